@@ -1,0 +1,72 @@
+# The two commands of a newcomer are `make demo` and `make test`; `make help` lists the rest.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+SWIFT := $(shell scripts/swift-path.sh 2>/dev/null || echo swift)
+export SWIFT
+IMPORT_CHECK := --explicit-target-dependency-import-check error
+RELEASE_PEERD = $(shell $(SWIFT) build -c release --show-bin-path)/peerd
+
+# The system tests run the debug build unless this says otherwise: one cold build less, and its assertions are on.
+TEST_PEERD = $(shell $(SWIFT) build --show-bin-path)/peerd
+
+# With the packages the interop tests need; made by `make setup`.
+PYTHON := .build-venv/bin/python
+
+.PHONY: help
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: setup
+setup:  ## install what is missing on this machine (apt-get, and a Python environment for the tests)
+	@scripts/setup.sh
+
+.PHONY: setup-system
+setup-system:
+	@scripts/setup.sh system
+
+.PHONY: build
+build: setup-system  ## build peerd for use (release)
+	$(SWIFT) build -c release --product peerd
+
+.PHONY: demo
+demo: build  ## three peers edit apart and come together, with real data, processes and sockets
+	@PEERD="$(RELEASE_PEERD)" python3 scripts/demo.py
+
+.PHONY: test
+test: setup  ## set up, lint, build, and run every test
+	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory test-unit
+	@$(MAKE) --no-print-directory test-system
+
+.PHONY: test-unit
+test-unit: setup  ## build with the import check, and run the Swift tests
+	$(SWIFT) build --build-tests $(IMPORT_CHECK)
+	$(SWIFT) test --skip-build $(IMPORT_CHECK)
+
+.PHONY: test-system
+test-system: setup  ## run the system tests against the build of test-unit (as root: also those with namespaces)
+	@PEERD="$${PEERD:-$(TEST_PEERD)}" $(PYTHON) Tests/System/run.py
+
+.PHONY: lint
+lint:  ## check the format of the sources; changes nothing
+	@scripts/lint.sh
+
+.PHONY: format
+format:  ## format the Swift sources in place
+	@scripts/lint.sh --fix
+
+.PHONY: sanitize
+sanitize: setup  ## run the Swift tests under ThreadSanitizer, then under AddressSanitizer
+	$(SWIFT) test --sanitize=thread --scratch-path .build-tsan
+	$(SWIFT) test --sanitize=address --scratch-path .build-asan
+
+.PHONY: fuzz
+fuzz: setup  ## run the coverage-guided fuzzers of the decoders
+	@scripts/fuzz.sh
+
+.PHONY: bench
+bench: setup  ## run the benchmarks beside their peers
+	@scripts/bench.sh

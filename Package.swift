@@ -1,0 +1,66 @@
+// swift-tools-version:6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+/// The merge core is also held to strict memory safety: every unsafe expression in it is marked `unsafe`.
+let coreSettings = settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]
+
+let nio = "swift-nio"
+
+let package = Package(
+    name: "peerd",
+    products: [
+        .executable(name: "peerd", targets: ["peerd"]),
+        .library(name: "PeerdEngine", targets: ["CRDTCore", "PeerCrypto", "SyncProtocol", "Engine"]),
+        .library(name: "PeerdShells", targets: ["Persistence", "PeerTransport"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+        .target(name: "CRDTCore", swiftSettings: coreSettings),
+        .target(name: "PeerCrypto", dependencies: ["CSodium"], swiftSettings: settings),
+        .target(name: "SyncProtocol", dependencies: ["CRDTCore", "PeerCrypto", "CZstd"], swiftSettings: settings),
+        .target(name: "Engine", dependencies: ["CRDTCore", "PeerCrypto", "SyncProtocol"], swiftSettings: settings),
+        .target(
+            name: "Persistence",
+            dependencies: ["CRDTCore", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "PeerTransport",
+            dependencies: [
+                .product(name: "NIOConcurrencyHelpers", package: nio),
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "peerd",
+            dependencies: [
+                "CRDTCore", "Engine", "PeerCrypto", "PeerTransport", "Persistence",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "EngineTests", dependencies: ["Engine", "CRDTCore", "PeerCrypto", "SyncProtocol"], swiftSettings: settings),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,97 @@
+/// An OR-set of one element: whether an object lives.
+///
+/// For each replica that touched the object it keeps the last touch and how far removals have covered that replica's
+/// touches. Space is bounded by the number of replicas that touched the object, not by the number of deletions
+/// (A. Bieniusa et al., "An Optimized Conflict-free Replicated Set", 2012).
+package struct Existence: Hashable, Sendable {
+    /// What is known of one replica's touches.
+    package struct Entry: Hashable, Sendable {
+        package var replica: ReplicaIndex
+        package var touched: ChainOrdinal
+        package var removed: ChainOrdinal
+
+        package init(replica: ReplicaIndex, touched: ChainOrdinal, removed: ChainOrdinal) {
+            self.replica = replica
+            self.touched = touched
+            self.removed = removed
+        }
+    }
+
+    // Most objects are touched by one replica only; that one needs no array.
+    private var first: Entry?
+    private var others: [Entry] = []
+
+    package init() {}
+
+    /// Whether some touch is not covered by a removal.
+    package var isAlive: Bool {
+        guard let first = self.first else { return false }
+        return first.touched > first.removed || self.others.contains { $0.touched > $0.removed }
+    }
+
+    /// All entries, in the order in which the replicas first touched the object here.
+    package var entries: [Entry] {
+        self.first.map { [$0] + self.others } ?? []
+    }
+
+    /// Puts back an entry as a store kept it.
+    package mutating func restore(_ entry: Entry) {
+        if self.first == nil {
+            self.first = entry
+        } else {
+            self.others.append(entry)
+        }
+    }
+
+    /// A creation, a write or a move keeps the object, or brings it to life.
+    package mutating func touch(by replica: ReplicaIndex, at ordinal: ChainOrdinal) {
+        guard let first = self.first else {
+            self.first = Entry(replica: replica, touched: ordinal, removed: .zero)
+            return
+        }
+        if first.replica == replica {
+            self.first?.touched = max(first.touched, ordinal)
+        } else if let position = self.others.firstIndex(where: { $0.replica == replica }) {
+            self.others[position].touched = max(self.others[position].touched, ordinal)
+        } else {
+            self.others.append(Entry(replica: replica, touched: ordinal, removed: .zero))
+        }
+    }
+
+    /// A deletion removes exactly the touches its context covers. Causal delivery has brought all of those before it.
+    package mutating func remove(coveredBy context: CausalContext) {
+        if let entry = self.first {
+            self.first?.removed = max(entry.removed, min(entry.touched, context.end(of: entry.replica)))
+        }
+        for position in self.others.indices {
+            let entry = self.others[position]
+            self.others[position].removed = max(entry.removed, min(entry.touched, context.end(of: entry.replica)))
+        }
+    }
+}
+
+/// What the author of an operation had seen: a sequence for each replica, and its own chain up to the operation.
+package struct CausalContext: Sendable {
+    package var sequences: [UInt64]
+    package var author: ReplicaIndex
+    package var ordinal: ChainOrdinal
+
+    package init(sequences: [UInt64], author: ReplicaIndex, ordinal: ChainOrdinal) {
+        self.sequences = sequences
+        self.author = author
+        self.ordinal = ordinal
+    }
+
+    /// How far a replica's chain was seen: everything below the result was.
+    package func end(of replica: ReplicaIndex) -> ChainOrdinal {
+        if replica == self.author { return self.ordinal }
+        let position = Int(replica.rawValue)
+        guard position < self.sequences.count, self.sequences[position] > 0 else { return .zero }
+        return .end(ofSequence: self.sequences[position])
+    }
+
+    /// Whether the author had seen a write.
+    package func covers(_ write: WriteReference) -> Bool {
+        write.ordinal < self.end(of: write.replica)
+    }
+}

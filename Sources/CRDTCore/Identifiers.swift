@@ -1,0 +1,141 @@
+/// BLAKE2b-256 of something; which, the property that holds it says.
+package struct Hash256: Identifier32 {
+    package var bytes: Bytes32
+    package init(bytes: Bytes32) { self.bytes = bytes }
+    package static let zero = Hash256(bytes: .zero)
+}
+
+/// A person: the public half of an Ed25519 root key.
+package struct UserID: Identifier32 {
+    package var bytes: Bytes32
+    package init(bytes: Bytes32) { self.bytes = bytes }
+}
+
+/// A machine of a person: the public half of the Ed25519 key that signs its changes.
+package struct DeviceID: Identifier32 {
+    package var bytes: Bytes32
+    package init(bytes: Bytes32) { self.bytes = bytes }
+}
+
+/// The public X25519 key a device proves in a Noise handshake.
+package struct StaticKey: Identifier32 {
+    package var bytes: Bytes32
+    package init(bytes: Bytes32) { self.bytes = bytes }
+}
+
+/// One replicated data set: the hash of its founder's key and a nonce, so it names its own founder.
+package struct WorkspaceID: Identifier32 {
+    package var bytes: Bytes32
+    package init(bytes: Bytes32) { self.bytes = bytes }
+}
+
+/// One incarnation of a database on a device: the hash of the device's key and a nonce, so that no other device can
+/// write under it.
+package struct ReplicaID: Identifier16 {
+    package var bytes: Bytes16
+    package init(bytes: Bytes16) { self.bytes = bytes }
+}
+
+/// A node of the hierarchy with properties: random, or derived from what it means (UUIDv5, RFC 9562 §5.5).
+package struct ObjectID: Identifier16 {
+    package var bytes: Bytes16
+    package init(bytes: Bytes16) { self.bytes = bytes }
+
+    /// The usual text of a UUID, 36 characters.
+    package var description: String {
+        let hex = Array(Hexadecimal.text(self.bytes.array))
+        return [hex[0..<8], hex[8..<12], hex[12..<16], hex[16..<20], hex[20..<32]].map { String($0) }
+            .joined(separator: "-")
+    }
+
+    /// Reads the text of a UUID, with or without hyphens, in either case; nil for anything else.
+    package init?(text: String) {
+        guard let bytes = Hexadecimal.bytes(text.filter { $0 != "-" }), let value = Bytes16(bytes) else { return nil }
+        self.init(bytes: value)
+    }
+}
+
+/// An Ed25519 signature.
+package struct Signature: Hashable, Sendable {
+    package var first: Bytes32
+    package var second: Bytes32
+
+    /// The number of bytes.
+    package static let byteCount = 64
+
+    /// Reads exactly 64 bytes, or returns nil.
+    package init?(_ bytes: some Collection<UInt8>) {
+        guard bytes.count == Signature.byteCount, let first = Bytes32(bytes.prefix(32)),
+            let second = Bytes32(bytes.suffix(32))
+        else { return nil }
+        self.first = first
+        self.second = second
+    }
+
+    /// The 64 bytes.
+    package var array: [UInt8] { self.first.array + self.second.array }
+}
+
+/// The name of one change: the replica that wrote it and its place in that replica's chain, counted from 1.
+package struct Dot: Hashable, Sendable, Comparable {
+    package var replica: ReplicaID
+    package var sequence: UInt64
+
+    package init(replica: ReplicaID, sequence: UInt64) {
+        self.replica = replica
+        self.sequence = sequence
+    }
+
+    package static func < (left: Dot, right: Dot) -> Bool {
+        (left.replica, left.sequence) < (right.replica, right.sequence)
+    }
+}
+
+/// The grant an operation rests on: the operation that made it.
+package struct GrantID: Hashable, Sendable {
+    package var dot: Dot
+    package var index: UInt32
+
+    package init(dot: Dot, index: UInt32) {
+        self.dot = dot
+        self.index = index
+    }
+}
+
+/// Reading and writing hexadecimal text.
+package enum Hexadecimal {
+    private static let digits = Array("0123456789abcdef".utf8)
+
+    /// Lower-case text, two characters a byte.
+    package static func text(_ bytes: [UInt8]) -> String {
+        var characters: [UInt8] = []
+        characters.reserveCapacity(bytes.count * 2)
+        for byte in bytes {
+            characters.append(self.digits[Int(byte >> 4)])
+            characters.append(self.digits[Int(byte & 15)])
+        }
+        return String(decoding: characters, as: UTF8.self)
+    }
+
+    /// The bytes that a text of either case stands for; nil if it is of odd length or has another character.
+    package static func bytes(_ text: some StringProtocol) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var half: UInt8?
+        for character in text.utf8 {
+            let digit: UInt8
+            switch character {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = character - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = character - UInt8(ascii: "a") + 10
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = character - UInt8(ascii: "A") + 10
+            default: return nil
+            }
+            if let high = half {
+                bytes.append(high << 4 | digit)
+                half = nil
+            } else {
+                half = digit
+            }
+        }
+        return half == nil ? bytes : nil
+    }
+}

@@ -1,0 +1,118 @@
+/// One link of the chain from a device to its user: a device key and its static key, vouched for by the next link's
+/// device, or by the user's root key if there is no next link.
+package struct DeviceCertificate: Hashable, Sendable {
+    package var device: DeviceID
+    package var staticKey: StaticKey
+    package var signature: Signature
+
+    package init(device: DeviceID, staticKey: StaticKey, signature: Signature) {
+        self.device = device
+        self.staticKey = staticKey
+        self.signature = signature
+    }
+
+    /// What the issuer signs.
+    package static func message(
+        workspace: WorkspaceID,
+        user: UserID,
+        device: DeviceID,
+        staticKey: StaticKey
+    ) -> [UInt8] {
+        var bytes = Array("peerd/device/1".utf8)
+        workspace.bytes.append(to: &bytes)
+        user.bytes.append(to: &bytes)
+        device.bytes.append(to: &bytes)
+        staticKey.bytes.append(to: &bytes)
+        return bytes
+    }
+}
+
+/// The first operation of every replica: whose it is. A replica's id is the hash of its device's key and a nonce, so
+/// only that device can open its chain.
+package struct Introduction: Hashable, Sendable {
+    package var user: UserID
+    /// The name the device shows to other members.
+    package var deviceName: String
+    package var nonce: Bytes16
+    /// The device's own certificate first, then its issuer's, and so on up to one signed by the user's root key.
+    package var certificates: [DeviceCertificate]
+
+    package init(user: UserID, deviceName: String, nonce: Bytes16, certificates: [DeviceCertificate]) {
+        self.user = user
+        self.deviceName = deviceName
+        self.nonce = nonce
+        self.certificates = certificates
+    }
+
+    /// The device that signs the chain; nil if there is no certificate at all.
+    package var device: DeviceID? { self.certificates.first?.device }
+
+    /// Appends the canonical bytes.
+    package func encode(to bytes: inout [UInt8]) {
+        self.user.bytes.append(to: &bytes)
+        bytes.appendPrefixed(Array(self.deviceName.utf8))
+        self.nonce.append(to: &bytes)
+        bytes.appendVarint(UInt64(self.certificates.count))
+        for certificate in self.certificates {
+            certificate.device.bytes.append(to: &bytes)
+            certificate.staticKey.bytes.append(to: &bytes)
+            bytes.append(contentsOf: certificate.signature.array)
+        }
+    }
+
+    /// Reads an introduction that fills all of `payload`.
+    package init(decoding payload: ArraySlice<UInt8>) throws(WireError) {
+        var reader = ByteReader(Array(payload))
+        self.user = UserID(bytes: try reader.bytes32())
+        self.deviceName = try reader.text(atMost: Limits.nameByteCountMax)
+        self.nonce = try reader.bytes16()
+        self.certificates = []
+        for _ in 0..<(try reader.count(atMost: Limits.certificateCountMax)) {
+            self.certificates.append(
+                DeviceCertificate(
+                    device: DeviceID(bytes: try reader.bytes32()),
+                    staticKey: StaticKey(bytes: try reader.bytes32()),
+                    signature: try reader.signature()
+                )
+            )
+        }
+        try reader.finish()
+    }
+
+    /// The id of the replica this introduction opens; nil without a certificate.
+    package func replica(_ cryptography: some ChangeCryptography) -> ReplicaID? {
+        self.device.map { ReplicaID(device: $0, nonce: self.nonce, cryptography) }
+    }
+
+    /// Whether every certificate is signed by the next one's device and the last by the user.
+    package func isCertified(in workspace: WorkspaceID, _ cryptography: some ChangeCryptography) -> Bool {
+        guard !self.certificates.isEmpty else { return false }
+        for (link, certificate) in self.certificates.enumerated() {
+            let issuer =
+                link + 1 < self.certificates.count ? self.certificates[link + 1].device.bytes : self.user.bytes
+            let message = DeviceCertificate.message(
+                workspace: workspace,
+                user: self.user,
+                device: certificate.device,
+                staticKey: certificate.staticKey
+            )
+            guard cryptography.isValid(certificate.signature, of: message, by: issuer) else { return false }
+        }
+        return true
+    }
+}
+
+extension ReplicaID {
+    /// The id of the replica that a device opens with a nonce.
+    package init(device: DeviceID, nonce: Bytes16, _ cryptography: some ChangeCryptography) {
+        let digest = cryptography.hash256(.replica, device.bytes.array + nonce.array).array
+        self.init(bytes: Bytes16(digest.prefix(16)) ?? nonce)
+    }
+}
+
+extension WorkspaceID {
+    /// The id of the workspace that a user founds with a nonce.
+    package init(founder: UserID, nonce: Bytes16, _ cryptography: some ChangeCryptography) {
+        self.init(bytes: cryptography.hash256(.workspace, founder.bytes.array + nonce.array))
+    }
+}

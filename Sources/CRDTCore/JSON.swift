@@ -1,0 +1,135 @@
+/// A JSON value, with the difference between integers and doubles kept.
+package indirect enum JSON: Hashable, Sendable {
+    case null
+    case bool(Bool)
+    case int(Int64)
+    case double(Double)
+    case string(String)
+    case array([JSON])
+    case object([String: JSON])
+
+    /// How deep arrays and objects may lie in each other.
+    package static let depthMax = 128
+
+    /// Parses RFC 8259 text. Of repeated keys the last counts; nil for anything that is not one JSON value.
+    ///
+    /// - Complexity: O(*n*) in the length of the text.
+    package init?(parsing text: some Sequence<UInt8>) {
+        var parser = JSONParser(bytes: Array(text))
+        guard let value = parser.document() else { return nil }
+        self = value
+    }
+
+    /// Text in the one canonical form: no white space, keys sorted by their UTF-8 bytes, shortest round-trip numbers.
+    package var canonicalText: String {
+        var bytes: [UInt8] = []
+        self.append(to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Appends the canonical text.
+    package func append(to bytes: inout [UInt8]) {
+        switch self {
+        case .null: bytes.append(contentsOf: "null".utf8)
+        case .bool(let flag): bytes.append(contentsOf: (flag ? "true" : "false").utf8)
+        case .int(let number): bytes.append(contentsOf: String(number).utf8)
+        // JSON has no other numbers; `Value.json` writes them as an object instead.
+        case .double(let number): bytes.append(contentsOf: (number.isFinite ? "\(number)" : "null").utf8)
+        case .string(let text): JSON.appendQuoted(text, to: &bytes)
+        case .array(let elements):
+            bytes.append(UInt8(ascii: "["))
+            for (position, element) in elements.enumerated() {
+                if position > 0 { bytes.append(UInt8(ascii: ",")) }
+                element.append(to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "]"))
+        case .object(let members):
+            bytes.append(UInt8(ascii: "{"))
+            let sorted = members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+            for (position, member) in sorted.enumerated() {
+                if position > 0 { bytes.append(UInt8(ascii: ",")) }
+                JSON.appendQuoted(member.key, to: &bytes)
+                bytes.append(UInt8(ascii: ":"))
+                member.value.append(to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "}"))
+        }
+    }
+
+    private static func appendQuoted(_ text: String, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""): bytes.append(contentsOf: "\\\"".utf8)
+            case UInt8(ascii: "\\"): bytes.append(contentsOf: "\\\\".utf8)
+            case 0x0a: bytes.append(contentsOf: "\\n".utf8)
+            case 0x0d: bytes.append(contentsOf: "\\r".utf8)
+            case 0x09: bytes.append(contentsOf: "\\t".utf8)
+            case 0..<0x20: bytes.append(contentsOf: "\\u00\(Hexadecimal.text([byte]))".utf8)
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+}
+
+extension Value {
+    /// The property value a JSON value stands for: scalars as they are, arrays and objects as documents, and the forms
+    /// of `json` for what JSON has no word for.
+    package init(_ json: JSON) {
+        switch json {
+        case .null: self = .null
+        case .bool(let flag): self = .bool(flag)
+        case .int(let number): self = .int(number)
+        case .double(let number): self = .double(number)
+        case .string(let text): self = .string(text)
+        case .array: self = .document(json.canonicalText)
+        case .object(let members): self = Value.special(members) ?? .document(json.canonicalText)
+        }
+    }
+
+    /// The JSON form. Doubles that are no JSON numbers become `{"$double": "16 hex digits"}`, bytes `{"$bytes": "hex"}`
+    /// and blob references `{"$blob": {…}}`.
+    package var json: JSON {
+        switch self {
+        case .null: return .null
+        case .bool(let flag): return .bool(flag)
+        case .int(let number): return .int(number)
+        case .double(let bits):
+            let number = Double(bitPattern: bits)
+            guard !number.isFinite else { return .double(number) }
+            var bytes: [UInt8] = []
+            bytes.appendBigEndian(bits)
+            return .object(["$double": .string(Hexadecimal.text(bytes))])
+        case .string(let text): return .string(text)
+        case .document(let text): return JSON(parsing: text.utf8) ?? .string(text)
+        case .bytes(let bytes): return .object(["$bytes": .string(Hexadecimal.text(bytes))])
+        case .blob(let reference):
+            return .object([
+                "$blob": .object([
+                    "hash": .string(reference.hash.description),
+                    "bytes": .int(Int64(clamping: reference.byteCount)),
+                    "type": .string(reference.mediaType),
+                ])
+            ])
+        }
+    }
+
+    private static func special(_ members: [String: JSON]) -> Value? {
+        guard members.count == 1, let member = members.first else { return nil }
+        switch (member.key, member.value) {
+        case ("$double", .string(let text)):
+            guard let bytes = Hexadecimal.bytes(text), bytes.count == 8 else { return nil }
+            return .double(bits: bytes.reduce(0) { $0 << 8 | UInt64($1) })
+        case ("$bytes", .string(let text)): return Hexadecimal.bytes(text).map { .bytes($0) }
+        case ("$blob", .object(let fields)):
+            guard case .string(let hash)? = fields["hash"], case .int(let count)? = fields["bytes"], count >= 0,
+                case .string(let type)? = fields["type"],
+                let bytes = Hexadecimal.bytes(hash).flatMap({ Bytes32($0) })
+            else { return nil }
+            let reference = BlobReference(hash: Hash256(bytes: bytes), byteCount: UInt64(count), mediaType: type)
+            return .blob(reference)
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,166 @@
+/// The move operation (M. Kleppmann et al., "A Highly-Available Move Operation for Replicated Trees", 2021): moves take
+/// effect in the order of their stamps, and one that would close a cycle has no effect.
+///
+/// Late arrivals are handled for a whole transaction at once: the moves ordered after the earliest new one are undone,
+/// then all are done again in order. What was not moved since keeps its place and is read from the store as it is met.
+extension Merge {
+    /// Takes the transaction's moves into the hierarchy.
+    ///
+    /// - Complexity: O((*n* + *k*) *d*) for *n* new moves, *k* recorded ones ordered after the earliest of them, and
+    ///   depth *d*.
+    mutating func settleMoves(in transaction: inout some StoreTransaction) throws(StoreError) {
+        guard !self.moves.isEmpty else { return }
+        let arrived = self.moves.sorted { WriteOrder.precedes($0.write, $1.write, transaction) }
+        self.moves = []
+        let undone = try transaction.moves(after: arrived[0].write)
+        var window = MoveWindow()
+        for move in undone where window.places[move.object] == nil {
+            let before = try transaction.lastEffectiveMove(of: move.object, before: arrived[0].write)
+            window.place(move.object, under: before?.parent, at: before?.position ?? .initial)
+        }
+        for move in undone { window.noteParent(move.parent) }
+        if !undone.isEmpty {
+            for move in arrived { window.noteParent(move.parent) }
+        }
+        try self.redo(arrived, undone, &window, in: &transaction)
+        try self.install(window, in: &transaction)
+    }
+
+    /// Does new and undone moves in order, and records which are effective.
+    private mutating func redo(
+        _ arrived: [MoveRecord],
+        _ undone: [MoveRecord],
+        _ window: inout MoveWindow,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        var next = (arrived: 0, undone: 0)
+        while next.arrived < arrived.count || next.undone < undone.count {
+            let isNew: Bool
+            if next.undone == undone.count {
+                isNew = true
+            } else if next.arrived == arrived.count {
+                isNew = false
+            } else {
+                isNew = WriteOrder.precedes(arrived[next.arrived].write, undone[next.undone].write, transaction)
+            }
+            var move = isNew ? arrived[next.arrived] : undone[next.undone]
+            if isNew { next.arrived += 1 } else { next.undone += 1 }
+            let isEffective = try !self.closesCycle(move, window, in: &transaction)
+            if isEffective {
+                window.place(move.object, under: move.parent, at: move.position)
+                window.noteParent(move.parent)
+            }
+            if isNew {
+                move.isEffective = isEffective
+                try transaction.addMove(move)
+            } else if move.isEffective != isEffective {
+                move.isEffective = isEffective
+                try transaction.setMove(move)
+            }
+        }
+    }
+
+    /// Whether the object is the new parent, or above it, as things stand in the window.
+    private mutating func closesCycle(
+        _ move: MoveRecord,
+        _ window: MoveWindow,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        guard let parent = move.parent else { return false }
+        if parent == move.object { return true }
+        // An object that nothing stood under within the window is above nothing. This keeps building a long chain
+        // from the top linear.
+        if !window.parents.contains(move.object),
+            try self.record(move.object, in: &transaction).childCount == 0
+        {
+            return false
+        }
+        var ancestor: ObjectIndex? = parent
+        while let current = ancestor {
+            if current == move.object { return true }
+            if let place = window.places[current] {
+                ancestor = place.parent
+            } else {
+                ancestor = try self.record(current, in: &transaction).parent
+            }
+        }
+        return false
+    }
+
+    /// Gives every object of the window its final place. All that change are taken out before any is put back, so that
+    /// no step in between has a cycle.
+    private mutating func install(
+        _ window: MoveWindow,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        var changed: [ObjectIndex] = []
+        for object in window.order {
+            guard let place = window.places[object] else { continue }
+            var record = try self.record(object, in: &transaction)
+            if record.parent == place.parent {
+                if record.position != place.position {
+                    record.position = place.position
+                    try self.setRecord(record, at: object, in: &transaction)
+                }
+                continue
+            }
+            changed.append(object)
+            let parent = record.parent
+            record.parent = nil
+            try self.setRecord(record, at: object, in: &transaction)
+            if let parent {
+                try self.count(-1, under: parent, isVisible: record.isVisible, in: &transaction)
+            }
+        }
+        for object in changed {
+            guard let place = window.places[object] else { continue }
+            var record = try self.record(object, in: &transaction)
+            record.parent = place.parent
+            record.position = place.position
+            try self.setRecord(record, at: object, in: &transaction)
+            if let parent = place.parent {
+                try self.count(1, under: parent, isVisible: record.isVisible, in: &transaction)
+            }
+        }
+    }
+
+    private mutating func count(
+        _ step: Int64,
+        under parent: ObjectIndex,
+        isVisible: Bool,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        var record = try self.record(parent, in: &transaction)
+        record.childCount = UInt32(clamping: Int64(record.childCount) + step)
+        if isVisible {
+            record.visibleChildCount = UInt32(clamping: Int64(record.visibleChildCount) + step)
+        }
+        try self.setRecord(record, at: parent, in: &transaction)
+        if isVisible { try self.refreshVisibility(of: parent, in: &transaction) }
+    }
+}
+
+/// The places of the objects that were moved within a stretch of the stamp order.
+private struct MoveWindow {
+    struct Standing {
+        var parent: ObjectIndex?
+        var position: Position
+    }
+
+    private(set) var places: [ObjectIndex: Standing] = [:]
+    /// The objects in the order in which they came in, so that nothing depends on a dictionary's order.
+    private(set) var order: [ObjectIndex] = []
+    /// Objects that something stood under at some moment.
+    private(set) var parents: Set<ObjectIndex> = []
+
+    mutating func place(_ object: ObjectIndex, under parent: ObjectIndex?, at position: Position) {
+        if self.places.updateValue(Standing(parent: parent, position: position), forKey: object) == nil {
+            self.order.append(object)
+        }
+        self.noteParent(parent)
+    }
+
+    mutating func noteParent(_ parent: ObjectIndex?) {
+        if let parent { self.parents.insert(parent) }
+    }
+}

@@ -1,0 +1,489 @@
+/// The rules of merging, applied to a store inside one transaction.
+///
+/// Feed it verified runs in any order with `receive`, then call `finish` once before the transaction ends. A change is
+/// applied when everything it had seen is applied; until then, and while it is held, it lies in the log. The state that
+/// results is a function of the set of effective operations and of nothing else.
+package struct Merge {
+    /// What one transaction did.
+    package struct Summary: Hashable, Sendable {
+        /// Changes newly in the log.
+        package var storedChangeCount = 0
+        package var storedOperationCount = 0
+        /// Changes newly applied, whether effective or rejected.
+        package var appliedChangeCount = 0
+        /// The highest stamp that was applied and is effective: what the clock must observe.
+        package var appliedStamp = Stamp.zero
+        /// Whether the derived state was computed anew from the log.
+        package var rebuilt = false
+    }
+
+    /// Why a replica's next stored change is not applied.
+    package enum Wait: Hashable, Sendable {
+        /// It had seen a change that is not applied here.
+        case missing(Dot)
+        /// It is stamped too far in the future; it is due at this time.
+        case held(until: WallTime)
+    }
+
+    /// Whether a run was taken in.
+    package enum Reception: Hashable, Sendable {
+        case stored
+        /// The run does not begin where the store's chain ends.
+        case doesNotFit
+    }
+
+    package private(set) var summary = Summary()
+    let now: WallTime
+    var moves: [MoveRecord] = []
+    private var needsRebuild = false
+    private var objects = OpenObject()
+
+    package init(now: WallTime) {
+        self.now = now
+    }
+
+    /// Appends a run to the log and applies what of it is ready.
+    ///
+    /// - Complexity: O(*n* log *m*) for *n* operations and *m* rows in the store.
+    package mutating func receive(
+        _ verified: VerifiedRun,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Reception {
+        let run = verified.run
+        let indexes = try self.indexes(of: run, in: &transaction)
+        var record = transaction.replica(indexes.replica)
+        guard run.firstSequence == record.storedSequence + 1, verified.previous == record.storedHash,
+            let lastHash = verified.hashes.last, let lastChange = run.changes.last
+        else { return .doesNotFit }
+        try transaction.appendLog(verified, indexes: indexes)
+        record.storedSequence = run.lastSequence
+        record.storedHash = lastHash
+        record.storedStamp = lastChange.stamp
+        if let introduction = verified.introduction { record.introduction = introduction }
+        try transaction.setReplica(record, at: indexes.replica)
+        self.summary.storedChangeCount += run.changes.count
+        self.summary.storedOperationCount += run.changes.reduce(0) { $0 + Int($1.operationCount) }
+        _ = try self.apply(run, indexes: indexes, in: &transaction)
+        return .stored
+    }
+
+    /// Applies what has become ready, settles the hierarchy, and rebuilds if changes turned out not to count.
+    package mutating func finish(in transaction: inout some StoreTransaction) throws(StoreError) {
+        try self.applyPending(in: &transaction)
+        while self.needsRebuild {
+            self.needsRebuild = false
+            try self.resetDerivedState(in: &transaction)
+            try self.applyPending(in: &transaction)
+        }
+        try self.settleMoves(in: &transaction)
+        try self.objects.close(in: &transaction)
+    }
+
+    /// Throws the derived state away and computes it anew from the log.
+    ///
+    /// - Complexity: O(*n* log *n*) for *n* operations in the log.
+    package mutating func rebuild(in transaction: inout some StoreTransaction) throws(StoreError) {
+        self.needsRebuild = true
+        try self.finish(in: &transaction)
+    }
+
+    /// Records that a replica signed two different changes with one sequence; `finish` takes its changes from there on
+    /// out of the state.
+    package mutating func exclude(
+        _ replica: ReplicaIndex,
+        fromFork sequence: UInt64,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        var record = transaction.replica(replica)
+        guard sequence < record.forkSequence ?? .max else { return }
+        record.forkSequence = sequence
+        try transaction.setReplica(record, at: replica)
+        if record.appliedSequence >= sequence { self.needsRebuild = true }
+    }
+
+    /// Why each replica whose log is ahead of its state waits. Empty when everything stored is applied.
+    package static func waits(
+        at now: WallTime,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [ReplicaIndex: Wait] {
+        var waits: [ReplicaIndex: Wait] = [:]
+        for position in 0..<transaction.replicaCount {
+            let index = ReplicaIndex(rawValue: UInt32(position))
+            let record = transaction.replica(index)
+            guard record.appliedSequence < record.storedSequence else { continue }
+            let next = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
+            guard
+                let run = try transaction.loadRun(
+                    of: index,
+                    from: record.appliedSequence + 1,
+                    limits: next,
+                    signed: false
+                ), let change = run.changes.first
+            else { continue }
+            waits[index] = try self.wait(of: change, in: run, record: record, now: now, &transaction)
+        }
+        return waits
+    }
+
+    // MARK: - Applying
+
+    private func indexes(
+        of run: Run,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> RunIndexes {
+        var indexes = RunIndexes(replica: try transaction.replicaIndex(of: run.replica), objects: [], names: [])
+        indexes.objects.reserveCapacity(run.objects.count)
+        for object in run.objects { indexes.objects.append(try transaction.objectIndex(of: object)) }
+        for name in run.names { indexes.names.append(try transaction.nameIndex(of: name)) }
+        return indexes
+    }
+
+    /// Applies the changes of a stored run that follow what is applied, up to the first that must wait. Returns how
+    /// many it applied.
+    private mutating func apply(
+        _ run: Run,
+        indexes: RunIndexes,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Int {
+        var record = transaction.replica(indexes.replica)
+        guard run.firstSequence <= record.appliedSequence + 1 else { return 0 }
+        let skipped = Int(clamping: record.appliedSequence + 1 - run.firstSequence)
+        var applied = 0
+        for change in run.changes.dropFirst(skipped) {
+            let wait = try Merge.wait(of: change, in: run, record: record, now: self.now, &transaction)
+            guard wait == nil else { break }
+            try self.apply(change, of: run, indexes: indexes, record: &record, in: &transaction)
+            applied += 1
+        }
+        if applied > 0 {
+            // A retirement in the run may have changed this very record.
+            record.retiredAfter = transaction.replica(indexes.replica).retiredAfter
+            try transaction.setReplica(record, at: indexes.replica)
+            self.summary.appliedChangeCount += applied
+        }
+        return applied
+    }
+
+    private static func wait(
+        of change: Change,
+        in run: Run,
+        record: ReplicaRecord,
+        now: WallTime,
+        _ transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Wait? {
+        guard record.isEffective(record.appliedSequence + 1) else { return nil }
+        if HybridClock.isHeld(change.stamp, at: now) {
+            return .held(until: HybridClock.dueTime(of: change.stamp))
+        }
+        for entry in run.contextEntries[change.contextRange] {
+            let seen = transaction.replica(try transaction.replicaIndex(of: entry.replica))
+            if seen.appliedSequence < entry.sequence, seen.isEffective(entry.sequence) { return .missing(entry) }
+        }
+        return nil
+    }
+
+    private mutating func apply(
+        _ change: Change,
+        of run: Run,
+        indexes: RunIndexes,
+        record: inout ReplicaRecord,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        let sequence = record.appliedSequence + 1
+        if record.isEffective(sequence), try self.isBackdated(change, of: run, record: record, &transaction) {
+            record.backdatedAfter = sequence - 1
+        }
+        let isEffective = record.isEffective(sequence)
+        if isEffective {
+            for entry in run.contextEntries[change.contextRange] {
+                let position = Int(try transaction.replicaIndex(of: entry.replica).rawValue)
+                if position >= record.context.count {
+                    record.context += Array(repeating: 0, count: position + 1 - record.context.count)
+                }
+                record.context[position] = max(record.context[position], entry.sequence)
+            }
+            self.summary.appliedStamp = max(self.summary.appliedStamp, change.stamp)
+        }
+        var write = WriteReference(stamp: change.stamp, replica: indexes.replica, sequence: sequence, index: 0)
+        var context = CausalContext(sequences: record.context, author: indexes.replica, ordinal: write.ordinal)
+        for position in change.operationRange {
+            let operation = run.operations[position]
+            context.ordinal = write.ordinal
+            if isEffective {
+                try self.apply(operation, write, context, of: run, indexes: indexes, in: &transaction)
+            } else if operation.kind.hasName {
+                let key = RegisterKey(
+                    object: indexes.objects[Int(operation.object)],
+                    name: indexes.names[Int(operation.operand)]
+                )
+                try transaction.addVersion(write, status: .rejected, at: key)
+            }
+            write.index += 1
+        }
+        record.appliedSequence = sequence
+        record.appliedStamp = change.stamp
+    }
+
+    /// Whether a change is stamped no later than something it had seen, which only a false clock or a liar does.
+    private func isBackdated(
+        _ change: Change,
+        of run: Run,
+        record: ReplicaRecord,
+        _ transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        if change.stamp <= record.appliedStamp { return true }
+        for entry in run.contextEntries[change.contextRange] {
+            let index = try transaction.replicaIndex(of: entry.replica)
+            guard transaction.replica(index).isEffective(entry.sequence) else { continue }
+            if let seen = try transaction.stamp(of: index, sequence: entry.sequence), change.stamp <= seen { return true }
+        }
+        return false
+    }
+
+    private mutating func apply(
+        _ operation: Operation,
+        _ write: WriteReference,
+        _ context: CausalContext,
+        of run: Run,
+        indexes: RunIndexes,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        guard operation.kind.hasObject else {
+            if operation.kind == .retire,
+                let retirement = try? Retirement(decoding: run.payload[operation.payloadRange])
+            {
+                try self.retire(retirement, by: write, in: &transaction)
+            }
+            return
+        }
+        let object = indexes.objects[Int(operation.object)]
+        switch operation.kind {
+        case .set, .unset:
+            try self.touch(object, by: write, in: &transaction)
+            let key = RegisterKey(object: object, name: indexes.names[Int(operation.operand)])
+            try self.write(write, isRemoval: operation.kind == .unset, context, at: key, in: &transaction)
+        case .create:
+            try self.touch(object, by: write, in: &transaction)
+            if let body = try? CreationBody(decoding: run.payload[operation.payloadRange]) {
+                try self.create(object, body, by: write, in: &transaction)
+            }
+        case .move:
+            try self.touch(object, by: write, in: &transaction)
+            let parent = operation.operand == 0 ? nil : indexes.objects[Int(operation.operand) - 1]
+            let position = Position(bytes: Array(run.payload[operation.payloadRange]))
+            self.moves.append(
+                MoveRecord(write: write, object: object, parent: parent, position: position, isEffective: false)
+            )
+        case .delete:
+            let isStale = try self.objects.update(object, in: &transaction) { record in
+                record.existence.remove(coveredBy: context)
+                record.updated = max(record.updated, write.stamp)
+                return record.isVisible && !record.shouldBeVisible
+            }
+            if isStale { try self.refreshVisibility(of: object, in: &transaction) }
+        default: break
+        }
+    }
+
+    private mutating func touch(
+        _ object: ObjectIndex,
+        by write: WriteReference,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        let isStale = try self.objects.update(object, in: &transaction) { record in
+            record.existence.touch(by: write.replica, at: write.ordinal)
+            record.updated = max(record.updated, write.stamp)
+            return !record.isVisible
+        }
+        if isStale { try self.refreshVisibility(of: object, in: &transaction) }
+    }
+
+    /// Of several creations the first in order makes the object what it is.
+    private mutating func create(
+        _ object: ObjectIndex,
+        _ body: CreationBody,
+        by write: WriteReference,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        let type = try transaction.nameIndex(of: body.type)
+        let kind = try transaction.nameIndex(of: body.kind)
+        let current = try self.objects.record(object, in: &transaction).creation
+        if let current, !WriteOrder.precedes(write, current.write, transaction) { return }
+        _ = try self.objects.update(object, in: &transaction) { record in
+            record.creation = ObjectRecord.Creation(write: write, type: type, kind: kind)
+            return false
+        }
+    }
+
+    /// A write meets a register: the highest in order is in force; what the new write had seen is superseded, what it
+    /// had not is in conflict with it.
+    private func write(
+        _ write: WriteReference,
+        isRemoval: Bool,
+        _ context: CausalContext,
+        at key: RegisterKey,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        guard let current = try transaction.register(key) else {
+            let register = Register(winner: write, isRemoval: isRemoval, conflictCount: 0)
+            return try transaction.setRegister(register, at: key)
+        }
+        var register = current
+        if current.conflictCount > 0 {
+            for conflict in try transaction.conflicts(at: key) where context.covers(conflict) {
+                try transaction.setVersion(conflict, status: .superseded, at: key)
+                register.conflictCount -= 1
+            }
+        }
+        if WriteOrder.precedes(current.winner, write, transaction) {
+            let isSeen = context.covers(current.winner)
+            try transaction.addVersion(current.winner, status: isSeen ? .superseded : .conflict, at: key)
+            register.winner = write
+            register.isRemoval = isRemoval
+            register.conflictCount += isSeen ? 0 : 1
+        } else {
+            try transaction.addVersion(write, status: .conflict, at: key)
+            register.conflictCount += 1
+        }
+        try transaction.setRegister(register, at: key)
+    }
+
+    // MARK: - Pending changes and rebuilding
+
+    /// Applies stored changes of all replicas until none is ready.
+    private mutating func applyPending(in transaction: inout some StoreTransaction) throws(StoreError) {
+        var progress = true
+        while progress {
+            progress = false
+            for position in 0..<transaction.replicaCount {
+                let index = ReplicaIndex(rawValue: UInt32(position))
+                while true {
+                    let record = transaction.replica(index)
+                    guard record.appliedSequence < record.storedSequence,
+                        let run = try transaction.loadRun(
+                            of: index,
+                            from: record.appliedSequence + 1,
+                            limits: .pending,
+                            signed: false
+                        )
+                    else { break }
+                    let indexes = try self.indexes(of: run, in: &transaction)
+                    let applied = try self.apply(run, indexes: indexes, in: &transaction)
+                    if applied > 0 { progress = true }
+                    if applied < run.changes.count { break }
+                }
+            }
+        }
+    }
+
+    private mutating func retire(
+        _ retirement: Retirement,
+        by write: WriteReference,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        let target = try transaction.replicaIndex(of: retirement.replica)
+        try RetirementRecord.add(
+            RetirementRecord(author: write.replica, sequence: write.sequence, target: target, last: retirement.lastSequence),
+            in: &transaction
+        )
+        var record = transaction.replica(target)
+        guard retirement.lastSequence < record.retiredAfter ?? .max else { return }
+        record.retiredAfter = retirement.lastSequence
+        try transaction.setReplica(record, at: target)
+        if record.appliedSequence > retirement.lastSequence { self.needsRebuild = true }
+    }
+
+    private mutating func resetDerivedState(in transaction: inout some StoreTransaction) throws(StoreError) {
+        self.objects = OpenObject()
+        self.moves = []
+        self.summary.rebuilt = true
+        try transaction.clearDerivedState()
+        let retirements = try RetirementRecord.all(in: &transaction)
+        for position in 0..<transaction.replicaCount {
+            let index = ReplicaIndex(rawValue: UInt32(position))
+            var record = transaction.replica(index)
+            record.appliedSequence = 0
+            record.appliedStamp = .zero
+            record.context = []
+            record.backdatedAfter = nil
+            // A retirement that its own author's fork has made uncertain must not count: peers may not all have it.
+            record.retiredAfter =
+                retirements.filter { retirement in
+                    retirement.target == index
+                        && retirement.sequence < transaction.replica(retirement.author).forkSequence ?? .max
+                }.map(\.last).min()
+            try transaction.setReplica(record, at: index)
+        }
+    }
+
+    // MARK: - Visibility
+
+    /// Carries a change of an object's visibility up to its ancestors.
+    mutating func refreshVisibility(
+        of object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        var current = object
+        while true {
+            var record = try self.objects.record(current, in: &transaction)
+            guard record.isVisible != record.shouldBeVisible else { return }
+            record.isVisible.toggle()
+            try self.objects.set(record, at: current, in: &transaction)
+            guard let parent = record.parent else { return }
+            var above = try self.objects.record(parent, in: &transaction)
+            above.visibleChildCount = record.isVisible ? above.visibleChildCount + 1 : above.visibleChildCount - 1
+            try self.objects.set(above, at: parent, in: &transaction)
+            current = parent
+        }
+    }
+
+    mutating func record(
+        _ object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> ObjectRecord {
+        try self.objects.record(object, in: &transaction)
+    }
+
+    mutating func setRecord(
+        _ record: ObjectRecord,
+        at object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        try self.objects.set(record, at: object, in: &transaction)
+    }
+}
+
+extension ObjectRecord {
+    /// An object shows if it lives, or if something below it shows.
+    package var shouldBeVisible: Bool { self.visibleChildCount > 0 || self.existence.isAlive }
+}
+
+extension RunLimits {
+    /// How much of a replica's waiting changes is loaded at once.
+    static let pending = RunLimits(changeCountMax: 1024, operationCountMax: 1 << 14, byteCountMax: 4 << 20)
+}
+
+/// The strict total order of operations: stamp, then replica id, then place in the chain.
+package enum WriteOrder {
+    /// Whether the first of two operations comes before the second.
+    package static func precedes(
+        _ left: WriteReference,
+        _ right: WriteReference,
+        _ transaction: borrowing some StoreTransaction
+    ) -> Bool {
+        if left.stamp != right.stamp { return left.stamp < right.stamp }
+        if left.replica == right.replica { return left.ordinal < right.ordinal }
+        return transaction.replica(left.replica).id < transaction.replica(right.replica).id
+    }
+
+    /// The same, for callers that look up replica ids in their own way.
+    package static func precedes(
+        _ left: WriteReference,
+        _ right: WriteReference,
+        id: (ReplicaIndex) -> ReplicaID
+    ) -> Bool {
+        if left.stamp != right.stamp { return left.stamp < right.stamp }
+        if left.replica == right.replica { return left.ordinal < right.ordinal }
+        return id(left.replica) < id(right.replica)
+    }
+}

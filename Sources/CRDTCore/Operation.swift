@@ -1,0 +1,186 @@
+/// What an operation does. Kinds this version does not know are carried, stored and forwarded unread.
+package struct OperationKind: RawRepresentable, Hashable, Sendable {
+    package var rawValue: UInt8
+
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// Stands where an operation was left out: the payload is its leaf hash.
+    package static let leftOut = OperationKind(rawValue: 0)
+    /// Makes an object of a type and kind.
+    package static let create = OperationKind(rawValue: 1)
+    /// Writes a property.
+    package static let set = OperationKind(rawValue: 2)
+    /// Removes a property.
+    package static let unset = OperationKind(rawValue: 3)
+    /// Gives an object its place: a parent and a position among its siblings.
+    package static let move = OperationKind(rawValue: 4)
+    /// Removes an object as far as its author had seen it.
+    package static let delete = OperationKind(rawValue: 5)
+    /// Opens a replica's chain: names the device that signs it, with its certificates.
+    package static let introduce = OperationKind(rawValue: 6)
+    /// Takes back what a replica of the same device wrote after a sequence.
+    package static let retire = OperationKind(rawValue: 7)
+
+    /// Whether the operation is about one object.
+    package var hasObject: Bool { (1...5).contains(self.rawValue) }
+    /// Whether the operation is about one property.
+    package var hasName: Bool { self == .set || self == .unset }
+    /// Whether the operation has an operand: a name, or a parent.
+    package var hasOperand: Bool { self.hasName || self == .move }
+}
+
+/// An operation as it lies in a run: small numbers that point into the run's tables and payload bytes.
+///
+/// A trivial value, so that a run of 100,000 operations is one allocation.
+package struct Operation: Sendable, Hashable {
+    package var kind: OperationKind
+    /// 1 + index into the run's grants, or 0 for none.
+    package var grant: UInt32
+    /// Index into the run's objects, if the kind has one.
+    package var object: UInt32
+    /// Index into the run's names for `set` and `unset`; 1 + index into its objects, or 0 for the root, for `move`.
+    package var operand: UInt32
+    /// Where the payload begins in the run's payload bytes.
+    package var payloadOffset: UInt32
+    package var payloadByteCount: UInt32
+
+    package init(
+        kind: OperationKind,
+        grant: UInt32 = 0,
+        object: UInt32 = 0,
+        operand: UInt32 = 0,
+        payloadOffset: UInt32,
+        payloadByteCount: UInt32
+    ) {
+        self.kind = kind
+        self.grant = grant
+        self.object = object
+        self.operand = operand
+        self.payloadOffset = payloadOffset
+        self.payloadByteCount = payloadByteCount
+    }
+
+    /// Where the payload lies in the run's payload bytes.
+    package var payloadRange: Range<Int> {
+        let start = Int(self.payloadOffset)
+        return start..<start + Int(self.payloadByteCount)
+    }
+}
+
+/// An edit in full words: what a transaction is made of, and what a log line shows.
+package enum Edit: Hashable, Sendable {
+    case create(ObjectID, type: String, kind: String)
+    case set(ObjectID, name: String, value: Value)
+    case unset(ObjectID, name: String)
+    case move(ObjectID, Place)
+    case delete(ObjectID)
+    case introduce(Introduction)
+    case retire(Retirement)
+    /// An operation of a kind this version does not know.
+    case unknown(kind: UInt8, body: [UInt8])
+    /// An operation that was left out: only its leaf is here.
+    case leftOut(leaf: Hash256)
+}
+
+/// Where an object stands: under which parent (nil for the root) and at which position among the siblings there.
+package struct Place: Hashable, Sendable {
+    package var parent: ObjectID?
+    package var position: Position
+
+    package init(parent: ObjectID?, position: Position) {
+        self.parent = parent
+        self.position = position
+    }
+
+    /// Where an object stands that was never moved.
+    package static let initial = Place(parent: nil, position: .initial)
+}
+
+extension Edit {
+    package var kind: OperationKind {
+        switch self {
+        case .create: .create
+        case .set: .set
+        case .unset: .unset
+        case .move: .move
+        case .delete: .delete
+        case .introduce: .introduce
+        case .retire: .retire
+        case .unknown(let kind, _): OperationKind(rawValue: kind)
+        case .leftOut: .leftOut
+        }
+    }
+
+    /// The object the edit is about, if it is about one.
+    package var object: ObjectID? {
+        switch self {
+        case .create(let object, _, _), .set(let object, _, _), .unset(let object, _), .move(let object, _),
+            .delete(let object):
+            object
+        case .introduce, .retire, .unknown, .leftOut: nil
+        }
+    }
+
+    /// The bytes of the operation beyond what the run's tables hold.
+    package var payload: [UInt8] {
+        var bytes: [UInt8] = []
+        switch self {
+        case .create(_, let type, let kind):
+            bytes.appendPrefixed(Array(type.utf8))
+            bytes.appendPrefixed(Array(kind.utf8))
+        case .set(_, _, let value): value.encode(to: &bytes)
+        case .unset, .delete: break
+        case .move(_, let place): bytes = place.position.bytes
+        case .introduce(let introduction): introduction.encode(to: &bytes)
+        case .retire(let retirement): retirement.encode(to: &bytes)
+        case .unknown(_, let body): bytes = body
+        case .leftOut(let leaf): bytes = leaf.bytes.array
+        }
+        return bytes
+    }
+}
+
+/// The content of a `create` operation.
+package struct CreationBody: Hashable, Sendable {
+    package var type: String
+    package var kind: String
+
+    package init(decoding payload: ArraySlice<UInt8>) throws(WireError) {
+        var reader = ByteReader(Array(payload))
+        self.type = try reader.text(atMost: Limits.nameByteCountMax)
+        self.kind = try reader.text(atMost: Limits.nameByteCountMax)
+        try reader.finish()
+    }
+}
+
+/// Takes back what a replica of the author's own device wrote after a sequence: the way out for a clock that was wrong.
+package struct Retirement: Hashable, Sendable {
+    package var replica: ReplicaID
+    /// The nonce the replica's id was made with; proves that the replica is the author's own.
+    package var nonce: Bytes16
+    /// The last sequence that still counts.
+    package var lastSequence: UInt64
+
+    package init(replica: ReplicaID, nonce: Bytes16, lastSequence: UInt64) {
+        self.replica = replica
+        self.nonce = nonce
+        self.lastSequence = lastSequence
+    }
+
+    /// Appends the canonical bytes.
+    package func encode(to bytes: inout [UInt8]) {
+        self.replica.bytes.append(to: &bytes)
+        self.nonce.append(to: &bytes)
+        bytes.appendVarint(self.lastSequence)
+    }
+
+    /// Reads a retirement that fills all of `payload`.
+    package init(decoding payload: ArraySlice<UInt8>) throws(WireError) {
+        var reader = ByteReader(Array(payload))
+        self.replica = ReplicaID(bytes: try reader.bytes16())
+        self.nonce = try reader.bytes16()
+        self.lastSequence = try reader.varint()
+        guard self.lastSequence <= Limits.sequenceMax else { throw .overLimit }
+        try reader.finish()
+    }
+}

@@ -1,0 +1,164 @@
+/// What a store can fail with. Nothing of the transaction that failed is kept.
+package enum StoreError: Error, Hashable, Sendable {
+    /// There is no room for the write. Reading goes on.
+    case diskFull
+    /// The disk refused a read or write.
+    case inputOutput(String)
+    /// The file is not what was written.
+    case damaged(String)
+    /// The file may not be written, or another process holds it.
+    case unavailable(String)
+    /// The file was written by a newer program.
+    case newerSchema(String)
+}
+
+/// Where a workspace's changes and state live. Synchronous; what `write` returned from is durable.
+package protocol ReplicaStore: ~Copyable {
+    associatedtype Transaction: StoreTransaction
+
+    /// Runs a transaction and makes it durable, or throws and keeps nothing of it.
+    mutating func write<Result>(
+        _ body: (inout Transaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result
+
+    /// Runs a transaction that changes nothing, on one consistent state.
+    mutating func read<Result>(
+        _ body: (inout Transaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result
+}
+
+/// The numbers that one run's tables have in a store.
+package struct RunIndexes: Sendable {
+    package var replica: ReplicaIndex
+    package var objects: [ObjectIndex]
+    package var names: [NameIndex]
+
+    package init(replica: ReplicaIndex, objects: [ObjectIndex], names: [NameIndex]) {
+        self.replica = replica
+        self.objects = objects
+        self.names = names
+    }
+}
+
+/// One transaction's view of a store: rows by key. It knows no rule of merging; `Merge` calls it, row by row.
+///
+/// Writes are seen by later reads of the same transaction. Every lookup by key is O(log *n*) or better.
+package protocol StoreTransaction {
+    // Numbers for ids. An id gets one when it is first asked for.
+
+    mutating func replicaIndex(of id: ReplicaID) throws(StoreError) -> ReplicaIndex
+    /// The number of a replica that is known, without giving one out.
+    func existingReplicaIndex(of id: ReplicaID) -> ReplicaIndex?
+    mutating func objectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex
+    mutating func nameIndex(of name: String) throws(StoreError) -> NameIndex
+    /// The number of an object that is known, without giving one out.
+    mutating func existingObjectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex?
+    mutating func name(_ index: NameIndex) throws(StoreError) -> String
+
+    // Replicas. Their indexes run from 0 without gaps; there are few enough to hold in memory.
+
+    var replicaCount: Int { get }
+    func replica(_ index: ReplicaIndex) -> ReplicaRecord
+    mutating func setReplica(_ record: ReplicaRecord, at index: ReplicaIndex) throws(StoreError)
+
+    // The log, keyed (replica, sequence, index).
+
+    /// Appends a verified run behind what is stored of its replica. `Merge` has checked that it fits. The run may be
+    /// the tail of a longer one: only what its changes' ranges point at belongs to it.
+    mutating func appendLog(_ run: VerifiedRun, indexes: RunIndexes) throws(StoreError)
+    /// The stamp of a stored change; nil if it is not stored.
+    mutating func stamp(of replica: ReplicaIndex, sequence: UInt64) throws(StoreError) -> Stamp?
+    /// The hash of a stored change; nil if it is not stored.
+    mutating func hash(of replica: ReplicaIndex, sequence: UInt64) throws(StoreError) -> Hash256?
+    /// A stored run from `sequence` on, ending at the last signature within the limits, or at the first signature there
+    /// is if that lies beyond them; `signed` false asks for the changes up to the limit whether signed there or not.
+    /// Nil if nothing is stored there.
+    mutating func loadRun(
+        of replica: ReplicaIndex,
+        from sequence: UInt64,
+        limits: RunLimits,
+        signed: Bool
+    ) throws(StoreError) -> Run?
+    /// One stored operation in full words; nil if it is not stored.
+    mutating func edit(_ write: WriteReference) throws(StoreError) -> Edit?
+
+    // Registers and their earlier or concurrent writes.
+
+    mutating func register(_ key: RegisterKey) throws(StoreError) -> Register?
+    mutating func setRegister(_ register: Register, at key: RegisterKey) throws(StoreError)
+    /// Records a write that is not in force.
+    mutating func addVersion(_ write: WriteReference, status: VersionStatus, at key: RegisterKey) throws(StoreError)
+    mutating func setVersion(_ write: WriteReference, status: VersionStatus, at key: RegisterKey) throws(StoreError)
+    /// The writes recorded with `.conflict`, in no particular order.
+    mutating func conflicts(at key: RegisterKey) throws(StoreError) -> [WriteReference]
+    /// All registers of an object, in no particular order.
+    mutating func registers(of object: ObjectIndex) throws(StoreError) -> [(NameIndex, Register)]
+    /// All registers with conflicts, in no particular order.
+    mutating func conflictedRegisters() throws(StoreError) -> [(RegisterKey, Register)]
+
+    // Objects and the hierarchy.
+
+    mutating func object(_ index: ObjectIndex) throws(StoreError) -> ObjectRecord
+    mutating func setObject(_ record: ObjectRecord, at index: ObjectIndex) throws(StoreError)
+    /// Objects whose place is under `parent` (nil: the root), visible or not, ordered by position and then id.
+    mutating func children(of parent: ObjectIndex?) throws(StoreError) -> [ObjectIndex]
+    /// The highest position of an object whose place is under `parent`; nil if there is none.
+    mutating func lastPosition(under parent: ObjectIndex?) throws(StoreError) -> Position?
+    /// Every visible object, in ascending order of ids.
+    mutating func visibleObjects() throws(StoreError) -> [ObjectIndex]
+
+    /// Records a move that is not recorded yet.
+    mutating func addMove(_ move: MoveRecord) throws(StoreError)
+    /// Changes whether a recorded move is effective.
+    mutating func setMove(_ move: MoveRecord) throws(StoreError)
+    /// The recorded moves ordered after a write, ascending in (stamp, replica id, ordinal).
+    mutating func moves(after write: WriteReference) throws(StoreError) -> [MoveRecord]
+    /// The last effective recorded move of an object ordered before a write.
+    mutating func lastEffectiveMove(
+        of object: ObjectIndex,
+        before write: WriteReference
+    ) throws(StoreError) -> MoveRecord?
+    /// The last recorded move of each object whose last move is not effective.
+    mutating func movesWithoutEffect() throws(StoreError) -> [MoveRecord]
+
+    // Proofs and the program's own facts.
+
+    /// Bytes kept under a name; nil if there are none.
+    mutating func fact(_ name: String) throws(StoreError) -> [UInt8]?
+    mutating func setFact(_ name: String, _ value: [UInt8]?) throws(StoreError)
+
+    /// Empties everything that follows from the log: registers, versions, objects' state and moves. Numbers of ids stay.
+    mutating func clearDerivedState() throws(StoreError)
+}
+
+extension StoreTransaction {
+    package func existingReplicaIndex(of id: ReplicaID) -> ReplicaIndex? {
+        for position in 0..<self.replicaCount {
+            let index = ReplicaIndex(rawValue: UInt32(position))
+            if self.replica(index).id == id { return index }
+        }
+        return nil
+    }
+
+    package mutating func lastPosition(under parent: ObjectIndex?) throws(StoreError) -> Position? {
+        guard let last = try self.children(of: parent).last else { return nil }
+        return try self.object(last).position
+    }
+}
+
+/// How much of a replica's chain to load at once.
+package struct RunLimits: Hashable, Sendable {
+    package var changeCountMax: Int
+    package var operationCountMax: Int
+    package var byteCountMax: Int
+
+    package init(
+        changeCountMax: Int = Limits.runChangeCountMax,
+        operationCountMax: Int = Limits.runOperationCountMax,
+        byteCountMax: Int = Limits.runByteCountMax
+    ) {
+        self.changeCountMax = changeCountMax
+        self.operationCountMax = operationCountMax
+        self.byteCountMax = byteCountMax
+    }
+}

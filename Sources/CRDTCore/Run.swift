@@ -1,0 +1,115 @@
+/// What the header of one change says beyond its place in the chain, and where its parts lie in the run.
+///
+/// A trivial value.
+package struct Change: Hashable, Sendable {
+    package var stamp: Stamp
+    /// The entries of the run's `contextEntries` that this change adds to the context of the one before.
+    package var contextStart: UInt32
+    package var contextCount: UInt32
+    package var operationStart: UInt32
+    package var operationCount: UInt32
+    /// Where the change's blinding begins in the run's `blinding`: a 16-byte secret, or, if operations were left out,
+    /// a 16-byte salt for each operation.
+    package var blindingOffset: UInt32
+    package var hasLeftOut: Bool
+
+    package var operationRange: Range<Int> {
+        Int(self.operationStart)..<Int(self.operationStart) + Int(self.operationCount)
+    }
+    package var contextRange: Range<Int> {
+        Int(self.contextStart)..<Int(self.contextStart) + Int(self.contextCount)
+    }
+}
+
+/// Consecutive changes of one replica: the unit of transfer and of signature checking. Nothing in a `Run` has been
+/// checked but its shape; see `VerifiedRun`.
+package struct Run: Hashable, Sendable {
+    package var replica: ReplicaID
+    /// The sequence of the first change.
+    package var firstSequence: UInt64
+    package var changes: [Change] = []
+    /// The differences of the contexts, each change's in ascending order of replica ids.
+    package var contextEntries: [Dot] = []
+    package var operations: [Operation] = []
+    package var objects: [ObjectID] = []
+    package var names: [String] = []
+    package var grants: [GrantID] = []
+    package var payload: [UInt8] = []
+    package var blinding: [UInt8] = []
+    /// The device's signature over the hash of the last change.
+    package var signature: Signature?
+
+    package init(replica: ReplicaID, firstSequence: UInt64) {
+        self.replica = replica
+        self.firstSequence = firstSequence
+    }
+
+    /// The sequence of the last change; one before the first if there is none.
+    package var lastSequence: UInt64 { self.firstSequence + UInt64(self.changes.count) - 1 }
+
+    /// The bytes of a change's secret or salts.
+    package func blinding(of change: Change) -> ArraySlice<UInt8> {
+        let start = Int(change.blindingOffset)
+        let count = change.hasLeftOut ? Int(change.operationCount) * Bytes16.byteCount : Bytes16.byteCount
+        return self.blinding[start..<start + count]
+    }
+
+    /// An operation in full words. Throws if the payload is not what the kind says.
+    package func edit(_ operation: Operation) throws(WireError) -> Edit {
+        let payload = self.payload[operation.payloadRange]
+        switch operation.kind {
+        case .create:
+            let body = try CreationBody(decoding: payload)
+            return .create(self.objects[Int(operation.object)], type: body.type, kind: body.kind)
+        case .set:
+            return .set(
+                self.objects[Int(operation.object)],
+                name: self.names[Int(operation.operand)],
+                value: try Value(encoded: payload)
+            )
+        case .unset:
+            return .unset(self.objects[Int(operation.object)], name: self.names[Int(operation.operand)])
+        case .move:
+            let parent = operation.operand == 0 ? nil : self.objects[Int(operation.operand) - 1]
+            let place = Place(parent: parent, position: Position(bytes: Array(payload)))
+            return .move(self.objects[Int(operation.object)], place)
+        case .delete: return .delete(self.objects[Int(operation.object)])
+        case .introduce: return .introduce(try Introduction(decoding: payload))
+        case .retire: return .retire(try Retirement(decoding: payload))
+        case .leftOut:
+            guard let leaf = Bytes32(payload) else { throw .notCanonical }
+            return .leftOut(leaf: Hash256(bytes: leaf))
+        default: return .unknown(kind: operation.kind.rawValue, body: Array(payload))
+        }
+    }
+
+    /// Appends the canonical bytes of one operation: what its leaf hashes.
+    ///
+    /// Kind, grant (0, or 1 and its dot and index), object, name or parent as the kind has them, then the payload.
+    package func appendCanonical(_ operation: Operation, to bytes: inout [UInt8]) {
+        bytes.append(operation.kind.rawValue)
+        if operation.grant == 0 {
+            bytes.append(0)
+        } else {
+            let grant = self.grants[Int(operation.grant) - 1]
+            bytes.append(1)
+            grant.dot.replica.bytes.append(to: &bytes)
+            bytes.appendVarint(grant.dot.sequence)
+            bytes.appendVarint(UInt64(grant.index))
+        }
+        if operation.kind.hasObject {
+            self.objects[Int(operation.object)].bytes.append(to: &bytes)
+        }
+        if operation.kind.hasName {
+            let name = self.names[Int(operation.operand)].utf8
+            bytes.appendVarint(UInt64(name.count))
+            bytes.append(contentsOf: name)
+        } else if operation.kind == .move {
+            bytes.append(operation.operand == 0 ? 0 : 1)
+            if operation.operand != 0 {
+                self.objects[Int(operation.operand) - 1].bytes.append(to: &bytes)
+            }
+        }
+        bytes.append(contentsOf: self.payload[operation.payloadRange])
+    }
+}

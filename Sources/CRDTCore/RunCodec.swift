@@ -1,0 +1,267 @@
+/// A run as bytes: tables first, then one column for each field, so that like stands beside like and compresses.
+///
+/// Version 1. The transport compresses these bytes; they are bounded before they get here.
+extension Run {
+    /// The version of the encoding below.
+    package static let formatVersion: UInt8 = 1
+
+    /// The bytes of the run with its signature.
+    ///
+    /// - Complexity: O(*n*) in the operations and payload bytes.
+    package func encoded() -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(self.payload.count + self.operations.count * 4 + self.objects.count * 16 + 512)
+        bytes.append(Run.formatVersion)
+        self.replica.bytes.append(to: &bytes)
+        bytes.appendVarint(self.firstSequence)
+        self.encodeTables(to: &bytes)
+        self.encodeChanges(to: &bytes)
+        self.encodeOperations(to: &bytes)
+        bytes.append(self.signature == nil ? 0 : 1)
+        if let signature = self.signature { bytes.append(contentsOf: signature.array) }
+        return bytes
+    }
+
+    private func encodeTables(to bytes: inout [UInt8]) {
+        bytes.appendVarint(UInt64(self.objects.count))
+        for object in self.objects { object.bytes.append(to: &bytes) }
+        bytes.appendVarint(UInt64(self.names.count))
+        for name in self.names { bytes.appendPrefixed(Array(name.utf8)) }
+        bytes.appendVarint(UInt64(self.grants.count))
+        for grant in self.grants {
+            grant.dot.replica.bytes.append(to: &bytes)
+            bytes.appendVarint(grant.dot.sequence)
+            bytes.appendVarint(UInt64(grant.index))
+        }
+    }
+
+    private func encodeChanges(to bytes: inout [UInt8]) {
+        bytes.appendVarint(UInt64(self.changes.count))
+        var previousStamp: UInt64 = 0
+        for change in self.changes {
+            bytes.appendZigzag(Int64(bitPattern: change.stamp.rawValue &- previousStamp))
+            previousStamp = change.stamp.rawValue
+        }
+        for change in self.changes { bytes.appendVarint(UInt64(change.operationCount)) }
+        for change in self.changes { bytes.appendVarint(UInt64(change.contextCount)) }
+        for change in self.changes { bytes.append(change.hasLeftOut ? 1 : 0) }
+        var replicas: [ReplicaID] = []
+        var indexes: [ReplicaID: UInt64] = [:]
+        for entry in self.contextEntries where indexes[entry.replica] == nil {
+            indexes[entry.replica] = UInt64(replicas.count)
+            replicas.append(entry.replica)
+        }
+        bytes.appendVarint(UInt64(replicas.count))
+        for replica in replicas { replica.bytes.append(to: &bytes) }
+        for entry in self.contextEntries {
+            bytes.appendVarint(indexes[entry.replica] ?? 0)
+            bytes.appendVarint(entry.sequence)
+        }
+        bytes.append(contentsOf: self.blinding)
+    }
+
+    private func encodeOperations(to bytes: inout [UInt8]) {
+        RunLengths.encode(self.operations.lazy.map { UInt64($0.kind.rawValue) }, to: &bytes)
+        RunLengths.encode(self.operations.lazy.map { UInt64($0.grant) }, to: &bytes)
+        var previousObject: Int64 = 0
+        for operation in self.operations where operation.kind.hasObject {
+            bytes.appendZigzag(Int64(operation.object) - previousObject)
+            previousObject = Int64(operation.object)
+        }
+        for operation in self.operations where operation.kind.hasOperand {
+            bytes.appendVarint(UInt64(operation.operand))
+        }
+        for operation in self.operations { bytes.appendVarint(UInt64(operation.payloadByteCount)) }
+        bytes.append(contentsOf: self.payload)
+    }
+
+    /// Reads a run that fills all of `bytes`. Nothing is allocated for more than the bytes can hold.
+    package init(decoding bytes: [UInt8]) throws(WireError) {
+        var reader = ByteReader(bytes)
+        guard try reader.byte() == Run.formatVersion else { throw .unknownKind }
+        self.init(replica: ReplicaID(bytes: try reader.bytes16()), firstSequence: try reader.varint())
+        guard self.firstSequence >= 1,
+            self.firstSequence <= Limits.sequenceMax - UInt64(Limits.runChangeCountMax)
+        else { throw .overLimit }
+        try self.decodeTables(&reader)
+        try self.decodeChanges(&reader)
+        try self.decodeOperations(&reader)
+        switch try reader.byte() {
+        case 0: break
+        case 1: self.signature = try reader.signature()
+        default: throw .notCanonical
+        }
+        try reader.finish()
+    }
+
+    private mutating func decodeTables(_ reader: inout ByteReader) throws(WireError) {
+        let objectCount = try reader.count(atMost: reader.remaining / Bytes16.byteCount)
+        self.objects.reserveCapacity(objectCount)
+        for _ in 0..<objectCount { self.objects.append(ObjectID(bytes: try reader.bytes16())) }
+        for _ in 0..<(try reader.count(atMost: reader.remaining)) {
+            self.names.append(try reader.text(atMost: Limits.nameByteCountMax))
+        }
+        for _ in 0..<(try reader.count(atMost: reader.remaining / Bytes16.byteCount)) {
+            let dot = Dot(replica: ReplicaID(bytes: try reader.bytes16()), sequence: try reader.varint())
+            self.grants.append(GrantID(dot: dot, index: UInt32(try reader.count(atMost: Int(UInt32.max)))))
+        }
+    }
+
+    private mutating func decodeChanges(_ reader: inout ByteReader) throws(WireError) {
+        let changeCount = try reader.count(atMost: min(Limits.runChangeCountMax, reader.remaining))
+        var stamps: [Stamp] = []
+        var previousStamp: UInt64 = 0
+        for _ in 0..<changeCount {
+            previousStamp &+= UInt64(bitPattern: try reader.zigzag())
+            stamps.append(Stamp(rawValue: previousStamp))
+        }
+        var operationCounts: [Int] = []
+        var operationTotal = 0
+        for _ in 0..<changeCount {
+            operationCounts.append(try reader.count(atMost: Limits.changeOperationCountMax))
+            operationTotal += operationCounts[operationCounts.count - 1]
+        }
+        guard operationTotal <= Limits.runOperationCountMax else { throw .overLimit }
+        var contextCounts: [Int] = []
+        var contextTotal = 0
+        for _ in 0..<changeCount {
+            contextCounts.append(try reader.count(atMost: Limits.contextEntryCountMax))
+            contextTotal += contextCounts[contextCounts.count - 1]
+        }
+        // Each entry takes at least two bytes.
+        guard contextTotal <= reader.remaining / 2 else { throw .truncated }
+        var blindingOffset = 0
+        for position in 0..<changeCount {
+            let flag = try reader.byte()
+            guard flag <= 1 else { throw .notCanonical }
+            let operationStart = self.changes.last.map { $0.operationRange.upperBound } ?? 0
+            let contextStart = self.changes.last.map { $0.contextRange.upperBound } ?? 0
+            self.changes.append(
+                Change(
+                    stamp: stamps[position],
+                    contextStart: UInt32(contextStart),
+                    contextCount: UInt32(contextCounts[position]),
+                    operationStart: UInt32(operationStart),
+                    operationCount: UInt32(operationCounts[position]),
+                    blindingOffset: UInt32(blindingOffset),
+                    hasLeftOut: flag == 1
+                )
+            )
+            blindingOffset += flag == 1 ? operationCounts[position] * Bytes16.byteCount : Bytes16.byteCount
+        }
+        try self.decodeContexts(&reader, count: contextTotal)
+        self.blinding = Array(try reader.slice(blindingOffset))
+    }
+
+    private mutating func decodeContexts(_ reader: inout ByteReader, count: Int) throws(WireError) {
+        var replicas: [ReplicaID] = []
+        for _ in 0..<(try reader.count(atMost: min(count, reader.remaining / Bytes16.byteCount))) {
+            replicas.append(ReplicaID(bytes: try reader.bytes16()))
+        }
+        for _ in 0..<count {
+            let index = try reader.varint()
+            guard index < UInt64(replicas.count) else { throw .badReference }
+            let sequence = try reader.varint()
+            guard sequence >= 1, sequence <= Limits.sequenceMax else { throw .overLimit }
+            self.contextEntries.append(Dot(replica: replicas[Int(index)], sequence: sequence))
+        }
+        for change in self.changes {
+            let entries = self.contextEntries[change.contextRange]
+            guard zip(entries, entries.dropFirst()).allSatisfy({ $0.replica < $1.replica }),
+                !entries.contains(where: { $0.replica == self.replica })
+            else { throw .notCanonical }
+        }
+    }
+
+    private mutating func decodeOperations(_ reader: inout ByteReader) throws(WireError) {
+        let count = self.changes.last.map { $0.operationRange.upperBound } ?? 0
+        guard count <= reader.remaining else { throw .truncated }
+        self.operations.reserveCapacity(count)
+        try RunLengths.decode(&reader, count: count) { kind throws(WireError) in
+            guard let kind = UInt8(exactly: kind) else { throw .unknownKind }
+            self.operations.append(
+                Operation(kind: OperationKind(rawValue: kind), payloadOffset: 0, payloadByteCount: 0)
+            )
+        }
+        var position = 0
+        let grantCount = UInt64(self.grants.count)
+        try RunLengths.decode(&reader, count: count) { grant throws(WireError) in
+            guard grant <= grantCount else { throw .badReference }
+            self.operations[position].grant = UInt32(grant)
+            position += 1
+        }
+        try self.decodeOperands(&reader, count: count)
+        var offset = 0
+        for position in 0..<count {
+            let byteCount = try reader.count(atMost: reader.remaining)
+            self.operations[position].payloadOffset = UInt32(offset)
+            self.operations[position].payloadByteCount = UInt32(byteCount)
+            offset += byteCount
+            guard offset <= Limits.runByteCountMax else { throw .overLimit }
+        }
+        self.payload = Array(try reader.slice(offset))
+        try self.checkLeftOut()
+    }
+
+    private mutating func decodeOperands(_ reader: inout ByteReader, count: Int) throws(WireError) {
+        var object: Int64 = 0
+        for position in 0..<count where self.operations[position].kind.hasObject {
+            let (sum, overflow) = object.addingReportingOverflow(try reader.zigzag())
+            guard !overflow, sum >= 0, sum < Int64(self.objects.count) else { throw .badReference }
+            object = sum
+            self.operations[position].object = UInt32(sum)
+        }
+        for position in 0..<count where self.operations[position].kind.hasOperand {
+            let operand = try reader.varint()
+            let isMove = self.operations[position].kind == .move
+            guard isMove ? operand <= UInt64(self.objects.count) : operand < UInt64(self.names.count) else {
+                throw .badReference
+            }
+            self.operations[position].operand = UInt32(operand)
+        }
+    }
+
+    private func checkLeftOut() throws(WireError) {
+        for change in self.changes {
+            let leavesOut = self.operations[change.operationRange].contains { $0.kind == .leftOut }
+            guard leavesOut == change.hasLeftOut else { throw .notCanonical }
+        }
+    }
+}
+
+/// A column of numbers that repeat: each value once, with the number of times it follows itself.
+private enum RunLengths {
+    static func encode(_ values: some Sequence<UInt64>, to bytes: inout [UInt8]) {
+        var current: (value: UInt64, count: UInt64)?
+        for value in values {
+            if let open = current, open.value == value {
+                current = (value, open.count + 1)
+            } else {
+                self.flush(current, to: &bytes)
+                current = (value, 1)
+            }
+        }
+        self.flush(current, to: &bytes)
+    }
+
+    private static func flush(_ group: (value: UInt64, count: UInt64)?, to bytes: inout [UInt8]) {
+        guard let group else { return }
+        bytes.appendVarint(group.value)
+        bytes.appendVarint(group.count)
+    }
+
+    static func decode(
+        _ reader: inout ByteReader,
+        count: Int,
+        _ body: (UInt64) throws(WireError) -> Void
+    ) throws(WireError) {
+        var left = count
+        while left > 0 {
+            let value = try reader.varint()
+            let times = try reader.count(atMost: left)
+            guard times > 0 else { throw .notCanonical }
+            for _ in 0..<times { try body(value) }
+            left -= times
+        }
+    }
+}

@@ -1,0 +1,66 @@
+/// SHA-1 (RFC 3174), which UUIDv5 is defined with. It names things; nothing is protected by it.
+enum SHA1 {
+    /// The 20-byte digest.
+    static func hash(_ message: [UInt8]) -> [UInt8] {
+        var state: (UInt32, UInt32, UInt32, UInt32, UInt32) =
+            (0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0)
+        var padded = message
+        padded.append(0x80)
+        while padded.count % 64 != 56 { padded.append(0) }
+        padded.appendBigEndian(UInt64(message.count) << 3)
+        for start in stride(from: 0, to: padded.count, by: 64) {
+            self.mix(padded[start..<start + 64], into: &state)
+        }
+        return [state.0, state.1, state.2, state.3, state.4].flatMap { word in
+            (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * $0)) }
+        }
+    }
+
+    private static func mix(_ block: ArraySlice<UInt8>, into state: inout (UInt32, UInt32, UInt32, UInt32, UInt32)) {
+        var words: [UInt32] = []
+        words.reserveCapacity(80)
+        for start in stride(from: block.startIndex, to: block.endIndex, by: 4) {
+            words.append(block[start..<start + 4].reduce(0) { $0 << 8 | UInt32($1) })
+        }
+        for position in 16..<80 {
+            let word = words[position - 3] ^ words[position - 8] ^ words[position - 14] ^ words[position - 16]
+            words.append(self.rotate(word, 1))
+        }
+        var (a, b, c, d, e) = state
+        for (position, word) in words.enumerated() {
+            let choice: UInt32
+            let constant: UInt32
+            switch position {
+            case ..<20: (choice, constant) = (b & c | ~b & d, 0x5a82_7999)
+            case ..<40: (choice, constant) = (b ^ c ^ d, 0x6ed9_eba1)
+            case ..<60: (choice, constant) = (b & c | b & d | c & d, 0x8f1b_bcdc)
+            default: (choice, constant) = (b ^ c ^ d, 0xca62_c1d6)
+            }
+            let sum = self.rotate(a, 5) &+ choice &+ e &+ constant &+ word
+            (a, b, c, d, e) = (sum, a, self.rotate(b, 30), c, d)
+        }
+        state = (state.0 &+ a, state.1 &+ b, state.2 &+ c, state.3 &+ d, state.4 &+ e)
+    }
+
+    private static func rotate(_ word: UInt32, _ count: UInt32) -> UInt32 { word << count | word >> (32 - count) }
+}
+
+extension ObjectID {
+    /// The id that a name has in a namespace: UUIDv5 (RFC 9562 §5.5).
+    package init(namespace: ObjectID, name: [UInt8]) {
+        var digest = SHA1.hash(namespace.bytes.array + name)
+        digest[6] = digest[6] & 0x0f | 0x50
+        digest[8] = digest[8] & 0x3f | 0x80
+        self.init(bytes: Bytes16(digest.prefix(16)) ?? namespace.bytes)
+    }
+
+    /// A random id (UUIDv4) from 16 random bytes.
+    package init(random bytes: Bytes16) {
+        self.init(
+            bytes: Bytes16(
+                high: bytes.high & ~0xf000 | 0x4000,
+                low: bytes.low & ~(0b11 << 62) | 0b10 << 62
+            )
+        )
+    }
+}

@@ -1,0 +1,137 @@
+/// What a property can hold: a JSON scalar, a JSON document, bytes, or a reference to a blob.
+///
+/// Doubles are carried bit by bit, so NaN payloads and -0.0 survive.
+package enum Value: Hashable, Sendable {
+    case null
+    case bool(Bool)
+    case int(Int64)
+    /// The IEEE 754 bit pattern of a double.
+    case double(bits: UInt64)
+    case string(String)
+    /// JSON text of an array or object.
+    case document(String)
+    case bytes([UInt8])
+    case blob(BlobReference)
+
+    package static func double(_ value: Double) -> Value { .double(bits: value.bitPattern) }
+}
+
+/// Names the content of a blob that is kept and carried apart from the structured data.
+package struct BlobReference: Hashable, Sendable {
+    package var hash: Hash256
+    package var byteCount: UInt64
+    package var mediaType: String
+
+    package init(hash: Hash256, byteCount: UInt64, mediaType: String) {
+        self.hash = hash
+        self.byteCount = byteCount
+        self.mediaType = mediaType
+    }
+}
+
+/// The first byte of an encoded value.
+package enum ValueTag: UInt8, Sendable, CaseIterable {
+    case null = 0
+    case `false` = 1
+    case `true` = 2
+    case int = 3
+    case double = 4
+    case string = 5
+    case document = 6
+    case bytes = 7
+    case blob = 8
+}
+
+extension Value {
+    /// Appends the canonical bytes: a tag, then the content up to the end of the payload. Each value has one encoding.
+    package func encode(to bytes: inout [UInt8]) {
+        switch self {
+        case .null: bytes.append(ValueTag.null.rawValue)
+        case .bool(let flag): bytes.append((flag ? ValueTag.true : ValueTag.false).rawValue)
+        case .int(let number):
+            bytes.append(ValueTag.int.rawValue)
+            bytes.appendZigzag(number)
+        case .double(let bits):
+            bytes.append(ValueTag.double.rawValue)
+            bytes.appendBigEndian(bits)
+        case .string(let text):
+            bytes.append(ValueTag.string.rawValue)
+            bytes.append(contentsOf: text.utf8)
+        case .document(let text):
+            bytes.append(ValueTag.document.rawValue)
+            bytes.append(contentsOf: text.utf8)
+        case .bytes(let content):
+            bytes.append(ValueTag.bytes.rawValue)
+            bytes.append(contentsOf: content)
+        case .blob(let reference):
+            bytes.append(ValueTag.blob.rawValue)
+            reference.hash.bytes.append(to: &bytes)
+            bytes.appendVarint(reference.byteCount)
+            bytes.append(contentsOf: reference.mediaType.utf8)
+        }
+    }
+
+    /// The canonical bytes.
+    package var encoded: [UInt8] {
+        var bytes: [UInt8] = []
+        self.encode(to: &bytes)
+        return bytes
+    }
+
+    /// Reads a value that fills all of `bytes`.
+    package init(encoded bytes: some Collection<UInt8>) throws(WireError) {
+        guard let first = bytes.first, let tag = ValueTag(rawValue: first) else { throw .unknownKind }
+        let content = Array(bytes.dropFirst())
+        var reader = ByteReader(content)
+        switch tag {
+        case .null, .false, .true:
+            try reader.finish()
+            self = tag == .null ? .null : .bool(tag == .true)
+        case .int:
+            self = .int(try reader.zigzag())
+            try reader.finish()
+        case .double:
+            self = .double(bits: try reader.bigEndian())
+            try reader.finish()
+        case .string:
+            self = .string(try Value.text(content))
+        case .document:
+            self = .document(try Value.text(content))
+        case .bytes:
+            self = .bytes(content)
+        case .blob:
+            let hash = Hash256(bytes: try reader.bytes32())
+            let byteCount = try reader.varint()
+            let mediaType = try Value.text(Array(try reader.slice(reader.remaining)))
+            self = .blob(BlobReference(hash: hash, byteCount: byteCount, mediaType: mediaType))
+        }
+    }
+
+    /// Checks that bytes are a canonical value without building it.
+    package static func validate(_ bytes: ArraySlice<UInt8>) throws(WireError) {
+        guard let first = bytes.first, let tag = ValueTag(rawValue: first) else { throw .unknownKind }
+        switch tag {
+        case .null, .false, .true:
+            guard bytes.count == 1 else { throw .trailingBytes }
+        case .int:
+            // One byte of content is the common case and needs no reader.
+            if bytes.count == 2, bytes[bytes.startIndex + 1] < 0x80 { return }
+            _ = try Value(encoded: bytes)
+        case .double:
+            guard bytes.count == 9 else { throw bytes.count < 9 ? .truncated : .trailingBytes }
+        case .string:
+            // ASCII is UTF-8; only other text pays for validation.
+            if bytes.allSatisfy({ $0 < 0x80 }) { return }
+            _ = try Value(encoded: bytes)
+        case .document, .blob:
+            _ = try Value(encoded: bytes)
+        case .bytes:
+            break
+        }
+    }
+
+    private static func text(_ bytes: [UInt8]) throws(WireError) -> String {
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw .notCanonical }
+        return text
+    }
+}

@@ -1,0 +1,178 @@
+/// Why a run was not accepted. Nothing of it is kept.
+package enum RunRejection: Error, Hashable, Sendable {
+    /// The first change of a replica does not introduce the device, or a later one does.
+    case introductionMisplaced
+    /// The replica's id is not made of the device's key.
+    case wrongReplica
+    /// A certificate between the device and its user does not hold.
+    case notCertified
+    /// The user is not a member of the workspace.
+    case notAMember
+    /// The signature does not hold for this chain.
+    case badSignature
+    /// There is no signature, or no change.
+    case unsigned
+    /// An operation's payload is not what its kind says.
+    case malformed(WireError)
+}
+
+/// A run whose chain, signature and shape have been checked. Only verification, or signing one's own, makes one; stores
+/// accept nothing else.
+package struct VerifiedRun: Sendable {
+    package let run: Run
+    /// The hash of each change.
+    package let hashes: [Hash256]
+    /// The hash of the change before the first.
+    package let previous: Hash256
+    /// The introduction, if the run begins the replica's chain.
+    package let introduction: Introduction?
+
+    private init(run: Run, hashes: [Hash256], previous: Hash256, introduction: Introduction?) {
+        self.run = run
+        self.hashes = hashes
+        self.previous = previous
+        self.introduction = introduction
+    }
+
+    /// Checks a run of a replica that is known up to the change before the run's first.
+    ///
+    /// - Parameters:
+    ///   - previous: the hash of the change before; the workspace's origin for the first.
+    ///   - device: the device that signs the replica's chain; nil if the run begins it and must introduce it.
+    /// - Complexity: O(*n*) in the bytes of the run, and one signature check (plus those of the certificates in a first
+    ///   run).
+    package static func verify(
+        _ run: Run,
+        previous: Hash256,
+        device: DeviceID?,
+        membership: Membership,
+        _ cryptography: some ChangeCryptography
+    ) throws(RunRejection) -> VerifiedRun {
+        guard let signature = run.signature, !run.changes.isEmpty else { throw .unsigned }
+        let introduction = try self.introduction(of: run, membership: membership, cryptography)
+        guard let signer = device ?? introduction?.device, (device == nil) == (introduction != nil) else {
+            throw .introductionMisplaced
+        }
+        let ownRetirements: Bool
+        do throws(WireError) {
+            try run.validate()
+            ownRetirements = try run.retiresOnlyReplicas(of: signer, cryptography)
+        } catch {
+            throw .malformed(error)
+        }
+        guard ownRetirements else { throw .wrongReplica }
+        let hashes = ChainHash.hashes(of: run, previous: previous, cryptography)
+        guard let head = hashes.last,
+            cryptography.isValid(signature, of: ChainHash.signedMessage(head), by: signer.bytes)
+        else { throw .badSignature }
+        return VerifiedRun(run: run, hashes: hashes, previous: previous, introduction: introduction)
+    }
+
+    /// Signs a run of one's own. The edits come from this process, so there is nothing to check.
+    ///
+    /// - Parameter sign: makes the device's signature of a message.
+    package static func seal(
+        _ builder: consuming RunBuilder,
+        previous: Hash256,
+        _ cryptography: some ChangeCryptography,
+        sign: (_ message: [UInt8]) -> Signature
+    ) -> VerifiedRun {
+        let unsigned = builder.run
+        let hashes = ChainHash.hashes(of: unsigned, previous: previous, cryptography)
+        let run = builder.signed(sign(ChainHash.signedMessage(hashes.last ?? previous)))
+        var introduction: Introduction?
+        if run.firstSequence == 1, let first = run.operations.first {
+            introduction = try? Introduction(decoding: run.payload[first.payloadRange])
+        }
+        return VerifiedRun(run: run, hashes: hashes, previous: previous, introduction: introduction)
+    }
+
+    /// The part of this run after a sequence; nil if nothing is left.
+    package func suffix(after sequence: UInt64) -> VerifiedRun? {
+        guard sequence >= self.run.firstSequence else { return self }
+        guard sequence < self.run.lastSequence else { return nil }
+        let dropped = Int(sequence - self.run.firstSequence) + 1
+        var run = self.run
+        run.firstSequence = sequence + 1
+        run.changes.removeFirst(dropped)
+        return VerifiedRun(
+            run: run,
+            hashes: Array(self.hashes[dropped...]),
+            previous: self.hashes[dropped - 1],
+            introduction: nil
+        )
+    }
+
+    private static func introduction(
+        of run: Run,
+        membership: Membership,
+        _ cryptography: some ChangeCryptography
+    ) throws(RunRejection) -> Introduction? {
+        for (position, operation) in run.operations.enumerated() where operation.kind == .introduce {
+            guard position == 0, run.firstSequence == 1 else { throw .introductionMisplaced }
+        }
+        guard run.firstSequence == 1 else { return nil }
+        guard let first = run.operations.first, first.kind == .introduce, run.changes[0].operationCount > 0 else {
+            throw .introductionMisplaced
+        }
+        let introduction: Introduction
+        do throws(WireError) {
+            introduction = try Introduction(decoding: run.payload[first.payloadRange])
+        } catch {
+            throw .malformed(error)
+        }
+        guard introduction.replica(cryptography) == run.replica else { throw .wrongReplica }
+        guard membership.founder == introduction.user else { throw .notAMember }
+        guard introduction.isCertified(in: membership.workspace, cryptography) else { throw .notCertified }
+        return introduction
+    }
+}
+
+/// Whose changes belong to a workspace.
+package struct Membership: Hashable, Sendable {
+    package var workspace: WorkspaceID
+    package var founder: UserID
+
+    package init(workspace: WorkspaceID, founder: UserID) {
+        self.workspace = workspace
+        self.founder = founder
+    }
+}
+
+extension Run {
+    /// Whether each retirement takes back a replica of the signing device itself.
+    fileprivate func retiresOnlyReplicas(
+        of device: DeviceID,
+        _ cryptography: some ChangeCryptography
+    ) throws(WireError) -> Bool {
+        for operation in self.operations where operation.kind == .retire {
+            let retirement = try Retirement(decoding: self.payload[operation.payloadRange])
+            let owned = ReplicaID(device: device, nonce: retirement.nonce, cryptography)
+            guard owned == retirement.replica else { return false }
+        }
+        return true
+    }
+
+    /// Checks that the payload of each operation is what its kind says. Table indexes are checked by decoding.
+    package func validate() throws(WireError) {
+        for operation in self.operations {
+            let payload = self.payload[operation.payloadRange]
+            switch operation.kind {
+            case .set:
+                guard payload.count <= Limits.valueByteCountMax else { throw .overLimit }
+                try Value.validate(payload)
+            case .create: _ = try CreationBody(decoding: payload)
+            case .unset, .delete:
+                guard payload.isEmpty else { throw .trailingBytes }
+            case .move:
+                guard payload.count <= Limits.positionByteCountMax else { throw .overLimit }
+            case .introduce: _ = try Introduction(decoding: payload)
+            case .retire: _ = try Retirement(decoding: payload)
+            case .leftOut:
+                guard payload.count == Bytes32.byteCount else { throw .notCanonical }
+            default:
+                guard payload.count <= Limits.opaqueByteCountMax else { throw .overLimit }
+            }
+        }
+    }
+}

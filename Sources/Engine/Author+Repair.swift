@@ -1,0 +1,176 @@
+internal import CRDTCore
+internal import PeerCrypto
+
+/// Going on under a new replica id, with nothing lost that a person wrote: after a clock was wrong, and after two
+/// incarnations of a database wrote under one id.
+extension Author {
+    /// If the last changes of the chain written under are stamped far ahead of what the clock says now, takes them back
+    /// and writes them again under a new replica id.
+    mutating func repairClock(in transaction: inout some StoreTransaction) throws(StoreError) {
+        guard let index = self.activeReplica else { return }
+        let record = transaction.replica(index)
+        guard HybridClock.isHeld(record.storedStamp, at: self.now), let introduction = record.introduction else {
+            return
+        }
+        let good = try self.lastSaneSequence(of: index, record, at: self.now, in: &transaction)
+        let changes = try self.ownChanges(of: index, after: good, upTo: record.storedSequence, in: &transaction)
+        var sane = HybridClock()
+        for position in 0..<transaction.replicaCount {
+            let other = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
+            if other.id != record.id, other.isEffective(other.appliedSequence) { sane.observe(other.appliedStamp) }
+        }
+        self.clock = sane
+        let base = try transaction.stamp(of: index, sequence: good) ?? .zero
+        let retirement = Retirement(replica: record.id, nonce: introduction.nonce, lastSequence: good)
+        try self.reauthor(
+            changes,
+            stampedAfter: base,
+            keepingStamps: false,
+            first: [.retire(retirement)],
+            in: &transaction
+        )
+        self.newReplicaReason = .clockRepaired
+    }
+
+    /// The last change of a chain whose stamp is not too far ahead: stamps rise along it, so it is found by halving.
+    private func lastSaneSequence(
+        of index: ReplicaIndex,
+        _ record: ReplicaRecord,
+        at now: WallTime,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> UInt64 {
+        var low: UInt64 = 0
+        var high = record.storedSequence
+        while high - low > 1 {
+            let middle = low + (high - low) / 2
+            let stamp = try transaction.stamp(of: index, sequence: middle) ?? .zero
+            if HybridClock.isHeld(stamp, at: now) { high = middle } else { low = middle }
+        }
+        return low
+    }
+
+    /// What a chain of ours says after a sequence: for each change its stamp, its full context and its edits.
+    func ownChanges(
+        of index: ReplicaIndex,
+        after sequence: UInt64,
+        upTo last: UInt64,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [OwnChange] {
+        let id = transaction.replica(index).id
+        var context = try self.context(of: index, at: sequence, in: &transaction)
+        if sequence > 0 { context[id] = sequence }
+        var changes: [OwnChange] = []
+        var next = sequence + 1
+        while next <= last,
+            let run = try transaction.loadRun(of: index, from: next, limits: RunLimits(), signed: false)
+        {
+            changes += try self.ownChanges(in: run, context: &context, in: &transaction)
+            next = run.lastSequence + 1
+        }
+        return changes
+    }
+
+    /// The changes of a run, with what each was made on.
+    func ownChanges(
+        in run: Run,
+        context: inout VersionVector,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [OwnChange] {
+        var changes: [OwnChange] = []
+        for change in run.changes {
+            for entry in run.contextEntries[change.contextRange] {
+                context[entry.replica] = max(context[entry.replica], entry.sequence)
+            }
+            var edits: [Edit] = []
+            do throws(WireError) {
+                for position in change.operationRange { edits.append(try run.edit(run.operations[position])) }
+            } catch {
+                throw .damaged("an operation in the log cannot be read")
+            }
+            edits.removeAll { $0.kind == .introduce || $0.kind == .retire || $0.kind == .leftOut }
+            changes.append(OwnChange(stamp: change.stamp, context: context.sorted, edits: edits))
+        }
+        return changes
+    }
+
+    /// The context of a chain at a sequence, from its log.
+    func context(
+        of index: ReplicaIndex,
+        at sequence: UInt64,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> VersionVector {
+        var context = VersionVector()
+        var next: UInt64 = 1
+        while next <= sequence,
+            let run = try transaction.loadRun(of: index, from: next, limits: RunLimits(), signed: false)
+        {
+            for (position, change) in run.changes.enumerated()
+            where run.firstSequence + UInt64(position) <= sequence {
+                for entry in run.contextEntries[change.contextRange] {
+                    context[entry.replica] = max(context[entry.replica], entry.sequence)
+                }
+            }
+            next = run.lastSequence + 1
+        }
+        return context
+    }
+
+    /// Writes changes again under a new replica id of this device, each made on what it was made on, but for what no
+    /// longer counts.
+    ///
+    /// - Parameters:
+    ///   - stampedAfter: where the stamps begin.
+    ///   - keepingStamps: whether each change keeps its stamp, as it may when the clock was right; otherwise the stamps
+    ///     follow closely on what each had seen, so that whatever was written since wins.
+    ///   - first: edits of a change before all the others.
+    mutating func reauthor(
+        _ changes: [OwnChange],
+        stampedAfter base: Stamp,
+        keepingStamps: Bool,
+        first: [Edit],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        var last = base
+        var isFresh = self.activeReplica == nil
+        if !first.isEmpty { isFresh = true }
+        if isFresh {
+            guard let opening = last.successor else { return }
+            try self.openReplica(stamp: opening, in: &transaction)
+            last = opening
+        }
+        guard let index = self.activeReplica else { return }
+        last = max(last, transaction.replica(index).storedStamp)
+        var rewritten: [OwnChange] = []
+        if !first.isEmpty, let stamp = last.successor {
+            rewritten.append(OwnChange(stamp: stamp, context: [], edits: first))
+            last = stamp
+        }
+        for change in changes where !change.edits.isEmpty {
+            let context = self.counting(change.context, in: transaction)
+            var floor = last
+            for entry in context {
+                guard let seen = transaction.existingReplicaIndex(of: entry.replica) else { continue }
+                floor = max(floor, try transaction.stamp(of: seen, sequence: entry.sequence) ?? .zero)
+            }
+            guard let lowest = floor.successor else { break }
+            last = keepingStamps ? max(change.stamp, lowest) : lowest
+            rewritten.append(OwnChange(stamp: last, context: context, edits: change.edits))
+        }
+        var merge = Merge(now: max(self.now, WallTime(milliseconds: last.milliseconds)))
+        if !rewritten.isEmpty { try self.append(rewritten, to: index, &merge, in: &transaction) }
+        try merge.finish(in: &transaction)
+        self.clock.observe(merge.summary.appliedStamp)
+    }
+
+    /// The part of a context that counts.
+    private func counting(_ context: [Dot], in transaction: borrowing some StoreTransaction) -> [Dot] {
+        var counting: [Dot] = []
+        for entry in context {
+            guard let index = transaction.existingReplicaIndex(of: entry.replica) else { continue }
+            let limit = transaction.replica(index).exclusion?.lastSequence ?? .max
+            let sequence = min(entry.sequence, limit)
+            if sequence > 0 { counting.append(Dot(replica: entry.replica, sequence: sequence)) }
+        }
+        return counting
+    }
+}

@@ -1,0 +1,143 @@
+internal import CRDTCore
+internal import PeerCrypto
+internal import SyncProtocol
+
+/// What writes changes of this device: its keys, its clock, its entropy, and the replica it writes under.
+///
+/// Apart from the node so that it can be used inside a transaction of the node's store.
+struct Author: ~Copyable {
+    let identity: DeviceIdentity
+    let membership: Membership
+    let cryptography = SodiumCryptography()
+    var entropy: EntropyStream
+    var clock = HybridClock()
+    /// The replica written under; nil until the next write makes one.
+    var activeReplica: ReplicaIndex?
+    /// Why the next write makes a new replica.
+    var newReplicaReason = NewReplicaReason.first
+    var reauthoredChangeCount = 0
+    /// The wall time of the event being handled.
+    var now: WallTime
+
+    init(identity: consuming DeviceIdentity, entropy: consuming EntropyStream, at now: WallTime) {
+        self.membership = identity.membership
+        self.identity = identity
+        self.entropy = entropy
+        self.now = now
+    }
+
+    mutating func perform(
+        _ wanted: Transaction,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Result<WriteReceipt, WriteRefusal> {
+        var plan = TransactionPlan(namespace: self.namespace)
+        do throws(WriteRefusal) {
+            for step in wanted.steps {
+                try plan.add(step, entropy: &self.entropy, in: &transaction)
+            }
+        } catch {
+            if case .store(let error) = error { throw error }
+            return .failure(error)
+        }
+        guard !plan.edits.isEmpty else {
+            return .success(WriteReceipt(dot: nil, created: plan.created, operationCount: 0))
+        }
+        guard let dot = try self.commit(plan.edits, in: &transaction) else { return .failure(.clockExhausted) }
+        return .success(WriteReceipt(dot: dot, created: plan.created, operationCount: plan.edits.count))
+    }
+
+    /// The namespace of ids derived from keys: the workspace's own.
+    private var namespace: ObjectID {
+        ObjectID(bytes: Bytes16(self.membership.workspace.bytes.array.prefix(16)) ?? Bytes16(high: 0, low: 0))
+    }
+
+    /// Writes edits as one change of the active replica, stamped now. Nil if the clock has run out.
+    private mutating func commit(
+        _ edits: [Edit],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Dot? {
+        if self.activeReplica == nil {
+            guard let first = self.clock.next(at: self.now) else { return nil }
+            try self.openReplica(stamp: first, in: &transaction)
+        }
+        guard let index = self.activeReplica, let stamp = self.clock.next(at: self.now) else { return nil }
+        var merge = Merge(now: max(self.now, WallTime(milliseconds: stamp.milliseconds)))
+        let context = OwnChange.currentContext(of: index, in: transaction)
+        let change = OwnChange(stamp: stamp, context: context, edits: edits)
+        try self.append([change], to: index, &merge, in: &transaction)
+        try merge.finish(in: &transaction)
+        let record = transaction.replica(index)
+        return Dot(replica: record.id, sequence: record.storedSequence)
+    }
+
+    /// Opens a new replica of this device: a fresh id, and a first change that introduces the device.
+    mutating func openReplica(
+        stamp: Stamp,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        let nonce = Bytes16(high: self.entropy.nextUInt64(), low: self.entropy.nextUInt64())
+        let id = ReplicaID(device: self.identity.device, nonce: nonce, self.cryptography)
+        let index = try transaction.replicaIndex(of: id)
+        var merge = Merge(now: max(self.now, WallTime(milliseconds: stamp.milliseconds)))
+        let introduction = OwnChange(
+            stamp: stamp,
+            context: [],
+            edits: [.introduce(self.identity.introduction(nonce: nonce))]
+        )
+        try self.append([introduction], to: index, &merge, in: &transaction)
+        try merge.finish(in: &transaction)
+        try transaction.setFact(NodeFact.activeReplica, id.bytes.array)
+        self.activeReplica = index
+    }
+
+    /// Appends changes of our own to a replica's chain, signed once.
+    mutating func append(
+        _ changes: [OwnChange],
+        to index: ReplicaIndex,
+        _ merge: inout Merge,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        let record = transaction.replica(index)
+        var known: [ReplicaID: UInt64] = [:]
+        for (position, sequence) in record.context.enumerated() where sequence > 0 {
+            known[transaction.replica(ReplicaIndex(rawValue: UInt32(position))).id] = sequence
+        }
+        var builder = RunBuilder(replica: record.id, firstSequence: record.storedSequence + 1)
+        for change in changes {
+            let news = change.context.filter { $0.replica != record.id && $0.sequence > known[$0.replica] ?? 0 }
+            for entry in news { known[entry.replica] = entry.sequence }
+            builder.beginChange(stamp: change.stamp, context: news.sorted(), blinding: self.entropy.bytes(16))
+            for edit in change.edits { builder.append(edit) }
+        }
+        let verified = VerifiedRun.seal(builder, previous: record.storedHash, self.cryptography) { message in
+            self.identity.signingKey.signature(of: message)
+        }
+        guard try merge.receive(verified, in: &transaction) == .stored else {
+            throw .damaged("the chain of this replica is not as it was left")
+        }
+    }
+}
+
+/// A change of our own before it is signed.
+struct OwnChange {
+    var stamp: Stamp
+    /// What it was made on: all of it, not the difference.
+    var context: [Dot]
+    var edits: [Edit]
+
+    /// Everything that is applied and counts, but for the replica's own chain.
+    static func currentContext(
+        of own: ReplicaIndex,
+        in transaction: borrowing some StoreTransaction
+    ) -> [Dot] {
+        var context: [Dot] = []
+        for position in 0..<transaction.replicaCount {
+            let index = ReplicaIndex(rawValue: UInt32(position))
+            guard index != own else { continue }
+            let record = transaction.replica(index)
+            let sequence = min(record.appliedSequence, record.exclusion?.lastSequence ?? .max)
+            if sequence > 0 { context.append(Dot(replica: record.id, sequence: sequence)) }
+        }
+        return context
+    }
+}

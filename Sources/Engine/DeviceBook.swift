@@ -1,0 +1,65 @@
+internal import CRDTCore
+
+/// The devices of the workspace, and how to reach them.
+///
+/// Who is a member follows from the introductions in the log and from pairings that are not in it yet.
+struct DeviceBook {
+    struct Entry {
+        var device: DeviceID
+        var name: String
+        var staticKey: StaticKey
+        /// Addresses in the order in which to try them.
+        var addresses: [NetworkAddress] = []
+        var nextAddress = 0
+        /// When to dial next, in monotonic milliseconds; nil if there is no reason to.
+        var nextDial: UInt64?
+        var backoff = ConnectionTimes.backoffFirst
+        /// When it was last heard, in wall time.
+        var lastSeen: WallTime?
+    }
+
+    private(set) var entries: [StaticKey: Entry] = [:]
+    /// Addresses the user named, of which it is not known whose they are: tried with one key after another.
+    var unknownAddresses: [NetworkAddress: UnknownAddress] = [:]
+
+    struct UnknownAddress {
+        var nextDial: UInt64
+        var backoff = ConnectionTimes.backoffFirst
+        /// Which of the sorted keys is tried next.
+        var nextKey = 0
+        /// The device that answered there.
+        var owner: StaticKey?
+    }
+
+    /// Addresses kept of one device.
+    private static let addressCountMax = 8
+
+    subscript(key: StaticKey) -> Entry? {
+        get { self.entries[key] }
+        set { self.entries[key] = newValue }
+    }
+
+    func entry(of device: DeviceID) -> Entry? { self.entries.values.first { $0.device == device } }
+
+    /// The static keys in a fixed order.
+    var sortedKeys: [StaticKey] { self.entries.keys.sorted() }
+
+    /// Enters a member device, or corrects its name.
+    mutating func add(_ device: DeviceID, name: String, staticKey: StaticKey) {
+        if self.entries[staticKey] == nil {
+            self.entries[staticKey] = Entry(device: device, name: name, staticKey: staticKey)
+        } else if !name.isEmpty {
+            self.entries[staticKey]?.name = name
+        }
+    }
+
+    /// Notes where a device may be reached; the newest address is tried first.
+    mutating func note(_ address: NetworkAddress, of key: StaticKey) {
+        guard var entry = self.entries[key], entry.addresses.first != address else { return }
+        entry.addresses.removeAll { $0 == address }
+        entry.addresses.insert(address, at: 0)
+        if entry.addresses.count > Self.addressCountMax { entry.addresses.removeLast() }
+        entry.nextAddress = 0
+        self.entries[key] = entry
+    }
+}

@@ -1,0 +1,245 @@
+package import CRDTCore
+package import PeerCrypto
+internal import SyncProtocol
+
+/// The keys of a device and what makes it a member of its workspace.
+///
+/// Lives in the key file; the secrets are zeroed when it goes.
+package struct DeviceIdentity: ~Copyable, Sendable {
+    package let name: String
+    package let founder: UserID
+    package let workspaceNonce: Bytes16
+    package let user: UserID
+    package let certificates: [DeviceCertificate]
+    let signingKey: SigningKey
+    let staticKey: AgreementKey
+    /// The user's root key, on the device where the user was made.
+    let userKey: SigningKey?
+
+    private init(
+        name: String,
+        founder: UserID,
+        workspaceNonce: Bytes16,
+        user: UserID,
+        certificates: [DeviceCertificate],
+        signingKey: consuming SigningKey,
+        staticKey: consuming AgreementKey,
+        userKey: consuming SigningKey?
+    ) {
+        self.name = name
+        self.founder = founder
+        self.workspaceNonce = workspaceNonce
+        self.user = user
+        self.certificates = certificates
+        self.signingKey = signingKey
+        self.staticKey = staticKey
+        self.userKey = userKey
+    }
+
+    /// The workspace this device is a member of.
+    package var workspace: WorkspaceID {
+        WorkspaceID(founder: self.founder, nonce: self.workspaceNonce, SodiumCryptography())
+    }
+
+    /// What a store needs to know of the workspace: the hash before every replica's first change.
+    package var origin: Hash256 { ChainHash.origin(self.workspace) }
+
+    /// The public key that names the device.
+    package var device: DeviceID { DeviceID(bytes: self.signingKey.publicKey.bytes32) }
+
+    /// The public key it proves in handshakes.
+    package var publicStaticKey: StaticKey { StaticKey(bytes: self.staticKey.publicKey.bytes32) }
+
+    /// Whose changes belong to the workspace.
+    package var membership: Membership { Membership(workspace: self.workspace, founder: self.founder) }
+
+    /// A new user with a new workspace, on a new device.
+    package static func founding(name: String, entropy: inout EntropyStream) -> DeviceIdentity? {
+        guard let userKey = SigningKey(seed: entropy.secret(32)),
+            let signingKey = SigningKey(seed: entropy.secret(32)),
+            let staticKey = AgreementKey(seed: entropy.secret(32)),
+            let nonce = Bytes16(entropy.bytes(16))
+        else { return nil }
+        let user = UserID(bytes: userKey.publicKey.bytes32)
+        let workspace = WorkspaceID(founder: user, nonce: nonce, SodiumCryptography())
+        let device = DeviceID(bytes: signingKey.publicKey.bytes32)
+        let key = StaticKey(bytes: staticKey.publicKey.bytes32)
+        let message = DeviceCertificate.message(workspace: workspace, user: user, device: device, staticKey: key)
+        let certificate = DeviceCertificate(device: device, staticKey: key, signature: userKey.signature(of: message))
+        return DeviceIdentity(
+            name: name,
+            founder: user,
+            workspaceNonce: nonce,
+            user: user,
+            certificates: [certificate],
+            signingKey: signingKey,
+            staticKey: staticKey,
+            userKey: userKey
+        )
+    }
+
+    /// A device that another device of the same user has welcomed; nil if the welcome does not hold.
+    static func joining(
+        name: String,
+        welcome: Welcome,
+        signingKey: consuming SigningKey,
+        staticKey: consuming AgreementKey
+    ) -> DeviceIdentity? {
+        let workspace = WorkspaceID(
+            founder: welcome.founder,
+            nonce: welcome.workspaceNonce,
+            SodiumCryptography()
+        )
+        let introduction = Introduction(
+            user: welcome.user,
+            deviceName: name,
+            nonce: welcome.workspaceNonce,
+            certificates: welcome.certificates
+        )
+        guard introduction.isCertified(in: workspace, SodiumCryptography()),
+            let own = welcome.certificates.first, own.device.bytes == signingKey.publicKey.bytes32,
+            own.staticKey.bytes == staticKey.publicKey.bytes32
+        else { return nil }
+        return DeviceIdentity(
+            name: name,
+            founder: welcome.founder,
+            workspaceNonce: welcome.workspaceNonce,
+            user: welcome.user,
+            certificates: welcome.certificates,
+            signingKey: signingKey,
+            staticKey: staticKey,
+            userKey: nil
+        )
+    }
+
+    /// A certificate for another device of the same user.
+    func certify(_ device: DeviceID, staticKey: StaticKey) -> [DeviceCertificate] {
+        let message = DeviceCertificate.message(
+            workspace: self.workspace,
+            user: self.user,
+            device: device,
+            staticKey: staticKey
+        )
+        let signature = self.signingKey.signature(of: message)
+        let certificate = DeviceCertificate(device: device, staticKey: staticKey, signature: signature)
+        return [certificate] + self.certificates
+    }
+
+    /// The operation that opens a replica of this device.
+    func introduction(nonce: Bytes16) -> Introduction {
+        Introduction(user: self.user, deviceName: self.name, nonce: nonce, certificates: self.certificates)
+    }
+
+    // MARK: - The key file
+
+    private static let magic = Array("peerd-keys".utf8)
+
+    /// The content of the key file.
+    package func encoded() -> SecretBytes {
+        var bytes = Self.magic + [1]
+        bytes.appendPrefixed(Array(self.name.utf8))
+        self.founder.bytes.append(to: &bytes)
+        self.workspaceNonce.append(to: &bytes)
+        self.user.bytes.append(to: &bytes)
+        bytes.appendVarint(UInt64(self.certificates.count))
+        for certificate in self.certificates {
+            certificate.device.bytes.append(to: &bytes)
+            certificate.staticKey.bytes.append(to: &bytes)
+            bytes.append(contentsOf: certificate.signature.array)
+        }
+        bytes.append(Self.seed(of: self.userKey) == nil ? 0 : 1)
+        return self.appendingSeeds(to: bytes)
+    }
+
+    private func appendingSeeds(to bytes: [UInt8]) -> SecretBytes {
+        let signing = self.signingKey.seed()
+        let agreement = self.staticKey.seed()
+        let user = Self.seed(of: self.userKey) ?? SecretBytes([])
+        let count = bytes.count + signing.count + agreement.count + user.count
+        return SecretBytes(count: count) { target in
+            target.copyBytes(from: bytes)
+            var offset = bytes.count
+            func append(_ secret: borrowing SecretBytes) {
+                secret.withBytes { source in
+                    UnsafeMutableRawBufferPointer(rebasing: target[offset..<offset + source.count])
+                        .copyMemory(from: source)
+                    offset += source.count
+                }
+            }
+            append(signing)
+            append(agreement)
+            append(user)
+        }
+    }
+
+    private static func seed(of key: borrowing SigningKey?) -> SecretBytes? {
+        switch key {
+        case .none: nil
+        case .some(let key): key.seed()
+        }
+    }
+
+    /// Reads the content of a key file; nil if it is not one, or not of a version this program knows.
+    package static func decode(_ secret: borrowing SecretBytes) -> DeviceIdentity? {
+        let tail = 32 * 3
+        var publicPart = secret.withBytes { Array($0.prefix(max(0, $0.count - 64))) }
+        defer { for position in publicPart.indices { publicPart[position] = 0 } }
+        guard publicPart.count <= 1 << 16, publicPart.starts(with: self.magic) else { return nil }
+        var reader = ByteReader(Array(publicPart.dropFirst(self.magic.count)))
+        do throws(WireError) {
+            guard try reader.byte() == 1 else { return nil }
+            let name = try reader.text(atMost: Limits.nameByteCountMax)
+            let founder = UserID(bytes: try reader.bytes32())
+            let nonce = try reader.bytes16()
+            let user = UserID(bytes: try reader.bytes32())
+            var certificates: [DeviceCertificate] = []
+            for _ in 0..<(try reader.count(atMost: Limits.certificateCountMax)) {
+                certificates.append(
+                    DeviceCertificate(
+                        device: DeviceID(bytes: try reader.bytes32()),
+                        staticKey: StaticKey(bytes: try reader.bytes32()),
+                        signature: try reader.signature()
+                    )
+                )
+            }
+            let hasUserKey = try reader.byte() == 1
+            let seeds = self.magic.count + reader.offset
+            guard secret.count == seeds + (hasUserKey ? tail : 64),
+                let signingSeed = secret.part(offset: seeds, count: 32),
+                let staticSeed = secret.part(offset: seeds + 32, count: 32),
+                let signingKey = SigningKey(seed: signingSeed), let staticKey = AgreementKey(seed: staticSeed)
+            else { return nil }
+            var userKey: SigningKey?
+            if hasUserKey, let seed = secret.part(offset: seeds + 64, count: 32) { userKey = SigningKey(seed: seed) }
+            return DeviceIdentity(
+                name: name,
+                founder: founder,
+                workspaceNonce: nonce,
+                user: user,
+                certificates: certificates,
+                signingKey: signingKey,
+                staticKey: staticKey,
+                userKey: userKey
+            )
+        } catch {
+            return nil
+        }
+    }
+}
+
+extension SigningKey {
+    /// The signature as the core's type.
+    func signature(of message: [UInt8]) -> Signature {
+        let bytes = self.sign(message).bytes
+        guard let signature = Signature(bytes) else { preconditionFailure("a signature has 64 bytes") }
+        return signature
+    }
+}
+
+extension Ed25519.PublicKey {
+    var bytes32: Bytes32 { Bytes32(self.bytes) ?? .zero }
+}
+
+extension X25519.PublicKey {
+    var bytes32: Bytes32 { Bytes32(self.bytes) ?? .zero }
+}

@@ -1,0 +1,96 @@
+package import CRDTCore
+
+/// One line that lets one device join: addresses, the inviter's static key, and a secret that is good once.
+package struct Invite: Hashable, Sendable {
+    package var staticKey: StaticKey
+    package var secret: Bytes32
+    package var port: UInt16
+    package var addresses: [String]
+
+    package init(staticKey: StaticKey, secret: Bytes32, port: UInt16, addresses: [String]) {
+        self.staticKey = staticKey
+        self.secret = secret
+        self.port = port
+        self.addresses = addresses
+    }
+
+    /// How long an invite is good: ten minutes.
+    package static let lifetimeMilliseconds: UInt64 = 600_000
+    /// How many invites may be open at once.
+    package static let openCountMax = 8
+    private static let prefix = "peerd:1:"
+    private static let addressCountMax = 16
+
+    /// The line: `peerd:1:` and unpadded base64url of key ‖ secret ‖ port ‖ addresses, each with a length byte.
+    package var text: String {
+        var bytes = self.staticKey.bytes.array + self.secret.array
+        bytes.append(UInt8(truncatingIfNeeded: self.port >> 8))
+        bytes.append(UInt8(truncatingIfNeeded: self.port))
+        for address in self.addresses.prefix(Invite.addressCountMax) where address.utf8.count <= 255 {
+            bytes.append(UInt8(address.utf8.count))
+            bytes.append(contentsOf: address.utf8)
+        }
+        return Invite.prefix + Base64URL.text(bytes)
+    }
+
+    /// Reads a line; nil if it is not an invite. White space around it does not matter.
+    package init?(text: String) {
+        let line = text.drop { $0.isWhitespace }.prefix { !$0.isWhitespace }
+        guard line.hasPrefix(Invite.prefix), let bytes = Base64URL.bytes(line.dropFirst(Invite.prefix.count)) else {
+            return nil
+        }
+        var reader = ByteReader(bytes)
+        do throws(WireError) {
+            self.staticKey = StaticKey(bytes: try reader.bytes32())
+            self.secret = try reader.bytes32()
+            self.port = UInt16(try reader.byte()) << 8 | UInt16(try reader.byte())
+            self.addresses = []
+            while reader.remaining > 0 {
+                let text = try reader.slice(Int(try reader.byte()))
+                guard let address = String(validating: text, as: UTF8.self) else { return nil }
+                self.addresses.append(address)
+            }
+        } catch {
+            return nil
+        }
+    }
+}
+
+/// Unpadded base64url (RFC 4648 §5).
+enum Base64URL {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    static func text(_ bytes: [UInt8]) -> String {
+        var characters: [UInt8] = []
+        var bits: UInt32 = 0
+        var bitCount: UInt32 = 0
+        for byte in bytes {
+            bits = bits << 8 | UInt32(byte)
+            bitCount += 8
+            while bitCount >= 6 {
+                bitCount -= 6
+                characters.append(self.alphabet[Int(bits >> bitCount & 63)])
+            }
+            bits &= 0xff
+        }
+        if bitCount > 0 { characters.append(self.alphabet[Int(bits << (6 - bitCount) & 63)]) }
+        return String(decoding: characters, as: UTF8.self)
+    }
+
+    static func bytes(_ text: some StringProtocol) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var bits: UInt32 = 0
+        var bitCount: UInt32 = 0
+        for character in text.utf8 {
+            guard let value = self.alphabet.firstIndex(of: character) else { return nil }
+            bits = bits << 6 | UInt32(value)
+            bitCount += 6
+            if bitCount >= 8 {
+                bitCount -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> bitCount))
+                bits &= (1 << bitCount) - 1
+            }
+        }
+        return bitCount < 6 && bits == 0 ? bytes : nil
+    }
+}

@@ -1,0 +1,185 @@
+internal import CRDTCore
+internal import PeerCrypto
+internal import SyncProtocol
+
+/// Connections from the first byte to the last.
+extension Node where Store: ~Copyable {
+    mutating func accepted(_ id: ConnectionID, from address: NetworkAddress) {
+        let halfOpen = self.connections.values.filter { !$0.isDialled && $0.device == nil }
+        let isCrowded =
+            halfOpen.count >= ConnectionLimits.halfOpenCountMax
+            || halfOpen.count { $0.address.host == address.host } >= ConnectionLimits.halfOpenCountMaxByHost
+            || self.connections.count >= ConnectionLimits.countMax
+        guard !isCrowded, self.connections[id] == nil else {
+            self.counters.refusedConnectionCount += 1
+            self.effects.append(.close(id, afterFlush: false))
+            return
+        }
+        let now = self.now.monotonicMilliseconds
+        self.connections[id] = PeerConnection(
+            id: id,
+            isDialled: false,
+            address: address,
+            link: .answering(ownStatic: self.author.identity.publicStaticKey),
+            deadline: now + ConnectionTimes.openingDeadline,
+            now: now
+        )
+    }
+
+    mutating func connected(_ id: ConnectionID) {
+        guard let connection = self.connections[id] else { return }
+        self.transmit(connection.firstBytes, on: connection)
+        connection.firstBytes = []
+    }
+
+    mutating func flushed(_ id: ConnectionID, _ byteCount: Int) {
+        guard let connection = self.connections[id] else { return }
+        connection.unsentByteCount = max(0, connection.unsentByteCount - byteCount)
+        self.pump(connection)
+    }
+
+    mutating func closed(_ id: ConnectionID) {
+        guard let connection = self.connections.removeValue(forKey: id) else { return }
+        self.forget(connection)
+    }
+
+    mutating func received(_ id: ConnectionID, _ bytes: [UInt8]) {
+        guard let connection = self.connections[id] else { return }
+        self.effects.append(.resumeReading(id, byteCount: bytes.count))
+        connection.traffic.receivedByteCount += bytes.count
+        connection.lastHeard = self.now.monotonicMilliseconds
+        connection.pingSent = false
+        // The invites a stranger may use are those open when he first spoke, so that their order stays as it was.
+        let offered = connection.offeredInvites ?? self.invites.filter { $0.expiry > self.now.wall }
+        connection.offeredInvites = offered
+        let authority = Authority(staticKeys: Set(self.book.sortedKeys), invites: offered)
+        // An ephemeral key is drawn only if the handshake asks for one, at most once an event.
+        var drawn = self.author.entropy.child()
+        let output = connection.link.receive(
+            bytes,
+            own: self.author.identity.staticKey,
+            authority: authority,
+            now: self.now.monotonicMilliseconds
+        ) { AgreementKey(seed: drawn.secret(32)) }
+        if !output.bytes.isEmpty { self.transmit(output.bytes, on: connection) }
+        self.handle(output.events, on: connection)
+    }
+
+    private mutating func handle(_ events: [PeerLink.LinkEvent], on connection: PeerConnection) {
+        var runs: [Run] = []
+        for event in events {
+            guard self.connections[connection.id] != nil else { return }
+            if case .message(.run(let run), let byteCount) = event, connection.device != nil {
+                connection.conversation.uncreditedByteCount += byteCount
+                runs.append(run)
+                continue
+            }
+            if !runs.isEmpty {
+                self.ingest(runs, from: connection)
+                runs = []
+                guard self.connections[connection.id] != nil else { return }
+            }
+            switch event {
+            case .established(let key): self.established(connection, key)
+            case .paired(let key, let inviteIndex, let request):
+                self.paired(connection, key, inviteIndex: inviteIndex, request: request)
+            case .message(let message, _): self.received(message, on: connection)
+            case .ended(let end): self.ended(connection, end)
+            }
+        }
+        if !runs.isEmpty { self.ingest(runs, from: connection) }
+    }
+
+    private mutating func ended(_ connection: PeerConnection, _ end: PeerLink.LinkEnd) {
+        switch end {
+        case .closed: self.drop(connection)
+        case .refused:
+            // A dialled peer that does not know our key, or is not who we think, is tried again later.
+            self.counters.refusedConnectionCount += connection.isDialled ? 0 : 1
+            self.drop(connection)
+        case .violation(let reason): self.violation(connection, reason)
+        }
+    }
+
+    /// Ends a session because the peer broke the protocol. Nothing it sent in the offending message is kept.
+    mutating func violation(_ connection: PeerConnection, _ reason: String) {
+        self.counters.protocolViolationCount += 1
+        let name = connection.device.flatMap { self.book.entry(of: $0)?.name }
+        self.effects.append(.notice(.protocolViolation(device: name, reason: reason)))
+        self.drop(connection)
+    }
+
+    /// Ends a connection without a goodbye.
+    mutating func drop(_ connection: PeerConnection) {
+        guard self.connections.removeValue(forKey: connection.id) != nil else { return }
+        self.effects.append(.close(connection.id, afterFlush: false))
+        self.forget(connection)
+    }
+
+    /// Ends a connection with a close record, so that the peer knows nothing was cut off.
+    mutating func sayGoodbye(_ connection: PeerConnection) {
+        guard self.connections.removeValue(forKey: connection.id) != nil else { return }
+        let bytes = connection.link.close(now: self.now.monotonicMilliseconds)
+        if !bytes.isEmpty { self.effects.append(.send(connection.id, bytes)) }
+        self.effects.append(.close(connection.id, afterFlush: true))
+        self.forget(connection)
+    }
+
+    private mutating func forget(_ connection: PeerConnection) {
+        self.pastTraffic.add(connection.traffic)
+        if let device = connection.device, let entry = self.book.entry(of: device) {
+            let isReplaced = self.connections.values.contains { $0.device == device }
+            if !isReplaced {
+                self.effects.append(.notice(.disconnected(device: entry.name)))
+                self.scheduleRedial(entry.staticKey, isSoon: true)
+            }
+        } else if connection.isDialled {
+            self.dialEnded(connection)
+        }
+    }
+
+    /// Hands bytes to the transport.
+    mutating func transmit(_ bytes: [UInt8], on connection: PeerConnection) {
+        guard !bytes.isEmpty else { return }
+        connection.unsentByteCount += bytes.count
+        connection.traffic.sentByteCount += bytes.count
+        self.effects.append(.send(connection.id, bytes))
+    }
+
+    /// Seals a message and hands it to the transport.
+    mutating func send(_ message: Message, on connection: PeerConnection) {
+        self.transmit(connection.link.seal(message, now: self.now.monotonicMilliseconds), on: connection)
+    }
+
+    /// The connections to known devices in a fixed order.
+    var readyConnections: [PeerConnection] {
+        self.connections.values.filter { $0.device != nil }.sorted { $0.id.rawValue < $1.id.rawValue }
+    }
+
+    /// Who may connect, as the link asks it.
+    private struct Authority: LinkAuthority {
+        let staticKeys: Set<StaticKey>
+        let invites: [OpenInvite]
+
+        func admits(_ key: StaticKey) -> Bool { self.staticKeys.contains(key) }
+
+        func inviteSecrets() -> PresharedKeys {
+            var keys = PresharedKeys()
+            for invite in self.invites { _ = keys.append(SecretBytes(invite.secret.array)) }
+            return keys
+        }
+    }
+}
+
+extension Traffic {
+    /// Adds another connection's numbers to these.
+    mutating func add(_ other: Traffic) {
+        self.pushedChangeCount += other.pushedChangeCount
+        self.pushedOperationCount += other.pushedOperationCount
+        self.pulledChangeCount += other.pulledChangeCount
+        self.pulledOperationCount += other.pulledOperationCount
+        self.duplicateChangeCount += other.duplicateChangeCount
+        self.sentByteCount += other.sentByteCount
+        self.receivedByteCount += other.receivedByteCount
+    }
+}

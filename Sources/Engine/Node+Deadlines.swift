@@ -1,0 +1,101 @@
+internal import CRDTCore
+internal import SyncProtocol
+
+/// Everything that happens because time passed. All of it is checked after every event; a spurious timer is harmless.
+extension Node where Store: ~Copyable {
+    mutating func handleDeadlines() {
+        let now = self.now.monotonicMilliseconds
+        for connection in self.connections.values.sorted(by: { $0.id.rawValue < $1.id.rawValue }) {
+            switch connection.phase {
+            case .opening(let deadline), .pairing(let deadline):
+                if deadline <= now { self.drop(connection) }
+            case .ready:
+                self.checkSilence(connection)
+            }
+        }
+        if let due = self.nextDue, due <= self.now.wall { self.applyDueChanges() }
+        self.dialWhoeverIsDue()
+        if self.configuration.discovers, self.nextBeacon <= now { self.sendBeacon() }
+    }
+
+    private mutating func checkSilence(_ connection: PeerConnection) {
+        let now = self.now.monotonicMilliseconds
+        if connection.lastHeard + ConnectionTimes.silenceMax <= now {
+            self.drop(connection)
+            return
+        }
+        if !connection.pingSent, connection.lastHeard + ConnectionTimes.pingAfter <= now {
+            connection.pingSent = true
+            self.send(.ping(now), on: connection)
+        }
+        if let graft = connection.conversation.graftDeadline, graft <= now {
+            connection.conversation.graftDeadline = nil
+            connection.conversation.askedForLazy = false
+            self.send(.eagerness(true), on: connection)
+        }
+    }
+
+    func earliestDeadline() -> UInt64? {
+        var earliest: UInt64?
+        func consider(_ time: UInt64?) {
+            if let time { earliest = min(earliest ?? time, time) }
+        }
+        for connection in self.connections.values {
+            switch connection.phase {
+            case .opening(let deadline), .pairing(let deadline): consider(deadline)
+            case .ready:
+                let silence = connection.pingSent ? ConnectionTimes.silenceMax : ConnectionTimes.pingAfter
+                consider(connection.lastHeard + silence)
+                consider(connection.conversation.graftDeadline)
+            }
+        }
+        consider(self.nextDialTime)
+        if self.configuration.discovers { consider(self.nextBeacon) }
+        if let due = self.nextDue {
+            let wait = due.milliseconds > self.now.wall.milliseconds ? due.milliseconds - self.now.wall.milliseconds : 0
+            consider(self.now.monotonicMilliseconds.addingReportingOverflow(wait).partialValue)
+        }
+        return earliest
+    }
+
+    /// Held changes have come due, or may have: applies what is ready.
+    mutating func applyDueChanges() {
+        do throws(StoreError) {
+            let summary = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+                var merge = Merge(now: self.now.wall)
+                try merge.finish(in: &transaction)
+                return merge.summary
+            }
+            self.author.clock.observe(summary.appliedStamp)
+            try self.refreshWaits()
+            self.storeFailure = nil
+        } catch {
+            self.note(error)
+            self.nextDue = self.now.wall.advanced(byMilliseconds: ConnectionTimes.backoffMax)
+        }
+    }
+
+    /// Finds out which chains wait for time to pass.
+    mutating func refreshWaits() throws(StoreError) {
+        let now = self.now.wall
+        let waits = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+            var held: [(record: ReplicaRecord, until: WallTime)] = []
+            for (index, wait) in try Merge.waits(at: now, in: &transaction) {
+                if case .held(let until) = wait { held.append((transaction.replica(index), until)) }
+            }
+            return held.sorted { $0.record.id < $1.record.id }
+        }
+        self.nextDue = waits.map(\.until).min()
+        for wait in waits where self.toldHeld.insert(wait.record.id).inserted {
+            let name = wait.record.introduction?.deviceName ?? "unknown"
+            self.effects.append(.notice(.held(device: name, until: wait.until)))
+        }
+        self.toldHeld.formIntersection(waits.map(\.record.id))
+    }
+
+    /// Remembers and tells that the store failed.
+    mutating func note(_ error: StoreError) {
+        if self.storeFailure != error { self.effects.append(.notice(.storeFailed(error))) }
+        self.storeFailure = error
+    }
+}

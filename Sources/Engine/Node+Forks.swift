@@ -1,0 +1,264 @@
+internal import CRDTCore
+internal import PeerCrypto
+internal import SyncProtocol
+
+/// Equivocation: two different changes with one dot. Found by comparing hashes, proved by two signatures, excluded by
+/// everyone, and mended by the device it happened to.
+extension Node where Store: ~Copyable {
+    /// Compares one entry of a peer's frontier with our own chain.
+    mutating func checkAgainstOwn(
+        _ entry: FrontierEntry,
+        on connection: PeerConnection
+    ) throws(StoreError) {
+        let view = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) -> OwnView? in
+            guard let index = transaction.existingReplicaIndex(of: entry.replica) else { return nil }
+            let record = transaction.replica(index)
+            let hash = try transaction.hash(of: index, sequence: entry.sequence)
+            return OwnView(record: record, hashThere: hash, isActive: index == self.author.activeReplica)
+        }
+        guard let view else { return }
+        if view.isActive, entry.sequence > view.record.storedSequence {
+            try self.abandonReplica(.rolledBack)
+        }
+        let undisputed = view.record.sendableSequence
+        guard entry.sequence > 0, entry.sequence <= undisputed, let hash = view.hashThere, hash != entry.hash else {
+            return
+        }
+        // The two chains part somewhere up to here: find where.
+        try self.probe(entry.replica, upTo: entry.sequence, on: connection)
+    }
+
+    private struct OwnView {
+        var record: ReplicaRecord
+        var hashThere: Hash256?
+        var isActive: Bool
+    }
+
+    // MARK: - Finding where chains part
+
+    private mutating func probe(
+        _ replica: ReplicaID,
+        upTo sequence: UInt64,
+        on connection: PeerConnection
+    ) throws(StoreError) {
+        var wanted: [UInt64] = []
+        var step: UInt64 = 1
+        var next = sequence
+        while next >= 1, wanted.count < MessageLimits.probePointCountMax {
+            wanted.append(next)
+            guard next > step else { break }
+            next -= step
+            step *= 2
+        }
+        if wanted.last != 1, wanted.count < MessageLimits.probePointCountMax { wanted.append(1) }
+        try self.sendProbe(replica, at: wanted.reversed(), on: connection)
+    }
+
+    private mutating func sendProbe(
+        _ replica: ReplicaID,
+        at sequences: [UInt64],
+        on connection: PeerConnection
+    ) throws(StoreError) {
+        let points = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+            var points: [ForkProbe.Point] = []
+            guard let index = transaction.existingReplicaIndex(of: replica) else { return points }
+            for sequence in sequences {
+                guard let hash = try transaction.hash(of: index, sequence: sequence) else { continue }
+                points.append(ForkProbe.Point(sequence: sequence, hash: hash))
+            }
+            return points
+        }
+        if !points.isEmpty { self.send(.forkProbe(ForkProbe(replica: replica, points: points)), on: connection) }
+    }
+
+    /// Narrows down where two chains part; once it is known, sends our branch from there.
+    mutating func answerProbe(_ probe: ForkProbe, on connection: PeerConnection) {
+        connection.conversation.probeCount += 1
+        guard connection.conversation.probeCount <= TransferLimits.probeCountMax else {
+            self.violation(connection, "too many fork probes")
+            return
+        }
+        do throws(StoreError) {
+            let comparison = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+                var agreed: UInt64 = 0
+                var disputed: UInt64?
+                guard let index = transaction.existingReplicaIndex(of: probe.replica) else {
+                    return (agreed: agreed, disputed: disputed)
+                }
+                for point in probe.points {
+                    guard let hash = try transaction.hash(of: index, sequence: point.sequence) else { break }
+                    if hash == point.hash {
+                        agreed = point.sequence
+                    } else {
+                        disputed = point.sequence
+                        break
+                    }
+                }
+                return (agreed: agreed, disputed: disputed)
+            }
+            guard let disputed = comparison.disputed, disputed > comparison.agreed else { return }
+            guard disputed > comparison.agreed + 1 else {
+                try self.sendOwnBranch(probe.replica, from: disputed, on: connection)
+                return
+            }
+            let step = max(1, (disputed - comparison.agreed) / UInt64(MessageLimits.probePointCountMax / 2))
+            var wanted = Array(stride(from: comparison.agreed + 1, through: disputed, by: Int(clamping: step)))
+            if wanted.last != disputed { wanted.append(disputed) }
+            if comparison.agreed > 0 { wanted.insert(comparison.agreed, at: 0) }
+            try self.sendProbe(
+                probe.replica,
+                at: Array(wanted.prefix(MessageLimits.probePointCountMax)),
+                on: connection
+            )
+        } catch {
+            self.note(error)
+        }
+    }
+
+    private mutating func sendOwnBranch(
+        _ replica: ReplicaID,
+        from sequence: UInt64,
+        on connection: PeerConnection
+    ) throws(StoreError) {
+        let run = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) -> Run? in
+            guard let index = transaction.existingReplicaIndex(of: replica) else { return nil }
+            return try transaction.loadRun(of: index, from: sequence, limits: TransferLimits.streamed, signed: true)
+        }
+        if let run { self.send(.branch(run), on: connection) }
+    }
+
+    // MARK: - Proofs
+
+    /// What follows a proof outside the transaction.
+    mutating func forkProved(_ dot: Dot) {
+        do throws(StoreError) {
+            let name = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) -> String in
+                guard let index = transaction.existingReplicaIndex(of: dot.replica) else { return "unknown" }
+                return transaction.replica(index).introduction?.deviceName ?? "unknown"
+            }
+            self.effects.append(.notice(.equivocation(device: name, sequence: dot.sequence)))
+            for connection in self.readyConnections {
+                try self.shareFork(dot.replica, on: connection)
+                self.requestBranches(from: connection)
+            }
+        } catch {
+            self.note(error)
+        }
+    }
+
+    /// Sends the proof of a fork to a peer that is not known to have it.
+    mutating func shareFork(_ replica: ReplicaID, on connection: PeerConnection) throws(StoreError) {
+        let known = connection.conversation.sharedForks[replica] ?? .max
+        let held = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+            let index = transaction.existingReplicaIndex(of: replica)
+            return (
+                sequence: index.flatMap { transaction.replica($0).forkSequence },
+                proof: try transaction.fact(NodeFact.fork(replica))
+            )
+        }
+        guard let sequence = held.sequence, sequence < known, let bytes = held.proof,
+            let proof = try? ForkProof(decoding: bytes)
+        else { return }
+        connection.conversation.sharedForks[replica] = sequence
+        self.send(.forkProof(proof), on: connection)
+    }
+
+    mutating func receivedProof(_ proof: ForkProof, on connection: PeerConnection) {
+        guard let dot = proof.disputed(in: self.author.membership, self.author.cryptography) else {
+            self.violation(connection, "a proof that proves nothing")
+            return
+        }
+        connection.conversation.sharedForks[dot.replica] =
+            min(connection.conversation.sharedForks[dot.replica] ?? .max, dot.sequence)
+        self.keep(proof, dot)
+    }
+
+    private mutating func keep(_ proof: ForkProof, _ dot: Dot) {
+        do throws(StoreError) {
+            var isNew = false
+            try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+                let index = try transaction.replicaIndex(of: dot.replica)
+                isNew = dot.sequence < transaction.replica(index).forkSequence ?? .max
+                var merge = Merge(now: self.now.wall)
+                try self.author.record(proof, dot, &merge, in: &transaction)
+                try merge.finish(in: &transaction)
+            }
+            if isNew { self.forkProved(dot) }
+            self.pumpAll()
+        } catch {
+            self.note(error)
+        }
+    }
+
+    // MARK: - Branches of our own
+
+    /// Asks a peer for its branch of each forked chain of ours: it may hold what only a lost database held here.
+    mutating func requestBranches(from connection: PeerConnection) {
+        let device = self.author.identity.device
+        do throws(StoreError) {
+            let requests = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+                var requests: [(request: BranchRequest, previous: Hash256)] = []
+                for position in 0..<transaction.replicaCount {
+                    let index = ReplicaIndex(rawValue: UInt32(position))
+                    let record = transaction.replica(index)
+                    guard let fork = record.forkSequence, record.introduction?.device == device else { continue }
+                    let own = try transaction.hash(of: index, sequence: fork) ?? .zero
+                    var previous = ChainHash.origin(self.author.membership.workspace)
+                    if fork > 1 { previous = try transaction.hash(of: index, sequence: fork - 1) ?? previous }
+                    let request = BranchRequest(replica: record.id, sequence: fork, knownHash: own)
+                    requests.append((request, previous))
+                }
+                return requests
+            }
+            for (request, previous) in requests
+            where connection.conversation.awaitedBranches[request.replica] == nil {
+                connection.conversation.awaitedBranches[request.replica] =
+                    Conversation.AwaitedBranch(sequence: request.sequence, previous: previous)
+                self.send(.branchRequest(request), on: connection)
+            }
+        } catch {
+            self.note(error)
+        }
+    }
+
+    mutating func sendBranch(_ request: BranchRequest, on connection: PeerConnection) {
+        do throws(StoreError) {
+            let run = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) -> Run? in
+                guard let index = transaction.existingReplicaIndex(of: request.replica),
+                    let hash = try transaction.hash(of: index, sequence: request.sequence), hash != request.knownHash
+                else { return nil }
+                return try transaction.loadRun(
+                    of: index,
+                    from: request.sequence,
+                    limits: TransferLimits.streamed,
+                    signed: true
+                )
+            }
+            if let run { self.send(.branch(run), on: connection) }
+        } catch {
+            self.note(error)
+        }
+    }
+
+    /// A branch of a chain we know to be forked, or that proves it to be.
+    mutating func receivedBranch(_ run: Run, on connection: PeerConnection) {
+        do throws(StoreError) {
+            let found = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+                try self.author.take(run, awaited: connection.conversation.awaitedBranches[run.replica], in: &transaction)
+            }
+            switch found {
+            case .nothing: break
+            case .refused(let reason): self.violation(connection, reason)
+            case .proof(let proof, let dot): self.keep(proof, dot)
+            case .reauthored(let sequence, let hash):
+                let next = Conversation.AwaitedBranch(sequence: sequence + 1, previous: hash)
+                connection.conversation.awaitedBranches[run.replica] = next
+                let request = BranchRequest(replica: run.replica, sequence: sequence + 1, knownHash: .zero)
+                self.send(.branchRequest(request), on: connection)
+                self.pumpAll()
+            }
+        } catch {
+            self.note(error)
+        }
+    }
+}

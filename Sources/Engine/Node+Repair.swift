@@ -1,0 +1,49 @@
+internal import CRDTCore
+internal import PeerCrypto
+
+/// When this device must go on under a new replica id.
+extension Node where Store: ~Copyable {
+    /// If our last changes are stamped far ahead of what the clock says now, takes them back and writes them again under
+    /// a new replica id. Returns whether it did.
+    mutating func repairClockIfNeeded() -> Bool {
+        guard let index = self.author.activeReplica else { return false }
+        do throws(StoreError) {
+            try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+                try self.author.repairClock(in: &transaction)
+            }
+            guard self.author.activeReplica != index else { return false }
+            self.clockAheadMilliseconds = nil
+            self.effects.append(.notice(.newReplica(.clockRepaired)))
+            self.pumpAll()
+            return true
+        } catch {
+            self.author.activeReplica = index
+            self.note(error)
+        }
+        return false
+    }
+
+    /// A peer holds more of the chain we write than we do: the database was rolled back. It must not write under that
+    /// id again; what the peer holds comes back as any change does.
+    mutating func adoptRollbacks(_ stored: [Dot]) {
+        guard let index = self.author.activeReplica else { return }
+        do throws(StoreError) {
+            let record = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+                transaction.replica(index)
+            }
+            if stored.contains(where: { $0.replica == record.id }) { try self.abandonReplica(.rolledBack) }
+        } catch {
+            self.note(error)
+        }
+    }
+
+    /// The next write goes under a new replica id.
+    mutating func abandonReplica(_ reason: NewReplicaReason) throws(StoreError) {
+        guard self.author.activeReplica != nil else { return }
+        try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+            try transaction.setFact(NodeFact.activeReplica, nil)
+        }
+        self.author.activeReplica = nil
+        self.author.newReplicaReason = reason
+    }
+}

@@ -1,0 +1,84 @@
+internal import CRDTCore
+internal import PeerCrypto
+internal import SyncProtocol
+
+/// Sending changes. The database is the queue: runs are loaded when a connection has room, never before.
+extension Node where Store: ~Copyable {
+    mutating func pumpAll() {
+        for connection in self.readyConnections { self.pump(connection) }
+    }
+
+    /// Sends what the peer lacks, as far as its credit and the connection's queue allow.
+    mutating func pump(_ connection: PeerConnection) {
+        guard connection.device != nil, connection.conversation.comparison.isComplete,
+            self.connections[connection.id] != nil
+        else { return }
+        while connection.conversation.sendCredit > 0, connection.unsentByteCount < TransferLimits.unsentByteCountMax {
+            do throws(StoreError) {
+                guard let run = try self.nextRun(for: connection) else {
+                    if !connection.conversation.saidCaughtUp {
+                        connection.conversation.saidCaughtUp = true
+                        self.send(.caughtUp, on: connection)
+                    }
+                    return
+                }
+                self.send(run, on: connection)
+            } catch {
+                self.note(error)
+                return
+            }
+        }
+    }
+
+    private mutating func send(_ run: Run, on connection: PeerConnection) {
+        let bytes = Message.run(run).encoded()
+        connection.conversation.sendCredit -= bytes.count
+        connection.conversation.sentSequences[run.replica] = run.lastSequence
+        connection.traffic.pushedChangeCount += run.changes.count
+        connection.traffic.pushedOperationCount += run.operations.count
+        self.transmit(connection.link.seal(encoded: bytes, now: self.now.monotonicMilliseconds), on: connection)
+    }
+
+    /// The run to send next: of the chains the peer lacks something of, the one whose next change is stamped first, so
+    /// that causes mostly come before effects.
+    private mutating func nextRun(for connection: PeerConnection) throws(StoreError) -> Run? {
+        let sent = connection.conversation.sentSequences
+        let own = self.author.activeReplica
+        let isLazy = connection.conversation.isPeerLazy
+        return try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) -> Run? in
+            var candidates: [(index: ReplicaIndex, next: UInt64)] = []
+            for position in 0..<transaction.replicaCount {
+                let index = ReplicaIndex(rawValue: UInt32(position))
+                let record = transaction.replica(index)
+                let next = (sent[record.id] ?? 0) + 1
+                guard next <= record.sendableSequence, !isLazy || index == own else { continue }
+                candidates.append((index, next))
+            }
+            guard var best = candidates.first else { return nil }
+            if candidates.count > 1 {
+                var bestStamp: Stamp?
+                for candidate in candidates {
+                    let stamp = try transaction.stamp(of: candidate.index, sequence: candidate.next)
+                    if let stamp, bestStamp.map({ stamp < $0 }) ?? true {
+                        best = candidate
+                        bestStamp = stamp
+                    }
+                }
+            }
+            return try transaction.loadRun(
+                of: best.index,
+                from: best.next,
+                limits: TransferLimits.streamed,
+                signed: true
+            )
+        }
+    }
+}
+
+extension ReplicaRecord {
+    /// How far the chain is sent to peers: not beyond a proved fork.
+    var sendableSequence: UInt64 {
+        guard let fork = self.forkSequence else { return self.storedSequence }
+        return min(self.storedSequence, fork > 0 ? fork - 1 : 0)
+    }
+}

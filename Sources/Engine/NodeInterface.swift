@@ -1,0 +1,148 @@
+package import CRDTCore
+import PeerCrypto
+
+/// Names one transport connection; given out by the driver for dials, by the transport for accepted ones.
+package struct ConnectionID: RawRepresentable, Hashable, Sendable {
+    package var rawValue: UInt64
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// Names one request of a local caller; the node returns it with the answer.
+package struct RequestID: RawRepresentable, Hashable, Sendable {
+    package var rawValue: UInt64
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// Where a peer may be reached: a host name or address, and a TCP port.
+package struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
+    package var host: String
+    package var port: UInt16
+
+    package init(host: String, port: UInt16) {
+        self.host = host
+        self.port = port
+    }
+
+    package var description: String {
+        self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
+    }
+}
+
+/// What time it is, as told by the driver: the wall clock for stamps, a clock that never goes back for waiting.
+package struct Moment: Hashable, Sendable {
+    package var wall: WallTime
+    package var monotonicMilliseconds: UInt64
+
+    package init(wall: WallTime, monotonicMilliseconds: UInt64) {
+        self.wall = wall
+        self.monotonicMilliseconds = monotonicMilliseconds
+    }
+}
+
+/// What happened. Events are facts; the node decides what follows.
+package enum Event: Sendable {
+    /// A stranger's connection was accepted.
+    case accepted(ConnectionID, from: NetworkAddress)
+    /// A dial that an effect asked for has connected.
+    case connected(ConnectionID)
+    case dialFailed(ConnectionID)
+    case received(ConnectionID, [UInt8])
+    /// So many bytes of earlier `.send` effects have left for the network.
+    case flushed(ConnectionID, byteCount: Int)
+    case closed(ConnectionID)
+    /// Local callers want these written; each is one transaction, and all become durable together.
+    case write([WriteRequest])
+    /// A discovery beacon arrived.
+    case beacon([UInt8], fromHost: String)
+    /// The user named an address to keep a connection to.
+    case addAddress(NetworkAddress)
+    /// The user wants to meet everyone now: dial all known addresses without waiting for backoff.
+    case dialAll
+    /// The deadline that `nextDeadline` named has passed; spurious ones are harmless.
+    case timer
+}
+
+/// One transaction a local caller wants.
+package struct WriteRequest: Sendable {
+    package var id: RequestID
+    package var transaction: Transaction
+
+    package init(id: RequestID, transaction: Transaction) {
+        self.id = id
+        self.transaction = transaction
+    }
+}
+
+/// What the driver must do. It switches over these without a default.
+package enum Effect: Sendable {
+    case dial(ConnectionID, NetworkAddress)
+    case send(ConnectionID, [UInt8])
+    /// The bytes of a `.received` event are dealt with; the transport may read as many more.
+    case resumeReading(ConnectionID, byteCount: Int)
+    case close(ConnectionID, afterFlush: Bool)
+    /// The answer to a request. What it says was written is durable.
+    case answer(RequestID, Result<WriteReceipt, WriteRefusal>)
+    /// Send a discovery beacon on every interface.
+    case broadcast([UInt8])
+    /// Something the user should know.
+    case notice(Notice)
+}
+
+/// What a write did.
+package struct WriteReceipt: Hashable, Sendable {
+    /// The change that holds the write; nil if there was nothing to write.
+    package var dot: Dot?
+    /// Objects that the transaction made, in the order of its creations.
+    package var created: [ObjectID]
+    package var operationCount: Int
+
+    package init(dot: Dot?, created: [ObjectID], operationCount: Int) {
+        self.dot = dot
+        self.created = created
+        self.operationCount = operationCount
+    }
+}
+
+/// Why a write was not done. Nothing of it was kept.
+package enum WriteRefusal: Error, Hashable, Sendable {
+    case noSuchObject(ObjectID)
+    /// An object may not stand under itself or below itself.
+    case wouldCloseCycle(ObjectID)
+    /// The sibling to stand before is not under that parent.
+    case notASibling(ObjectID)
+    case tooLarge(what: String, limit: Int)
+    /// The last stamp of all has been used.
+    case clockExhausted
+    case store(StoreError)
+}
+
+/// Something worth telling the user.
+package enum Notice: Hashable, Sendable {
+    case connected(device: String)
+    case disconnected(device: String)
+    case paired(device: String)
+    /// Changes of a device are stamped too far ahead; they wait until then.
+    case held(device: String, until: WallTime)
+    /// A peer holds our changes because our clock is ahead of its own.
+    case clockAhead(milliseconds: UInt64, accordingTo: String)
+    /// This database goes on under a new replica id.
+    case newReplica(NewReplicaReason)
+    /// Two different changes with one dot were proved.
+    case equivocation(device: String, sequence: UInt64)
+    /// A peer broke the protocol; the connection was ended.
+    case protocolViolation(device: String?, reason: String)
+    case storeFailed(StoreError)
+}
+
+/// Why a database goes on under a new replica id.
+package enum NewReplicaReason: String, Hashable, Sendable {
+    case first
+    /// The file is not where, or on the machine, it was.
+    case copiedOrRestored
+    /// A peer holds changes of this replica that the database does not.
+    case rolledBack
+    /// Two different changes carry one of its dots.
+    case forked
+    /// It had written with a clock far ahead.
+    case clockRepaired
+}

@@ -1,0 +1,92 @@
+package import CRDTCore
+
+/// What a node can tell of itself at a moment.
+package struct NodeStatus: Hashable, Sendable {
+    package var workspace: WorkspaceID
+    package var device: DeviceID
+    package var deviceName: String
+    package var user: UserID
+    /// The replica written under; nil before the first write.
+    package var replica: ReplicaID?
+    package var frontier: [FrontierEntry]
+    package var peers: [PeerStatus]
+    /// Chains that are stored but not applied, and why.
+    package var waits: [ReplicaWait]
+    /// Replicas whose changes do not all count.
+    package var exclusions: [ReplicaExclusion]
+    /// A peer's word that our clock is ahead: by how much, in milliseconds.
+    package var clockAheadMilliseconds: UInt64?
+    /// Why the last write or merge failed; nil if it did not.
+    package var storeFailure: StoreError?
+    /// Counters over all connections since the start.
+    package var traffic: Traffic
+    package var counters: NodeCounters
+}
+
+/// Another device of the workspace.
+package struct PeerStatus: Hashable, Sendable {
+    package var device: DeviceID
+    package var name: String
+    package var isConnected: Bool
+    package var address: NetworkAddress?
+    package var lastSeen: WallTime?
+    /// Changes we hold that the peer is not known to hold durably; nil while not known.
+    package var missingThereCount: UInt64?
+    /// Changes the peer holds that we do not; nil while not known.
+    package var missingHereCount: UInt64?
+    package var traffic: Traffic
+
+    /// Whether both are known to hold the same.
+    package var isInSync: Bool { self.missingThereCount == 0 && self.missingHereCount == 0 }
+}
+
+/// A chain whose next change cannot be applied yet.
+package struct ReplicaWait: Hashable, Sendable {
+    package var replica: ReplicaID
+    package var deviceName: String
+    /// The first change that waits.
+    package var sequence: UInt64
+    package var changeCount: UInt64
+    package var reason: Merge.Wait
+}
+
+/// A chain whose changes after some sequence do not count.
+package struct ReplicaExclusion: Hashable, Sendable {
+    package var replica: ReplicaID
+    package var deviceName: String
+    package var exclusion: Exclusion
+}
+
+/// Things counted since the start, so that nothing is dropped silently.
+package struct NodeCounters: Hashable, Sendable {
+    package var refusedConnectionCount = 0
+    package var protocolViolationCount = 0
+    package var ignoredBeaconCount = 0
+    package var reauthoredChangeCount = 0
+
+    package init() {}
+}
+
+/// What a node is started with beside its store and keys.
+package struct NodeConfiguration: Hashable, Sendable {
+    /// The TCP port peers can reach; nil if the node does not listen.
+    package var listenPort: UInt16?
+    /// Addresses to keep a connection to.
+    package var staticAddresses: [NetworkAddress]
+    /// Whether to send beacons and act on them.
+    package var discovers: Bool
+    /// What distinguishes the store's file from a copy of it; compared with what the store remembers.
+    package var storeIdentity: [UInt8]
+
+    package init(
+        listenPort: UInt16? = nil,
+        staticAddresses: [NetworkAddress] = [],
+        discovers: Bool = false,
+        storeIdentity: [UInt8] = []
+    ) {
+        self.listenPort = listenPort
+        self.staticAddresses = staticAddresses
+        self.discovers = discovers
+        self.storeIdentity = storeIdentity
+    }
+}

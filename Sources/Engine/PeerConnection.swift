@@ -1,0 +1,154 @@
+internal import CRDTCore
+internal import SyncProtocol
+
+/// One connection as the node sees it: the link, who is at the other end, and what was said so far.
+///
+/// A class only because a link cannot be copied and a dictionary wants its values to be; the node alone holds it.
+final class PeerConnection {
+    let id: ConnectionID
+    /// Whether we dialled.
+    let isDialled: Bool
+    let address: NetworkAddress
+    var link: PeerLink
+    var phase: Phase
+    /// Bytes handed to the transport that have not left yet.
+    var unsentByteCount = 0
+    /// What a dialler says as soon as the connection stands.
+    var firstBytes: [UInt8] = []
+    /// The invites that were open when the other side first spoke.
+    var offeredInvites: [OpenInvite]?
+    /// Whose key a dialler expects.
+    var expectedKey: StaticKey?
+    /// When the other side was last heard, in monotonic milliseconds.
+    var lastHeard: UInt64
+    var pingSent = false
+    var conversation = Conversation()
+    var traffic = Traffic()
+
+    enum Phase: Hashable {
+        /// Until the handshake is done and the first message has come.
+        case opening(deadline: UInt64)
+        /// Welcomed by invite; only the goodbye is awaited.
+        case pairing(deadline: UInt64)
+        case ready(device: DeviceID)
+    }
+
+    init(
+        id: ConnectionID,
+        isDialled: Bool,
+        address: NetworkAddress,
+        link: consuming PeerLink,
+        deadline: UInt64,
+        now: UInt64
+    ) {
+        self.id = id
+        self.isDialled = isDialled
+        self.address = address
+        self.link = link
+        self.phase = .opening(deadline: deadline)
+        self.lastHeard = now
+    }
+
+    /// The device at the other end, once it has said so.
+    var device: DeviceID? {
+        if case .ready(let device) = self.phase { return device }
+        return nil
+    }
+}
+
+/// What went over a connection.
+package struct Traffic: Hashable, Sendable {
+    package var pushedChangeCount = 0
+    package var pushedOperationCount = 0
+    package var pulledChangeCount = 0
+    package var pulledOperationCount = 0
+    /// Changes that arrived although they were known.
+    package var duplicateChangeCount = 0
+    package var sentByteCount = 0
+    package var receivedByteCount = 0
+
+    package init() {}
+}
+
+/// Where the exchange of changes with one peer stands.
+struct Conversation {
+    /// The static key proved in the handshake.
+    var staticKey: StaticKey?
+    /// The fingerprint our hello carried, and the frontier it was of.
+    var sentFingerprint: Hash256?
+    var helloFrontier = Frontier()
+    var comparison = FrontierComparison()
+    /// How far the peer's chains are known to reach durably.
+    var peerSequences: [ReplicaID: UInt64] = [:]
+    /// How far we have sent, or know the peer to hold.
+    var sentSequences: [ReplicaID: UInt64] = [:]
+    /// How far the peer said it has what we lack, of chains we may have to ask for.
+    var announcedSequences: [ReplicaID: UInt64] = [:]
+    /// When to ask the peer to push what it announced.
+    var graftDeadline: UInt64?
+    /// The peer wants other devices' changes announced, not pushed.
+    var isPeerLazy = false
+    /// We asked the peer to announce only.
+    var askedForLazy = false
+    var sendCredit = TransferLimits.creditByteCount
+    /// Bytes of runs received and not credited back.
+    var uncreditedByteCount = 0
+    var saidCaughtUp = false
+    var peerIsCaughtUp = false
+    /// Proofs of forks the peer is known to hold: the disputed sequence by replica.
+    var sharedForks: [ReplicaID: UInt64] = [:]
+    /// How often a fork was probed for, to bound what a liar can make us do.
+    var probeCount = 0
+    /// Branches asked for: where the next part begins and the hash before it.
+    var awaitedBranches: [ReplicaID: AwaitedBranch] = [:]
+    /// The last held notice sent, by replica, so that it is said once.
+    var heldNotices: [ReplicaID: UInt64] = [:]
+
+    struct AwaitedBranch {
+        var sequence: UInt64
+        var previous: Hash256
+    }
+}
+
+/// The sizes of the exchange of changes.
+enum TransferLimits {
+    /// Bytes of runs that may be under way to a peer before it gives credit.
+    static let creditByteCount = 4 << 20
+    /// No more runs are handed to a connection while this many bytes wait in it.
+    static let unsentByteCountMax = 1 << 20
+    /// How much one run carries when streaming.
+    static let streamed = RunLimits(changeCountMax: 4096, operationCountMax: 1 << 14, byteCountMax: 512 << 10)
+    /// Probes answered in one session.
+    static let probeCountMax = 256
+    /// Chains that a peer may announce before we know them.
+    static let announcedReplicaCountMax = 1 << 16
+}
+
+/// The times of connections, in milliseconds.
+package enum ConnectionTimes {
+    /// From accepting a stranger until his first valid message.
+    package static let openingDeadline: UInt64 = 5_000
+    /// From dialling until the peer's first valid message.
+    package static let dialDeadline: UInt64 = 10_000
+    /// Without a word for so long, a peer is pinged.
+    package static let pingAfter: UInt64 = 15_000
+    /// Without a word for so long, the connection is dropped.
+    package static let silenceMax: UInt64 = 45_000
+    /// The first wait before dialling again, doubled each time.
+    package static let backoffFirst: UInt64 = 500
+    /// The longest wait before dialling again.
+    package static let backoffMax: UInt64 = 30_000
+    /// Between two beacons.
+    package static let beaconInterval: UInt64 = 10_000
+    /// How long an announced change may take to come by another way before we ask for it.
+    package static let graftDelay: UInt64 = 300
+}
+
+/// The numbers of connections.
+package enum ConnectionLimits {
+    /// Connections that have not proved who they are, in all and from one host.
+    package static let halfOpenCountMax = 32
+    package static let halfOpenCountMaxByHost = 4
+    /// Connections in all.
+    package static let countMax = 256
+}

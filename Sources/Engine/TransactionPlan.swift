@@ -1,0 +1,267 @@
+internal import CRDTCore
+internal import PeerCrypto
+
+/// Turns what a local caller wants into operations, against the state as it is.
+///
+/// Nothing is written here: a plan that fails leaves no trace.
+struct TransactionPlan {
+    private(set) var edits: [Edit] = []
+    private(set) var created: [ObjectID] = []
+    private var byteCount = 0
+    /// The last position given out under each parent in this transaction.
+    private var lastPositions: [ObjectID?: Position] = [:]
+    /// Where this transaction put objects.
+    private var places: [ObjectID: ObjectID?] = [:]
+    /// Objects that this transaction made or wrote to, and those it deleted.
+    private var living: Set<ObjectID> = []
+    private var deleted: Set<ObjectID> = []
+    private let namespace: ObjectID
+
+    /// - Parameter namespace: the namespace of derived ids.
+    init(namespace: ObjectID) {
+        self.namespace = namespace
+    }
+
+    /// Plans one step.
+    mutating func add(
+        _ step: Transaction.Step,
+        entropy: inout EntropyStream,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        switch step {
+        case .create(let creation): try self.create(creation, entropy: &entropy, in: &transaction)
+        case .set(let object, let name, let value):
+            try self.requireVisible(object, in: &transaction)
+            try self.set(object, name: name, value: value)
+        case .unset(let object, let name):
+            try self.requireVisible(object, in: &transaction)
+            try self.check(name, what: "a property name")
+            try self.append(.unset(object, name: name))
+        case .move(let object, let parent, let before):
+            try self.move(object, under: parent, before: before, in: &transaction)
+        case .delete(let object): try self.delete(object, in: &transaction)
+        }
+    }
+
+    // MARK: - Steps
+
+    private mutating func create(
+        _ creation: Transaction.Creation,
+        entropy: inout EntropyStream,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        try self.check(creation.type, what: "a type")
+        try self.check(creation.kind, what: "a kind")
+        let object = self.id(of: creation, entropy: &entropy)
+        if let parent = creation.parent { try self.requireVisible(parent, in: &transaction) }
+        let exists = try self.isVisible(object, in: &transaction)
+        if !exists {
+            try self.append(.create(object, type: creation.type, kind: creation.kind))
+            try self.clearEarlierLife(of: object, keeping: creation.properties, in: &transaction)
+        }
+        self.created.append(object)
+        self.living.insert(object)
+        self.deleted.remove(object)
+        for (name, value) in creation.properties.sorted(by: { $0.key < $1.key }) {
+            try self.set(object, name: name, value: value)
+        }
+        if let parent = creation.parent {
+            try self.move(object, under: parent, before: nil, in: &transaction)
+        } else if !exists, try self.place(of: object, in: &transaction) != nil {
+            try self.move(object, under: nil, before: nil, in: &transaction)
+        }
+    }
+
+    /// An object that is made again begins anew: what it held before its deletion does not come back with it.
+    private mutating func clearEarlierLife(
+        of object: ObjectID,
+        keeping properties: [String: Value],
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        let names = try WriteRefusal.from { () throws(StoreError) -> [String] in
+            guard let index = try transaction.existingObjectIndex(of: object) else { return [] }
+            return try StateExport.properties(of: index, in: &transaction).keys.sorted()
+        }
+        for name in names where properties[name] == nil { try self.append(.unset(object, name: name)) }
+    }
+
+    private mutating func set(_ object: ObjectID, name: String, value: Value) throws(WriteRefusal) {
+        try self.check(name, what: "a property name")
+        if value.encoded.count > Limits.valueByteCountMax {
+            throw .tooLarge(what: "a value, in bytes", limit: Limits.valueByteCountMax)
+        }
+        try self.append(.set(object, name: name, value: value))
+        self.living.insert(object)
+    }
+
+    private mutating func move(
+        _ object: ObjectID,
+        under parent: ObjectID?,
+        before sibling: ObjectID?,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        try self.requireVisible(object, in: &transaction)
+        var ancestor = parent
+        while let current = ancestor {
+            if current == object { throw .wouldCloseCycle(object) }
+            ancestor = try self.place(of: current, in: &transaction)
+        }
+        if let parent { try self.requireVisible(parent, in: &transaction) }
+        let position: Position
+        if let sibling {
+            position = try self.position(before: sibling, under: parent, in: &transaction)
+        } else {
+            let last = try self.lastPosition(under: parent, in: &transaction)
+            position = .between(last, nil)
+            self.lastPositions[parent] = position
+        }
+        self.places[object] = .some(parent)
+        try self.append(.move(object, Place(parent: parent, position: position)))
+    }
+
+    private mutating func delete(
+        _ object: ObjectID,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        try self.requireVisible(object, in: &transaction)
+        var below = try WriteRefusal.from { () throws(StoreError) -> [ObjectID] in
+            guard let index = try transaction.existingObjectIndex(of: object) else { return [] }
+            var ids: [ObjectID] = []
+            for member in try StateExport.subtree(index, in: &transaction) {
+                ids.append(try transaction.object(member).id)
+            }
+            return ids
+        }
+        // What this transaction itself put elsewhere, or below, differs from what the store knows.
+        below = below.filter { $0 == object || self.places[$0] == nil }
+        for member in self.places.keys.sorted() where !below.contains(member) {
+            if try self.isBelow(object, member, in: &transaction) { below.append(member) }
+        }
+        if !below.contains(object) { below.insert(object, at: 0) }
+        for member in below where !self.deleted.contains(member) {
+            try self.append(.delete(member))
+            self.deleted.insert(member)
+            self.living.remove(member)
+        }
+    }
+
+    // MARK: - The state with this transaction's steps on top
+
+    private func isBelow(
+        _ ancestor: ObjectID,
+        _ object: ObjectID,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) -> Bool {
+        var current: ObjectID? = object
+        while let member = current {
+            if member == ancestor { return true }
+            current = try self.place(of: member, in: &transaction)
+        }
+        return false
+    }
+
+    private func place(
+        of object: ObjectID,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) -> ObjectID? {
+        if let place = self.places[object] { return place }
+        return try WriteRefusal.from { () throws(StoreError) -> ObjectID? in
+            guard let index = try transaction.existingObjectIndex(of: object),
+                let parent = try transaction.object(index).parent
+            else { return nil }
+            return try transaction.object(parent).id
+        }
+    }
+
+    private func isVisible(
+        _ object: ObjectID,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) -> Bool {
+        if self.living.contains(object) { return true }
+        if self.deleted.contains(object) { return false }
+        return try WriteRefusal.from { () throws(StoreError) -> Bool in
+            guard let index = try transaction.existingObjectIndex(of: object) else { return false }
+            return try transaction.object(index).isVisible
+        }
+    }
+
+    private func requireVisible(
+        _ object: ObjectID,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        guard try self.isVisible(object, in: &transaction) else { throw .noSuchObject(object) }
+    }
+
+    private func lastPosition(
+        under parent: ObjectID?,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) -> Position? {
+        if let position = self.lastPositions[parent] { return position }
+        return try WriteRefusal.from { () throws(StoreError) -> Position? in
+            guard let parent else { return try transaction.lastPosition(under: nil) }
+            guard let index = try transaction.existingObjectIndex(of: parent) else { return nil }
+            return try transaction.lastPosition(under: index)
+        }
+    }
+
+    private func position(
+        before sibling: ObjectID,
+        under parent: ObjectID?,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) -> Position {
+        let siblings = try WriteRefusal.from { () throws(StoreError) -> [(ObjectID, Position)] in
+            var parentIndex: ObjectIndex?
+            if let parent { parentIndex = try transaction.existingObjectIndex(of: parent) }
+            guard parent == nil || parentIndex != nil else { return [] }
+            var found: [(ObjectID, Position)] = []
+            for child in try transaction.children(of: parentIndex) {
+                let record = try transaction.object(child)
+                found.append((record.id, record.position))
+            }
+            return found
+        }
+        guard let place = siblings.firstIndex(where: { $0.0 == sibling }) else { throw .notASibling(sibling) }
+        let upper = siblings[place].1
+        // Siblings that share the position stand before it too: the new place goes below all of them.
+        let lower = siblings[..<place].last { $0.1 < upper }?.1
+        return .between(lower, upper)
+    }
+
+    private func id(of creation: Transaction.Creation, entropy: inout EntropyStream) -> ObjectID {
+        switch creation.id {
+        case .given(let object): return object
+        case .key(let key):
+            return ObjectID(namespace: self.namespace, name: Array(creation.type.utf8) + [0] + Array(key.utf8))
+        case .random:
+            return ObjectID(random: Bytes16(high: entropy.nextUInt64(), low: entropy.nextUInt64()))
+        }
+    }
+
+    private func check(_ name: String, what: String) throws(WriteRefusal) {
+        guard name.utf8.count <= Limits.nameByteCountMax else {
+            throw .tooLarge(what: what + ", in bytes", limit: Limits.nameByteCountMax)
+        }
+    }
+
+    private mutating func append(_ edit: Edit) throws(WriteRefusal) {
+        self.byteCount += edit.payload.count
+        guard self.byteCount <= Limits.changeByteCountMax else {
+            throw .tooLarge(what: "a transaction, in bytes", limit: Limits.changeByteCountMax)
+        }
+        guard self.edits.count < Limits.changeOperationCountMax else {
+            throw .tooLarge(what: "a transaction, in operations", limit: Limits.changeOperationCountMax)
+        }
+        self.edits.append(edit)
+    }
+}
+
+extension WriteRefusal {
+    /// Runs store calls, and turns what they throw into a refusal.
+    static func from<Result>(_ body: () throws(StoreError) -> Result) throws(WriteRefusal) -> Result {
+        do throws(StoreError) {
+            return try body()
+        } catch {
+            throw .store(error)
+        }
+    }
+}

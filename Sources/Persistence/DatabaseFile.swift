@@ -1,0 +1,126 @@
+import CRDTCore
+import GRDB
+
+/// The open database of a directory: GRDB's connection, with the statements of the hot path on it.
+final class DatabaseFile {
+    let directory: DataDirectory
+    let path: String
+    let queue: DatabaseQueue
+    let statements: StatementCache
+    /// The hash before every replica's first change, as the database notes it.
+    let origin: Hash256
+    private(set) var isOpen = true
+
+    private static let originFact = "origin"
+
+    /// - Parameter origin: given for a new database; nil to open only what exists.
+    init(
+        directory path: String,
+        fileName: String,
+        origin: Hash256?,
+        configuration: StoreConfiguration,
+        migrations: [SchemaMigration]
+    ) throws(StoreError) {
+        let upgrade = SchemaUpgrade(migrations: migrations)
+        let exists = try upgrade.examine(path: path + "/" + fileName)
+        guard exists || origin != nil else {
+            throw .unavailable("There is no workspace in \(path). Make one with “init”, or join one.")
+        }
+        self.directory = try DataDirectory(path: path)
+        self.path = try self.directory.prepareFile(fileName)
+        let (queue, statements, stored) = try DatabaseFile.open(
+            self.path,
+            mustCheck: exists && self.directory.endedUncleanly,
+            configuration,
+            upgrade: upgrade,
+            origin: origin
+        )
+        self.queue = queue
+        self.statements = statements
+        self.origin = stored
+        guard origin == nil || origin == stored else {
+            try? self.close()
+            throw .unavailable("The database \(self.path) belongs to another workspace.")
+        }
+        try self.directory.markInUse()
+    }
+
+    deinit { try? self.close() }
+
+    /// Closes the connection, and notes that this was in order.
+    func close() throws(StoreError) {
+        guard self.isOpen else { return }
+        self.isOpen = false
+        self.statements.finalizeAll()
+        try StoreError.translating { try self.queue.close() }
+        self.directory.release()
+    }
+
+    private static func open(
+        _ path: String,
+        mustCheck: Bool,
+        _ configuration: StoreConfiguration,
+        upgrade: SchemaUpgrade,
+        origin: Hash256?
+    ) throws(StoreError) -> (DatabaseQueue, StatementCache, Hash256) {
+        try StoreError.translating {
+            let queue = try DatabaseQueue(path: path, configuration: self.connectionConfiguration(configuration))
+            return try queue.writeWithoutTransaction { database in
+                if mustCheck { try self.checkIntegrity(database, path: path) }
+                try upgrade.apply(to: database, path: path) { database in
+                    guard let origin else { throw StoreError.unavailable("There is no workspace in \(path).") }
+                    let bytes = origin.bytes.array.map { $0 }
+                    try database.execute(
+                        sql: "INSERT INTO fact (name, value) VALUES (?, x'\(Hexadecimal.text(bytes))')",
+                        arguments: [self.originFact]
+                    )
+                }
+                let hex = try String.fetchOne(
+                    database,
+                    sql: "SELECT hex(value) FROM fact WHERE name = ?",
+                    arguments: [self.originFact]
+                )
+                guard let bytes = hex.flatMap({ Hexadecimal.bytes($0) }), let stored = Bytes32(bytes),
+                    let connection = database.sqliteConnection
+                else { throw StoreError.damaged("\(path) does not say which workspace it holds.") }
+                return (queue, StatementCache(connection: connection), Hash256(bytes: stored))
+            }
+        }
+    }
+
+    private static func connectionConfiguration(_ configuration: StoreConfiguration) -> Configuration {
+        var connection = Configuration()
+        connection.foreignKeysEnabled = false
+        connection.busyMode = .timeout(Double(configuration.busyMilliseconds) / 1000)
+        connection.label = "peerd.store"
+        // A rollback that fails is reported, and must not end the process.
+        connection.allowsUnsafeTransactions = true
+        connection.prepareDatabase { database in
+            // In the write-ahead log, FULL makes each commit wait for the disk.
+            try database.execute(
+                sql: """
+                    PRAGMA journal_mode = WAL;
+                    PRAGMA synchronous = FULL;
+                    PRAGMA cache_size = \(-configuration.cacheByteCount / 1024);
+                    PRAGMA temp_store = MEMORY;
+                    PRAGMA mmap_size = 0;
+                    PRAGMA secure_delete = FAST;
+                    PRAGMA trusted_schema = OFF;
+                    PRAGMA wal_autocheckpoint = \(configuration.checkpointPageCount);
+                    PRAGMA journal_size_limit = \(configuration.logByteCountKept);
+                    """
+            )
+            if let pageCountMax = configuration.pageCountMax {
+                try database.execute(sql: "PRAGMA max_page_count = \(pageCountMax)")
+            }
+        }
+        return connection
+    }
+
+    private static func checkIntegrity(_ database: Database, path: String) throws {
+        let findings = try String.fetchAll(database, sql: "PRAGMA integrity_check(3)")
+        guard findings == ["ok"] else {
+            throw StoreError.damaged("\(path) is damaged: \(findings.joined(separator: "; ")).")
+        }
+    }
+}

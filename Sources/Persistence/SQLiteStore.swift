@@ -1,0 +1,117 @@
+package import CRDTCore
+import GRDB
+
+/// A store in a SQLite database: one writer, write-ahead log, every commit on the disk before `write` returns.
+///
+/// Anyone may read the file with a SQLite client meanwhile; its tables and views are described in `Schema0001`.
+package struct SQLiteStore: ReplicaStore, ~Copyable {
+    private let file: DatabaseFile
+    private let transaction: SQLiteTransaction
+
+    /// The name of the database in its directory.
+    package static let fileName = "peerd.sqlite"
+
+    /// Opens the database of a directory, and holds the directory against other processes until the store is closed.
+    ///
+    /// - Parameter origin: the hash before every replica's first change. With it the directory and the database are made
+    ///   if there are none; without it they must exist.
+    package init(
+        directory: String,
+        origin: Hash256?,
+        configuration: StoreConfiguration = StoreConfiguration()
+    ) throws(StoreError) {
+        try self.init(directory: directory, origin: origin, configuration: configuration, migrations: SchemaMigration.all)
+    }
+
+    init(
+        directory: String,
+        origin: Hash256?,
+        configuration: StoreConfiguration,
+        migrations: [SchemaMigration]
+    ) throws(StoreError) {
+        let file = try DatabaseFile(
+            directory: directory,
+            fileName: SQLiteStore.fileName,
+            origin: origin,
+            configuration: configuration,
+            migrations: migrations
+        )
+        let transaction = try SQLiteTransaction(statements: file.statements, origin: file.origin)
+        self.file = file
+        self.transaction = transaction
+    }
+
+    /// The hash before every replica's first change.
+    package var origin: Hash256 { self.file.origin }
+
+    /// Whether the process that had the directory before did not close the store.
+    package var endedUncleanly: Bool { self.file.directory.endedUncleanly }
+
+    /// Where the database file lies now.
+    package func identity() throws(StoreError) -> FileIdentity { try FileIdentity(path: self.file.path) }
+
+    /// Ends in order: everything is in the database file, the directory is free, and nothing can be read or written any
+    /// more.
+    package mutating func close() throws(StoreError) { try self.file.close() }
+
+    package mutating func write<Result>(
+        _ body: (inout SQLiteTransaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        try self.run(.beginImmediate, body)
+    }
+
+    package mutating func read<Result>(
+        _ body: (inout SQLiteTransaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        try self.run(.begin, body)
+    }
+
+    private mutating func run<Result>(
+        _ begin: StoreQuery,
+        _ body: (inout SQLiteTransaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        guard self.file.isOpen else { throw .unavailable("The database \(self.file.path) has been closed.") }
+        let queue = self.file.queue
+        // GRDB's connection may only be used on its queue.
+        let outcome: Swift.Result<Result, StoreError> = queue.writeWithoutTransaction { _ in
+            do throws(StoreError) {
+                return .success(try self.transaction.perform(begin, body))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try outcome.get()
+    }
+}
+
+extension SQLiteTransaction {
+    /// Runs a whole transaction: commits what `beginImmediate` began, and takes back what `begin` did.
+    fileprivate func perform<Result>(
+        _ begin: StoreQuery,
+        _ body: (inout SQLiteTransaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        try self.statements[begin].run()
+        do throws(StoreError) {
+            var transaction = self
+            let result = try body(&transaction)
+            if begin == .beginImmediate {
+                try self.prepareCommit()
+                try self.statements[.commit].run()
+                self.didCommit()
+            } else {
+                self.abandon()
+            }
+            return result
+        } catch {
+            self.abandon()
+            throw error
+        }
+    }
+
+    private func abandon() {
+        self.statements.resetAll()
+        // SQLite has rolled back by itself after some errors.
+        if self.statements.isInTransaction { try? self.statements[.rollback].run() }
+        self.didRollback()
+    }
+}

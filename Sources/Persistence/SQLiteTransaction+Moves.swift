@@ -1,0 +1,133 @@
+package import CRDTCore
+
+// Stamps are unsigned, SQLite's integers are not: those with the highest bit set sort below the others there. So every
+// range of stamps is read as one or two ranges of signed numbers, and ties are settled here, by replica ids.
+extension SQLiteTransaction {
+    package func addMove(_ move: MoveRecord) throws(StoreError) {
+        let statement = try self.statements[.insertMove]
+        SQLiteTransaction.bind(move.write, to: statement)
+        statement.bind(5, move.object.rawValue)
+        statement.bind(6, move.parent.map { Int64($0.rawValue) })
+        statement.bind(7, move.position.bytes)
+        statement.bind(8, move.isEffective)
+        try statement.run()
+    }
+
+    package func setMove(_ move: MoveRecord) throws(StoreError) {
+        let statement = try self.statements[.setMove]
+        SQLiteTransaction.bind(move.write, to: statement)
+        statement.bind(5, move.isEffective)
+        try statement.run()
+    }
+
+    package func moves(after write: WriteReference) throws(StoreError) -> [MoveRecord] {
+        var moves: [MoveRecord] = []
+        let statement = try self.statements[.movesInRange]
+        defer { statement.reset() }
+        for range in SignedRange.from(write.stamp) {
+            statement.bind(1, range.lowerBound)
+            statement.bind(2, range.upperBound)
+            while try statement.step() {
+                let move = SQLiteTransaction.move(statement)
+                if self.precedes(write, move.write) { moves.append(move) }
+            }
+            statement.reset()
+        }
+        return self.settlingTies(moves)
+    }
+
+    package func lastEffectiveMove(
+        of object: ObjectIndex,
+        before write: WriteReference
+    ) throws(StoreError) -> MoveRecord? {
+        try self.lastMove(of: object, isEffective: true, before: write)
+    }
+
+    package func movesWithoutEffect() throws(StoreError) -> [MoveRecord] {
+        var found: [MoveRecord] = []
+        for object in try self.objectsWithoutEffect() {
+            guard let move = try self.lastMove(of: object, isEffective: false, before: nil) else { continue }
+            let effective = try self.lastMove(of: object, isEffective: true, before: nil)
+            if let effective, self.precedes(move.write, effective.write) { continue }
+            found.append(move)
+        }
+        return found.sorted { self.precedes($0.write, $1.write) }
+    }
+
+    private func objectsWithoutEffect() throws(StoreError) -> [ObjectIndex] {
+        let statement = try self.statements[.objectsWithoutEffect]
+        defer { statement.reset() }
+        var objects: [ObjectIndex] = []
+        while try statement.step() { objects.append(ObjectIndex(rawValue: statement.uint32(0))) }
+        return objects
+    }
+
+    /// The last move of an object, of those with effect or of those without, before a write if one is given.
+    private func lastMove(
+        of object: ObjectIndex,
+        isEffective: Bool,
+        before write: WriteReference?
+    ) throws(StoreError) -> MoveRecord? {
+        let statement = try self.statements[.movesOfObject]
+        defer { statement.reset() }
+        for range in SignedRange.upTo(write?.stamp ?? Stamp(rawValue: .max)) {
+            statement.bind(1, object.rawValue)
+            statement.bind(2, isEffective)
+            statement.bind(3, range.lowerBound)
+            statement.bind(4, range.upperBound)
+            // Rows come with falling stamps; among those with the highest that has any, the last one is wanted.
+            var best: MoveRecord?
+            while try statement.step() {
+                let move = SQLiteTransaction.move(statement)
+                if let best, best.write.stamp != move.write.stamp { break }
+                if let write, !self.precedes(move.write, write) { continue }
+                if best.map({ self.precedes($0.write, move.write) }) ?? true { best = move }
+            }
+            if let best { return best }
+            statement.reset()
+        }
+        return nil
+    }
+
+    private func precedes(_ left: WriteReference, _ right: WriteReference) -> Bool {
+        WriteOrder.precedes(left, right) { self.replicas[$0].id }
+    }
+
+    /// Orders moves that are in the order of their stamps already.
+    private func settlingTies(_ moves: [MoveRecord]) -> [MoveRecord] {
+        let isOrdered = zip(moves, moves.dropFirst()).allSatisfy { self.precedes($0.write, $1.write) }
+        return isOrdered ? moves : moves.sorted { self.precedes($0.write, $1.write) }
+    }
+
+    private static func bind(_ write: WriteReference, to statement: Statement) {
+        statement.bind(1, bits: write.stamp.rawValue)
+        statement.bind(2, write.replica.rawValue)
+        statement.bind(3, bits: write.sequence)
+        statement.bind(4, write.index)
+    }
+
+    private static func move(_ statement: Statement) -> MoveRecord {
+        MoveRecord(
+            write: self.write(statement),
+            object: ObjectIndex(rawValue: statement.uint32(4)),
+            parent: statement.isNull(5) ? nil : ObjectIndex(rawValue: statement.uint32(5)),
+            position: Position(bytes: statement.bytes(6)),
+            isEffective: statement.bool(7)
+        )
+    }
+}
+
+/// Ranges of stamps as SQLite orders them.
+private enum SignedRange {
+    /// The stamps from one on, in ascending order.
+    static func from(_ stamp: Stamp) -> [ClosedRange<Int64>] {
+        let signed = Int64(bitPattern: stamp.rawValue)
+        return signed < 0 ? [signed ... -1] : [signed...Int64.max, Int64.min ... -1]
+    }
+
+    /// The stamps up to one, in descending order.
+    static func upTo(_ stamp: Stamp) -> [ClosedRange<Int64>] {
+        let signed = Int64(bitPattern: stamp.rawValue)
+        return signed < 0 ? [Int64.min...signed, 0...Int64.max] : [0...signed]
+    }
+}

@@ -1,0 +1,116 @@
+package import CRDTCore
+
+extension SQLiteTransaction {
+    package func object(_ index: ObjectIndex) throws(StoreError) -> ObjectRecord {
+        if let record = self.objects.record(index) { return record }
+        let record = try self.storedObject(index)
+        try self.flushIfLarge()
+        self.objects.note(record, at: index)
+        return record
+    }
+
+    package func setObject(_ record: ObjectRecord, at index: ObjectIndex) throws(StoreError) {
+        if self.objects.record(index) == nil { _ = try self.object(index) }
+        self.objects.set(record, at: index)
+    }
+
+    package func children(of parent: ObjectIndex?) throws(StoreError) -> [ObjectIndex] {
+        try self.flush()
+        let statement = try self.statements[parent == nil ? .rootChildren : .children]
+        if let parent { statement.bind(1, parent.rawValue) }
+        return try SQLiteTransaction.indexes(statement)
+    }
+
+    package func visibleObjects() throws(StoreError) -> [ObjectIndex] {
+        try self.flush()
+        return try SQLiteTransaction.indexes(try self.statements[.visibleObjects])
+    }
+
+    private static func indexes(_ statement: Statement) throws(StoreError) -> [ObjectIndex] {
+        defer { statement.reset() }
+        var indexes: [ObjectIndex] = []
+        while try statement.step() { indexes.append(ObjectIndex(rawValue: statement.uint32(0))) }
+        return indexes
+    }
+
+    /// The id of an object by its number.
+    func objectID(_ index: ObjectIndex) throws(StoreError) -> ObjectID {
+        if let record = self.objects.record(index) { return record.id }
+        let statement = try self.statements[.objectID]
+        defer { statement.reset() }
+        statement.bind(1, index.rawValue)
+        guard try statement.step() else { throw SQLiteTransaction.missing(index) }
+        return ObjectID(bytes: try statement.bytes16(0))
+    }
+
+    private static func missing(_ index: ObjectIndex) -> StoreError {
+        .damaged("object \(index.rawValue) is missing from the database")
+    }
+
+    // MARK: - Rows
+
+    private func storedObject(_ index: ObjectIndex) throws(StoreError) -> ObjectRecord {
+        let statement = try self.statements[.objectRow]
+        defer { statement.reset() }
+        statement.bind(1, index.rawValue)
+        guard try statement.step() else { throw SQLiteTransaction.missing(index) }
+        var record = ObjectRecord(id: ObjectID(bytes: try statement.bytes16(0)))
+        if !statement.isNull(1) {
+            record.creation = ObjectRecord.Creation(
+                write: WriteReference(
+                    stamp: Stamp(rawValue: statement.bits(1)),
+                    replica: ReplicaIndex(rawValue: statement.uint32(2)),
+                    sequence: statement.bits(3),
+                    index: statement.uint32(4)
+                ),
+                type: NameIndex(rawValue: statement.uint32(5)),
+                kind: NameIndex(rawValue: statement.uint32(6))
+            )
+        }
+        do throws(WireError) {
+            record.existence = try StoredBytes.existence(statement.bytes(7))
+        } catch {
+            throw .damaged("the existence of object \(index.rawValue) cannot be read")
+        }
+        record.updated = Stamp(rawValue: statement.bits(8))
+        record.parent = statement.isNull(9) ? nil : ObjectIndex(rawValue: statement.uint32(9))
+        record.position = Position(bytes: statement.bytes(10))
+        record.childCount = statement.uint32(11)
+        record.visibleChildCount = statement.uint32(12)
+        record.isVisible = statement.bool(13)
+        return record
+    }
+
+    /// Writes objects in the order of their numbers.
+    func flushObjects() throws(StoreError) {
+        defer { self.objects.removeAll() }
+        var existence: [UInt8] = []
+        for (index, entry) in self.objects.changes() {
+            let query: StoreQuery =
+                entry.isNew ? .insertObject : entry.isMoved ? .updateObjectAndPlace : .updateObject
+            let statement = try self.statements[query]
+            let record = entry.record
+            existence.removeAll(keepingCapacity: true)
+            StoredBytes.encode(record.existence, to: &existence)
+            let creation = record.creation
+            statement.bind(1, index.rawValue)
+            statement.bind(2, creation.map { Int64(bitPattern: $0.write.stamp.rawValue) })
+            statement.bind(3, creation.map { Int64($0.write.replica.rawValue) })
+            statement.bind(4, creation.map { Int64(bitPattern: $0.write.sequence) })
+            statement.bind(5, creation.map { Int64($0.write.index) })
+            statement.bind(6, creation.map { Int64($0.type.rawValue) })
+            statement.bind(7, creation.map { Int64($0.kind.rawValue) })
+            statement.bind(8, existence)
+            statement.bind(9, bits: record.updated.rawValue)
+            statement.bind(10, record.childCount)
+            statement.bind(11, record.visibleChildCount)
+            statement.bind(12, record.isVisible)
+            if entry.isNew || entry.isMoved {
+                statement.bind(13, record.parent.map { Int64($0.rawValue) })
+                statement.bind(14, record.position.bytes)
+            }
+            if entry.isNew { statement.bind(15, record.id.bytes) }
+            try statement.run()
+        }
+    }
+}

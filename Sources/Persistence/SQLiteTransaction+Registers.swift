@@ -1,0 +1,138 @@
+package import CRDTCore
+
+extension SQLiteTransaction {
+    package func register(_ key: RegisterKey) throws(StoreError) -> Register? {
+        if let known = self.registers.register(key) { return known }
+        // An object that the database does not hold has no registers there.
+        guard !self.objects.isNew(key.object) else { return nil }
+        let register = try self.storedRegister(key)
+        try self.flushIfLarge()
+        self.registers.note(register, at: key)
+        return register
+    }
+
+    private func storedRegister(_ key: RegisterKey) throws(StoreError) -> Register? {
+        let statement = try self.statements[.register]
+        defer { statement.reset() }
+        statement.bind(1, key.rowNumber)
+        return try statement.step() ? SQLiteTransaction.register(statement) : nil
+    }
+
+    package func setRegister(_ register: Register, at key: RegisterKey) throws(StoreError) {
+        try self.flushIfLarge()
+        self.registers.set(register, at: key)
+    }
+
+    package func addVersion(
+        _ write: WriteReference,
+        status: VersionStatus,
+        at key: RegisterKey
+    ) throws(StoreError) {
+        try self.flushIfLarge()
+        self.versions.set(write, status: status, at: key, isNew: true)
+    }
+
+    package func setVersion(
+        _ write: WriteReference,
+        status: VersionStatus,
+        at key: RegisterKey
+    ) throws(StoreError) {
+        try self.flushIfLarge()
+        self.versions.set(write, status: status, at: key, isNew: false)
+    }
+
+    package func conflicts(at key: RegisterKey) throws(StoreError) -> [WriteReference] {
+        if self.versions[key]?.hasStoredConflicts != true {
+            self.versions.note(storedConflicts: try self.storedConflicts(at: key), at: key)
+        }
+        let entries = self.versions[key]?.entries ?? []
+        return entries.filter { $0.status == .conflict }.map(\.write)
+    }
+
+    private func storedConflicts(at key: RegisterKey) throws(StoreError) -> [WriteReference] {
+        guard !self.objects.isNew(key.object) else { return [] }
+        let statement = try self.statements[.conflicts]
+        defer { statement.reset() }
+        statement.bind(1, key.rowNumber)
+        var conflicts: [WriteReference] = []
+        while try statement.step() { conflicts.append(SQLiteTransaction.write(statement)) }
+        return conflicts
+    }
+
+    package func registers(of object: ObjectIndex) throws(StoreError) -> [(NameIndex, Register)] {
+        try self.flush()
+        let statement = try self.statements[.registersOfObject]
+        defer { statement.reset() }
+        statement.bind(1, RegisterKey(object: object, name: NameIndex(rawValue: 0)).rowNumber)
+        statement.bind(2, RegisterKey(object: object, name: NameIndex(rawValue: .max)).rowNumber)
+        var found: [(NameIndex, Register)] = []
+        while try statement.step() {
+            found.append((RegisterKey(rowNumber: statement.int64(6)).name, SQLiteTransaction.register(statement)))
+        }
+        return found
+    }
+
+    package func conflictedRegisters() throws(StoreError) -> [(RegisterKey, Register)] {
+        try self.flush()
+        let statement = try self.statements[.conflictedRegisters]
+        defer { statement.reset() }
+        var found: [(RegisterKey, Register)] = []
+        while try statement.step() {
+            found.append((RegisterKey(rowNumber: statement.int64(6)), SQLiteTransaction.register(statement)))
+        }
+        return found
+    }
+
+    /// Writes registers in the order of their keys.
+    func flushRegisters() throws(StoreError) {
+        defer { self.registers.removeAll() }
+        let changes = self.registers.changes()
+        guard !changes.isEmpty else { return }
+        let statement = try self.statements[.setRegister]
+        for (key, register) in changes {
+            statement.bind(1, key)
+            statement.bind(2, bits: register.winner.stamp.rawValue)
+            statement.bind(3, register.winner.replica.rawValue)
+            statement.bind(4, bits: register.winner.sequence)
+            statement.bind(5, register.winner.index)
+            statement.bind(6, register.isRemoval)
+            statement.bind(7, register.conflictCount)
+            try statement.run()
+        }
+    }
+
+    /// Writes what is not in force in the order of the registers.
+    func flushVersions() throws(StoreError) {
+        defer { self.versions.removeAll() }
+        let changes = self.versions.changes()
+        guard !changes.isEmpty else { return }
+        let statement = try self.statements[.setVersion]
+        for (key, entry) in changes {
+            statement.bind(1, key)
+            statement.bind(2, bits: entry.write.stamp.rawValue)
+            statement.bind(3, entry.write.replica.rawValue)
+            statement.bind(4, bits: entry.write.sequence)
+            statement.bind(5, entry.write.index)
+            statement.bind(6, Int64(entry.status.rawValue))
+            try statement.run()
+        }
+    }
+
+    private static func register(_ statement: Statement) -> Register {
+        Register(
+            winner: self.write(statement),
+            isRemoval: statement.bool(4),
+            conflictCount: statement.uint32(5)
+        )
+    }
+
+    /// The write in the first four columns: stamp, replica, sequence, index.
+    static func write(_ statement: Statement) -> WriteReference {
+        WriteReference(
+            stamp: Stamp(rawValue: statement.bits(0)),
+            replica: ReplicaIndex(rawValue: statement.uint32(1)),
+            sequence: statement.bits(2),
+            index: statement.uint32(3)
+        )
+    }
+}

@@ -1,0 +1,168 @@
+package import CRDTCore
+
+/// One transaction on a `SQLiteStore`: the port's rows, by way of prepared statements.
+///
+/// The log is written as it comes. Registers, versions and objects are changed in memory and written in the order of
+/// their keys when the transaction ends or when they have become many, so that a batch touches each row once.
+package final class SQLiteTransaction: StoreTransaction {
+    let statements: StatementCache
+    let origin: Hash256
+    var identifiers = IdentifierCache()
+    var replicas = ReplicaTable()
+    var registers = RegisterOverlay()
+    var versions = VersionOverlay()
+    var objects = ObjectOverlay()
+
+    /// Rows held in memory before they are written.
+    static let overlayCountMax = 1 << 16
+
+    init(statements: StatementCache, origin: Hash256) throws(StoreError) {
+        self.statements = statements
+        self.origin = origin
+        try self.loadReplicas()
+        try self.loadNumbers()
+    }
+
+    // MARK: - Beginning and ending
+
+    /// Writes everything that is only in memory.
+    func flush() throws(StoreError) {
+        try self.flushObjects()
+        try self.flushRegisters()
+        try self.flushVersions()
+        self.identifiers.trim()
+    }
+
+    /// Writes what has become too much to keep in memory.
+    func flushIfLarge() throws(StoreError) {
+        let count = self.registers.count + self.versions.count + self.objects.count
+        if count >= SQLiteTransaction.overlayCountMax { try self.flush() }
+    }
+
+    /// Writes what is left before the commit.
+    func prepareCommit() throws(StoreError) {
+        try self.flush()
+        try self.writeReplicas()
+    }
+
+    func didCommit() {
+        self.replicas.commit()
+        self.identifiers.commit()
+    }
+
+    /// Goes back to what the database holds.
+    func didRollback() {
+        self.registers.removeAll()
+        self.versions.removeAll()
+        self.objects.removeAll()
+        self.replicas.rollback()
+        self.identifiers.rollback()
+    }
+
+    private func loadNumbers() throws(StoreError) {
+        self.identifiers.next.object = try self.nextNumber(.nextObject)
+        self.identifiers.next.name = try self.nextNumber(.nextName)
+        self.identifiers.next.operation = try self.nextNumber(.nextOperation)
+        self.identifiers.next.grant = try self.nextNumber(.nextGrant)
+        self.identifiers.commit()
+    }
+
+    private func nextNumber(_ query: StoreQuery) throws(StoreError) -> Int64 {
+        let statement = try self.statements[query]
+        defer { statement.reset() }
+        return try statement.step() ? statement.int64(0) : 0
+    }
+
+    // MARK: - Numbers for ids
+
+    package func replicaIndex(of id: ReplicaID) throws(StoreError) -> ReplicaIndex {
+        self.replicas.index(of: id) ?? self.replicas.append(ReplicaRecord(id: id, origin: self.origin))
+    }
+
+    package func existingObjectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex? {
+        if let index = self.identifiers.objects[id] { return index }
+        let statement = try self.statements[.objectByID]
+        defer { statement.reset() }
+        statement.bind(1, id.bytes)
+        guard try statement.step() else { return nil }
+        let index = ObjectIndex(rawValue: statement.uint32(0))
+        self.identifiers.objects[id] = index
+        return index
+    }
+
+    package func objectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex {
+        if let index = try self.existingObjectIndex(of: id) { return index }
+        try self.flushIfLarge()
+        let index = ObjectIndex(rawValue: try SQLiteTransaction.take(&self.identifiers.next.object))
+        self.objects.insertNew(ObjectRecord(id: id), at: index)
+        self.identifiers.objects[id] = index
+        return index
+    }
+
+    package func nameIndex(of name: String) throws(StoreError) -> NameIndex {
+        let key = ExactText(text: name)
+        if let index = self.identifiers.names[key] { return index }
+        let index: NameIndex
+        if let existing = try self.storedNameIndex(of: name) {
+            index = existing
+        } else {
+            index = NameIndex(rawValue: try SQLiteTransaction.take(&self.identifiers.next.name))
+            let statement = try self.statements[.insertName]
+            statement.bind(1, index.rawValue)
+            statement.bind(2, name)
+            try statement.run()
+        }
+        self.identifiers.names[key] = index
+        return index
+    }
+
+    private func storedNameIndex(of name: String) throws(StoreError) -> NameIndex? {
+        let statement = try self.statements[.nameByText]
+        defer { statement.reset() }
+        statement.bind(1, name)
+        return try statement.step() ? NameIndex(rawValue: statement.uint32(0)) : nil
+    }
+
+    package func name(_ index: NameIndex) throws(StoreError) -> String {
+        if let text = self.identifiers.nameTexts[index] { return text }
+        let statement = try self.statements[.nameByNumber]
+        defer { statement.reset() }
+        statement.bind(1, index.rawValue)
+        guard try statement.step() else { throw .damaged("name \(index.rawValue) is missing from the database") }
+        let text = statement.text(0)
+        self.identifiers.nameTexts[index] = text
+        return text
+    }
+
+    /// Takes the next number of a kind.
+    static func take(_ next: inout Int64) throws(StoreError) -> UInt32 {
+        guard next < IdentifierCache.numberMax else { throw .unavailable("The workspace has too many ids.") }
+        defer { next += 1 }
+        return UInt32(next)
+    }
+
+    // MARK: - Facts
+
+    package func fact(_ name: String) throws(StoreError) -> [UInt8]? {
+        let statement = try self.statements[.fact]
+        defer { statement.reset() }
+        statement.bind(1, name)
+        return try statement.step() ? statement.bytes(0) : nil
+    }
+
+    package func setFact(_ name: String, _ value: [UInt8]?) throws(StoreError) {
+        let statement = try self.statements[value == nil ? .deleteFact : .setFact]
+        statement.bind(1, name)
+        if let value { statement.bind(2, value) }
+        try statement.run()
+    }
+
+    package func clearDerivedState() throws(StoreError) {
+        self.registers.removeAll()
+        self.versions.removeAll()
+        try self.flushObjects()
+        for query in [StoreQuery.clearRegisters, .clearVersions, .clearMoves, .clearObjects] {
+            try self.statements[query].run()
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import CRDTCore
+import GRDBSQLite
+
+/// A prepared statement of the hot path. It is owned by `StatementCache`; this is only a handle.
+///
+/// Every use binds all parameters, steps, and resets.
+struct Statement {
+    private let handle: OpaquePointer
+
+    /// Tells SQLite to copy what is bound, for buffers that do not outlive the call.
+    private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+    init(handle: OpaquePointer) { self.handle = handle }
+
+    // MARK: - Binding
+
+    func bind(_ position: Int32, _ value: Int64) { sqlite3_bind_int64(self.handle, position, value) }
+
+    func bind(_ position: Int32, _ value: Int64?) {
+        if let value { self.bind(position, value) } else { self.bindNull(position) }
+    }
+
+    func bind(_ position: Int32, _ value: UInt32) { self.bind(position, Int64(value)) }
+
+    /// Binds the bit pattern: SQLite's integers are signed.
+    func bind(_ position: Int32, bits value: UInt64) { self.bind(position, Int64(bitPattern: value)) }
+
+    func bind(_ position: Int32, _ value: Bool) { self.bind(position, Int64(value ? 1 : 0)) }
+
+    func bind(_ position: Int32, _ value: Double) { sqlite3_bind_double(self.handle, position, value) }
+
+    func bindNull(_ position: Int32) { sqlite3_bind_null(self.handle, position) }
+
+    func bind(_ position: Int32, _ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { self.bind(position, $0, destructor: Statement.copied) }
+    }
+
+    func bind(_ position: Int32, _ text: String) {
+        var text = text
+        text.withUTF8 { self.bindText(position, UnsafeRawBufferPointer($0), destructor: Statement.copied) }
+    }
+
+    func bind(_ position: Int32, _ id: Bytes16) {
+        withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) {
+            self.bind(position, $0, destructor: Statement.copied)
+        }
+    }
+
+    /// Binds a blob that stays where it is until the statement has been stepped.
+    func bind(_ position: Int32, borrowing bytes: UnsafeRawBufferPointer) {
+        self.bind(position, bytes, destructor: nil)
+    }
+
+    /// Binds text that stays where it is until the statement has been stepped.
+    func bind(_ position: Int32, borrowingText bytes: UnsafeRawBufferPointer) {
+        self.bindText(position, bytes, destructor: nil)
+    }
+
+    private func bind(_ position: Int32, _ bytes: UnsafeRawBufferPointer, destructor: sqlite3_destructor_type?) {
+        if let start = bytes.baseAddress, !bytes.isEmpty {
+            sqlite3_bind_blob64(self.handle, position, start, UInt64(bytes.count), destructor)
+        } else {
+            // A null pointer would bind NULL.
+            sqlite3_bind_zeroblob(self.handle, position, 0)
+        }
+    }
+
+    private func bindText(_ position: Int32, _ bytes: UnsafeRawBufferPointer, destructor: sqlite3_destructor_type?) {
+        if let start = bytes.baseAddress, !bytes.isEmpty {
+            let text = start.assumingMemoryBound(to: CChar.self)
+            sqlite3_bind_text64(self.handle, position, text, UInt64(bytes.count), destructor, UInt8(SQLITE_UTF8))
+        } else {
+            sqlite3_bind_text64(self.handle, position, "", 0, Statement.copied, UInt8(SQLITE_UTF8))
+        }
+    }
+
+    // MARK: - Stepping
+
+    /// Moves to the next row; false after the last one.
+    func step() throws(StoreError) -> Bool {
+        switch sqlite3_step(self.handle) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        case let code:
+            let error = StoreError(resultCode: code, connection: sqlite3_db_handle(self.handle))
+            self.reset()
+            throw error
+        }
+    }
+
+    /// Runs a statement that returns no rows, and makes it ready for the next use.
+    func run() throws(StoreError) {
+        _ = try self.step()
+        self.reset()
+    }
+
+    func reset() { sqlite3_reset(self.handle) }
+
+    // MARK: - Columns of the current row
+
+    func int64(_ column: Int32) -> Int64 { sqlite3_column_int64(self.handle, column) }
+
+    /// A number whose bit pattern was bound.
+    func bits(_ column: Int32) -> UInt64 { UInt64(bitPattern: self.int64(column)) }
+
+    func uint32(_ column: Int32) -> UInt32 { UInt32(truncatingIfNeeded: self.int64(column)) }
+
+    func bool(_ column: Int32) -> Bool { self.int64(column) != 0 }
+
+    func double(_ column: Int32) -> Double { sqlite3_column_double(self.handle, column) }
+
+    func isNull(_ column: Int32) -> Bool { self.type(column) == SQLITE_NULL }
+
+    func type(_ column: Int32) -> Int32 { sqlite3_column_type(self.handle, column) }
+
+    /// The bytes of a blob or text; valid until the next step or reset.
+    func borrowedBytes(_ column: Int32) -> UnsafeRawBufferPointer {
+        let start = sqlite3_column_blob(self.handle, column)
+        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(self.handle, column)))
+    }
+
+    func bytes(_ column: Int32) -> [UInt8] { Array(self.borrowedBytes(column)) }
+
+    func text(_ column: Int32) -> String { String(decoding: self.borrowedBytes(column), as: UTF8.self) }
+
+    func bytes16(_ column: Int32) throws(StoreError) -> Bytes16 {
+        let bytes = self.borrowedBytes(column)
+        guard bytes.count == Bytes16.byteCount else { throw .damaged("an id in the database has the wrong length") }
+        return Bytes16(
+            high: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self)),
+            low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+        )
+    }
+}

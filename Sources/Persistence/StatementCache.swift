@@ -1,0 +1,50 @@
+import CRDTCore
+import GRDBSQLite
+
+/// The prepared statements of one connection: each is compiled when it is first used and kept until the end.
+final class StatementCache {
+    private let connection: OpaquePointer
+    private var handles: [OpaquePointer?]
+
+    /// - Parameter connection: GRDB's own connection to the database.
+    init(connection: OpaquePointer) {
+        self.connection = connection
+        self.handles = Array(repeating: nil, count: StoreQuery.allCases.count)
+    }
+
+    subscript(_ query: StoreQuery) -> Statement {
+        get throws(StoreError) {
+            if let handle = self.handles[query.rawValue] { return Statement(handle: handle) }
+            var handle: OpaquePointer?
+            let code = sqlite3_prepare_v3(
+                self.connection,
+                query.sql,
+                -1,
+                UInt32(SQLITE_PREPARE_PERSISTENT),
+                &handle,
+                nil
+            )
+            guard code == SQLITE_OK, let handle else {
+                throw StoreError(resultCode: code, connection: self.connection)
+            }
+            self.handles[query.rawValue] = handle
+            return Statement(handle: handle)
+        }
+    }
+
+    /// Whether a transaction is open.
+    var isInTransaction: Bool { sqlite3_get_autocommit(self.connection) == 0 }
+
+    /// Makes every statement ready for the next use, whatever was thrown while it was stepped.
+    func resetAll() {
+        for handle in self.handles { sqlite3_reset(handle) }
+    }
+
+    /// Frees the statements; the connection cannot be closed before.
+    func finalizeAll() {
+        for position in self.handles.indices {
+            sqlite3_finalize(self.handles[position])
+            self.handles[position] = nil
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import CRDTCore
+import GRDB
+import GRDBSQLite
+import Glibc
+
+extension StoreError {
+    /// What a result code of SQLite means to those who use a store.
+    ///
+    /// - Parameter connection: where the code came from, for its message.
+    init(resultCode: Int32, connection: OpaquePointer?) {
+        let message = sqlite3_errmsg(connection).map { String(cString: $0) } ?? "no message"
+        let systemError = connection == nil ? 0 : sqlite3_system_errno(connection)
+        self.init(resultCode: resultCode, message: message, systemError: systemError)
+    }
+
+    init(_ error: DatabaseError) {
+        self.init(
+            resultCode: error.extendedResultCode.rawValue,
+            message: error.message ?? "no message",
+            systemError: 0
+        )
+    }
+
+    private init(resultCode: Int32, message: String, systemError: Int32) {
+        let detail = "SQLite error \(resultCode): \(message)"
+        switch resultCode & 0xff {
+        case SQLITE_FULL:
+            self = .diskFull
+        case SQLITE_IOERR where [ENOSPC, EDQUOT].contains(systemError):
+            // Growing the index of the write-ahead log reports a full disk this way.
+            self = .diskFull
+        case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_CONSTRAINT:
+            self = .damaged("The database file is damaged (\(detail)).")
+        case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PERM, SQLITE_AUTH:
+            self = .unavailable("The database cannot be used now (\(detail)).")
+        default:
+            self = .inputOutput("The database could not be read or written (\(detail)).")
+        }
+    }
+
+    /// Runs what throws errors of SQLite as GRDB reports them.
+    static func translating<Result>(_ body: () throws -> Result) throws(StoreError) -> Result {
+        do {
+            return try body()
+        } catch let error as StoreError {
+            throw error
+        } catch let error as DatabaseError {
+            throw StoreError(error)
+        } catch {
+            throw .inputOutput("\(error)")
+        }
+    }
+}

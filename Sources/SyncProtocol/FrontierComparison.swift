@@ -1,0 +1,132 @@
+package import CRDTCore
+
+/// Finds out how two frontiers differ without sending all of them: ranges of replica ids whose fingerprints differ are
+/// split until they are small enough to list (A. Meyer, "Range-Based Set Reconciliation", 2023).
+///
+/// One side's view: it keeps the ranges it has not learned yet, and answers what the other side claims.
+package struct FrontierComparison: Hashable, Sendable {
+    /// A range of replica ids, from `start` up to but not including `end` (nil: the end of all ids).
+    package struct Span: Hashable, Sendable {
+        package var start: ReplicaID
+        package var end: ReplicaID?
+    }
+
+    /// What was learned of the other side's frontier in a range: these entries and no others.
+    package struct Lesson: Hashable, Sendable {
+        package var span: Span
+        package var entries: [FrontierEntry]
+    }
+
+    /// What claims led to.
+    package struct Outcome: Hashable, Sendable {
+        /// What to send back; empty for nothing.
+        package var reply: [FrontierRange] = []
+        package var lessons: [Lesson] = []
+    }
+
+    /// The ranges of which the other side's entries are not known.
+    package private(set) var unlearned: [Span]
+
+    /// Up to this many entries are listed rather than split further.
+    package static let listedEntryCountMax = 64
+    /// A range that is split is split into this many.
+    package static let splitCount = 16
+
+    /// Nothing is known yet.
+    package init() {
+        self.unlearned = [Span(start: FrontierComparison.firstID, end: nil)]
+    }
+
+    private static let firstID = ReplicaID(bytes: Bytes16(high: 0, low: 0))
+
+    /// Whether all of the other side's frontier is known.
+    package var isComplete: Bool { self.unlearned.isEmpty }
+
+    /// All is known at once: the other side's whole frontier has our fingerprint.
+    package mutating func learnAll() { self.unlearned = [] }
+
+    /// The first claims, made by the side that dialled.
+    package func opening(_ mine: Frontier, _ cryptography: some ChangeCryptography) -> [FrontierRange] {
+        FrontierComparison.claims(mine, Span(start: FrontierComparison.firstID, end: nil), cryptography)
+    }
+
+    /// Answers claims. Any claims at all lead to an end: each answer lists entries or splits a range by what lies in it.
+    package mutating func answer(
+        _ claims: [FrontierRange],
+        _ mine: Frontier,
+        _ cryptography: some ChangeCryptography
+    ) -> Outcome {
+        var outcome = Outcome()
+        var start = FrontierComparison.firstID
+        for range in claims {
+            let span = Span(start: start, end: range.end)
+            let entries = mine.entries(from: span.start, to: span.end)
+            switch range.claim {
+            case .skip: outcome.reply.append(FrontierRange(end: range.end, claim: .skip))
+            case .fingerprint(let theirs):
+                if theirs == Frontier.fingerprint(entries, cryptography) {
+                    self.learn(span, Array(entries), &outcome)
+                    outcome.reply.append(FrontierRange(end: range.end, claim: .equal))
+                } else {
+                    outcome.reply += FrontierComparison.claims(mine, span, cryptography)
+                }
+            case .entries(let theirs):
+                self.learn(span, theirs, &outcome)
+                if entries.count <= MessageLimits.rangeEntryCountMax / 4 {
+                    outcome.reply.append(FrontierRange(end: range.end, claim: .answer(Array(entries))))
+                } else {
+                    outcome.reply += FrontierComparison.claims(mine, span, cryptography)
+                }
+            case .answer(let theirs):
+                self.learn(span, theirs, &outcome)
+                outcome.reply.append(FrontierRange(end: range.end, claim: .skip))
+            case .equal:
+                self.learn(span, Array(entries), &outcome)
+                outcome.reply.append(FrontierRange(end: range.end, claim: .skip))
+            }
+            guard let end = range.end else { break }
+            start = end
+        }
+        if outcome.reply.allSatisfy({ $0.claim == .skip }) { outcome.reply = [] }
+        return outcome
+    }
+
+    private static func claims(
+        _ mine: Frontier,
+        _ span: Span,
+        _ cryptography: some ChangeCryptography
+    ) -> [FrontierRange] {
+        let entries = mine.entries(from: span.start, to: span.end)
+        guard entries.count > self.listedEntryCountMax else {
+            return [FrontierRange(end: span.end, claim: .entries(Array(entries)))]
+        }
+        var ranges: [FrontierRange] = []
+        let size = (entries.count + self.splitCount - 1) / self.splitCount
+        var position = entries.startIndex
+        while position < entries.endIndex {
+            let next = min(position + size, entries.endIndex)
+            let end = next < entries.endIndex ? entries[next].replica : span.end
+            ranges.append(
+                FrontierRange(end: end, claim: .fingerprint(Frontier.fingerprint(entries[position..<next], cryptography)))
+            )
+            position = next
+        }
+        return ranges
+    }
+
+    private mutating func learn(_ span: Span, _ entries: [FrontierEntry], _ outcome: inout Outcome) {
+        outcome.lessons.append(Lesson(span: span, entries: entries))
+        var rest: [Span] = []
+        for open in self.unlearned {
+            let isApart =
+                (span.end.map { $0 <= open.start } ?? false) || (open.end.map { $0 <= span.start } ?? false)
+            guard !isApart else {
+                rest.append(open)
+                continue
+            }
+            if open.start < span.start { rest.append(Span(start: open.start, end: span.start)) }
+            if let end = span.end, open.end.map({ end < $0 }) ?? true { rest.append(Span(start: end, end: open.end)) }
+        }
+        self.unlearned = rest
+    }
+}

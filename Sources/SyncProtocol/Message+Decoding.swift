@@ -1,0 +1,181 @@
+internal import CRDTCore
+
+extension Message {
+    /// Reads a message of a kind from all of its bytes.
+    init(kind: MessageKind, body: [UInt8]) throws(WireError) {
+        var reader = ByteReader(body)
+        switch kind {
+        case .hello: self = .hello(try Hello(decoding: &reader))
+        case .welcome: self = .welcome(try Welcome(decoding: &reader))
+        case .ranges: self = .ranges(try FrontierRange.list(decoding: &reader))
+        case .run, .branch:
+            let run = try Run(decoding: try Compression.decompress(body))
+            self = kind == .run ? .run(run) : .branch(run)
+            return
+        case .caughtUp: self = .caughtUp
+        case .stored:
+            var dots: [Dot] = []
+            for _ in 0..<(try reader.count(atMost: MessageLimits.storedDotCountMax)) {
+                dots.append(Dot(replica: ReplicaID(bytes: try reader.bytes16()), sequence: try reader.sequence()))
+            }
+            self = .stored(dots)
+        case .credit: self = .credit(try reader.varint())
+        case .eagerness:
+            let flag = try reader.byte()
+            guard flag <= 1 else { throw .notCanonical }
+            self = .eagerness(flag == 1)
+        case .held:
+            self = .held(
+                HeldNotice(
+                    replica: ReplicaID(bytes: try reader.bytes16()),
+                    sequence: try reader.sequence(),
+                    stamp: Stamp(rawValue: try reader.bigEndian()),
+                    wallTime: WallTime(milliseconds: try reader.varint())
+                )
+            )
+        case .forkProbe: self = .forkProbe(try ForkProbe(decoding: &reader))
+        case .forkProof:
+            self = .forkProof(try ForkProof(decoding: body))
+            return
+        case .branchRequest:
+            self = .branchRequest(
+                BranchRequest(
+                    replica: ReplicaID(bytes: try reader.bytes16()),
+                    sequence: try reader.sequence(),
+                    knownHash: Hash256(bytes: try reader.bytes32())
+                )
+            )
+        case .ping: self = .ping(try reader.varint())
+        case .pong: self = .pong(try reader.varint())
+        }
+        try reader.finish()
+    }
+}
+
+extension ByteReader {
+    /// The sequence of a change.
+    fileprivate mutating func sequence() throws(WireError) -> UInt64 {
+        let sequence = try self.varint()
+        guard sequence >= 1, sequence <= Limits.sequenceMax else { throw .overLimit }
+        return sequence
+    }
+}
+
+extension Hello {
+    fileprivate init(decoding reader: inout ByteReader) throws(WireError) {
+        let version = try reader.varint()
+        guard version >= 1 else { throw .unknownKind }
+        let workspace = WorkspaceID(bytes: try reader.bytes32())
+        let device = DeviceID(bytes: try reader.bytes32())
+        let replica: ReplicaID?
+        switch try reader.byte() {
+        case 0: replica = nil
+        case 1: replica = ReplicaID(bytes: try reader.bytes16())
+        default: throw .notCanonical
+        }
+        let wallTime = WallTime(milliseconds: try reader.varint())
+        let port = UInt16(try reader.count(atMost: Int(UInt16.max)))
+        let fingerprint = Hash256(bytes: try reader.bytes32())
+        // A later version may say more; what it says up to here stays.
+        if version > Hello.currentVersion { _ = try reader.slice(reader.remaining) }
+        self.init(
+            version: version,
+            workspace: workspace,
+            device: device,
+            replica: replica,
+            wallTime: wallTime,
+            port: port,
+            fingerprint: fingerprint
+        )
+    }
+}
+
+extension Welcome {
+    fileprivate init(decoding reader: inout ByteReader) throws(WireError) {
+        let founder = UserID(bytes: try reader.bytes32())
+        let nonce = try reader.bytes16()
+        let user = UserID(bytes: try reader.bytes32())
+        var certificates: [DeviceCertificate] = []
+        for _ in 0..<(try reader.count(atMost: Limits.certificateCountMax)) {
+            certificates.append(
+                DeviceCertificate(
+                    device: DeviceID(bytes: try reader.bytes32()),
+                    staticKey: StaticKey(bytes: try reader.bytes32()),
+                    signature: try reader.signature()
+                )
+            )
+        }
+        self.init(founder: founder, workspaceNonce: nonce, user: user, certificates: certificates)
+    }
+}
+
+extension FrontierRange {
+    fileprivate static func list(decoding reader: inout ByteReader) throws(WireError) -> [FrontierRange] {
+        var ranges: [FrontierRange] = []
+        var entryCount = 0
+        let count = try reader.count(atMost: MessageLimits.rangeCountMax)
+        for position in 0..<count {
+            let end: ReplicaID?
+            switch try reader.byte() {
+            case 0:
+                guard position == count - 1 else { throw .notCanonical }
+                end = nil
+            case 1: end = ReplicaID(bytes: try reader.bytes16())
+            default: throw .notCanonical
+            }
+            if let end, let previous = ranges.last?.end, end <= previous { throw .notCanonical }
+            let range = FrontierRange(end: end, claim: try self.claim(decoding: &reader, &entryCount))
+            try range.check(from: ranges.last?.end)
+            ranges.append(range)
+        }
+        return ranges
+    }
+
+    private static func claim(
+        decoding reader: inout ByteReader,
+        _ entryCount: inout Int
+    ) throws(WireError) -> Claim {
+        let form = try reader.byte()
+        switch form {
+        case 0: return .skip
+        case 1: return .fingerprint(Hash256(bytes: try reader.bytes32()))
+        case 2, 3:
+            let count = try reader.count(atMost: MessageLimits.rangeEntryCountMax - entryCount)
+            entryCount += count
+            var entries: [FrontierEntry] = []
+            for _ in 0..<count { entries.append(try FrontierEntry(decoding: &reader)) }
+            return form == 2 ? .entries(entries) : .answer(entries)
+        case 4: return .equal
+        default: throw .unknownKind
+        }
+    }
+
+    /// Entries ascend and lie in their range.
+    private func check(from start: ReplicaID?) throws(WireError) {
+        switch self.claim {
+        case .skip, .fingerprint, .equal: return
+        case .entries(let entries), .answer(let entries):
+            var last: ReplicaID?
+            for entry in entries {
+                if let last, entry.replica <= last { throw .notCanonical }
+                if let start, entry.replica < start { throw .notCanonical }
+                if let end = self.end, entry.replica >= end { throw .notCanonical }
+                last = entry.replica
+            }
+        }
+    }
+}
+
+extension ForkProbe {
+    fileprivate init(decoding reader: inout ByteReader) throws(WireError) {
+        let replica = ReplicaID(bytes: try reader.bytes16())
+        var points: [Point] = []
+        for _ in 0..<(try reader.count(atMost: MessageLimits.probePointCountMax)) {
+            let point = Point(sequence: try reader.sequence(), hash: Hash256(bytes: try reader.bytes32()))
+            if let last = points.last, point.sequence <= last.sequence { throw .notCanonical }
+            points.append(point)
+        }
+        guard !points.isEmpty else { throw .truncated }
+        self.init(replica: replica, points: points)
+    }
+}

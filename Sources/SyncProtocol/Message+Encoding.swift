@@ -1,0 +1,117 @@
+internal import CRDTCore
+
+extension Message {
+    /// The message with its kind and length in front, as it goes into the sealed stream.
+    package func encoded() -> [UInt8] {
+        let body = self.body
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(body.count + 6)
+        bytes.append(self.kind.rawValue)
+        bytes.appendPrefixed(body)
+        return bytes
+    }
+
+    var kind: MessageKind {
+        switch self {
+        case .hello: .hello
+        case .welcome: .welcome
+        case .ranges: .ranges
+        case .run: .run
+        case .caughtUp: .caughtUp
+        case .stored: .stored
+        case .credit: .credit
+        case .eagerness: .eagerness
+        case .held: .held
+        case .forkProbe: .forkProbe
+        case .forkProof: .forkProof
+        case .branchRequest: .branchRequest
+        case .branch: .branch
+        case .ping: .ping
+        case .pong: .pong
+        }
+    }
+
+    private var body: [UInt8] {
+        var bytes: [UInt8] = []
+        switch self {
+        case .hello(let hello): hello.encode(to: &bytes)
+        case .welcome(let welcome): welcome.encode(to: &bytes)
+        case .ranges(let ranges):
+            bytes.appendVarint(UInt64(ranges.count))
+            for range in ranges { range.encode(to: &bytes) }
+        case .run(let run), .branch(let run): bytes = Compression.compress(run.encoded())
+        case .caughtUp: break
+        case .stored(let dots):
+            bytes.appendVarint(UInt64(dots.count))
+            for dot in dots {
+                dot.replica.bytes.append(to: &bytes)
+                bytes.appendVarint(dot.sequence)
+            }
+        case .credit(let number), .ping(let number), .pong(let number): bytes.appendVarint(number)
+        case .eagerness(let flag): bytes.append(flag ? 1 : 0)
+        case .held(let notice):
+            notice.replica.bytes.append(to: &bytes)
+            bytes.appendVarint(notice.sequence)
+            bytes.appendBigEndian(notice.stamp.rawValue)
+            bytes.appendVarint(notice.wallTime.milliseconds)
+        case .forkProbe(let probe):
+            probe.replica.bytes.append(to: &bytes)
+            bytes.appendVarint(UInt64(probe.points.count))
+            for point in probe.points {
+                bytes.appendVarint(point.sequence)
+                point.hash.bytes.append(to: &bytes)
+            }
+        case .forkProof(let proof): bytes = proof.encoded
+        case .branchRequest(let request):
+            request.replica.bytes.append(to: &bytes)
+            bytes.appendVarint(request.sequence)
+            request.knownHash.bytes.append(to: &bytes)
+        }
+        return bytes
+    }
+}
+
+extension Hello {
+    fileprivate func encode(to bytes: inout [UInt8]) {
+        bytes.appendVarint(self.version)
+        self.workspace.bytes.append(to: &bytes)
+        self.device.bytes.append(to: &bytes)
+        bytes.append(self.replica == nil ? 0 : 1)
+        self.replica?.bytes.append(to: &bytes)
+        bytes.appendVarint(self.wallTime.milliseconds)
+        bytes.appendVarint(UInt64(self.port))
+        self.fingerprint.bytes.append(to: &bytes)
+    }
+}
+
+extension Welcome {
+    fileprivate func encode(to bytes: inout [UInt8]) {
+        self.founder.bytes.append(to: &bytes)
+        self.workspaceNonce.append(to: &bytes)
+        self.user.bytes.append(to: &bytes)
+        bytes.appendVarint(UInt64(self.certificates.count))
+        for certificate in self.certificates {
+            certificate.device.bytes.append(to: &bytes)
+            certificate.staticKey.bytes.append(to: &bytes)
+            bytes.append(contentsOf: certificate.signature.array)
+        }
+    }
+}
+
+extension FrontierRange {
+    fileprivate func encode(to bytes: inout [UInt8]) {
+        bytes.append(self.end == nil ? 0 : 1)
+        self.end?.bytes.append(to: &bytes)
+        switch self.claim {
+        case .skip: bytes.append(0)
+        case .fingerprint(let hash):
+            bytes.append(1)
+            hash.bytes.append(to: &bytes)
+        case .entries(let entries), .answer(let entries):
+            if case .entries = self.claim { bytes.append(2) } else { bytes.append(3) }
+            bytes.appendVarint(UInt64(entries.count))
+            for entry in entries { entry.encode(to: &bytes) }
+        case .equal: bytes.append(4)
+        }
+    }
+}

@@ -1,0 +1,189 @@
+package import CRDTCore
+
+/// What peers say to each other once a handshake has succeeded.
+package enum Message: Hashable, Sendable {
+    case hello(Hello)
+    /// The answer to a device that pairs.
+    case welcome(Welcome)
+    /// Parts of the sender's frontier, compared range by range.
+    case ranges([FrontierRange])
+    /// Changes the receiver lacks.
+    case run(Run)
+    /// Everything the sender knew the receiver to lack has been sent.
+    case caughtUp
+    /// What the sender holds durably, as far as it is news.
+    case stored([Dot])
+    /// The receiver may send this many bytes of runs more.
+    case credit(UInt64)
+    /// Whether changes of third devices should be pushed to the sender of this, or only announced.
+    case eagerness(Bool)
+    /// Changes of the receiver's device are stamped too far ahead of the sender's clock.
+    case held(HeldNotice)
+    /// Some of the sender's hashes along a chain the two disagree about.
+    case forkProbe(ForkProbe)
+    case forkProof(ForkProof)
+    /// The receiver's branch of the sender's own forked chain is wanted.
+    case branchRequest(BranchRequest)
+    /// The part of a forked chain that was asked for.
+    case branch(Run)
+    case ping(UInt64)
+    case pong(UInt64)
+}
+
+/// The first message each way.
+package struct Hello: Hashable, Sendable {
+    /// The version of the messages; a peer speaks the lower of the two.
+    package var version: UInt64
+    package var workspace: WorkspaceID
+    package var device: DeviceID
+    /// The replica the sender writes under now; nil before its first write.
+    package var replica: ReplicaID?
+    /// The sender's wall clock.
+    package var wallTime: WallTime
+    /// The TCP port the sender listens on; 0 if it does not.
+    package var port: UInt16
+    /// The fingerprint of the sender's whole frontier.
+    package var fingerprint: Hash256
+
+    package init(
+        version: UInt64 = Hello.currentVersion,
+        workspace: WorkspaceID,
+        device: DeviceID,
+        replica: ReplicaID?,
+        wallTime: WallTime,
+        port: UInt16,
+        fingerprint: Hash256
+    ) {
+        self.version = version
+        self.workspace = workspace
+        self.device = device
+        self.replica = replica
+        self.wallTime = wallTime
+        self.port = port
+        self.fingerprint = fingerprint
+    }
+
+    package static let currentVersion: UInt64 = 1
+}
+
+/// What a device that pairs sends in the last message of the handshake.
+package struct JoinRequest: Hashable, Sendable {
+    package var device: DeviceID
+    package var deviceName: String
+
+    package init(device: DeviceID, deviceName: String) {
+        self.device = device
+        self.deviceName = deviceName
+    }
+
+    /// The bytes that travel as the handshake's payload.
+    package var encoded: [UInt8] {
+        var bytes: [UInt8] = [1]
+        self.device.bytes.append(to: &bytes)
+        bytes.appendPrefixed(Array(self.deviceName.utf8))
+        return bytes
+    }
+
+    package init(decoding bytes: [UInt8]) throws(WireError) {
+        var reader = ByteReader(bytes)
+        guard try reader.byte() == 1 else { throw .unknownKind }
+        self.device = DeviceID(bytes: try reader.bytes32())
+        self.deviceName = try reader.text(atMost: Limits.nameByteCountMax)
+        try reader.finish()
+    }
+}
+
+/// What a paired device needs to take part: who founded the workspace, and the certificates that make it a member.
+package struct Welcome: Hashable, Sendable {
+    package var founder: UserID
+    package var workspaceNonce: Bytes16
+    package var user: UserID
+    /// The new device's certificate and those above it.
+    package var certificates: [DeviceCertificate]
+
+    package init(founder: UserID, workspaceNonce: Bytes16, user: UserID, certificates: [DeviceCertificate]) {
+        self.founder = founder
+        self.workspaceNonce = workspaceNonce
+        self.user = user
+        self.certificates = certificates
+    }
+}
+
+/// One range of replica ids in a comparison of frontiers. It begins where the one before it ends.
+package struct FrontierRange: Hashable, Sendable {
+    /// Where the range ends, exclusively; nil for the end of all ids.
+    package var end: ReplicaID?
+    package var claim: Claim
+
+    package init(end: ReplicaID?, claim: Claim) {
+        self.end = end
+        self.claim = claim
+    }
+
+    /// What the sender says of the range.
+    package enum Claim: Hashable, Sendable {
+        /// Nothing; it is settled or not part of this message.
+        case skip
+        /// The fingerprint of its entries.
+        case fingerprint(Hash256)
+        /// Its entries; the receiver answers with its own.
+        case entries([FrontierEntry])
+        /// Its entries, in answer to the receiver's.
+        case answer([FrontierEntry])
+        /// The receiver's fingerprint is the sender's too.
+        case equal
+    }
+}
+
+/// Tells a device that its changes from a sequence on are held here.
+package struct HeldNotice: Hashable, Sendable {
+    package var replica: ReplicaID
+    package var sequence: UInt64
+    package var stamp: Stamp
+    /// The sender's wall clock.
+    package var wallTime: WallTime
+
+    package init(replica: ReplicaID, sequence: UInt64, stamp: Stamp, wallTime: WallTime) {
+        self.replica = replica
+        self.sequence = sequence
+        self.stamp = stamp
+        self.wallTime = wallTime
+    }
+}
+
+/// Hashes along one chain, in ascending order of sequences: the other side answers with those between the last that
+/// agrees and the first that does not, until these are neighbours.
+package struct ForkProbe: Hashable, Sendable {
+    package struct Point: Hashable, Sendable {
+        package var sequence: UInt64
+        package var hash: Hash256
+
+        package init(sequence: UInt64, hash: Hash256) {
+            self.sequence = sequence
+            self.hash = hash
+        }
+    }
+
+    package var replica: ReplicaID
+    package var points: [Point]
+
+    package init(replica: ReplicaID, points: [Point]) {
+        self.replica = replica
+        self.points = points
+    }
+}
+
+/// Asks for the changes of a forked chain that its own author no longer has.
+package struct BranchRequest: Hashable, Sendable {
+    package var replica: ReplicaID
+    /// The first disputed sequence, or where an earlier answer ended.
+    package var sequence: UInt64
+    /// The asker's own hash at the first disputed sequence; zero if it has none. Equal branches are not sent.
+    package var knownHash: Hash256
+
+    package init(replica: ReplicaID, sequence: UInt64, knownHash: Hash256) {
+        self.replica = replica
+        self.sequence = sequence
+        self.knownHash = knownHash
+    }
+}

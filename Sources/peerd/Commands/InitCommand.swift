@@ -1,0 +1,74 @@
+internal import ArgumentParser
+internal import CRDTCore
+internal import Engine
+internal import PeerCrypto
+internal import PeerTransport
+internal import Persistence
+
+struct InitCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "init",
+        abstract: "Make a workspace in the data directory.",
+        discussion: "To work on a workspace that another machine has, use \"peerd join\" instead.",
+        exitCodes: [.success, .failure, .usage, .workspace, .busy, .storage]
+    )
+
+    @OptionGroup var options: DataOptions
+
+    @Option(name: .customLong("name"), help: "The name of this machine, as others see it. Default: its host name.")
+    var name: String?
+
+    func run() async throws {
+        let paths = try self.options.directory.paths
+        try paths.requireNoWorkspace()
+        let name = try DeviceName.checked(self.name)
+        guard var entropy = EntropyStream(seed: SystemEntropy.seed()),
+            let identity = DeviceIdentity.founding(name: name, entropy: &entropy)
+        else { throw CommandFailure(.failure, "The system gave no randomness.") }
+        let workspace = identity.workspace
+        try await NewWorkspace.create(identity, at: paths)
+        let output = CommandOutput.standard(self.options.format)
+        if self.options.isJSON {
+            let json = JSON.object([
+                "workspace": .string(workspace.description),
+                "device": .string(identity.device.description),
+                "device_name": .string(name),
+                "directory": .string(paths.directory),
+            ])
+            try await output.line(json.canonicalText)
+        } else {
+            try await output.line("Made workspace \(workspace) in \(paths.directory); this machine is \"\(name)\".")
+        }
+        try await output.flush()
+    }
+}
+
+/// The name of a machine.
+enum DeviceName {
+    /// The name given, or that of the host.
+    static func checked(_ name: String?) throws -> String {
+        let name = name ?? SystemText.hostName
+        guard !name.isEmpty, name.utf8.count <= Limits.nameByteCountMax else {
+            throw CommandFailure(.usage, "The name must have 1 to \(Limits.nameByteCountMax) bytes.")
+        }
+        return name
+    }
+}
+
+/// Makes the files of a workspace.
+enum NewWorkspace {
+    /// Keys first: they make the directory a workspace, and an empty database can be made at any time.
+    static func create(_ identity: borrowing DeviceIdentity, at paths: DirectoryPaths) async throws {
+        try PrivateFile.makeDirectory(paths.directory)
+        try KeyFile.create(identity, at: paths)
+        let inbox = NodeInbox()
+        let runtime = try await WorkspaceRuntime.open(
+            paths,
+            role: NodeDriver.Role(dialsPeers: false),
+            transport: TCPTransport(events: { inbox.post(Event($0)) }),
+            inbox: inbox,
+            report: { _ in }
+        )
+        await runtime.stop()
+    }
+}

@@ -1,0 +1,69 @@
+internal import ArgumentParser
+internal import CRDTCore
+internal import Engine
+internal import PeerTransport
+
+struct JoinCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "join",
+        abstract: "Join the workspace of an invite.",
+        discussion: """
+            LINE is what "peerd invite" printed on another machine of the workspace, where "peerd run" must be running. \
+            It is good once and for ten minutes. The data directory must not hold a workspace yet. After joining, the \
+            changes of that machine are fetched once; "peerd run" keeps in step from then on.
+            """,
+        exitCodes: [.success, .failure, .usage, .workspace, .busy, .syncIncomplete, .storage]
+    )
+
+    @OptionGroup var options: DataOptions
+
+    @Argument(help: "The line that the other machine printed.")
+    var line: String
+
+    @Option(name: .customLong("name"), help: "The name of this machine, as others see it. Default: its host name.")
+    var name: String?
+
+    @Option(name: .customLong("timeout"), help: "How long to wait for the first exchange, in seconds.")
+    var timeoutSeconds = 60.0
+
+    func run() async throws {
+        let paths = try self.options.directory.paths
+        try paths.requireNoWorkspace()
+        let name = try DeviceName.checked(self.name)
+        let timeout = try TimeLimit.milliseconds(ofSeconds: self.timeoutSeconds)
+        guard let invite = Invite(text: self.line) else {
+            throw CommandFailure(
+                .usage,
+                "This is not an invite, or not all of one; copy the whole line that \"peerd invite\" printed."
+            )
+        }
+        guard !invite.addresses.isEmpty else {
+            throw CommandFailure(.usage, "The invite names no address; print a new one.")
+        }
+        try PrivateFile.makeDirectory(paths.directory)
+        let address = try await Pairing(invite: invite, deviceName: name).join(paths)
+        let output = CommandOutput.standard(self.options.format)
+        if !self.options.isJSON {
+            try await output.line("Joined the workspace through \(address); this machine is \"\(name)\".")
+            try await output.flush()
+        }
+        try await Workplace.with(paths) { workplace in
+            try await workplace.meet(address)
+            let request = Request.sync(waitsForAll: false, timeoutMilliseconds: timeout)
+            let completion = try await workplace.perform(request, format: self.options.format)
+            guard completion.status == .success else { throw CommandFailure(completion.status, "Not all was fetched.") }
+        }
+    }
+}
+
+/// Time limits on the command line.
+enum TimeLimit {
+    private static let secondsMax = 86_400.0 * 365
+
+    static func milliseconds(ofSeconds seconds: Double) throws -> UInt64 {
+        guard seconds >= 0, seconds <= self.secondsMax else {
+            throw CommandFailure(.usage, "A time limit is a number of seconds from 0 to a year.")
+        }
+        return UInt64(seconds * 1000)
+    }
+}

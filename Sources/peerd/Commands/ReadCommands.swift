@@ -1,0 +1,96 @@
+internal import ArgumentParser
+
+struct GetCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "get",
+        abstract: "Show an object, or one property.",
+        discussion: "A property that is a string is printed as it is; with --json, and for all other values, as JSON.",
+        exitCodes: ExitStatus.commonWithObject
+    )
+
+    @OptionGroup var options: DataOptions
+
+    @Argument(help: "The object's id, or its first four or more digits.")
+    var id: String
+
+    @Argument(help: "The name of a property.")
+    var name: String?
+
+    func run() async throws { try await self.options.perform(.get(object: self.id, name: self.name)) }
+}
+
+struct ListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "ls",
+        abstract: "List what is directly below an object, or at the root.",
+        discussion: "A line is the name or title, if there is one, the type, the id, and the number of objects below it.",
+        exitCodes: ExitStatus.commonWithObject
+    )
+
+    @OptionGroup var options: DataOptions
+
+    @Argument(help: "The object's id, or its first four or more digits. Default: the root.")
+    var id: String?
+
+    func run() async throws { try await self.options.perform(.list(object: self.id)) }
+}
+
+struct TreeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "tree",
+        abstract: "Show what is below an object, or everything, all the way down.",
+        exitCodes: ExitStatus.commonWithObject
+    )
+
+    @OptionGroup var options: DataOptions
+
+    @Argument(help: "The object's id, or its first four or more digits. Default: the root.")
+    var id: String?
+
+    func run() async throws { try await self.options.perform(.tree(object: self.id)) }
+}
+
+struct ConflictsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "conflicts",
+        abstract: "List edits that lost against a concurrent one, until someone writes again.",
+        discussion: "Also moves that have no effect, since they would have put an object below itself.",
+        exitCodes: ExitStatus.common
+    )
+
+    @OptionGroup var options: DataOptions
+
+    func run() async throws { try await self.options.perform(.conflicts) }
+}
+
+struct LogCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "log",
+        abstract: "Print every operation ever stored, replica by replica.",
+        discussion: LogEntry.fieldHelp,
+        exitCodes: ExitStatus.commonWithObject
+    )
+
+    @OptionGroup var options: DataOptions
+
+    @Option(name: .customLong("object"), help: "Only operations on this object, which may be deleted.")
+    var object: String?
+
+    func run() async throws { try await self.options.perform(.log(object: self.object)) }
+}
+
+struct ExportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "export",
+        abstract: "Print the live state as canonical JSON; the same bytes on machines that hold the same.",
+        discussion: "An array of objects in the order of their ids, one a line; \"peerd import\" reads it.",
+        exitCodes: ExitStatus.commonWithObject
+    )
+
+    @OptionGroup var options: DataOptions
+
+    @Argument(help: "Only this object and what is below it.")
+    var id: String?
+
+    func run() async throws { try await self.options.perform(.export(object: self.id)) }
+}

@@ -1,0 +1,84 @@
+/// What a command line wants done in a workspace: by the daemon, over its socket, or by this very process.
+///
+/// Objects are named as people typed them, and values are the text they typed; the store's side understands them.
+enum Request: Hashable, Codable, Sendable {
+    case status
+    case peers
+    case invite
+    case sync(waitsForAll: Bool, timeoutMilliseconds: UInt64)
+    case create(Creation)
+    case set(object: String, assignments: [Assignment])
+    case unset(object: String, name: String)
+    case get(object: String, name: String?)
+    /// No parent is the root.
+    case move(object: String, parent: String?, before: String?)
+    case remove(object: String)
+    case list(object: String?)
+    case tree(object: String?)
+    case conflicts
+    case log(object: String?)
+    case importObjects([ImportedObject])
+    case export(object: String?)
+    case doctor
+
+    struct Creation: Hashable, Codable, Sendable {
+        var type: String
+        var kind: String
+        var parent: String?
+        var key: String?
+        var assignments: [Assignment]
+    }
+
+    /// NAME=VALUE, the value as it was typed.
+    struct Assignment: Hashable, Codable, Sendable {
+        var name: String
+        var value: String
+    }
+}
+
+/// One object of an import, with its place among those that come before it.
+struct ImportedObject: Hashable, Codable, Sendable {
+    var reference: Reference
+    var type: String
+    var kind: String
+    var parent: Reference?
+    /// Whether an object without a parent had a place of its own among the roots.
+    var isPlacedAtRoot = false
+    /// JSON texts by property name.
+    var properties: [String: String]
+
+    /// Names an object by its id, or by what its id is derived from.
+    enum Reference: Hashable, Codable, Sendable {
+        case id(String)
+        case key(type: String, key: String)
+    }
+}
+
+/// A request on its way, with what the answer depends on besides.
+struct RequestEnvelope: Hashable, Codable, Sendable {
+    /// Raised when either side would misunderstand the other.
+    static let currentVersion = 1
+
+    var version = Self.currentVersion
+    var format: OutputFormat
+    var request: Request
+}
+
+/// A piece of the answer. The last one is `finished` or `failed`.
+enum Reply: Hashable, Codable, Sendable {
+    /// Bytes of standard output, in base64 where they are no text by themselves.
+    case text(String)
+    case bytes(String)
+    case progress(String)
+    case note(String)
+    case finished(Completion)
+    case failed(CommandFailure)
+}
+
+/// What a request that was carried out came to, beside its output.
+struct Completion: Hashable, Codable, Sendable {
+    /// Objects taken in.
+    var objectCount = 0
+    /// The exit code of a command that has printed what is the matter itself.
+    var status = ExitStatus.success
+}

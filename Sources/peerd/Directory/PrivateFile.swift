@@ -1,0 +1,93 @@
+internal import Foundation
+
+/// Files that only their owner may use, replaced as a whole: a crash leaves the old content or the new.
+enum PrivateFile {
+    static let fileMode: mode_t = 0o600
+    static let directoryMode: mode_t = 0o700
+
+    /// What to do where there is a file already.
+    enum Existing {
+        case replace
+        case refuse
+    }
+
+    /// There is a file where none may be.
+    struct AlreadyThere: Error {}
+
+    /// Writes a file so that its content is on the disk under its name when this returns.
+    static func write(_ bytes: UnsafeRawBufferPointer, to path: String, existing: Existing = .replace) throws {
+        let temporary = "\(path).new.\(getpid())"
+        unlink(temporary)
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, self.fileMode)
+        guard descriptor >= 0 else { throw self.failure(path, "cannot be written") }
+        defer { unlink(temporary) }
+        do {
+            defer { close(descriptor) }
+            try self.fill(descriptor, with: bytes, path)
+        }
+        switch existing {
+        case .replace:
+            guard rename(temporary, path) == 0 else { throw self.failure(path, "cannot be written") }
+        case .refuse:
+            // Unlike a rename, a link fails where there is something.
+            guard link(temporary, path) == 0 else {
+                throw errno == EEXIST ? AlreadyThere() : self.failure(path, "cannot be made") as any Error
+            }
+        }
+        try self.synchronize(directory: (path as NSString).deletingLastPathComponent)
+    }
+
+    /// Makes a directory that only its owner may use, and those above it; one that is there stays as it is.
+    static func makeDirectory(_ path: String) throws {
+        if mkdir(path, self.directoryMode) == 0 {
+            chmod(path, self.directoryMode)
+            return
+        }
+        if errno == EEXIST {
+            var status = stat()
+            guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+                throw CommandFailure(.storage, "\(path) is not a directory; name another place with --dir DIR.")
+            }
+            return
+        }
+        let parent = (path as NSString).deletingLastPathComponent
+        guard errno == ENOENT, !parent.isEmpty, parent != path else { throw self.failure(path, "cannot be made") }
+        try self.makeDirectory(parent)
+        guard mkdir(path, self.directoryMode) == 0 || errno == EEXIST else {
+            throw self.failure(path, "cannot be made")
+        }
+        chmod(path, self.directoryMode)
+    }
+
+    /// The permission bits of a file; nil if there is none.
+    static func mode(of path: String) -> mode_t? {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        return status.st_mode & 0o777
+    }
+
+    static func failure(_ path: String, _ what: String) -> CommandFailure {
+        CommandFailure(.storage, "\(path) \(what): \(SystemText.ofErrno()).")
+    }
+
+    private static func fill(_ descriptor: Int32, with bytes: UnsafeRawBufferPointer, _ path: String) throws {
+        guard fchmod(descriptor, self.fileMode) == 0 else { throw self.failure(path, "cannot be written") }
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
+            guard count > 0 else {
+                if count < 0, errno == EINTR { continue }
+                throw self.failure(path, "cannot be written")
+            }
+            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        }
+        guard fsync(descriptor) == 0 else { throw self.failure(path, "cannot be written") }
+    }
+
+    private static func synchronize(directory path: String) throws {
+        let descriptor = open(path.isEmpty ? "." : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw self.failure(path, "cannot be opened") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw self.failure(path, "cannot be written") }
+    }
+}

@@ -1,0 +1,24 @@
+internal import Foundation
+
+/// The file `config`: what the program remembers for its own convenience. Losing it loses nothing.
+struct Settings: Codable, Equatable, Sendable {
+    /// Where the daemon listened last, as HOST:PORT.
+    var listen: String?
+
+    /// The settings of a directory; empty if there are none that can be read.
+    static func load(_ paths: DirectoryPaths) -> Settings {
+        guard let data = FileManager.default.contents(atPath: paths.settings), data.count <= self.byteCountMax,
+            let settings = try? JSONDecoder().decode(Settings.self, from: data)
+        else { return Settings() }
+        return settings
+    }
+
+    func save(_ paths: DirectoryPaths) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+        let data = try encoder.encode(self)
+        try data.withUnsafeBytes { try PrivateFile.write($0, to: paths.settings) }
+    }
+
+    private static let byteCountMax = 64 << 10
+}

@@ -1,0 +1,96 @@
+internal import Engine
+internal import Logging
+internal import PeerTransport
+internal import ServiceLifecycle
+
+/// A daemon that listens for peers and for the command line, until it is told to end.
+struct Daemon: Service {
+    /// Where it listens.
+    let address: PeerAddress
+    private let runtime: WorkspaceRuntime
+    private let server: ControlServer
+    private let logger: Logger
+
+    /// Starts everything; when this returns, peers and commands are answered.
+    static func start(
+        _ paths: DirectoryPaths,
+        listen: ListenChoice,
+        staticAddresses: [NetworkAddress],
+        discovers: Bool,
+        logger: Logger
+    ) async throws -> Daemon {
+        let inbox = NodeInbox()
+        let transport = TCPTransport(events: { inbox.post(Event($0)) })
+        let address = try await self.bind(transport, listen, logger)
+        let role = NodeDriver.Role(
+            listenPort: address.port,
+            staticAddresses: staticAddresses,
+            discovers: discovers
+        )
+        let runtime = try await WorkspaceRuntime.open(
+            paths,
+            role: role,
+            transport: transport,
+            inbox: inbox,
+            report: { notice in logger.log(level: notice.logLevel, "\(NoticeText.of(notice))") }
+        )
+        do {
+            let executor = Executor(
+                driver: runtime.driver,
+                paths: paths,
+                daemon: Executor.Daemon(
+                    listen: NetworkAddress(host: address.host, port: address.port),
+                    reachableHosts: ListenAddress.reachableHosts(address.host)
+                )
+            )
+            let server = try ControlServer(paths: paths, performer: executor, logger: logger)
+            server.start()
+            var settings = Settings.load(paths)
+            settings.listen = address.description
+            try? settings.save(paths)
+            return Daemon(address: address, runtime: runtime, server: server, logger: logger)
+        } catch {
+            await runtime.stop()
+            throw error
+        }
+    }
+
+    /// Waits for the signal to end, then ends in order.
+    func run() async throws {
+        try? await gracefulShutdown()
+        self.logger.debug("ending")
+        self.server.stop()
+        await self.runtime.stop()
+    }
+
+    private static func bind(
+        _ transport: TCPTransport,
+        _ listen: ListenChoice,
+        _ logger: Logger
+    ) async throws -> PeerAddress {
+        do throws(ListenError) {
+            return try await transport.listen(on: listen.address)
+        } catch {
+            guard listen.isRemembered else {
+                throw CommandFailure(.failure, "\(error.description) Choose another with --listen HOST:PORT.")
+            }
+            logger.notice("\(error.description) That was where this daemon listened last; using any free port.")
+        }
+        do throws(ListenError) {
+            return try await transport.listen(on: PeerAddress(host: listen.address.host, port: 0))
+        } catch {
+            throw CommandFailure(.failure, error.description)
+        }
+    }
+}
+
+extension Notice {
+    fileprivate var logLevel: Logger.Level {
+        switch self {
+        case .connected, .disconnected, .paired: .info
+        case .newReplica(let reason): reason == .first ? .debug : .notice
+        case .held, .clockAhead, .equivocation, .protocolViolation: .warning
+        case .storeFailed: .error
+        }
+    }
+}

@@ -1,0 +1,224 @@
+internal import CRDTCore
+internal import Engine
+internal import PeerCrypto
+internal import PeerTransport
+internal import Persistence
+
+/// Owns the node and performs its effects. Between two awaits the node is never half changed.
+actor NodeDriver {
+    /// What a driver is for.
+    struct Role: Sendable {
+        /// Where the daemon listens; nil for a command that runs without a daemon.
+        var listenPort: UInt16?
+        var staticAddresses: [NetworkAddress] = []
+        var discovers = false
+        /// False for commands that only want the store: they connect to nobody.
+        var dialsPeers = true
+    }
+
+    private var node: Node<SQLiteStore>?
+    private let inbox: NodeInbox
+    private let transport: TCPTransport
+    private let beacons: BeaconTransport?
+    private var dialsPeers: Bool
+    private let report: @Sendable (Notice) -> Void
+    private var answers: [RequestID: CheckedContinuation<Result<WriteReceipt, WriteRefusal>, Never>] = [:]
+    private var lastRequest: UInt64 = 0
+    private var events: [Event] = []
+    private var alarm: Alarm?
+
+    private struct Alarm {
+        var deadline: UInt64
+        var task: Task<Void, Never>
+    }
+
+    private static let stopping = StoreError.unavailable("peerd is stopping")
+    private static let dialTimeout = Duration.seconds(10)
+    /// Events handled before callers that wait for the driver get a turn.
+    private static let eventsPerTurn = 16
+
+    /// - Parameters:
+    ///   - transport: must post its events to `inbox`.
+    ///   - report: is called with what the user should know; must not block.
+    init(
+        node: consuming sending Node<SQLiteStore>,
+        inbox: NodeInbox,
+        transport: TCPTransport,
+        beacons: BeaconTransport?,
+        dialsPeers: Bool,
+        report: @escaping @Sendable (Notice) -> Void
+    ) {
+        self.node = consume node
+        self.inbox = inbox
+        self.transport = transport
+        self.beacons = beacons
+        self.dialsPeers = dialsPeers
+        self.report = report
+    }
+
+    // MARK: - Running
+
+    /// Handles what comes in, until the inbox is closed.
+    func run() async {
+        self.handle(.timer)
+        for await _ in self.inbox.arrivals {
+            await self.drain()
+        }
+    }
+
+    /// Ends all connections and closes the store. Nothing can be done with the driver afterwards.
+    func stop() async {
+        self.inbox.close()
+        await self.beacons?.shutdown()
+        await self.transport.shutdown()
+        self.alarm?.task.cancel()
+        self.alarm = nil
+        let refused = self.answers.values
+        self.answers = [:]
+        for answer in refused {
+            answer.resume(returning: .failure(.store(Self.stopping)))
+        }
+        self.node = nil
+    }
+
+    private func drain() async {
+        while true {
+            let arrived = self.inbox.take()
+            self.events += arrived.events
+            if !arrived.writes.isEmpty { self.handle(.write(arrived.writes)) }
+            let turn = self.events.prefix(Self.eventsPerTurn)
+            self.events.removeFirst(turn.count)
+            for event in turn { self.handle(event) }
+            if arrived.writes.isEmpty, turn.isEmpty { return }
+            await Task.yield()
+        }
+    }
+
+    private func handle(_ event: Event) {
+        guard let effects = self.node?.handle(event, at: SystemClock.now()) else { return }
+        for effect in effects { self.perform(effect) }
+        self.setAlarm()
+    }
+
+    private func perform(_ effect: Effect) {
+        switch effect {
+        case .dial(let connection, let address):
+            guard self.dialsPeers else { return self.inbox.post(.dialFailed(connection)) }
+            self.transport.dial(
+                PeerTransport.ConnectionID(rawValue: connection.rawValue),
+                PeerAddress(host: address.host, port: address.port),
+                timeout: Self.dialTimeout
+            )
+        case .send(let connection, let bytes):
+            self.transport.send(PeerTransport.ConnectionID(rawValue: connection.rawValue), bytes)
+        case .resumeReading(let connection, let byteCount):
+            self.transport.resumeReading(
+                PeerTransport.ConnectionID(rawValue: connection.rawValue),
+                byteCount: byteCount
+            )
+        case .close(let connection, let afterFlush):
+            self.transport.close(PeerTransport.ConnectionID(rawValue: connection.rawValue), afterFlush: afterFlush)
+        case .answer(let request, let result):
+            self.answers.removeValue(forKey: request)?.resume(returning: result)
+        case .broadcast(let bytes):
+            // A beacon is never longer than its limit; one that is lost is followed by the next.
+            try? self.beacons?.broadcast(bytes)
+        case .notice(let notice):
+            self.report(notice)
+        }
+    }
+
+    /// One timer, at the node's next deadline. One that has become too early fires in vain and is set anew.
+    private func setAlarm() {
+        guard let deadline = self.node?.nextDeadline else { return }
+        if let alarm = self.alarm {
+            if alarm.deadline <= deadline { return }
+            alarm.task.cancel()
+        }
+        let now = SystemClock.now().monotonicMilliseconds
+        let delay = Duration.milliseconds(deadline > now ? deadline - now : 0)
+        let task = Task {
+            guard (try? await Task.sleep(for: delay)) != nil else { return }
+            self.alarmWentOff()
+        }
+        self.alarm = Alarm(deadline: deadline, task: task)
+    }
+
+    private func alarmWentOff() {
+        self.alarm = nil
+        self.handle(.timer)
+    }
+
+    // MARK: - Local callers
+
+    /// Writes a transaction; what the receipt says is durable. Transactions that come in meanwhile share its commit.
+    func write(_ transaction: Transaction) async -> Result<WriteReceipt, WriteRefusal> {
+        guard self.node != nil else { return .failure(.store(Self.stopping)) }
+        self.lastRequest += 1
+        let request = WriteRequest(id: RequestID(rawValue: self.lastRequest), transaction: transaction)
+        return await withCheckedContinuation { continuation in
+            self.answers[request.id] = continuation
+            self.inbox.post(request)
+        }
+    }
+
+    /// Reads one consistent state.
+    func read<Result: Sendable>(
+        _ body: @Sendable (inout SQLiteStore.Transaction) throws -> Result
+    ) throws -> Result {
+        let outcome: Swift.Result<Result, any Error>
+        do throws(StoreError) {
+            let result = try self.node?.read { transaction throws(StoreError) -> Swift.Result<Result, any Error> in
+                do {
+                    return .success(try body(&transaction))
+                } catch let error as StoreError {
+                    throw error
+                } catch {
+                    return .failure(error)
+                }
+            }
+            guard let result else { throw Self.stopping }
+            outcome = result
+        } catch {
+            throw CommandFailure(error)
+        }
+        return try outcome.get()
+    }
+
+    /// What the node knows of itself and its peers.
+    func status() throws -> NodeStatus {
+        do throws(StoreError) {
+            guard let status = try self.node?.status(at: SystemClock.now()) else { throw Self.stopping }
+            return status
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    /// Keeps an address to dial.
+    func add(_ address: NetworkAddress) {
+        self.inbox.post(.addAddress(address))
+    }
+
+    /// Dials every known machine now, also in a process that was opened for the store alone.
+    func meetEveryone() {
+        self.dialsPeers = true
+        self.inbox.post(.dialAll)
+    }
+
+    /// The namespace of ids that are derived from keys.
+    func objectNamespace() throws -> ObjectID {
+        let workspace = try self.status().workspace
+        return ObjectID(bytes: Bytes16(workspace.bytes.array.prefix(Bytes16.byteCount)) ?? Bytes16(high: 0, low: 0))
+    }
+
+    func makeInvite(addresses: [String], port: UInt16) throws -> Invite {
+        do throws(StoreError) {
+            let invite = try self.node?.makeInvite(addresses: addresses, port: port, at: SystemClock.now())
+            guard let invite else { throw Self.stopping }
+            return invite
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+}

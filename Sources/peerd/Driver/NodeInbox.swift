@@ -1,0 +1,47 @@
+internal import Engine
+internal import Synchronization
+
+/// What waits for the node: events of the transports and writes of local callers, in the order of their arrival.
+///
+/// All writes that have gathered when the driver comes to them become durable together.
+final class NodeInbox: Sendable {
+    struct Content {
+        var writes: [WriteRequest] = []
+        var events: [Event] = []
+
+        var isEmpty: Bool { self.writes.isEmpty && self.events.isEmpty }
+    }
+
+    private let content = Mutex(Content())
+    /// Yields when there is something; one pending yield stands for any number of arrivals.
+    let arrivals: AsyncStream<Void>
+    private let bell: AsyncStream<Void>.Continuation
+
+    init() {
+        (self.arrivals, self.bell) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    func post(_ event: Event) {
+        self.content.withLock { $0.events.append(event) }
+        self.bell.yield()
+    }
+
+    func post(_ write: WriteRequest) {
+        self.content.withLock { $0.writes.append(write) }
+        self.bell.yield()
+    }
+
+    /// Everything that is there.
+    func take() -> Content {
+        self.content.withLock { content in
+            let taken = content
+            content = Content()
+            return taken
+        }
+    }
+
+    /// Ends `arrivals`.
+    func close() {
+        self.bell.finish()
+    }
+}

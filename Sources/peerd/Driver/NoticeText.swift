@@ -1,0 +1,56 @@
+internal import CRDTCore
+internal import Engine
+
+/// Notices of the node as sentences for people.
+enum NoticeText {
+    /// Any notice.
+    static func of(_ notice: Notice) -> String {
+        switch notice {
+        case .connected(let device): "Connected to \(self.name(device))."
+        case .disconnected(let device): "The connection to \(self.name(device)) has ended."
+        case .paired(let device): "\(self.name(device)) has joined the workspace."
+        case .held(let device, let until):
+            """
+            Changes of \(self.name(device)) are stamped in the future and wait until \
+            \(PlainText.time(milliseconds: until.milliseconds)); check the clock of that machine.
+            """
+        case .clockAhead(let milliseconds, let peer):
+            """
+            According to \(self.name(peer)) the clock of this machine is \(milliseconds / 1000) seconds ahead; \
+            check it.
+            """
+        case .newReplica(let reason): "This database goes on under a new replica id: \(self.text(reason))."
+        case .equivocation(let device, let sequence):
+            """
+            \(self.name(device)) has signed two different changes with number \(sequence); what its replica wrote \
+            from there on does not count.
+            """
+        case .protocolViolation(let device, let reason):
+            "\(device.map(self.name) ?? "A stranger") broke the protocol (\(PlainText.printable(reason))); disconnected."
+        case .storeFailed(let error): CommandFailure(error).message
+        }
+    }
+
+    /// Those that someone who runs a single command must know.
+    static func warning(_ notice: Notice) -> String? {
+        switch notice {
+        case .held, .clockAhead, .equivocation, .storeFailed: self.of(notice)
+        case .newReplica(let reason): reason == .first ? nil : self.of(notice)
+        case .connected, .disconnected, .paired, .protocolViolation: nil
+        }
+    }
+
+    private static func name(_ device: String) -> String {
+        "\"\(PlainText.printable(device))\""
+    }
+
+    private static func text(_ reason: NewReplicaReason) -> String {
+        switch reason {
+        case .first: "it is new"
+        case .copiedOrRestored: "the file was copied or restored"
+        case .rolledBack: "it is older than what the other machines have of it"
+        case .forked: "two different changes carry one of its numbers"
+        case .clockRepaired: "the clock had been far ahead and is right again"
+        }
+    }
+}

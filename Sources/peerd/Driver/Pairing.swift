@@ -1,0 +1,97 @@
+internal import CRDTCore
+internal import Engine
+internal import PeerCrypto
+internal import PeerTransport
+
+/// Joins a workspace with an invite: dials its addresses in turn and runs the pairing handshake.
+struct Pairing {
+    let invite: Invite
+    let deviceName: String
+
+    private static let dialTimeout = Duration.seconds(5)
+    /// For the whole conversation with one address.
+    private static let conversationTimeout = Duration.seconds(15)
+
+    /// Joins, and writes the keys of the new workspace. Returns the address that answered.
+    func join(_ paths: DirectoryPaths) async throws -> NetworkAddress {
+        var reasons: [String] = []
+        for host in self.invite.addresses {
+            let address = PeerAddress(host: host, port: self.invite.port)
+            switch try await self.attempt(address, paths) {
+            case .joined: return NetworkAddress(host: host, port: self.invite.port)
+            case .unreachable(let reason): reasons.append("\(address): \(reason)")
+            case .refused(let reason): throw CommandFailure(.failure, "The other machine did not let this one in: \(reason).")
+            }
+        }
+        throw CommandFailure(
+            .syncIncomplete,
+            """
+            The machine that invites was not reached (\(reasons.joined(separator: "; "))); check that "peerd run" runs \
+            there and that the network is up.
+            """
+        )
+    }
+
+    private enum Attempt {
+        case joined
+        case unreachable(String)
+        case refused(String)
+    }
+
+    private func attempt(_ address: PeerAddress, _ paths: DirectoryPaths) async throws -> Attempt {
+        let (events, sink) = AsyncStream.makeStream(of: TransportEvent?.self)
+        let transport = TCPTransport(events: { sink.yield($0) })
+        let alarm = Task {
+            try await Task.sleep(for: Self.conversationTimeout)
+            sink.yield(nil)
+        }
+        let attempt: Attempt
+        do {
+            attempt = try await self.converse(address, transport, events, paths)
+        } catch {
+            alarm.cancel()
+            await transport.shutdown()
+            throw error
+        }
+        alarm.cancel()
+        await transport.shutdown()
+        return attempt
+    }
+
+    /// - Parameter events: what the transport reports; nil when time is up.
+    private func converse(
+        _ address: PeerAddress,
+        _ transport: TCPTransport,
+        _ events: AsyncStream<TransportEvent?>,
+        _ paths: DirectoryPaths
+    ) async throws -> Attempt {
+        guard let entropy = EntropyStream(seed: SystemEntropy.seed()),
+            var session = JoinSession(invite: self.invite, deviceName: self.deviceName, entropy: entropy)
+        else { throw CommandFailure(.failure, "The system gave no randomness.") }
+        let connection = PeerTransport.ConnectionID(rawValue: 1)
+        transport.dial(connection, address, timeout: Self.dialTimeout)
+        var hasJoined = false
+        for await event in events {
+            switch event {
+            case nil: return hasJoined ? .joined : .unreachable("it did not answer in time")
+            case .connected?: transport.send(connection, session.start())
+            case .dialFailed(_, let failure)?: return .unreachable(failure.description)
+            case .closed(_, let reason)?: return hasJoined ? .joined : .unreachable(reason.description)
+            case .accepted?, .sent?: break
+            case .received(_, let bytes)?:
+                transport.resumeReading(connection, byteCount: bytes.count)
+                if hasJoined { break }
+                switch session.received(bytes, now: SystemClock.now().monotonicMilliseconds) {
+                case .send(let answer): transport.send(connection, answer)
+                case .failed(let reason): return .refused(reason)
+                case .joined(let identity, _, let goodbye):
+                    try await NewWorkspace.create(identity, at: paths)
+                    hasJoined = true
+                    transport.send(connection, goodbye)
+                    transport.close(connection, afterFlush: true)
+                }
+            }
+        }
+        return .unreachable("the connection ended")
+    }
+}

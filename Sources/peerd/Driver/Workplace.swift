@@ -1,0 +1,94 @@
+internal import Engine
+internal import PeerTransport
+
+/// Where a command's requests are carried out: by the daemon of the directory, or in this process if none runs.
+enum Workplace {
+    case daemon(ControlClient)
+    case local(WorkspaceRuntime, Executor)
+
+    /// Opens the workplace of a directory, and closes it behind `body`.
+    static func with<Result>(
+        _ paths: DirectoryPaths,
+        _ body: (inout Workplace) async throws -> Result
+    ) async throws -> Result {
+        try paths.requireWorkspace()
+        var workplace = try await self.open(paths)
+        do {
+            let result = try await body(&workplace)
+            await workplace.close()
+            return result
+        } catch {
+            await workplace.close()
+            throw error
+        }
+    }
+
+    /// Has one request carried out and prints to standard output and error.
+    mutating func perform(_ request: Request, format: OutputFormat) async throws -> Completion {
+        let output = CommandOutput.standard(format)
+        let completion: Completion
+        switch self {
+        case .daemon(var client):
+            completion = try await client.perform(request, output: output)
+            self = .daemon(client)
+        case .local(_, let executor):
+            do {
+                completion = try await executor.perform(request, output: output)
+            } catch {
+                try await output.flush()
+                throw error
+            }
+        }
+        try await output.flush()
+        return completion
+    }
+
+    /// Names an address to dial when peers are met.
+    func meet(_ address: NetworkAddress) async throws {
+        if case .local(let runtime, _) = self { await runtime.driver.add(address) }
+    }
+
+    private static func open(_ paths: DirectoryPaths) async throws -> Workplace {
+        if let client = try ControlClient(paths: paths) { return .daemon(client) }
+        do {
+            return try await self.openLocally(paths)
+        } catch let failure as CommandFailure where failure.status == .busy {
+            // The process that has the directory may be a daemon that was just starting.
+            if let client = try ControlClient(paths: paths) { return .daemon(client) }
+            throw failure
+        }
+    }
+
+    private static func openLocally(_ paths: DirectoryPaths) async throws -> Workplace {
+        let inbox = NodeInbox()
+        let runtime = try await WorkspaceRuntime.open(
+            paths,
+            role: NodeDriver.Role(dialsPeers: false),
+            transport: TCPTransport(events: { inbox.post(Event($0)) }),
+            inbox: inbox,
+            report: { notice in
+                if let text = NoticeText.warning(notice) { StandardStreams.error("peerd: \(text)\n") }
+            }
+        )
+        return .local(runtime, Executor(driver: runtime.driver, paths: paths, daemon: nil))
+    }
+
+    private func close() async {
+        if case .local(let runtime, _) = self { await runtime.stop() }
+    }
+}
+
+extension CommandOutput {
+    /// Output on this process's own streams.
+    static func standard(_ format: OutputFormat) -> CommandOutput {
+        CommandOutput(format: format) { piece in
+            switch piece {
+            case .data(let bytes): try StandardStreams.output(bytes)
+            case .progress(let text):
+                // A line that is written over by the next.
+                if StandardStreams.errorIsTerminal { StandardStreams.error("\r\u{1b}[K\(text)") }
+            case .note(let text): StandardStreams.error("peerd: \(text)\n")
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+internal import CRDTCore
+internal import Engine
+internal import Foundation
+internal import PeerCrypto
+internal import PeerTransport
+internal import Persistence
+
+/// A workspace that is open in this process: store, keys, transports and the driver that runs them.
+///
+/// The daemon has one for as long as it runs, a command without a daemon for the length of the command.
+struct WorkspaceRuntime: Sendable {
+    let driver: NodeDriver
+    let transport: TCPTransport
+    private let beacons: BeaconTransport?
+    private let inbox: NodeInbox
+    private let loop: Task<Void, Never>
+
+    /// How long to wait for another process to give the directory free.
+    private static let lockPatience = Duration.seconds(3)
+    private static let lockInterval = Duration.milliseconds(50)
+
+    /// Opens the workspace of a directory and begins to handle events.
+    ///
+    /// - Parameter report: is called with what the user should know.
+    static func open(
+        _ paths: DirectoryPaths,
+        role: NodeDriver.Role,
+        transport: TCPTransport,
+        inbox: NodeInbox,
+        report: @escaping @Sendable (Notice) -> Void
+    ) async throws -> WorkspaceRuntime {
+        let identity = try KeyFile.load(paths)
+        let store = try await self.openStore(paths, origin: identity.origin)
+        do {
+            let configuration = NodeConfiguration(
+                listenPort: role.listenPort,
+                staticAddresses: role.staticAddresses,
+                discovers: role.discovers,
+                storeIdentity: try store.identity().encoded
+            )
+            guard let entropy = EntropyStream(seed: SystemEntropy.seed()) else {
+                throw CommandFailure(.failure, "The system gave no randomness.")
+            }
+            let node = try Node(
+                store: store,
+                identity: identity,
+                configuration: configuration,
+                entropy: entropy,
+                at: SystemClock.now()
+            )
+            let beacons = role.discovers ? BeaconTransport() : nil
+            let driver = NodeDriver(
+                node: node,
+                inbox: inbox,
+                transport: transport,
+                beacons: beacons,
+                dialsPeers: role.dialsPeers,
+                report: report
+            )
+            await beacons?.start { payload, host in inbox.post(.beacon(payload, fromHost: host)) }
+            let loop = Task(priority: .userInitiated) { await driver.run() }
+            return WorkspaceRuntime(
+                driver: driver,
+                transport: transport,
+                beacons: beacons,
+                inbox: inbox,
+                loop: loop
+            )
+        } catch let error as StoreError {
+            throw CommandFailure(error)
+        }
+    }
+
+    /// Closes everything in order.
+    func stop() async {
+        await self.driver.stop()
+        await self.loop.value
+    }
+
+    /// Opens the store, waiting a little for another process that has it.
+    private static func openStore(_ paths: DirectoryPaths, origin: Hash256) async throws -> SQLiteStore {
+        let patience = ContinuousClock.now + self.lockPatience
+        while true {
+            do throws(StoreError) {
+                return try SQLiteStore(directory: paths.directory, origin: origin)
+            } catch {
+                guard case .unavailable(let reason) = error, DirectoryLock.isHeld(paths) else {
+                    throw CommandFailure(error)
+                }
+                if ContinuousClock.now >= patience {
+                    throw CommandFailure(.busy, "\(reason) Wait until it has ended, or stop it.")
+                }
+            }
+            try await Task.sleep(for: self.lockInterval)
+        }
+    }
+}
+
+/// The lock that a process with an open store has on its directory.
+enum DirectoryLock {
+    /// Whether some process has it just now.
+    static func isHeld(_ paths: DirectoryPaths) -> Bool {
+        let descriptor = open(paths.lock, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
+    }
+}

@@ -1,0 +1,187 @@
+internal import CRDTCore
+internal import Engine
+internal import Foundation
+
+extension Executor {
+    /// Checks everything there is to check, and says what to do about what is wrong.
+    func doctor(_ output: CommandOutput) async throws -> Completion {
+        var report = DoctorReport()
+        report.checkFiles(self.paths, daemonRuns: self.daemon != nil)
+        try await self.checkLog(&report, output)
+        report.checkNode(try await self.driver.status(), daemonRuns: self.daemon != nil)
+        let stamps = try await self.driver.read { transaction in
+            (0..<transaction.replicaCount).map {
+                transaction.replica(ReplicaIndex(rawValue: UInt32($0))).appliedStamp
+            }
+        }
+        report.checkClock(latest: stamps.max() ?? .zero, now: SystemClock.now().wall)
+        if output.format.isJSON {
+            try await output.line(report.json.canonicalText)
+        } else {
+            try await output.write(report.text.utf8)
+        }
+        return Completion(status: report.hasProblem ? .failure : .success)
+    }
+
+    private func checkLog(_ report: inout DoctorReport, _ output: CommandOutput) async throws {
+        do {
+            let identity = try KeyFile.load(self.paths)
+            report.add(.ok, "keys", "the key file can be read")
+            let replay = LogReplay(
+                origin: identity.origin,
+                membership: identity.membership,
+                now: SystemClock.now().wall
+            )
+            try await output.progress("computing the state anew from the log")
+            while try await !self.driver.read({ transaction in try replay.advance(from: &transaction) }) {}
+            report.add(.ok, "log", "every change follows the one before, and every signature holds")
+            let isEqual = try await self.driver.read { transaction in
+                while try !replay.advance(from: &transaction) {}
+                return try replay.isEqual(to: &transaction)
+            }
+            if isEqual {
+                report.add(.ok, "state", "the state is what the log says")
+            } else {
+                report.add(
+                    .problem,
+                    "state",
+                    "the state is not what the log says",
+                    "export what you have, then restore the data directory from a backup or join again"
+                )
+            }
+            try await output.progress("")
+        } catch let failure as CommandFailure {
+            report.add(.problem, "store", failure.message, "restore the data directory from a backup, or join again")
+        }
+    }
+}
+
+/// What `doctor` found.
+struct DoctorReport {
+    enum Level: String {
+        case ok
+        case warning
+        case problem
+    }
+
+    struct Finding {
+        var level: Level
+        var subject: String
+        var detail: String
+        var advice: String?
+    }
+
+    private(set) var findings: [Finding] = []
+
+    var hasProblem: Bool { self.findings.contains { $0.level == .problem } }
+
+    mutating func add(_ level: Level, _ subject: String, _ detail: String, _ advice: String? = nil) {
+        self.findings.append(Finding(level: level, subject: subject, detail: detail, advice: advice))
+    }
+
+    mutating func checkFiles(_ paths: DirectoryPaths, daemonRuns: Bool) {
+        let expected: [(String, mode_t)] = [
+            (paths.directory, PrivateFile.directoryMode), (paths.keys, PrivateFile.fileMode),
+            (paths.database, PrivateFile.fileMode), (paths.socket, PrivateFile.fileMode),
+        ]
+        var open = 0
+        for (path, mode) in expected {
+            guard let actual = PrivateFile.mode(of: path), actual & ~mode != 0 else { continue }
+            open += 1
+            self.add(
+                .problem,
+                "permissions",
+                "\(path) may be used by others (mode \(String(actual, radix: 8)))",
+                "run: chmod \(String(mode, radix: 8)) \(path)"
+            )
+        }
+        if open == 0 { self.add(.ok, "permissions", "only you may use \(paths.directory)") }
+        if !daemonRuns, PrivateFile.mode(of: paths.socket) != nil {
+            self.add(.ok, "socket", "a socket of a daemon that is gone is left; the next one replaces it")
+        }
+    }
+
+    mutating func checkNode(_ node: NodeStatus, daemonRuns: Bool) {
+        if let failure = node.storeFailure {
+            self.add(.problem, "store", CommandFailure(failure).message, "make room or check the disk; it goes on by itself")
+        }
+        for wait in node.waits {
+            self.add(.warning, "waiting", WaitReport.sentence(wait), "sync with a machine that has what is missing")
+        }
+        for exclusion in node.exclusions {
+            let level: Level = exclusion.exclusion.reason == .retired ? .ok : .warning
+            let advice = level == .ok ? nil : "look at what that machine wrote with \"peerd log\" and write it again"
+            self.add(level, "excluded", ExclusionReport.sentence(exclusion), advice)
+        }
+        if let ahead = node.clockAheadMilliseconds {
+            self.add(.problem, "clock", "a peer says this clock is \(ahead / 1000) s ahead", "set the clock right")
+        }
+        self.checkPeers(node, daemonRuns: daemonRuns)
+    }
+
+    private mutating func checkPeers(_ node: NodeStatus, daemonRuns: Bool) {
+        guard daemonRuns else {
+            return self.add(.warning, "daemon", "no daemon runs, so nothing is exchanged by itself", "start \"peerd run\"")
+        }
+        if node.peers.isEmpty {
+            return self.add(.ok, "peers", "no other machine is known; \"peerd invite\" lets one join")
+        }
+        for peer in node.peers {
+            if peer.isConnected {
+                self.add(.ok, "peers", PeerReport.sentence(peer))
+            } else {
+                self.add(
+                    .warning,
+                    "peers",
+                    "\(PlainText.printable(peer.name)) is offline",
+                    "start \"peerd run\" there; if it runs, name its address here with run --peer HOST:PORT"
+                )
+            }
+        }
+        if node.counters.protocolViolationCount > 0 {
+            let count = PlainText.count(node.counters.protocolViolationCount, "connection")
+            self.add(.warning, "protocol", "\(count) broke the protocol", "look into the log of \"peerd run\"")
+        }
+    }
+
+    mutating func checkClock(latest: Stamp, now: WallTime) {
+        if now < Self.releaseTime {
+            self.add(.problem, "clock", "the clock of this machine is years behind", "set the clock right")
+        } else if latest.milliseconds > now.advanced(byMilliseconds: Self.clockTolerance).milliseconds {
+            let ahead = (latest.milliseconds - now.milliseconds) / 1000
+            self.add(.warning, "clock", "the latest change is stamped \(ahead) s ahead of this clock", "compare the clocks")
+        } else {
+            self.add(.ok, "clock", "the clock agrees with the changes")
+        }
+    }
+
+    var json: JSON {
+        .object([
+            "healthy": .bool(!self.hasProblem),
+            "findings": .array(
+                self.findings.map { finding in
+                    .object([
+                        "level": .string(finding.level.rawValue),
+                        "subject": .string(finding.subject),
+                        "detail": .string(finding.detail),
+                        "advice": finding.advice.map { .string($0) } ?? .null,
+                    ])
+                }
+            ),
+        ])
+    }
+
+    var text: String {
+        var text = ""
+        for finding in self.findings {
+            let mark = finding.level == .ok ? "ok      " : finding.level == .warning ? "warning " : "PROBLEM "
+            text += "\(mark) \(finding.subject): \(finding.detail)\n"
+            if let advice = finding.advice { text += "          -> \(advice)\n" }
+        }
+        return text
+    }
+
+    /// When this version was made: no honest clock is earlier.
+    private static let releaseTime = WallTime(milliseconds: 1_767_225_600_000)
+    private static let clockTolerance: UInt64 = 60_000
+}

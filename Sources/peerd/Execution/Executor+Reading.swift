@@ -1,0 +1,78 @@
+internal import CRDTCore
+internal import Engine
+
+/// The verbs that show objects.
+extension Executor {
+    func get(_ object: String, _ name: String?, _ output: CommandOutput) async throws {
+        let isJSON = output.format.isJSON
+        try await self.printState(output) { transaction, spool in
+            let found: FoundObject = try ObjectLookup.find(object, in: &transaction)
+            guard let name else {
+                return try ObjectView.describe(found.index, isJSON: isJSON, in: &transaction, to: spool)
+            }
+            guard let value = try StateExport.properties(of: found.index, in: &transaction)[name] else {
+                throw CommandFailure.noProperty(name, of: found.id)
+            }
+            if case .string(let text) = value, !isJSON {
+                // As it is, byte for byte: this is what scripts take further.
+                spool.line(text)
+            } else {
+                spool.line(value.json.canonicalText)
+            }
+        }
+    }
+
+    func list(_ object: String?, _ output: CommandOutput) async throws {
+        let isJSON = output.format.isJSON
+        try await self.printState(output) { transaction, spool in
+            let parent = try ObjectLookup.find(object, in: &transaction) as FoundObject?
+            let children = try ObjectView.visibleChildren(of: parent?.index, in: &transaction)
+            if isJSON {
+                try ObjectView.writeArray(children, to: spool) { child in
+                    try ObjectView.summary(of: child, in: &transaction).json
+                }
+            } else {
+                for child in children { spool.line(try ObjectView.summary(of: child, in: &transaction).line) }
+            }
+        }
+    }
+
+    func tree(_ object: String?, _ output: CommandOutput) async throws {
+        let isJSON = output.format.isJSON
+        try await self.printState(output) { transaction, spool in
+            let root = try ObjectLookup.find(object, in: &transaction) as FoundObject?
+            let drawing = TreeDrawing(spool: spool)
+            if isJSON {
+                try drawing.writeJSON(under: root?.index, in: &transaction)
+            } else {
+                try drawing.write(under: root?.index, in: &transaction)
+            }
+        }
+    }
+
+    func export(_ object: String?, _ output: CommandOutput) async throws {
+        try await self.printState(output) { transaction, spool in
+            let root = try ObjectLookup.find(object, in: &transaction) as FoundObject?
+            try ExportText.write(under: root?.index, in: &transaction, to: spool)
+        }
+    }
+}
+
+/// The canonical export, written object by object instead of as one array of bytes.
+enum ExportText {
+    /// Writes exactly the bytes of `StateExport.json(under:of:)`.
+    static func write(
+        under root: ObjectIndex?,
+        in transaction: inout some StoreTransaction,
+        to spool: Spool
+    ) throws {
+        guard root == nil else {
+            // Its objects must be sorted, so that they are in memory anyway.
+            return spool.write(try StateExport.json(under: root, of: &transaction))
+        }
+        let objects = try transaction.visibleObjects()
+        try ObjectView.writeArray(objects, to: spool) { object in
+            try StateExport.json(of: object, in: &transaction)
+        }
+    }
+}

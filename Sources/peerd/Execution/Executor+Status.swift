@@ -1,0 +1,257 @@
+internal import CRDTCore
+internal import Engine
+internal import PeerTransport
+
+/// The verbs that tell of this machine and its peers.
+extension Executor {
+    func status(_ output: CommandOutput) async throws {
+        let counts = try await self.driver.read { transaction in try WorkspaceCounts(in: &transaction) }
+        let report = StatusReport(node: try await self.driver.status(), counts: counts, daemon: self.daemon)
+        if output.format.isJSON {
+            try await output.line(report.json.canonicalText)
+        } else {
+            try await output.write(report.text.utf8)
+        }
+    }
+
+    func peers(_ output: CommandOutput) async throws {
+        let peers = try await self.driver.status().peers
+        if output.format.isJSON {
+            try await output.line(JSON.array(peers.map(PeerReport.json)).canonicalText)
+        } else if peers.isEmpty {
+            try await output.line("No other machine is known. \"peerd invite\" prints a line with which one may join.")
+        } else {
+            try await output.write(PlainText.table(peers.map { PeerReport.row($0) }).utf8)
+        }
+    }
+
+    func invite(_ output: CommandOutput) async throws {
+        let hosts: [String]
+        let port: UInt16
+        if let daemon = self.daemon {
+            hosts = daemon.reachableHosts
+            port = daemon.listen.port
+        } else {
+            guard let listen = Settings.load(self.paths).listen, let address = try? PeerAddress.parse(listen) else {
+                throw CommandFailure(
+                    .busy,
+                    "No daemon runs for \(self.paths.directory), so nobody could be answered; start \"peerd run\" first."
+                )
+            }
+            hosts = ListenAddress.reachableHosts(address.host)
+            port = address.port
+        }
+        let invite = try await self.driver.makeInvite(addresses: hosts, port: port)
+        if output.format.isJSON {
+            let json = JSON.object([
+                "invite": .string(invite.text),
+                "addresses": .array(invite.addresses.map { .string($0) }),
+                "port": .int(Int64(invite.port)),
+                "lifetime_ms": .int(Int64(Invite.lifetimeMilliseconds)),
+            ])
+            return try await output.line(json.canonicalText)
+        }
+        try await output.line(invite.text)
+        if self.daemon == nil {
+            try await output.note("No daemon runs yet; start \"peerd run\" before the other machine joins.")
+        }
+    }
+}
+
+/// What the store's side of a status says.
+struct WorkspaceCounts: Hashable, Sendable {
+    var objects = 0
+    var changes: UInt64 = 0
+    var replicas = 0
+    var conflicts = 0
+
+    init(in transaction: inout some StoreTransaction) throws {
+        self.objects = try transaction.visibleObjects().count
+        for position in 0..<transaction.replicaCount {
+            let record = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
+            self.changes += record.storedSequence
+            if record.storedSequence > 0 { self.replicas += 1 }
+        }
+        let conflicted = try transaction.conflictedRegisters()
+        self.conflicts = try conflicted.count { try transaction.object($0.0.object).isVisible }
+    }
+}
+
+/// Everything `status` says.
+struct StatusReport {
+    let node: NodeStatus
+    let counts: WorkspaceCounts
+    let daemon: Executor.Daemon?
+
+    private var online: [PeerStatus] { self.node.peers.filter(\.isConnected) }
+
+    var json: JSON {
+        .object([
+            "workspace": .string(self.node.workspace.description),
+            "user": .string(self.node.user.description),
+            "device": .string(self.node.device.description),
+            "device_name": .string(self.node.deviceName),
+            "replica": self.node.replica.map { .string($0.description) } ?? .null,
+            "daemon": .bool(self.daemon != nil),
+            "listen": self.daemon.map { .string($0.listen.description) } ?? .null,
+            "objects": .int(Int64(self.counts.objects)),
+            "changes": .int(Int64(clamping: self.counts.changes)),
+            "replicas": .int(Int64(self.counts.replicas)),
+            "conflicts": .int(Int64(self.counts.conflicts)),
+            "frontier": .object(
+                Dictionary(
+                    self.node.frontier.map { ($0.replica.description, .int(Int64(clamping: $0.sequence))) },
+                    uniquingKeysWith: { first, _ in first }
+                )
+            ),
+            "peers": .array(self.node.peers.map(PeerReport.json)),
+            "peers_known": .int(Int64(self.node.peers.count)),
+            "peers_online": .int(Int64(self.online.count)),
+            "in_sync": .bool(self.online.allSatisfy(\.isInSync)),
+            "waiting": .array(self.node.waits.map(WaitReport.json)),
+            "excluded": .array(self.node.exclusions.map(ExclusionReport.json)),
+            "clock_ahead_ms": self.node.clockAheadMilliseconds.map { .int(Int64(clamping: $0)) } ?? .null,
+            "store_failure": self.node.storeFailure.map { .string(CommandFailure($0).message) } ?? .null,
+            "traffic": TrafficReport.json(self.node.traffic),
+        ])
+    }
+
+    var text: String {
+        var rows = [
+            ["workspace", self.node.workspace.description],
+            ["device", "\(PlainText.printable(self.node.deviceName)) (\(self.node.device.description.prefix(16)))"],
+            ["replica", self.node.replica?.description ?? "none yet; the first write makes one"],
+            ["daemon", self.daemon.map { "listening on \($0.listen)" } ?? "not running"],
+            ["objects", "\(self.counts.objects)"],
+            ["changes", "\(self.counts.changes) by \(PlainText.count(self.counts.replicas, "replica"))"],
+            ["conflicts", "\(self.counts.conflicts)"],
+            ["peers", "\(self.online.count) of \(self.node.peers.count) online"],
+        ]
+        for peer in self.online { rows.append(["", PeerReport.sentence(peer)]) }
+        for wait in self.node.waits { rows.append(["waiting", WaitReport.sentence(wait)]) }
+        for exclusion in self.node.exclusions { rows.append(["excluded", ExclusionReport.sentence(exclusion)]) }
+        if let ahead = self.node.clockAheadMilliseconds {
+            rows.append(["clock", "\(ahead / 1000) s ahead according to a peer; check the clock of this machine"])
+        }
+        if let failure = self.node.storeFailure { rows.append(["store", CommandFailure(failure).message]) }
+        return PlainText.table(rows)
+    }
+}
+
+/// One other machine, as it is shown.
+enum PeerReport {
+    static func json(_ peer: PeerStatus) -> JSON {
+        .object([
+            "device": .string(peer.device.description),
+            "name": .string(peer.name),
+            "connected": .bool(peer.isConnected),
+            "address": peer.address.map { .string($0.description) } ?? .null,
+            "last_seen_ms": peer.lastSeen.map { .int(Int64(clamping: $0.milliseconds)) } ?? .null,
+            "in_sync": .bool(peer.isConnected && peer.isInSync),
+            "missing_there": peer.missingThereCount.map { .int(Int64(clamping: $0)) } ?? .null,
+            "missing_here": peer.missingHereCount.map { .int(Int64(clamping: $0)) } ?? .null,
+            "traffic": TrafficReport.json(peer.traffic),
+        ])
+    }
+
+    static func row(_ peer: PeerStatus) -> [String] {
+        [
+            PlainText.printable(peer.name),
+            String(peer.device.description.prefix(16)),
+            peer.isConnected ? "online" : "offline",
+            peer.address?.description ?? "no address",
+            peer.isConnected ? self.exchange(peer) : "last seen \(self.time(peer.lastSeen))",
+        ]
+    }
+
+    static func sentence(_ peer: PeerStatus) -> String {
+        "\(PlainText.printable(peer.name)): \(self.exchange(peer))"
+    }
+
+    private static func exchange(_ peer: PeerStatus) -> String {
+        if peer.isInSync { return "in sync" }
+        guard let there = peer.missingThereCount, let here = peer.missingHereCount else { return "comparing" }
+        return "lacks \(PlainText.count(there, "change")); \(PlainText.count(here, "change")) to come from it"
+    }
+
+    private static func time(_ time: WallTime?) -> String {
+        time.map { PlainText.time(milliseconds: $0.milliseconds) } ?? "never"
+    }
+}
+
+enum TrafficReport {
+    static func json(_ traffic: Traffic) -> JSON {
+        .object([
+            "pushed_changes": .int(Int64(traffic.pushedChangeCount)),
+            "pushed_operations": .int(Int64(traffic.pushedOperationCount)),
+            "pulled_changes": .int(Int64(traffic.pulledChangeCount)),
+            "pulled_operations": .int(Int64(traffic.pulledOperationCount)),
+            "duplicate_changes": .int(Int64(traffic.duplicateChangeCount)),
+            "sent_bytes": .int(Int64(traffic.sentByteCount)),
+            "received_bytes": .int(Int64(traffic.receivedByteCount)),
+        ])
+    }
+}
+
+enum WaitReport {
+    static func json(_ wait: ReplicaWait) -> JSON {
+        var members: [String: JSON] = [
+            "replica": .string(wait.replica.description),
+            "device_name": .string(wait.deviceName),
+            "sequence": .int(Int64(clamping: wait.sequence)),
+            "changes": .int(Int64(clamping: wait.changeCount)),
+        ]
+        switch wait.reason {
+        case .held(let until):
+            members["reason"] = .string("held")
+            members["until_ms"] = .int(Int64(clamping: until.milliseconds))
+        case .missing(let dot):
+            members["reason"] = .string("missing")
+            members["missing_replica"] = .string(dot.replica.description)
+            members["missing_sequence"] = .int(Int64(clamping: dot.sequence))
+        }
+        return .object(members)
+    }
+
+    static func sentence(_ wait: ReplicaWait) -> String {
+        let what = "\(PlainText.count(wait.changeCount, "change")) of \(PlainText.printable(wait.deviceName))"
+        switch wait.reason {
+        case .held(let until):
+            return "\(what), stamped in the future, until \(PlainText.time(milliseconds: until.milliseconds))"
+        case .missing(let dot):
+            return "\(what), for change \(dot.sequence) of replica \(dot.replica) that they had seen"
+        }
+    }
+}
+
+enum ExclusionReport {
+    static func json(_ exclusion: ReplicaExclusion) -> JSON {
+        .object([
+            "replica": .string(exclusion.replica.description),
+            "device_name": .string(exclusion.deviceName),
+            "last_sequence": .int(Int64(clamping: exclusion.exclusion.lastSequence)),
+            "reason": .string(self.word(exclusion.exclusion.reason)),
+        ])
+    }
+
+    static func sentence(_ exclusion: ReplicaExclusion) -> String {
+        let why =
+            switch exclusion.exclusion.reason {
+            case .equivocation: "it signed two different changes with one number"
+            case .retired: "the device took them back"
+            case .backdated: "a change is stamped before something it had seen"
+            }
+        return """
+            what replica \(exclusion.replica) of \(PlainText.printable(exclusion.deviceName)) wrote after change \
+            \(exclusion.exclusion.lastSequence) does not count: \(why)
+            """
+    }
+
+    static func word(_ reason: ExclusionReason) -> String {
+        switch reason {
+        case .equivocation: "equivocation"
+        case .retired: "retired"
+        case .backdated: "backdated"
+        }
+    }
+}

@@ -1,0 +1,94 @@
+internal import CRDTCore
+internal import Engine
+
+/// The verbs that change objects. Without `--json` they print nothing but the id of a new object.
+extension Executor {
+    func create(_ creation: Request.Creation, _ output: CommandOutput) async throws {
+        let parent = try await self.driver.read { transaction in
+            try ObjectLookup.find(creation.parent, in: &transaction)
+        }
+        var properties: [String: Value] = [:]
+        for assignment in creation.assignments { properties[assignment.name] = Value(argument: assignment.value) }
+        let step = Transaction.Step.create(
+            Transaction.Creation(
+                id: creation.key.map { .key($0) } ?? .random,
+                type: creation.type,
+                kind: creation.kind,
+                parent: parent?.id,
+                properties: properties
+            )
+        )
+        let receipt = try await self.write([step])
+        guard let created = receipt.created.first else {
+            throw CommandFailure(.failure, "The object was not made.")
+        }
+        if output.format.isJSON {
+            try await self.print(receipt, object: created, output)
+        } else {
+            try await output.line(created.description)
+        }
+    }
+
+    func set(_ object: String, _ assignments: [Request.Assignment], _ output: CommandOutput) async throws {
+        let found = try await self.find(object)
+        let steps = assignments.map { assignment in
+            Transaction.Step.set(found.id, name: assignment.name, value: Value(argument: assignment.value))
+        }
+        try await self.print(try await self.write(steps), object: found.id, output)
+    }
+
+    func unset(_ object: String, _ name: String, _ output: CommandOutput) async throws {
+        let found = try await self.driver.read { transaction in
+            let found: FoundObject = try ObjectLookup.find(object, in: &transaction)
+            guard try StateExport.properties(of: found.index, in: &transaction)[name] != nil else {
+                throw CommandFailure.noProperty(name, of: found.id)
+            }
+            return found
+        }
+        try await self.print(try await self.write([.unset(found.id, name: name)]), object: found.id, output)
+    }
+
+    func move(_ object: String, _ parent: String?, _ before: String?, _ output: CommandOutput) async throws {
+        let (found, under, sibling) = try await self.driver.read { transaction in
+            let found: FoundObject = try ObjectLookup.find(object, in: &transaction)
+            return (
+                found,
+                try ObjectLookup.find(parent, in: &transaction),
+                try ObjectLookup.find(before, in: &transaction)
+            )
+        }
+        if sibling == found { throw CommandFailure(.failure, "\(found.id) cannot be put before itself.") }
+        let step = Transaction.Step.move(found.id, parent: under?.id, before: sibling?.id)
+        try await self.print(try await self.write([step]), object: found.id, output)
+    }
+
+    func remove(_ object: String, _ output: CommandOutput) async throws {
+        let found = try await self.find(object)
+        try await self.print(try await self.write([.delete(found.id)]), object: found.id, output)
+    }
+
+    func find(_ object: String) async throws -> FoundObject {
+        try await self.driver.read { transaction in try ObjectLookup.find(object, in: &transaction) as FoundObject }
+    }
+
+    private func print(_ receipt: WriteReceipt, object: ObjectID, _ output: CommandOutput) async throws {
+        guard output.format.isJSON else { return }
+        var members: [String: JSON] = [
+            "id": .string(object.description),
+            "operations": .int(Int64(receipt.operationCount)),
+            "replica": .null,
+            "sequence": .null,
+        ]
+        if let dot = receipt.dot {
+            members["replica"] = .string(dot.replica.description)
+            members["sequence"] = .int(Int64(clamping: dot.sequence))
+        }
+        try await output.line(JSON.object(members).canonicalText)
+    }
+}
+
+extension CommandFailure {
+    static func noProperty(_ name: String, of object: ObjectID) -> CommandFailure {
+        CommandFailure(.noSuchObject, "\(object) has no property \"\(PlainText.printable(name))\".")
+    }
+}

@@ -1,0 +1,62 @@
+internal import CRDTCore
+internal import Engine
+internal import Persistence
+
+/// Carries out the requests of the command line on an open workspace: the one place where the verbs do their work,
+/// whether in the daemon or in a process of their own.
+struct Executor: RequestPerformer {
+    /// What a daemon adds to a workspace.
+    struct Daemon: Sendable {
+        /// Where it really listens.
+        var listen: NetworkAddress
+        /// The host it was asked to listen on; a wildcard stands for all addresses of the machine.
+        var reachableHosts: [String]
+    }
+
+    let driver: NodeDriver
+    let paths: DirectoryPaths
+    /// Nil in a command that runs without a daemon.
+    let daemon: Daemon?
+
+    func perform(_ request: Request, output: CommandOutput) async throws -> Completion {
+        switch request {
+        case .status: try await self.status(output)
+        case .peers: try await self.peers(output)
+        case .invite: try await self.invite(output)
+        case .sync(let waitsForAll, let timeoutMilliseconds):
+            return try await self.sync(waitsForAll, .milliseconds(timeoutMilliseconds), output)
+        case .create(let creation): try await self.create(creation, output)
+        case .set(let object, let assignments): try await self.set(object, assignments, output)
+        case .unset(let object, let name): try await self.unset(object, name, output)
+        case .get(let object, let name): try await self.get(object, name, output)
+        case .move(let object, let parent, let before): try await self.move(object, parent, before, output)
+        case .remove(let object): try await self.remove(object, output)
+        case .list(let object): try await self.list(object, output)
+        case .tree(let object): try await self.tree(object, output)
+        case .conflicts: try await self.conflicts(output)
+        case .log(let object): try await self.log(object, output)
+        case .importObjects(let objects): return try await self.importObjects(objects)
+        case .export(let object): try await self.export(object, output)
+        case .doctor: return try await self.doctor(output)
+        }
+        return Completion()
+    }
+
+    /// Has something printed from one consistent state of the store.
+    func printState(
+        _ output: CommandOutput,
+        _ body: @Sendable (inout SQLiteStore.Transaction, Spool) throws -> Void
+    ) async throws {
+        let spool = Spool(directory: self.paths.directory)
+        try await self.driver.read { transaction in try body(&transaction, spool) }
+        try await spool.drain(to: output)
+    }
+
+    /// Writes a transaction, or says why not.
+    func write(_ steps: [Transaction.Step]) async throws -> WriteReceipt {
+        switch await self.driver.write(Transaction(steps)) {
+        case .success(let receipt): return receipt
+        case .failure(let refusal): throw CommandFailure(refusal)
+        }
+    }
+}

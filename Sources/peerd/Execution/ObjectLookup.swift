@@ -1,0 +1,98 @@
+internal import CRDTCore
+
+/// An object that a command names.
+struct FoundObject: Hashable, Sendable {
+    var id: ObjectID
+    var index: ObjectIndex
+}
+
+/// Finds objects by their ids, whole or abbreviated as in git.
+enum ObjectLookup {
+    static let digitCountMin = 4
+    /// Candidates that an error message lists.
+    private static let listedCountMax = 5
+
+    /// The visible object that a text names.
+    ///
+    /// - Parameter includingDeleted: whether a whole id may also name an object that is deleted.
+    static func find(
+        _ text: String,
+        includingDeleted: Bool = false,
+        in transaction: inout some StoreTransaction
+    ) throws -> FoundObject {
+        if let id = ObjectID(text: text) {
+            guard let index = try transaction.existingObjectIndex(of: id) else { throw self.unknown(text) }
+            if try includingDeleted || transaction.object(index).isVisible { return FoundObject(id: id, index: index) }
+            throw CommandFailure(.noSuchObject, "The object \(id) is deleted.")
+        }
+        guard let range = IdentifierRange(prefix: text) else {
+            throw CommandFailure(
+                .noSuchObject,
+                "\"\(text)\" is no object id; write a UUID, or at least its first \(self.digitCountMin) digits."
+            )
+        }
+        let found = try self.candidates(range, in: &transaction)
+        guard let first = found.first else { throw self.unknown(text) }
+        guard found.count == 1 else { throw self.ambiguous(text, found) }
+        return first
+    }
+
+    /// The same for a text that may be missing: no object is the root.
+    static func find(_ text: String?, in transaction: inout some StoreTransaction) throws -> FoundObject? {
+        guard let text else { return nil }
+        return try self.find(text, in: &transaction) as FoundObject
+    }
+
+    /// Visible objects within a range of ids, up to one more than a message lists.
+    private static func candidates(
+        _ range: IdentifierRange,
+        in transaction: inout some StoreTransaction
+    ) throws -> [FoundObject] {
+        let objects = try transaction.visibleObjects()
+        var low = 0
+        var high = objects.count
+        while low < high {
+            let middle = (low + high) / 2
+            if try transaction.object(objects[middle]).id < range.first {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        var found: [FoundObject] = []
+        for index in objects[low...].prefix(self.listedCountMax + 1) {
+            let id = try transaction.object(index).id
+            guard id <= range.last else { break }
+            found.append(FoundObject(id: id, index: index))
+        }
+        return found
+    }
+
+    private static func unknown(_ text: String) -> CommandFailure {
+        CommandFailure(.noSuchObject, "There is no object \(text).")
+    }
+
+    private static func ambiguous(_ text: String, _ found: [FoundObject]) -> CommandFailure {
+        let listed = found.prefix(self.listedCountMax).map(\.id.description).joined(separator: ", ")
+        let more = found.count > self.listedCountMax ? " and others" : ""
+        return CommandFailure(.noSuchObject, "\"\(text)\" may be \(listed)\(more); write more digits.")
+    }
+}
+
+/// The ids that begin with some digits.
+struct IdentifierRange: Hashable {
+    let first: ObjectID
+    let last: ObjectID
+
+    /// Nil unless the text is four or more hexadecimal digits, with hyphens wherever.
+    init?(prefix text: String) {
+        let digits = text.filter { $0 != "-" }
+        guard (ObjectLookup.digitCountMin...32).contains(digits.count), digits.allSatisfy(\.isASCII) else { return nil }
+        func id(padding: Character) -> ObjectID? {
+            ObjectID(text: digits + String(repeating: padding, count: 32 - digits.count))
+        }
+        guard let first = id(padding: "0"), let last = id(padding: "f") else { return nil }
+        self.first = first
+        self.last = last
+    }
+}

@@ -1,0 +1,161 @@
+internal import CRDTCore
+
+/// How objects are shown.
+enum ObjectView {
+    /// Properties that name an object to people, the first that is there counting.
+    static let nameProperties = ["name", "title"]
+    private static let nameLengthMax = 60
+
+    /// What `ls` and `tree` say of an object.
+    struct Summary: Hashable {
+        var id: ObjectID
+        var type: String
+        var kind: String
+        var name: String?
+        var childCount: Int
+
+        var json: JSON {
+            .object([
+                "id": .string(self.id.description),
+                "type": .string(self.type),
+                "kind": .string(self.kind),
+                "name": self.name.map { .string($0) } ?? .null,
+                "child_count": .int(Int64(self.childCount)),
+            ])
+        }
+
+        /// One line: name, type and kind, id.
+        var line: String {
+            let what = self.kind.isEmpty ? self.type : "\(self.type)/\(self.kind)"
+            let name = self.name.map { PlainText.printable(ObjectView.shortened($0)) + "  " } ?? ""
+            let more = self.childCount > 0 ? "  (\(self.childCount))" : ""
+            return "\(name)\(PlainText.printable(what))  \(self.id)\(more)"
+        }
+    }
+
+    static func summary(of object: ObjectIndex, in transaction: inout some StoreTransaction) throws -> Summary {
+        let record = try transaction.object(object)
+        var summary = Summary(id: record.id, type: "", kind: "", childCount: Int(record.visibleChildCount))
+        if let creation = record.creation {
+            summary.type = try transaction.name(creation.type)
+            summary.kind = try transaction.name(creation.kind)
+        }
+        let properties = try StateExport.properties(of: object, in: &transaction)
+        for property in self.nameProperties {
+            guard let value = properties[property], value != .null else { continue }
+            summary.name = if case .string(let text) = value { text } else { value.json.canonicalText }
+            break
+        }
+        return summary
+    }
+
+    /// An object with all its properties.
+    static func describe(
+        _ object: ObjectIndex,
+        isJSON: Bool,
+        in transaction: inout some StoreTransaction,
+        to spool: Spool
+    ) throws {
+        if isJSON {
+            return spool.line(try StateExport.json(of: object, in: &transaction).canonicalText)
+        }
+        let record = try transaction.object(object)
+        let summary = try self.summary(of: object, in: &transaction)
+        var rows = [["id", record.id.description], ["type", PlainText.printable(summary.type)]]
+        if !summary.kind.isEmpty { rows.append(["kind", PlainText.printable(summary.kind)]) }
+        if let parent = record.parent { rows.append(["parent", try transaction.object(parent).id.description]) }
+        if let creation = record.creation {
+            let author = transaction.replica(creation.write.replica).introduction?.deviceName
+            let time = PlainText.time(milliseconds: creation.write.stamp.milliseconds)
+            rows.append(["created", author.map { "\(time) on \(PlainText.printable($0))" } ?? time])
+        }
+        rows.append(["updated", PlainText.time(milliseconds: record.updated.milliseconds)])
+        spool.write(PlainText.table(rows).utf8)
+        let properties = try StateExport.properties(of: object, in: &transaction)
+        if properties.isEmpty { return }
+        spool.line("")
+        let sorted = properties.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        spool.write(PlainText.table(sorted.map { [PlainText.printable($0.key), PlainText.of($0.value)] }).utf8)
+    }
+
+    static func visibleChildren(
+        of parent: ObjectIndex?,
+        in transaction: inout some StoreTransaction
+    ) throws -> [ObjectIndex] {
+        try transaction.children(of: parent).filter { try transaction.object($0).isVisible }
+    }
+
+    /// Writes a JSON array, one element a line, in the form of an export.
+    static func writeArray(
+        _ objects: [ObjectIndex],
+        to spool: Spool,
+        _ element: (ObjectIndex) throws -> JSON
+    ) throws {
+        spool.write("[".utf8)
+        for (position, object) in objects.enumerated() {
+            var bytes = Array((position == 0 ? "\n" : ",\n").utf8)
+            try element(object).append(to: &bytes)
+            spool.write(bytes)
+        }
+        spool.write((objects.isEmpty ? "]\n" : "\n]\n").utf8)
+    }
+
+    private static func shortened(_ name: String) -> String {
+        name.count > self.nameLengthMax ? name.prefix(self.nameLengthMax - 1) + "…" : name
+    }
+}
+
+/// Draws what is below an object. Memory grows with the depth and the siblings on the way, not with the tree.
+struct TreeDrawing {
+    let spool: Spool
+
+    /// A place on the way through the tree.
+    private struct Level {
+        var children: ArraySlice<ObjectIndex>
+        var indent: String
+        var isFirst = true
+    }
+
+    /// Lines with branches; the object itself comes first.
+    func write(under root: ObjectIndex?, in transaction: inout some StoreTransaction) throws {
+        if let root { self.spool.line(try ObjectView.summary(of: root, in: &transaction).line) }
+        var levels = [Level(children: try ObjectView.visibleChildren(of: root, in: &transaction)[...], indent: "")]
+        while let level = levels.last {
+            guard let child = level.children.first else {
+                levels.removeLast()
+                continue
+            }
+            levels[levels.count - 1].children.removeFirst()
+            let isLast = level.children.count == 1
+            let summary = try ObjectView.summary(of: child, in: &transaction)
+            self.spool.line("\(level.indent)\(isLast ? "└── " : "├── ")\(summary.line)")
+            guard summary.childCount > 0 else { continue }
+            let below = try ObjectView.visibleChildren(of: child, in: &transaction)
+            levels.append(Level(children: below[...], indent: level.indent + (isLast ? "    " : "│   ")))
+        }
+    }
+
+    /// Nested objects, each with its `children`.
+    func writeJSON(under root: ObjectIndex?, in transaction: inout some StoreTransaction) throws {
+        var levels: [Level] = []
+        if let root {
+            levels.append(Level(children: [root], indent: ""))
+        } else {
+            levels.append(Level(children: try ObjectView.visibleChildren(of: nil, in: &transaction)[...], indent: ""))
+        }
+        self.spool.write("[".utf8)
+        while let level = levels.last {
+            guard let child = level.children.first else {
+                levels.removeLast()
+                self.spool.write((levels.isEmpty ? "]\n" : "]}").utf8)
+                continue
+            }
+            levels[levels.count - 1].children.removeFirst()
+            levels[levels.count - 1].isFirst = false
+            let summary = try ObjectView.summary(of: child, in: &transaction).json.canonicalText
+            self.spool.write("\(level.isFirst ? "" : ",")\n\(summary.dropLast()),\"children\":[".utf8)
+            let below = try ObjectView.visibleChildren(of: child, in: &transaction)
+            levels.append(Level(children: below[...], indent: ""))
+        }
+    }
+}

@@ -1,0 +1,94 @@
+internal import CRDTCore
+internal import Engine
+
+extension Executor {
+    /// Takes in objects as one transaction. Objects that are there already get only what differs.
+    func importObjects(_ objects: [ImportedObject]) async throws -> Completion {
+        let namespace = try await self.driver.objectNamespace()
+        let steps = try await self.driver.read { transaction in
+            var plan = ImportPlan(namespace: namespace)
+            for object in objects { try plan.add(object, in: &transaction) }
+            return plan.steps
+        }
+        if !steps.isEmpty { _ = try await self.write(steps) }
+        return Completion(objectCount: objects.count)
+    }
+}
+
+/// Turns objects to import into the steps that make them, against the state as it is.
+private struct ImportPlan {
+    private(set) var steps: [Transaction.Step] = []
+    private var planned: Set<ObjectID> = []
+    let namespace: ObjectID
+
+    init(namespace: ObjectID) {
+        self.namespace = namespace
+    }
+
+    mutating func add(_ object: ImportedObject, in transaction: inout some StoreTransaction) throws {
+        let id = try self.id(of: object.reference)
+        var parent = try object.parent.map { try self.id(of: $0) }
+        // The parent of an exported subtree's root may be unknown here; the object then stands at the root.
+        if let named = parent, try !self.isThere(named, in: &transaction) { parent = nil }
+        var properties: [String: Value] = [:]
+        for (name, text) in object.properties { properties[name] = Value(argument: text) }
+        if let index = try self.visible(id, in: &transaction) {
+            for (name, value) in try StateExport.properties(of: index, in: &transaction)
+            where properties[name] == value {
+                properties[name] = nil
+            }
+            let place = try transaction.object(index).parent
+            if let place, try transaction.object(place).id == parent { parent = nil }
+            self.planned.insert(id)
+            if properties.isEmpty, parent == nil { return }
+            self.create(id, object, parent, properties)
+        } else {
+            self.planned.insert(id)
+            self.create(id, object, parent, properties)
+            if object.isPlacedAtRoot { self.steps.append(.move(id, parent: nil, before: nil)) }
+        }
+    }
+
+    private mutating func create(
+        _ id: ObjectID,
+        _ object: ImportedObject,
+        _ parent: ObjectID?,
+        _ properties: [String: Value]
+    ) {
+        self.steps.append(
+            .create(
+                Transaction.Creation(
+                    id: .given(id),
+                    type: object.type,
+                    kind: object.kind,
+                    parent: parent,
+                    properties: properties
+                )
+            )
+        )
+    }
+
+    private func id(of reference: ImportedObject.Reference) throws -> ObjectID {
+        switch reference {
+        case .id(let text):
+            guard let id = ObjectID(text: text) else {
+                throw CommandFailure(.failure, "\"\(PlainText.printable(text))\" is not a UUID.")
+            }
+            return id
+        case .key(let type, let key):
+            return ObjectID(namespace: self.namespace, name: Array(type.utf8) + [0] + Array(key.utf8))
+        }
+    }
+
+    private func isThere(_ id: ObjectID, in transaction: inout some StoreTransaction) throws -> Bool {
+        if self.planned.contains(id) { return true }
+        return try self.visible(id, in: &transaction) != nil
+    }
+
+    private func visible(_ id: ObjectID, in transaction: inout some StoreTransaction) throws -> ObjectIndex? {
+        guard let index = try transaction.existingObjectIndex(of: id), try transaction.object(index).isVisible else {
+            return nil
+        }
+        return index
+    }
+}

@@ -1,0 +1,92 @@
+internal import Foundation
+internal import Synchronization
+
+/// Output that must come from one state of the store, gathered while the store is read and handed on afterwards.
+///
+/// What exceeds a few megabytes goes to a nameless file, so that memory stays bounded.
+final class Spool: Sendable {
+    private struct Content {
+        var bytes: [UInt8] = []
+        var file: Int32 = -1
+        var failure: CommandFailure?
+    }
+
+    private let directory: String
+    private let memoryByteCountMax: Int
+    private let content = Mutex(Content())
+
+    static let memoryByteCountMax = 4 << 20
+
+    init(directory: String, memoryByteCountMax: Int = Spool.memoryByteCountMax) {
+        self.directory = directory
+        self.memoryByteCountMax = memoryByteCountMax
+    }
+
+    deinit {
+        self.content.withLock { content in
+            if content.file >= 0 { close(content.file) }
+        }
+    }
+
+    func write(_ bytes: some Sequence<UInt8>) {
+        self.content.withLock { content in
+            content.bytes.append(contentsOf: bytes)
+            if content.bytes.count >= self.memoryByteCountMax { self.spill(&content) }
+        }
+    }
+
+    func line(_ text: String) {
+        self.write((text + "\n").utf8)
+    }
+
+    /// Hands all of it on, in order.
+    func drain(to output: CommandOutput) async throws {
+        let (file, tail) = try self.finished()
+        if file >= 0 {
+            var offset: off_t = 0
+            while true {
+                var chunk = [UInt8](repeating: 0, count: CommandOutput.chunkByteCount)
+                let count = pread(file, &chunk, chunk.count, offset)
+                if count < 0 {
+                    throw CommandFailure(.storage, "A temporary file cannot be read: \(SystemText.ofErrno()).")
+                }
+                if count == 0 { break }
+                try await output.write(chunk[..<count])
+                offset += off_t(count)
+            }
+        }
+        try await output.write(tail)
+    }
+
+    private func finished() throws -> (file: Int32, tail: [UInt8]) {
+        try self.content.withLock { content in
+            if let failure = content.failure { throw failure }
+            return (content.file, content.bytes)
+        }
+    }
+
+    private func spill(_ content: inout Content) {
+        guard content.failure == nil else {
+            content.bytes = []
+            return
+        }
+        if content.file < 0 {
+            // A bit and O_DIRECTORY make O_TMPFILE, a macro that Swift does not see.
+            content.file = open(self.directory, O_RDWR | O_CLOEXEC | O_DIRECTORY | 0o20_000_000, 0o600)
+        }
+        var rest = content.bytes[...]
+        content.bytes = []
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Foundation.write(content.file, $0.baseAddress, $0.count) }
+            guard count > 0 else {
+                if count < 0, errno == EINTR { continue }
+                content.failure = CommandFailure(
+                    .storage,
+                    "A temporary file in \(self.directory) cannot be written: \(SystemText.ofErrno())."
+                )
+                return
+            }
+            rest = rest.dropFirst(count)
+        }
+    }
+}

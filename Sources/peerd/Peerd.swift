@@ -1,0 +1,80 @@
+internal import ArgumentParser
+internal import Foundation
+
+/// The command line program.
+@main
+struct Peerd: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "peerd",
+        abstract: "Keep structured data on several machines, edit it offline, and bring it together without a server.",
+        discussion: ExitStatus.help(ExitStatus.allCases),
+        version: Version.text,
+        subcommands: [
+            InitCommand.self, RunCommand.self, InviteCommand.self, JoinCommand.self, PeersCommand.self,
+            StatusCommand.self, SyncCommand.self, CreateCommand.self, SetCommand.self, UnsetCommand.self,
+            GetCommand.self, MoveCommand.self, RemoveCommand.self, ListCommand.self, TreeCommand.self,
+            ConflictsCommand.self, LogCommand.self, ImportCommand.self, ExportCommand.self, DoctorCommand.self,
+            CompletionCommand.self,
+        ]
+    )
+
+    static func main() async {
+        let arguments = LeadingOptions.movedBehindVerb(Array(CommandLine.arguments.dropFirst()))
+        exit(await self.run(arguments).rawValue)
+    }
+
+    /// Parses and runs one command line; what went wrong is said on standard error.
+    private static func run(_ arguments: [String]) async -> ExitStatus {
+        do {
+            var command = try self.parseAsRoot(arguments)
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+            return .success
+        } catch let failure as CommandFailure {
+            StandardStreams.error("peerd: \(failure.message)\n")
+            return failure.status
+        } catch {
+            return self.report(error)
+        }
+    }
+
+    /// Help and version requests are "errors" of the parser, too.
+    private static func report(_ error: any Error) -> ExitStatus {
+        let code = self.exitCode(for: error)
+        let message = self.fullMessage(for: error)
+        if code.isSuccess {
+            try? StandardStreams.output(Array((message + "\n").utf8)[...])
+            return .success
+        }
+        StandardStreams.error(message + "\n")
+        return code == .validationFailure ? .usage : .failure
+    }
+}
+
+/// The version of this program.
+enum Version {
+    static let text = "0.1.0"
+}
+
+/// Lets `--dir` and `--json` stand before the verb, too, as they do in git.
+enum LeadingOptions {
+    static func movedBehindVerb(_ arguments: [String]) -> [String] {
+        var moved: [String] = []
+        var rest = arguments[...]
+        while let first = rest.first {
+            if first == "--json" || first.hasPrefix("--dir=") {
+                moved.append(rest.removeFirst())
+            } else if first == "--dir", rest.count >= 2 {
+                moved += rest.prefix(2)
+                rest = rest.dropFirst(2)
+            } else {
+                break
+            }
+        }
+        guard let verb = rest.first, !verb.hasPrefix("-") else { return arguments }
+        return [verb] + moved + rest.dropFirst()
+    }
+}

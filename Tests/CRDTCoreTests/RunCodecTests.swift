@@ -1,0 +1,161 @@
+import CRDTCore
+import MergeTestSupport
+import Testing
+
+@Suite struct RunCodecTests {
+    /// Everything a decoded run can be asked for; none of it may trap, whatever the bytes were.
+    private func exercise(_ run: Run) {
+        for operation in run.operations {
+            _ = try? run.edit(operation)
+            var bytes: [UInt8] = []
+            run.appendCanonical(operation, to: &bytes)
+        }
+        _ = try? run.validate()
+        _ = run.lastSequence
+        _ = ChainHash.hashes(of: run, previous: .zero, TestCryptography())
+        for device in [nil, TestDevice(number: 1).device] {
+            _ = try? VerifiedRun.verify(
+                run,
+                previous: ChainHash.origin(TestDevice.workspace),
+                device: device,
+                membership: TestDevice.membership,
+                TestCryptography()
+            )
+        }
+    }
+
+    @Test func `a run comes back from its bytes as it was`() throws {
+        let run = SampleRuns.signed(SampleRuns.everything())
+        #expect(try Run(decoding: run.encoded()) == run)
+        let unsigned = SampleRuns.everything().run
+        #expect(try Run(decoding: unsigned.encoded()) == unsigned)
+        let empty = Run(replica: run.replica, firstSequence: 9)
+        #expect(try Run(decoding: empty.encoded()) == empty)
+    }
+
+    @Test func `a run with left-out operations comes back as it was`() throws {
+        let run = SampleRuns.signed(SampleRuns.everything())
+        for position in run.operations.indices {
+            let partial = try SampleRuns.leavingOut([position], of: run)
+            #expect(try Run(decoding: partial.encoded()) == partial, "operation \(position)")
+        }
+        let bare = try SampleRuns.leavingOut(Set(run.operations.indices), of: run)
+        #expect(try Run(decoding: bare.encoded()) == bare)
+    }
+
+    @Test func `the edits that went into a run come out of it`() throws {
+        for seed in Seeds.range(from: 1, count: 40) {
+            var random = SplitMix64(seed: seed)
+            let generator = EditGenerator(&random)
+            var builder = RunBuilder(replica: ReplicaID(bytes: Bytes16(high: seed, low: 0)), firstSequence: 1 + seed)
+            var edits: [Edit] = []
+            for number in 0..<1 + random.below(5) {
+                builder.beginChange(stamp: Stamp(rawValue: random.next()), context: [], blinding: random.bytes(16))
+                let drawn = number == 0 ? [] : generator.edits(&random)
+                for edit in drawn { builder.append(edit) }
+                edits += drawn
+            }
+            let run = try Run(decoding: builder.run.encoded())
+            #expect(run == builder.run, "PEERD_SEED=\(seed)")
+            #expect(try run.operations.map { try run.edit($0) } == edits, "PEERD_SEED=\(seed)")
+        }
+    }
+
+    @Test func `bytes that end too soon are refused at every length`() {
+        let bytes = SampleRuns.signed(SampleRuns.everything()).encoded()
+        for length in bytes.indices {
+            #expect(throws: WireError.self, "length \(length)") { try Run(decoding: Array(bytes.prefix(length))) }
+        }
+    }
+
+    @Test func `bytes after the end are refused`() {
+        let bytes = SampleRuns.signed(SampleRuns.everything()).encoded()
+        #expect(throws: WireError.trailingBytes) { try Run(decoding: bytes + [0]) }
+    }
+
+    @Test func `a changed byte is refused or decodes to a run that can be handled`() {
+        let bytes = SampleRuns.signed(SampleRuns.everything()).encoded()
+        let replacements = Seeds.isExhaustive ? Array(UInt8.min...UInt8.max) : [0, 1, 2, 0x7f, 0x80, 0x81, 0xff]
+        for position in bytes.indices {
+            for replacement in replacements + [bytes[position] ^ 1, bytes[position] &+ 1, bytes[position] ^ 0x80] {
+                var damaged = bytes
+                damaged[position] = replacement
+                if let run = try? Run(decoding: damaged) { self.exercise(run) }
+            }
+        }
+    }
+
+    @Test func `random bytes and spliced runs are refused or decode to runs that can be handled`() {
+        let sample = SampleRuns.signed(SampleRuns.everything()).encoded()
+        for seed in Seeds.range(from: 1, count: 400) {
+            var random = SplitMix64(seed: seed)
+            var bytes = sample
+            for _ in 0..<1 + random.below(4) {
+                let from = random.below(bytes.count)
+                let to = min(bytes.count, from + random.below(12))
+                bytes.replaceSubrange(from..<to, with: random.bytes(random.below(12)))
+            }
+            if let run = try? Run(decoding: bytes) { self.exercise(run) }
+            if let run = try? Run(decoding: random.bytes(random.below(200))) { self.exercise(run) }
+        }
+    }
+
+    @Test func `a table reference out of range is refused`() throws {
+        func refused(_ change: (inout Run) -> Void) {
+            var run = SampleRuns.everything().run
+            change(&run)
+            #expect(throws: WireError.badReference) { try Run(decoding: run.encoded()) }
+        }
+        refused { $0.operations[1].object = 2 }
+        refused { $0.operations[2].operand = 2 }
+        refused { $0.operations[5].operand = 3 }
+        refused { $0.operations[1].grant = 2 }
+    }
+
+    @Test func `contexts must be in order, about others, and within the limits`() {
+        func refused(_ context: [Dot], _ expected: WireError) {
+            var builder = RunBuilder(replica: ReplicaID(bytes: Bytes16(high: 5, low: 5)), firstSequence: 1)
+            builder.beginChange(stamp: Stamp(rawValue: 1), context: context, blinding: Array(0..<16))
+            #expect(throws: expected) { try Run(decoding: builder.run.encoded()) }
+        }
+        func dot(_ replica: UInt64, _ sequence: UInt64) -> Dot {
+            Dot(replica: ReplicaID(bytes: Bytes16(high: replica, low: replica)), sequence: sequence)
+        }
+        refused([dot(5, 1)], .notCanonical)
+        refused([dot(2, 1), dot(1, 1)], .notCanonical)
+        refused([dot(1, 1), dot(1, 2)], .notCanonical)
+        refused([dot(1, 0)], .overLimit)
+        refused([dot(1, Limits.sequenceMax + 1)], .overLimit)
+    }
+
+    @Test func `a run that would leave the numbered chain is refused`() {
+        for sequence in [0, Limits.sequenceMax, .max] as [UInt64] {
+            let run = Run(replica: ReplicaID(bytes: Bytes16(high: 1, low: 1)), firstSequence: sequence)
+            #expect(throws: WireError.overLimit) { try Run(decoding: run.encoded()) }
+        }
+    }
+
+    @Test func `a mark that operations were left out must be true`() {
+        var run = SampleRuns.everything().run
+        run.changes[2].hasLeftOut = true
+        run.blinding.removeLast(16)
+        #expect(throws: WireError.notCanonical) { try Run(decoding: run.encoded()) }
+    }
+
+    @Test func `a claim of a size that is not there allocates nothing and is refused`() {
+        var bytes: [UInt8] = [Run.formatVersion]
+        bytes += Array(repeating: 7, count: 16)
+        bytes.appendVarint(1)
+        for claim in [1, 1 << 20, 1 << 40, UInt64.max] {
+            var claimed = bytes
+            claimed.appendVarint(claim)
+            #expect(throws: WireError.self) { try Run(decoding: claimed) }
+            var inNames = bytes + [0]
+            inNames.appendVarint(claim)
+            #expect(throws: WireError.self) { try Run(decoding: inNames) }
+            var inChanges = bytes + [0, 0, 0]
+            inChanges.appendVarint(claim)
+            #expect(throws: WireError.self) { try Run(decoding: inChanges) }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import CRDTCore
+import MergeTestSupport
+
+/// Small runs that between them use every part of the format.
+enum SampleRuns {
+    /// Opens a chain, and uses every kind of operation, tables, grants, contexts and unknown kinds.
+    static func everything() -> RunBuilder {
+        let device = TestDevice(number: 1)
+        let nonce = Bytes16(high: 1, low: 2)
+        let replica = device.replica(nonce: nonce)
+        let object = ObjectID(bytes: Bytes16(high: 0xaaaa, low: 1))
+        let parent = ObjectID(bytes: Bytes16(high: 0xbbbb, low: 2))
+        let other = ReplicaID(bytes: Bytes16(high: 3, low: 3))
+        let another = ReplicaID(bytes: Bytes16(high: 4, low: 4))
+        let grant = GrantID(dot: Dot(replica: other, sequence: 300), index: 5)
+        var builder = RunBuilder(replica: replica, firstSequence: 1)
+        builder.beginChange(
+            stamp: Stamp(rawValue: 1 << 40),
+            context: [Dot(replica: other, sequence: 1), Dot(replica: another, sequence: 200)],
+            blinding: Array(0..<16)
+        )
+        builder.append(.introduce(device.introduction(nonce: nonce)))
+        builder.append(.create(object, type: "note", kind: "é"), grant: grant)
+        builder.append(.set(object, name: "title", value: .string("text")), grant: grant)
+        builder.append(.set(object, name: "size", value: .double(bits: 0x7ff8_dead_0000_0001)))
+        builder.beginChange(stamp: Stamp(rawValue: 1 << 40 + 1), context: [], blinding: Array(16..<32))
+        builder.append(.unset(object, name: "title"))
+        builder.append(.move(object, Place(parent: parent, position: Position(bytes: [0, 255, 7]))))
+        builder.append(.move(parent, .initial))
+        builder.append(.delete(parent))
+        builder.append(.unknown(kind: 200, body: [1, 2, 3]))
+        builder.append(.unknown(kind: 255, body: []))
+        builder.append(.retire(Retirement(replica: replica, nonce: nonce, lastSequence: 77)))
+        builder.beginChange(
+            stamp: Stamp(rawValue: .max),
+            context: [Dot(replica: another, sequence: Limits.sequenceMax)],
+            blinding: Array(32..<48)
+        )
+        return builder
+    }
+
+    /// Signs what a builder holds as the first device would.
+    static func signed(_ builder: RunBuilder) -> Run {
+        VerifiedRun.seal(
+            builder,
+            previous: ChainHash.origin(TestDevice.workspace),
+            TestDevice.cryptography,
+            sign: { TestDevice(number: 1).sign($0) }
+        ).run
+    }
+
+    /// The same run with some operations replaced by their leaves.
+    static func leavingOut(
+        _ positions: Set<Int>,
+        of run: Run,
+        _ cryptography: some ChangeCryptography = TestCryptography()
+    ) throws -> Run {
+        var builder = RunBuilder(replica: run.replica, firstSequence: run.firstSequence)
+        for change in run.changes {
+            let leavesOut = !positions.isDisjoint(with: change.operationRange)
+            let salts = ChainHash.salts(of: change, in: run, cryptography)
+            let salted = Array(salts.prefix(Int(change.operationCount) * Bytes16.byteCount))
+            builder.beginChange(
+                stamp: change.stamp,
+                context: run.contextEntries[change.contextRange],
+                blinding: leavesOut ? salted : Array(run.blinding(of: change)),
+                hasLeftOut: leavesOut
+            )
+            for (place, position) in change.operationRange.enumerated() {
+                let operation = run.operations[position]
+                if positions.contains(position) {
+                    let start = place * Bytes16.byteCount
+                    let salt = salted[start..<start + Bytes16.byteCount]
+                    builder.append(.leftOut(leaf: ChainHash.leaf(of: operation, in: run, salt: salt, cryptography)))
+                } else {
+                    let grant = operation.grant == 0 ? nil : run.grants[Int(operation.grant) - 1]
+                    builder.append(try run.edit(operation), grant: grant)
+                }
+            }
+        }
+        return builder.signed(run.signature)
+    }
+}

@@ -1,0 +1,197 @@
+import CRDTCore
+import MergeTestSupport
+import Testing
+
+/// What a signature over the last change of a run holds together, with real hashes and signatures.
+@Suite struct VerificationTests {
+    private let author: SodiumAuthor
+
+    init() throws { self.author = try SodiumAuthor() }
+
+    @Test func `a sealed run verifies and has the same hashes`() throws {
+        let sealed = self.author.sealed()
+        let verified = try self.author.verify(Run(decoding: sealed.run.encoded()))
+        #expect(verified.hashes == sealed.hashes)
+        #expect(verified.introduction == self.author.introduction)
+        #expect(verified.run == sealed.run)
+    }
+
+    @Test func `any set of operations can be left out and the signature still holds`() throws {
+        let sealed = self.author.sealed()
+        // Without its first operation a chain introduces nobody.
+        let positions = Array(sealed.run.operations.indices.dropFirst())
+        for seed in Seeds.range(from: 1, count: 20) {
+            var random = SplitMix64(seed: seed)
+            let left = Set(positions.filter { _ in random.chance(40) })
+            let partial = try SampleRuns.leavingOut(left, of: sealed.run, self.author.cryptography)
+            let verified = try self.author.verify(Run(decoding: partial.encoded()))
+            #expect(verified.hashes == sealed.hashes, "PEERD_SEED=\(seed)")
+        }
+    }
+
+    @Test func `a leaf that is not the operation's own is refused`() throws {
+        let sealed = self.author.sealed()
+        var partial = try SampleRuns.leavingOut([3], of: sealed.run, self.author.cryptography)
+        let leaf = try #require(partial.operations.firstIndex { $0.kind == .leftOut })
+        partial.payload[Int(partial.operations[leaf].payloadOffset)] ^= 1
+        #expect(throws: RunRejection.badSignature) { try self.author.verify(partial) }
+    }
+
+    @Test func `no flipped bit of a signed run goes unnoticed`() throws {
+        let sealed = self.author.sealed()
+        let bytes = sealed.run.encoded()
+        for position in bytes.indices {
+            for bit in Seeds.isExhaustive ? Array(0..<8) : [position % 8] {
+                var damaged = bytes
+                damaged[position] ^= 1 << bit
+                guard let run = try? Run(decoding: damaged), let verified = try? self.author.verify(run) else { continue }
+                // Only the tables may be written in another way; what they stand for must be the same.
+                Issue.record("bit \(bit) of byte \(position) was accepted: \(verified.run == sealed.run)")
+            }
+        }
+    }
+
+    @Test func `a run is refused in any other place of the chain`() throws {
+        let run = self.author.sealed().run
+        #expect(throws: RunRejection.badSignature) {
+            try VerifiedRun.verify(
+                run,
+                previous: .zero,
+                device: nil,
+                membership: self.author.membership,
+                self.author.cryptography
+            )
+        }
+        var later = run
+        later.firstSequence = 2
+        #expect(throws: RunRejection.introductionMisplaced) { try self.author.verify(later) }
+        #expect(throws: RunRejection.introductionMisplaced) {
+            try VerifiedRun.verify(
+                run,
+                previous: self.author.origin,
+                device: self.author.device,
+                membership: self.author.membership,
+                self.author.cryptography
+            )
+        }
+    }
+
+    @Test func `a run without a signature or a change is refused`() {
+        var unsigned = self.author.sealed().run
+        unsigned.signature = nil
+        #expect(throws: RunRejection.unsigned) { try self.author.verify(unsigned) }
+        let empty = VerifiedRun.seal(
+            RunBuilder(replica: self.author.replica, firstSequence: 1),
+            previous: self.author.origin,
+            self.author.cryptography,
+            sign: { self.author.sign($0) }
+        )
+        #expect(throws: RunRejection.unsigned) { try self.author.verify(empty.run) }
+    }
+
+    @Test func `a stranger, a false certificate and a borrowed replica id are refused`() throws {
+        let run = self.author.sealed().run
+        let other = try SodiumAuthor(number: 2)
+        #expect(throws: RunRejection.notAMember) { try self.author.verify(run, membership: other.membership) }
+        var elsewhere = self.author.membership
+        elsewhere.workspace = other.membership.workspace
+        #expect(throws: RunRejection.notCertified) { try self.author.verify(run, membership: elsewhere) }
+        var borrowed = run
+        borrowed.replica = other.replica
+        #expect(throws: RunRejection.wrongReplica) { try self.author.verify(borrowed) }
+    }
+
+    @Test func `only replicas of the same device can be retired`() throws {
+        let other = try SodiumAuthor(number: 2)
+        let own = Retirement(replica: self.author.replica, nonce: self.author.introduction.nonce, lastSequence: 1)
+        let foreign = Retirement(replica: other.replica, nonce: other.introduction.nonce, lastSequence: 0)
+        for (retirement, isAllowed) in [(own, true), (foreign, false)] {
+            var builder = self.author.builder()
+            builder.append(.retire(retirement))
+            let run = VerifiedRun.seal(
+                builder,
+                previous: self.author.origin,
+                self.author.cryptography,
+                sign: { self.author.sign($0) }
+            ).run
+            if isAllowed {
+                _ = try self.author.verify(run)
+            } else {
+                #expect(throws: RunRejection.wrongReplica) { try self.author.verify(run) }
+            }
+        }
+    }
+
+    @Test func `what a payload must be is checked before anything is kept`() throws {
+        let bad: [(UInt8, [UInt8])] = [(1, [9]), (2, []), (2, [77]), (3, [1]), (5, [1]), (7, [1])]
+        for (kind, payload) in bad {
+            var builder = self.author.builder()
+            let object = builder.index(of: ObjectID(bytes: Bytes16(high: 7, low: 7)))
+            let kind = OperationKind(rawValue: kind)
+            builder.append(kind: kind, grant: 0, object: kind.hasObject ? object : 0, operand: 0, payload: payload)
+            let run = VerifiedRun.seal(
+                builder,
+                previous: self.author.origin,
+                self.author.cryptography,
+                sign: { self.author.sign($0) }
+            ).run
+            #expect(throws: RunRejection.self, "kind \(kind)") { try self.author.verify(Run(decoding: run.encoded())) }
+        }
+    }
+
+    @Test func `two signed histories of one replica prove a fork, and nothing else does`() throws {
+        let first = self.author.sealed("one")
+        let second = self.author.sealed("two")
+        func branch(_ run: VerifiedRun, from change: Int) throws -> ForkProof.Branch {
+            let headers = ChainHash.headers(of: run.run, previous: self.author.origin, self.author.cryptography)
+            return ForkProof.Branch(headers: Array(headers[change...]), signature: try #require(run.run.signature))
+        }
+        func disputed(_ one: ForkProof.Branch, _ other: ForkProof.Branch) throws -> Dot? {
+            let proof = ForkProof(introduction: self.author.introduction, first: one, second: other)
+            #expect(try ForkProof(decoding: proof.encoded) == proof)
+            return proof.disputed(in: self.author.membership, self.author.cryptography)
+        }
+        // The first change is common; the second differs.
+        #expect(
+            try disputed(branch(first, from: 1), branch(second, from: 1))
+                == Dot(replica: self.author.replica, sequence: 2)
+        )
+        #expect(try disputed(branch(first, from: 0), branch(second, from: 0)) == nil)
+        #expect(try disputed(branch(first, from: 1), branch(first, from: 1)) == nil)
+        #expect(try disputed(branch(first, from: 1), branch(second, from: 2)) == nil)
+        #expect(try disputed(branch(first, from: 2), branch(second, from: 2)) == nil)
+        var unsigned = try branch(second, from: 1)
+        unsigned.headers.removeLast()
+        #expect(try disputed(branch(first, from: 1), unsigned) == nil)
+        var changed = try branch(second, from: 1)
+        changed.headers[0][60] ^= 1
+        #expect(try disputed(branch(first, from: 1), changed) == nil)
+        let empty = ForkProof.Branch(headers: [], signature: unsigned.signature)
+        #expect(try disputed(empty, empty) == nil)
+    }
+
+    @Test func `damaged proofs of a fork prove nothing`() throws {
+        let runs = [self.author.sealed("one"), self.author.sealed("two")]
+        let branches = try runs.map { run in
+            ForkProof.Branch(
+                headers: Array(
+                    ChainHash.headers(of: run.run, previous: self.author.origin, self.author.cryptography)[1...]
+                ),
+                signature: try #require(run.run.signature)
+            )
+        }
+        let proof = ForkProof(introduction: self.author.introduction, first: branches[0], second: branches[1])
+        let bytes = proof.encoded
+        for position in bytes.indices {
+            #expect(throws: WireError.self) { try ForkProof(decoding: Array(bytes.prefix(position))) }
+            var damaged = bytes
+            damaged[position] ^= 1 << (position % 8)
+            guard let decoded = try? ForkProof(decoding: damaged) else { continue }
+            let dot = decoded.disputed(in: self.author.membership, self.author.cryptography)
+            // The name a device shows is not part of what a proof is about.
+            if dot != nil, decoded.introduction.deviceName == proof.introduction.deviceName {
+                Issue.record("byte \(position) changed, and still \(String(describing: dot))")
+            }
+        }
+    }
+}

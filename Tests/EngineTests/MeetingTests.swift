@@ -1,0 +1,71 @@
+import CRDTCore
+import Engine
+import Testing
+
+/// Devices that edit apart and meet: the whole node, without disk or sockets.
+struct MeetingTests {
+    private func pair() throws -> TestNetwork {
+        let network = TestNetwork()
+        var entropy = TestNetwork.entropy(1)
+        guard let identity = DeviceIdentity.founding(name: "first", entropy: &entropy) else {
+            throw TestFailure("no identity")
+        }
+        _ = try network.add(identity, seed: 2)
+        _ = try network.join(0, name: "second", seed: 3)
+        return network
+    }
+
+    @Test func `a paired device gets everything and edits come together both ways`() throws {
+        let network = try self.pair()
+        let note = try network.write(0, .create(.init(type: "note", properties: ["title": .string("milk")])))
+        network.settle()
+        #expect(try network.export(0) == network.export(1))
+        #expect(try network.export(1).contains("milk"))
+        try network.write(1, .set(note.created[0], name: "title", value: .string("eggs")))
+        network.settle(seconds: 1)
+        #expect(try network.export(0).contains("eggs"))
+        #expect(try network.export(0) == network.export(1))
+        #expect(try network.frontier(0) == network.frontier(1))
+    }
+
+    @Test func `edits made apart for days come together on three devices`() throws {
+        let network = try self.pair()
+        let third = try network.join(0, name: "third", seed: 4)
+        let root = try network.write(0, .create(.init(type: "folder"))).created[0]
+        network.settle()
+        for (left, right) in [(0, 1), (0, 2), (1, 2)] { network.cut(left, right) }
+        for machine in 0..<3 {
+            for number in 0..<20 {
+                try network.write(
+                    machine,
+                    .create(.init(type: "item", parent: root, properties: ["n": .int(Int64(number))])),
+                    .set(root, name: "last", value: .int(Int64(machine)))
+                )
+            }
+        }
+        network.settle(seconds: 86_400)
+        #expect(try network.export(0) != network.export(1))
+        network.healAll()
+        network.settle()
+        #expect(try network.frontier(0) == network.frontier(1))
+        #expect(try network.frontier(0) == network.frontier(third))
+        #expect(try network.export(0) == network.export(1))
+        #expect(try network.export(0) == network.export(third))
+        #expect(try network.export(0).split(separator: "\n").count == 2 + 61)
+    }
+
+    @Test func `equal peers exchange at most 161 bytes each way after the handshake`() throws {
+        let network = try self.pair()
+        try network.write(0, .create(.init(type: "note")))
+        network.settle()
+        network.cut(0, 1)
+        network.settle(seconds: 1)
+        let before = network.deliveredByteCount
+        network.healAll()
+        network.settle(seconds: 14)
+        // Both handshake messages, the greeting, and what follows, for both sides together.
+        let handshake = 8 + 2 + 96 + 2 + 48
+        #expect(network.deliveredByteCount - before <= handshake + 2 * 161)
+        #expect(network.deliveredByteCount - before > handshake)
+    }
+}

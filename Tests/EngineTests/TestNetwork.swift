@@ -1,0 +1,214 @@
+import CRDTCore
+import Engine
+import PeerCrypto
+import SyncProtocol
+
+/// Nodes with memory stores, joined by a network in virtual time that delivers every byte in order, at once or not at
+/// all. The production node, sessions and handshakes run in it unchanged.
+final class TestNetwork {
+    /// One device. A class, since a node cannot be copied.
+    final class Machine {
+        var node: Node<MemoryStore>
+        let host: String
+        var isUp = true
+        var notices: [Notice] = []
+        var answers: [RequestID: Result<WriteReceipt, WriteRefusal>] = [:]
+        var clockOffsetMilliseconds: Int64 = 0
+
+        init(node: consuming Node<MemoryStore>, host: String) {
+            self.node = node
+            self.host = host
+        }
+    }
+
+    /// Two ends of one connection.
+    private struct Wire {
+        var dialler: Int
+        var diallerID: ConnectionID
+        var acceptor: Int
+        var acceptorID: ConnectionID
+    }
+
+    private(set) var machines: [Machine] = []
+    private(set) var time: UInt64 = 1_000_000
+    private var wires: [Wire] = []
+    private var queue: [(to: Int, event: Event)] = []
+    private var nextAccepted: UInt64 = 1 << 63
+    private var nextRequest: UInt64 = 1
+    private var cuts: Set<Set<Int>> = []
+    /// Bytes delivered in all.
+    private(set) var deliveredByteCount = 0
+    static let port: UInt16 = 7000
+    private static let epoch: UInt64 = 1_700_000_000_000
+
+    func moment(of machine: Int) -> Moment {
+        let wall = Int64(Self.epoch + self.time) + self.machines[machine].clockOffsetMilliseconds
+        return Moment(wall: WallTime(milliseconds: UInt64(max(0, wall))), monotonicMilliseconds: self.time)
+    }
+
+    static func entropy(_ seed: UInt64) -> EntropyStream {
+        var bytes: [UInt8] = []
+        for shift in 0..<32 { bytes.append(UInt8(truncatingIfNeeded: seed >> UInt64(shift % 8 * 8)) &+ UInt8(shift)) }
+        guard let stream = EntropyStream(seed: SecretBytes(bytes)) else { preconditionFailure("32 bytes") }
+        return stream
+    }
+
+    /// Starts a node on a store.
+    func add(_ identity: consuming DeviceIdentity, store: consuming MemoryStore? = nil, seed: UInt64) throws -> Int {
+        let host = "10.0.0.\(self.machines.count + 1)"
+        let wall = WallTime(milliseconds: Self.epoch + self.time)
+        let origin = identity.origin
+        let node = try Node(
+            store: store ?? MemoryStore(origin: origin),
+            identity: identity,
+            configuration: NodeConfiguration(listenPort: Self.port),
+            entropy: Self.entropy(seed),
+            at: Moment(wall: wall, monotonicMilliseconds: self.time)
+        )
+        self.machines.append(Machine(node: node, host: host))
+        return self.machines.count - 1
+    }
+
+    /// A device that is paired with a machine by invite, through the real handshake.
+    func join(_ inviter: Int, name: String, seed: UInt64) throws -> Int {
+        let invite = try self.machines[inviter].node.makeInvite(
+            addresses: [self.machines[inviter].host],
+            port: Self.port,
+            at: self.moment(of: inviter)
+        )
+        guard var session = JoinSession(invite: invite, deviceName: name, entropy: Self.entropy(seed)) else {
+            throw TestFailure("no session")
+        }
+        let id = ConnectionID(rawValue: self.nextAccepted)
+        self.nextAccepted += 1
+        let stranger = NetworkAddress(host: "10.0.1.\(seed)", port: 1)
+        var toNode = session.start()
+        self.handle(inviter, .accepted(id, from: stranger))
+        while true {
+            var toSession: [UInt8] = []
+            let effects = self.machines[inviter].node.handle(.received(id, toNode), at: self.moment(of: inviter))
+            for effect in effects { if case .send(id, let bytes) = effect { toSession += bytes } }
+            switch session.received(toSession, now: self.time) {
+            case .send(let bytes):
+                guard !bytes.isEmpty else { throw TestFailure("the pairing stalled") }
+                toNode = bytes
+            case .failed(let reason): throw TestFailure(reason)
+            case .joined(let identity, let inviterKey, let goodbye):
+                self.handle(inviter, .received(id, goodbye))
+                let machine = try self.add(identity, seed: seed &+ 1000)
+                let address = NetworkAddress(host: self.machines[inviter].host, port: Self.port)
+                self.machines[machine].node.noteInviter(inviterKey, addresses: [address])
+                return machine
+            }
+        }
+    }
+
+    // MARK: - What tests do
+
+    /// Writes one transaction and demands that it is done.
+    @discardableResult
+    func write(_ machine: Int, _ steps: Transaction.Step...) throws -> WriteReceipt {
+        let id = RequestID(rawValue: self.nextRequest)
+        self.nextRequest += 1
+        self.handle(machine, .write([WriteRequest(id: id, transaction: Transaction(steps))]))
+        guard let answer = self.machines[machine].answers[id] else { throw TestFailure("no answer") }
+        return try answer.get()
+    }
+
+    func cut(_ left: Int, _ right: Int) {
+        self.cuts.insert([left, right])
+        for wire in self.wires where Set([wire.dialler, wire.acceptor]) == [left, right] { self.close(wire) }
+    }
+
+    func healAll() { self.cuts = [] }
+
+    /// Lets time pass until nothing happens any more for a while.
+    func settle(seconds: UInt64 = 120) {
+        let end = self.time + seconds * 1000
+        self.drain()
+        while self.time < end {
+            let deadlines = self.machines.filter(\.isUp).compactMap { $0.node.nextDeadline }
+            self.time = min(end, max(self.time + 1, deadlines.min() ?? end))
+            for machine in self.machines.indices where self.machines[machine].isUp { self.handle(machine, .timer) }
+            self.drain()
+        }
+    }
+
+    func export(_ machine: Int) throws -> String {
+        let bytes = try self.machines[machine].node.read { transaction throws(StoreError) in
+            try StateExport.json(of: &transaction)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    func frontier(_ machine: Int) throws -> Frontier {
+        try self.machines[machine].node.read { transaction throws(StoreError) in try Frontier(of: &transaction) }
+    }
+
+    // MARK: - Carrying
+
+    func handle(_ machine: Int, _ event: Event) {
+        let effects = self.machines[machine].node.handle(event, at: self.moment(of: machine))
+        for effect in effects { self.perform(effect, of: machine) }
+    }
+
+    private func drain() {
+        while !self.queue.isEmpty {
+            let (machine, event) = self.queue.removeFirst()
+            guard self.machines[machine].isUp else { continue }
+            self.handle(machine, event)
+        }
+    }
+
+    private func perform(_ effect: Effect, of machine: Int) {
+        switch effect {
+        case .dial(let id, let address): self.dial(id, address, from: machine)
+        case .send(let id, let bytes):
+            self.queue.append((machine, .flushed(id, byteCount: bytes.count)))
+            guard let (peer, peerID) = self.other(end: id, of: machine) else { return }
+            self.deliveredByteCount += bytes.count
+            self.queue.append((peer, .received(peerID, bytes)))
+        case .resumeReading: break
+        case .close(let id, _):
+            if let wire = self.wires.first(where: { self.isEnd(id, of: machine, $0) }) { self.close(wire) }
+        case .answer(let id, let result): self.machines[machine].answers[id] = result
+        case .broadcast: break
+        case .notice(let notice): self.machines[machine].notices.append(notice)
+        }
+    }
+
+    private func dial(_ id: ConnectionID, _ address: NetworkAddress, from machine: Int) {
+        let target = self.machines.indices.first { self.machines[$0].host == address.host && self.machines[$0].isUp }
+        guard let target, target != machine, !self.cuts.contains([machine, target]) else {
+            self.queue.append((machine, .dialFailed(id)))
+            return
+        }
+        let accepted = ConnectionID(rawValue: self.nextAccepted)
+        self.nextAccepted += 1
+        self.wires.append(Wire(dialler: machine, diallerID: id, acceptor: target, acceptorID: accepted))
+        self.queue.append(
+            (target, .accepted(accepted, from: NetworkAddress(host: self.machines[machine].host, port: 40_000)))
+        )
+        self.queue.append((machine, .connected(id)))
+    }
+
+    private func isEnd(_ id: ConnectionID, of machine: Int, _ wire: Wire) -> Bool {
+        (wire.dialler == machine && wire.diallerID == id) || (wire.acceptor == machine && wire.acceptorID == id)
+    }
+
+    private func other(end id: ConnectionID, of machine: Int) -> (Int, ConnectionID)? {
+        guard let wire = self.wires.first(where: { self.isEnd(id, of: machine, $0) }) else { return nil }
+        return wire.dialler == machine ? (wire.acceptor, wire.acceptorID) : (wire.dialler, wire.diallerID)
+    }
+
+    private func close(_ wire: Wire) {
+        self.wires.removeAll { $0.diallerID == wire.diallerID && $0.dialler == wire.dialler }
+        self.queue.append((wire.dialler, .closed(wire.diallerID)))
+        self.queue.append((wire.acceptor, .closed(wire.acceptorID)))
+    }
+}
+
+struct TestFailure: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}

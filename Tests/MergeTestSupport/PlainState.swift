@@ -1,0 +1,175 @@
+package import CRDTCore
+
+/// The state of a workspace in plain words, in a canonical order: two states are the same if these are equal.
+package struct PlainState: Hashable, Sendable {
+    package var objects: [PlainObject] = []
+    /// The visible objects at the root, in order.
+    package var roots: [ObjectID] = []
+    /// The last move of each object whose last move has no effect.
+    package var movesWithoutEffect: [PlainWrite] = []
+    /// Where each replica's applied and counting changes end.
+    package var counted: [Dot] = []
+    /// Where the changes of each excluded replica cease to count.
+    package var exclusions: [Dot] = []
+
+    package init() {}
+}
+
+/// One object, visible or not.
+package struct PlainObject: Hashable, Sendable {
+    package var id: ObjectID
+    package var isVisible = false
+    package var creation: PlainCreation?
+    package var updated = Stamp.zero
+    package var parent: ObjectID?
+    package var position = Position.initial
+    package var properties: [PlainProperty] = []
+    /// The visible objects below it, in order.
+    package var children: [ObjectID] = []
+
+    package init(id: ObjectID) { self.id = id }
+
+    /// Whether nothing is known of the object.
+    package var isBlank: Bool { self == PlainObject(id: self.id) }
+}
+
+/// What made an object what it is.
+package struct PlainCreation: Hashable, Sendable {
+    package var type: ExactText
+    package var kind: ExactText
+    package var creator: UserID?
+    package var stamp: Stamp
+
+    package init(type: String, kind: String, creator: UserID?, stamp: Stamp) {
+        self.type = ExactText(type)
+        self.kind = ExactText(kind)
+        self.creator = creator
+        self.stamp = stamp
+    }
+}
+
+/// One register of an object: the write in force (a removal too) and its conflicts.
+package struct PlainProperty: Hashable, Sendable {
+    package var name: ExactText
+    package var winner: PlainWrite
+    package var conflicts: [PlainWrite]
+
+    package init(name: ExactText, winner: PlainWrite, conflicts: [PlainWrite]) {
+        self.name = name
+        self.winner = winner
+        self.conflicts = conflicts
+    }
+}
+
+/// Text as bytes: equal only if every byte is. (Swift's `String` takes "é" and "e\u{301}" for equal.)
+package struct ExactText: Hashable, Sendable, Comparable, CustomStringConvertible {
+    private var bytes: [UInt8]
+
+    package init(_ text: String) { self.bytes = Array(text.utf8) }
+
+    package var description: String {
+        self.bytes.allSatisfy { $0 < 0x80 } ? String(decoding: self.bytes, as: UTF8.self) : Hexadecimal.text(self.bytes)
+    }
+
+    package static func < (left: ExactText, right: ExactText) -> Bool {
+        left.bytes.lexicographicallyPrecedes(right.bytes)
+    }
+}
+
+/// One operation by its place in the log, with what it says.
+package struct PlainWrite: Hashable, Sendable, Comparable {
+    package var stamp: Stamp
+    package var replica: ReplicaID
+    package var sequence: UInt64
+    package var index: Int
+    package var edit: Edit
+    /// The edit byte by byte: two edits may be equal that differ in how a letter is put together.
+    private var bytes: [UInt8]
+
+    package init(stamp: Stamp, replica: ReplicaID, sequence: UInt64, index: Int, edit: Edit) {
+        self.stamp = stamp
+        self.replica = replica
+        self.sequence = sequence
+        self.index = index
+        self.edit = edit
+        switch edit {
+        case .set(_, let name, _), .unset(_, let name): self.bytes = Array(name.utf8) + [0xff] + edit.payload
+        default: self.bytes = edit.payload
+        }
+    }
+
+    package static func < (left: PlainWrite, right: PlainWrite) -> Bool {
+        (left.stamp, left.replica, left.sequence, left.index) < (right.stamp, right.replica, right.sequence, right.index)
+    }
+}
+
+extension PlainState: CustomStringConvertible {
+    /// One fact a line.
+    package var description: String { self.lines.joined(separator: "\n") }
+
+    private var lines: [String] {
+        var lines: [String] = []
+        for object in self.objects {
+            let name = PlainText.short(object.id)
+            lines.append(
+                "\(name) visible=\(object.isVisible) updated=\(PlainText.short(object.updated)) "
+                    + "parent=\(PlainText.short(object.parent)) position=\(object.position.bytes)"
+            )
+            if let creation = object.creation {
+                let creator = creation.creator.map { "\($0)" } ?? "none"
+                lines.append(
+                    "\(name) created \(creation.type)/\(creation.kind) by \(creator) at \(PlainText.short(creation.stamp))"
+                )
+            }
+            for property in object.properties {
+                lines.append("\(name).\(property.name) = \(PlainText.short(property.winner))")
+                lines += property.conflicts.map { "\(name).\(property.name) conflict \(PlainText.short($0))" }
+            }
+            lines.append("\(name) children \(object.children.map { PlainText.short($0) })")
+        }
+        lines.append("roots \(self.roots.map { PlainText.short($0) })")
+        lines += self.movesWithoutEffect.map { "no effect: \(PlainText.short($0))" }
+        lines += self.counted.map { "counted \(PlainText.short($0.replica)) \($0.sequence)" }
+        lines += self.exclusions.map { "excluded \(PlainText.short($0.replica)) after \($0.sequence)" }
+        return lines
+    }
+
+    /// The lines in which two states differ, for the message of a failed test.
+    package func differences(from expected: PlainState) -> String {
+        let mine = self.lines
+        let theirs = expected.lines
+        let surplus = mine.filter { !theirs.contains($0) }.map { "  got      \($0)" }
+        let missing = theirs.filter { !mine.contains($0) }.map { "  expected \($0)" }
+        return (surplus + missing).joined(separator: "\n")
+    }
+}
+
+/// Short texts for messages.
+package enum PlainText {
+    package static func short(_ id: ObjectID?) -> String { id.map { String($0.description.suffix(4)) } ?? "root" }
+
+    package static func short(_ id: ReplicaID) -> String { String(id.description.prefix(6)) }
+
+    package static func short(_ stamp: Stamp) -> String {
+        "\(stamp.milliseconds).\(stamp.rawValue & 0xffff)"
+    }
+
+    package static func short(_ write: PlainWrite) -> String {
+        "\(self.short(write.replica)):\(write.sequence)[\(write.index)]@\(self.short(write.stamp)) \(self.short(write.edit))"
+    }
+
+    package static func short(_ edit: Edit) -> String {
+        switch edit {
+        case .create(let object, let type, let kind): "create \(self.short(object)) \(type)/\(kind)"
+        case .set(let object, let name, let value): "set \(self.short(object)).\(ExactText(name)) \(Hexadecimal.text(value.encoded))"
+        case .unset(let object, let name): "unset \(self.short(object)).\(ExactText(name))"
+        case .move(let object, let place):
+            "move \(self.short(object)) under \(self.short(place.parent)) at \(place.position.bytes)"
+        case .delete(let object): "delete \(self.short(object))"
+        case .introduce: "introduce"
+        case .retire(let retirement): "retire \(self.short(retirement.replica)) after \(retirement.lastSequence)"
+        case .unknown(let kind, _): "unknown \(kind)"
+        case .leftOut: "left out"
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import CRDTCore
+import MergeTestSupport
+import Persistence
+
+/// Writes runs of one replica, each behind the one before.
+struct Author {
+    let device: TestDevice
+    let nonce: Bytes16
+    let replica: ReplicaID
+    private(set) var sequence: UInt64 = 0
+    private(set) var previous = ChainHash.origin(TestDevice.workspace)
+    var stamp: Stamp
+
+    static let start = Stamp(milliseconds: 1_700_000_000_000)
+    static let now = WallTime(milliseconds: 1_700_000_600_000)
+    static var origin: Hash256 { ChainHash.origin(TestDevice.workspace) }
+
+    init(number: UInt64, stamp: Stamp = Author.start) {
+        self.device = TestDevice(number: number)
+        self.nonce = Bytes16(high: number, low: 1)
+        self.replica = self.device.replica(nonce: self.nonce)
+        self.stamp = stamp
+    }
+
+    /// One run: each list of edits becomes a change. The first run begins with the introduction.
+    mutating func run(_ changes: [[Edit]], context: [Dot] = [], grant: GrantID? = nil) -> VerifiedRun {
+        var builder = RunBuilder(replica: self.replica, firstSequence: self.sequence + 1)
+        for (position, edits) in changes.enumerated() {
+            self.sequence += 1
+            self.stamp = self.stamp.successor ?? self.stamp
+            let secret = Bytes16(high: self.sequence, low: self.stamp.rawValue).array
+            builder.beginChange(stamp: self.stamp, context: position == 0 ? context : [], blinding: secret)
+            if self.sequence == 1 { builder.append(.introduce(self.device.introduction(nonce: self.nonce))) }
+            for edit in edits { builder.append(edit, grant: grant) }
+        }
+        return self.seal(builder)
+    }
+
+    mutating func seal(_ builder: RunBuilder) -> VerifiedRun {
+        let sealed = VerifiedRun.seal(builder, previous: self.previous, TestDevice.cryptography) { self.device.sign($0) }
+        self.sequence = sealed.run.lastSequence
+        self.previous = sealed.hashes.last ?? self.previous
+        return sealed
+    }
+
+    /// A change of which some operations were left out: their leaves stand in their places.
+    mutating func runLeavingOut(_ positions: Set<Int>, of edits: [Edit]) -> VerifiedRun {
+        let full = RunBuilder.single(self.replica, self.sequence + 1, self.stamp.successor ?? self.stamp, edits)
+        let change = full.run.changes[0]
+        let salts = ChainHash.salts(of: change, in: full.run, TestDevice.cryptography)
+        var builder = RunBuilder(replica: self.replica, firstSequence: self.sequence + 1)
+        let blinding = salts.prefix(edits.count * Bytes16.byteCount)
+        builder.beginChange(stamp: change.stamp, context: [], blinding: blinding, hasLeftOut: true)
+        for (position, edit) in edits.enumerated() {
+            let salt = salts[position * Bytes16.byteCount..<(position + 1) * Bytes16.byteCount]
+            let operation = full.run.operations[position]
+            let leaf = ChainHash.leaf(of: operation, in: full.run, salt: salt, TestDevice.cryptography)
+            builder.append(positions.contains(position) ? .leftOut(leaf: leaf) : edit)
+        }
+        self.stamp = change.stamp
+        return self.seal(builder)
+    }
+}
+
+extension RunBuilder {
+    fileprivate static func single(
+        _ replica: ReplicaID,
+        _ sequence: UInt64,
+        _ stamp: Stamp,
+        _ edits: [Edit]
+    ) -> RunBuilder {
+        var builder = RunBuilder(replica: replica, firstSequence: sequence)
+        builder.beginChange(stamp: stamp, context: [], blinding: Bytes16(high: sequence, low: stamp.rawValue).array)
+        for edit in edits { builder.append(edit) }
+        return builder
+    }
+}
+
+/// An object with a number.
+func object(_ number: UInt64) -> ObjectID { ObjectID(bytes: Bytes16(high: 0x1122_3344_5566_4788, low: number)) }
+
+extension SQLiteStoreHandle {
+    /// Hands runs to the store in one transaction.
+    @discardableResult
+    func receive(_ runs: [VerifiedRun], now: WallTime = Author.now) throws -> [Merge.Reception] {
+        try self.write { transaction throws(StoreError) in
+            var merge = Merge(now: now)
+            var receptions: [Merge.Reception] = []
+            for run in runs { receptions.append(try merge.receive(run, in: &transaction)) }
+            try merge.finish(in: &transaction)
+            return receptions
+        }
+    }
+
+    /// Everything stored of a replica, run by run.
+    func runs(of replica: ReplicaID, limits: RunLimits = RunLimits()) throws -> [Run] {
+        try self.read { transaction throws(StoreError) in
+            let index = try transaction.replicaIndex(of: replica)
+            var runs: [Run] = []
+            var next: UInt64 = 1
+            while let run = try transaction.loadRun(of: index, from: next, limits: limits, signed: true) {
+                runs.append(run)
+                next = run.lastSequence + 1
+            }
+            return runs
+        }
+    }
+
+    func export() throws -> String {
+        try self.read { transaction throws(StoreError) in
+            String(decoding: try StateExport.json(of: &transaction), as: UTF8.self)
+        }
+    }
+}

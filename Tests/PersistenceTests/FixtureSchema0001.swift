@@ -1,0 +1,5 @@
+enum FixtureSchema0001 {
+    static let sql = ""
+    static let export = ""
+    static let head = ""
+}

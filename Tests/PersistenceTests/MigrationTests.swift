@@ -1,0 +1,86 @@
+import CRDTCore
+import MergeTestSupport
+import Testing
+
+@testable import Persistence
+
+@Suite struct MigrationTests {
+    /// The checksums of the released migrations. A line is added with each one; no line is ever changed.
+    private static let released: [(version: Int32, checksum: UInt64)] = [(1, 0)]
+
+    /// FNV-1a, 64 bits.
+    private static func checksum(_ text: String) -> UInt64 {
+        text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
+    }
+
+    @Test func `released migrations are as they were released`() {
+        let found = SchemaMigration.all.map { (version: $0.version, checksum: Self.checksum($0.sql)) }
+        #expect(found.map(\.version) == Self.released.map(\.version))
+        #expect(found.map(\.checksum) == Self.released.map(\.checksum))
+        #expect(found.map(\.version) == Array(1...Int32(found.count)))
+    }
+
+    private func store(
+        _ directory: TemporaryDirectory,
+        _ migrations: [SchemaMigration]
+    ) throws -> SQLiteStore {
+        try SQLiteStore(
+            directory: directory.path,
+            origin: Author.origin,
+            configuration: StoreConfiguration(),
+            migrations: migrations
+        )
+    }
+
+    @Test func `an older database is backed up and brought up to date`() throws {
+        let directory = try TemporaryDirectory()
+        let old = try SQLiteStoreHandle(directory)
+        var author = Author(number: 1)
+        try old.receive([author.run([[.set(object(1), name: "n", value: .string("kept"))]])])
+        let export = try old.export()
+        try old.close()
+        try self.upgrade(directory, export)
+    }
+
+    private func upgrade(_ original: TemporaryDirectory, _ export: String) throws {
+        let directory = try TemporaryDirectory()
+        try directory.fill(from: original)
+        let next = SchemaMigration(version: 2, sql: "CREATE TABLE added (a INTEGER); INSERT INTO added VALUES (7);")
+        var store = try self.store(directory, SchemaMigration.all + [next])
+        let found = try store.read { transaction throws(StoreError) in try StateExport.json(of: &transaction) }
+        #expect(String(decoding: found, as: UTF8.self) == export)
+        try store.close()
+        #expect(try directory.shell("SELECT a FROM added; PRAGMA user_version") == "7\n2")
+        let backup = directory.database + ".schema-1"
+        #expect(try directory.permissions(of: backup) == 0o600)
+        let kept = try Program.run(["sqlite3", backup, "SELECT value FROM properties; PRAGMA user_version"]).output
+        #expect(kept == "kept\n1")
+    }
+
+    @Test func `a migration that fails changes nothing`() throws {
+        let directory = try TemporaryDirectory()
+        do { try SQLiteStoreHandle(directory).close() }
+        let broken = SchemaMigration(version: 2, sql: "CREATE TABLE added (a INTEGER); SELECT nonsense FROM nowhere;")
+        #expect(throws: StoreError.self) { _ = try self.store(directory, SchemaMigration.all + [broken]) }
+        #expect(try directory.shell("SELECT count(*) FROM sqlite_schema WHERE name = 'added'; PRAGMA user_version") == "0\n1")
+        try SQLiteStoreHandle(directory).close()
+    }
+
+    @Test func `the fixture of schema 1 opens and holds what it held`() throws {
+        let directory = try TemporaryDirectory()
+        try directory.write([], to: directory.database)
+        _ = try directory.shell(FixtureSchema0001.sql)
+        let store = try SQLiteStoreHandle(directory)
+        #expect(try store.export() == FixtureSchema0001.export)
+        var previous = Author.origin
+        let replica = Author(number: 1).replica
+        for run in try store.runs(of: replica) {
+            let hashes = ChainHash.hashes(of: run, previous: previous, TestDevice.cryptography)
+            previous = hashes.last ?? previous
+        }
+        #expect(previous.description == FixtureSchema0001.head)
+        // It can be written on.
+        var other = Author(number: 2)
+        #expect(try store.receive([other.run([[.set(object(1), name: "n", value: .int(1))]])]) == [.stored])
+    }
+}

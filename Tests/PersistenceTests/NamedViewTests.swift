@@ -1,0 +1,118 @@
+import CRDTCore
+import MergeTestSupport
+import Persistence
+import Testing
+
+/// What anyone sees who opens the file with `sqlite3`.
+@Suite struct NamedViewTests {
+    private static let columns: [(table: String, columns: String)] = [
+        ("objects", "id,type,kind,parent,owner,creator,created_at,updated_at"),
+        ("properties", "id,object_id,name,value,version,updated_at"),
+        ("property_versions", "id,property_id,object_id,name,version,value,author,created_at"),
+        ("permissions", "id,object_id,property_name,user_id,can_read,can_write"),
+        ("snapshots", "id,object_id,snapshot,created_at"),
+    ]
+
+    @Test func `the columns are exactly those promised`() throws {
+        let directory = try TemporaryDirectory()
+        let store = try SQLiteStoreHandle(directory)
+        for (table, columns) in Self.columns {
+            let found = try directory.shell("SELECT group_concat(name) FROM pragma_table_info('\(table)')")
+            #expect(found == columns, "\(table)")
+            #expect(try directory.shell("SELECT count(*) FROM \(table)") == "0", "\(table)")
+        }
+        try store.close()
+    }
+
+    private let folder = "11223344-5566-4788-0000-000000000001"
+    private let child = "11223344-5566-4788-0000-000000000002"
+    private var user: String { TestDevice.user.description }
+
+    private func fill(_ store: SQLiteStoreHandle) throws -> Author {
+        var author = Author(number: 1)
+        let place = Place(parent: object(1), position: Position(bytes: Array("a0".utf8)))
+        try store.receive([
+            author.run([
+                [.create(object(1), type: "folder", kind: "")],
+                [.create(object(2), type: "note", kind: "k"), .move(object(2), place)],
+                [.set(object(2), name: "title", value: .string("old")), .set(object(2), name: "gone", value: .int(1))],
+                [.set(object(2), name: "title", value: .string("new")), .unset(object(2), name: "gone")],
+                [.create(object(3), type: "note", kind: ""), .set(object(3), name: "a", value: .int(1))],
+                [.delete(object(3))],
+            ])
+        ])
+        return author
+    }
+
+    @Test func `objects show what lives, where it stands and whose it is`() throws {
+        let directory = try TemporaryDirectory()
+        _ = try self.fill(try SQLiteStoreHandle(directory))
+        let time = Author.start.milliseconds
+        let rows = try directory.shell("SELECT * FROM objects ORDER BY id", options: ["-nullvalue", "NULL"])
+        #expect(
+            rows == """
+                \(self.folder)|folder||NULL|\(self.user)|\(self.user)|\(time)|\(time)
+                \(self.child)|note|k|\(self.folder)|\(self.user)|\(self.user)|\(time)|\(time)
+                """
+        )
+    }
+
+    @Test func `properties show what is set on what lives`() throws {
+        let directory = try TemporaryDirectory()
+        let store = try SQLiteStoreHandle(directory)
+        var author = try self.fill(store)
+        let version = Author.start.rawValue + 4
+        #expect(
+            try directory.shell("SELECT * FROM properties")
+                == "\(self.child)/title|\(self.child)|title|new|\(version)|\(Author.start.milliseconds)"
+        )
+        // Each value as SQLite's own type.
+        let values: [(Value, String)] = [
+            (.null, "null|"), (.bool(true), "integer|1"), (.bool(false), "integer|0"),
+            (.int(.min), "integer|-9223372036854775808"), (.double(1.5), "real|1.5"), (.double(2), "real|2.0"),
+            (.double(bits: 0x7ff8_0000_0000_0001), "null|"), (.string("7"), "text|7"), (.document("[1]"), "text|[1]"),
+            (.bytes([65, 66]), "blob|AB"),
+        ]
+        for (value, expected) in values {
+            try store.receive([author.run([[.set(object(1), name: "v", value: value)]])])
+            let found = try directory.shell("SELECT typeof(value), value FROM properties WHERE name = 'v'")
+            #expect(found == expected)
+        }
+    }
+
+    @Test func `versions show every write, in force or not`() throws {
+        let directory = try TemporaryDirectory()
+        let store = try SQLiteStoreHandle(directory)
+        let author = try self.fill(store)
+        // Concurrent with all of the above, and earlier: a conflict that does not win.
+        var other = Author(number: 2, stamp: Stamp(milliseconds: Author.start.milliseconds - 1))
+        try store.receive([other.run([[.set(object(2), name: "title", value: .string("other"))]])])
+        let query = "SELECT id, property_id, name, version, value, author, created_at FROM property_versions"
+        let rows = try directory.shell("\(query) WHERE object_id = '\(self.child)' ORDER BY name, version")
+        let mine = author.replica.description
+        let base = Author.start.rawValue
+        let time = Author.start.milliseconds
+        let otherTime = Author.start.milliseconds - 1
+        #expect(
+            rows == """
+                \(mine)-3-1|\(self.child)/gone|gone|\(base + 3)|1|\(self.user)|\(time)
+                \(mine)-4-1|\(self.child)/gone|gone|\(base + 4)||\(self.user)|\(time)
+                \(other.replica)-1-1|\(self.child)/title|title|\(other.stamp.rawValue)|other|\(self.user)|\(otherTime)
+                \(mine)-3-0|\(self.child)/title|title|\(base + 3)|old|\(self.user)|\(time)
+                \(mine)-4-0|\(self.child)/title|title|\(base + 4)|new|\(self.user)|\(time)
+                """
+        )
+        #expect(try directory.shell("SELECT count(*) FROM version WHERE status = 1") == "1")
+        #expect(try directory.shell("SELECT count(*) FROM property_versions WHERE name = 'a'") == "1")
+    }
+
+    @Test func `a reader with a transaction open does not hinder writing`() throws {
+        let directory = try TemporaryDirectory()
+        let store = try SQLiteStoreHandle(directory)
+        var author = try self.fill(store)
+        let reader = try OpenReader(directory.database)
+        defer { reader.stop() }
+        try store.receive([author.run([[.set(object(1), name: "while", value: .int(1))]])])
+        #expect(try directory.shell("SELECT value FROM properties WHERE name = 'while'") == "1")
+    }
+}

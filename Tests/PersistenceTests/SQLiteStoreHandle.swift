@@ -1,0 +1,25 @@
+import CRDTCore
+import Persistence
+
+/// A store that can be passed around and closed at will.
+final class SQLiteStoreHandle {
+    private var store: SQLiteStore
+
+    init(_ directory: TemporaryDirectory, configuration: StoreConfiguration = StoreConfiguration()) throws {
+        self.store = try SQLiteStore(directory: directory.path, origin: Author.origin, configuration: configuration)
+    }
+
+    var endedUncleanly: Bool { self.store.endedUncleanly }
+
+    func identity() throws -> FileIdentity { try self.store.identity() }
+
+    func close() throws { try self.store.close() }
+
+    func write<Result>(_ body: (inout SQLiteTransaction) throws(StoreError) -> Result) throws(StoreError) -> Result {
+        try self.store.write(body)
+    }
+
+    func read<Result>(_ body: (inout SQLiteTransaction) throws(StoreError) -> Result) throws(StoreError) -> Result {
+        try self.store.read(body)
+    }
+}

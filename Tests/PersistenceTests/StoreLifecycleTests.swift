@@ -1,0 +1,174 @@
+import CRDTCore
+import MergeTestSupport
+import Persistence
+import Testing
+
+@Suite struct StoreLifecycleTests {
+    private func error(_ body: () throws -> Void) -> StoreError? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return error as? StoreError
+        }
+    }
+
+    @Test func `files are for their owner only, whatever the umask`() throws {
+        let directory = try TemporaryDirectory()
+        let store = try SQLiteStoreHandle(directory)
+        var author = Author(number: 1)
+        try store.receive([author.run([[.delete(object(1))]])])
+        #expect(try directory.permissions(of: directory.path) == 0o700)
+        for name in ["peerd.sqlite", "peerd.sqlite-wal", "peerd.sqlite-shm", "lock"] {
+            #expect(try directory.permissions(of: directory.path + "/" + name) == 0o600, "\(name)")
+        }
+    }
+
+    @Test func `a directory is had by one at a time`() throws {
+        let directory = try TemporaryDirectory()
+        let first = try SQLiteStoreHandle(directory)
+        let refusal = self.error { _ = try SQLiteStoreHandle(directory) }
+        guard case .unavailable(let sentence) = refusal else {
+            Issue.record("not refused: \(String(describing: refusal))")
+            return
+        }
+        #expect(sentence.contains(directory.path))
+        try first.write { transaction throws(StoreError) in try transaction.setFact("still", [1]) }
+        try first.close()
+        _ = try SQLiteStoreHandle(directory)
+    }
+
+    @Test func `another process is kept out and let in`() throws {
+        let directory = try TemporaryDirectory()
+        let store = try SQLiteStoreHandle(directory)
+        let attempt = ["flock", "--nonblock", directory.path + "/lock", "true"]
+        #expect(try Program.run(attempt).status != 0)
+        try store.close()
+        #expect(try Program.run(attempt).status == 0)
+    }
+
+    @Test func `nothing is made where nothing is to be opened`() throws {
+        let directory = try TemporaryDirectory()
+        let refusal = self.error { _ = try SQLiteStore(directory: directory.path, origin: nil) }
+        guard case .unavailable = refusal else {
+            Issue.record("\(String(describing: refusal))")
+            return
+        }
+        #expect(!directory.exists(directory.path))
+        try SQLiteStoreHandle(directory).close()
+        var store = try SQLiteStore(directory: directory.path, origin: nil)
+        #expect(store.origin == Author.origin)
+        try store.close()
+    }
+
+    @Test func `the database of another workspace is not opened`() throws {
+        let directory = try TemporaryDirectory()
+        try SQLiteStoreHandle(directory).close()
+        let refusal = self.error { _ = try SQLiteStore(directory: directory.path, origin: .zero) }
+        guard case .unavailable = refusal else {
+            Issue.record("\(String(describing: refusal))")
+            return
+        }
+    }
+
+    @Test func `a newer schema is refused and not touched`() throws {
+        let directory = try TemporaryDirectory()
+        try SQLiteStoreHandle(directory).close()
+        _ = try directory.shell("PRAGMA user_version = 99")
+        let before = try directory.bytes(of: directory.database)
+        let refusal = self.error { _ = try SQLiteStoreHandle(directory) }
+        guard case .newerSchema(let sentence) = refusal else {
+            Issue.record("\(String(describing: refusal))")
+            return
+        }
+        #expect(sentence.contains("99"))
+        #expect(try directory.bytes(of: directory.database) == before)
+        for suffix in ["-wal", "-shm"] { #expect(!directory.exists(directory.database + suffix)) }
+    }
+
+    @Test func `what is no database of ours is refused`() throws {
+        let other = try TemporaryDirectory()
+        try other.write(Array("not a database at all, but long enough to be looked at".utf8), to: other.database)
+        guard case .damaged = self.error({ _ = try SQLiteStoreHandle(other) }) else {
+            Issue.record("text was opened")
+            return
+        }
+        let foreign = try TemporaryDirectory()
+        try foreign.write([], to: foreign.database)
+        _ = try foreign.shell("PRAGMA application_id = 5; CREATE TABLE t(a);")
+        guard case .unavailable = self.error({ _ = try SQLiteStoreHandle(foreign) }) else {
+            Issue.record("another program's database was opened")
+            return
+        }
+    }
+
+    @Test func `damage is found after an unclean end`() throws {
+        let original = try TemporaryDirectory()
+        let store = try SQLiteStoreHandle(original)
+        var author = Author(number: 1)
+        let edits = (0..<2000).map { Edit.set(object(UInt64($0)), name: "n", value: .string("value \($0)")) }
+        try store.receive([author.run([edits])])
+        try store.write { transaction throws(StoreError) in try transaction.setFact("f", [1]) }
+        // The files as a crash of the machine would leave them: all written, nothing closed.
+        let crashed = try TemporaryDirectory()
+        try crashed.fill(from: original)
+        do {
+            let reopened = try SQLiteStoreHandle(crashed)
+            #expect(reopened.endedUncleanly)
+            #expect(try reopened.export() == store.export())
+            try reopened.close()
+        }
+        #expect(try !SQLiteStoreHandle(crashed).endedUncleanly)
+
+        var bytes = try crashed.bytes(of: crashed.database)
+        for page in 5..<bytes.count / 4096 { bytes[page * 4096 + 1] ^= 0x55 }
+        try crashed.write(bytes, to: crashed.database)
+        try crashed.write(Array("process 1".utf8), to: crashed.path + "/lock")
+        guard case .damaged = self.error({ _ = try SQLiteStoreHandle(crashed) }) else {
+            Issue.record("the damage was not found")
+            return
+        }
+    }
+
+    @Test func `a copy has another identity`() throws {
+        let directory = try TemporaryDirectory()
+        let store = try SQLiteStoreHandle(directory)
+        let identity = try store.identity()
+        try store.write { transaction throws(StoreError) in try transaction.setFact("identity", identity.encoded) }
+        #expect(try store.identity() == identity)
+        try store.close()
+        let copy = try TemporaryDirectory()
+        try copy.fill(from: directory)
+        let copied = try SQLiteStoreHandle(copy)
+        let noted = try copied.read { transaction throws(StoreError) in try transaction.fact("identity") }
+        #expect(noted == identity.encoded)
+        #expect(try copied.identity().encoded != identity.encoded)
+    }
+
+    @Test func `a closed store says so`() throws {
+        let store = try SQLiteStoreHandle(try TemporaryDirectory())
+        try store.close()
+        try store.close()
+        let refusal = self.error { _ = try store.export() }
+        guard case .unavailable = refusal else {
+            Issue.record("\(String(describing: refusal))")
+            return
+        }
+    }
+
+    @Test func `the write-ahead log stays bounded`() throws {
+        let directory = try TemporaryDirectory()
+        var configuration = StoreConfiguration()
+        configuration.checkpointPageCount = 50
+        configuration.logByteCountKept = 1 << 20
+        let store = try SQLiteStoreHandle(directory, configuration: configuration)
+        var author = Author(number: 1)
+        for number in 0..<300 {
+            try store.receive([author.run([[.set(object(UInt64(number)), name: "n", value: .int(1))]])])
+        }
+        let large = (0..<20_000).map { Edit.set(object(UInt64($0)), name: "large", value: .int(Int64($0))) }
+        try store.receive([author.run([large])])
+        for number in 0..<3 { try store.receive([author.run([[.set(object(1), name: "n", value: .int(Int64(number)))]])]) }
+        #expect(try directory.bytes(of: directory.database + "-wal").count <= 1 << 20)
+    }
+}

@@ -1,0 +1,146 @@
+import CRDTCore
+import MergeTestSupport
+import Persistence
+import Testing
+
+/// The port's rows, beyond what merging makes of them.
+@Suite struct StoreRowsTests {
+    private func write(_ stamp: UInt64, _ replica: UInt32, _ sequence: UInt64 = 1) -> WriteReference {
+        WriteReference(
+            stamp: Stamp(rawValue: stamp),
+            replica: ReplicaIndex(rawValue: replica),
+            sequence: sequence,
+            index: UInt32(sequence % 3)
+        )
+    }
+
+    @Test(arguments: Seeds.range(from: 1, count: 10))
+    func `moves are ordered as in memory, whatever their stamps`(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        let directory = try TemporaryDirectory()
+        var disk = try SQLiteStore(directory: directory.path, origin: Author.origin)
+        var memory = MemoryStore(origin: Author.origin)
+        // Few stamps, so that ids must break ties, and some with the highest bit, which SQLite takes for a sign.
+        let stamps: [UInt64] = [1, 2, 3, 1 << 62, .max >> 1, 1 << 63, (1 << 63) + 1, .max]
+        let ids = (0..<5).map { _ in ReplicaID(bytes: Bytes16(high: random.next(), low: 0)) }
+        var moves: [MoveRecord] = []
+        for sequence in 1...60 as ClosedRange<UInt64> {
+            moves.append(
+                MoveRecord(
+                    write: self.write(random.pick(stamps), UInt32(random.below(5)), sequence),
+                    object: ObjectIndex(rawValue: UInt32(random.below(4))),
+                    parent: random.chance(30) ? nil : ObjectIndex(rawValue: UInt32(random.below(4))),
+                    position: Position(bytes: [UInt8(random.below(200))]),
+                    isEffective: random.chance(50)
+                )
+            )
+        }
+        let flipped = moves.filter { _ in random.chance(30) }
+        let questions = moves.map(\.write)
+        let onDisk = try disk.write { transaction throws(StoreError) in
+            try Self.answers(&transaction, ids, moves, flipped, questions)
+        }
+        let inMemory = try memory.write { transaction throws(StoreError) in
+            try Self.answers(&transaction, ids, moves, flipped, questions)
+        }
+        #expect(onDisk == inMemory, "seed \(seed)")
+    }
+
+    private static func answers(
+        _ transaction: inout some StoreTransaction,
+        _ ids: [ReplicaID],
+        _ moves: [MoveRecord],
+        _ flipped: [MoveRecord],
+        _ questions: [WriteReference]
+    ) throws(StoreError) -> [[MoveRecord]] {
+        for id in ids { _ = try transaction.replicaIndex(of: id) }
+        for number in 0..<4 as Range<UInt64> { _ = try transaction.objectIndex(of: object(number)) }
+        for move in moves { try transaction.addMove(move) }
+        for move in flipped {
+            var move = move
+            move.isEffective.toggle()
+            try transaction.setMove(move)
+        }
+        var answers = [try transaction.movesWithoutEffect()]
+        for write in questions {
+            answers.append(try transaction.moves(after: write))
+            for number in 0..<4 as Range<UInt32> {
+                let last = try transaction.lastEffectiveMove(of: ObjectIndex(rawValue: number), before: write)
+                answers.append(last.map { [$0] } ?? [])
+            }
+        }
+        return answers
+    }
+
+    @Test func `rows are seen within their transaction, before and after they are written out`() throws {
+        let store = try SQLiteStoreHandle(try TemporaryDirectory())
+        let first = self.write(5, 0, 1)
+        let second = self.write(6, 0, 2)
+        let register = Register(winner: second, isRemoval: true, conflictCount: 1)
+        for round in 0..<2 {
+            try store.write { transaction throws(StoreError) in
+                _ = try transaction.replicaIndex(of: ReplicaID(bytes: Bytes16(high: 1, low: 1)))
+                let index = try transaction.objectIndex(of: object(1))
+                let name = try transaction.nameIndex(of: "name")
+                let key = RegisterKey(object: index, name: name)
+                if round == 0 {
+                    #expect(try transaction.register(key) == nil)
+                    try transaction.setRegister(register, at: key)
+                    try transaction.addVersion(first, status: .conflict, at: key)
+                    var record = try transaction.object(index)
+                    record.position = Position(bytes: [3])
+                    try transaction.setObject(record, at: index)
+                }
+                #expect(try transaction.register(key) == register)
+                #expect(try transaction.conflicts(at: key) == [first])
+                #expect(try transaction.registers(of: index).map(\.1) == [register])
+                #expect(try transaction.conflictedRegisters().map(\.0) == [key])
+                #expect(try transaction.children(of: nil) == [index])
+                #expect(try transaction.object(index).position == Position(bytes: [3]))
+                #expect(try transaction.name(name) == "name")
+                if round == 1 {
+                    try transaction.setVersion(first, status: .superseded, at: key)
+                    #expect(try transaction.conflicts(at: key).isEmpty)
+                    #expect(try transaction.conflictedRegisters().isEmpty)
+                }
+            }
+        }
+    }
+
+    @Test func `facts are kept, replaced and removed`() throws {
+        let directory = try TemporaryDirectory()
+        let store = try SQLiteStoreHandle(directory)
+        try store.write { transaction throws(StoreError) in
+            #expect(try transaction.fact("a") == nil)
+            try transaction.setFact("a", [1, 2])
+            try transaction.setFact("b", [])
+            try transaction.setFact("a", [3])
+            try transaction.setFact("c", [4])
+            try transaction.setFact("c", nil)
+        }
+        try store.read { transaction throws(StoreError) in
+            #expect(try transaction.fact("a") == [3])
+            #expect(try transaction.fact("b") == [])
+            #expect(try transaction.fact("c") == nil)
+        }
+    }
+
+    @Test func `more rows than are held in memory come out the same`() throws {
+        let store = try SQLiteStoreHandle(try TemporaryDirectory())
+        let count: UInt64 = 90_000
+        try store.write { transaction throws(StoreError) in
+            let name = try transaction.nameIndex(of: "n")
+            for number in 0..<count {
+                let index = try transaction.objectIndex(of: object(number))
+                let register = Register(winner: self.write(number + 1, 0), isRemoval: false, conflictCount: 0)
+                try transaction.setRegister(register, at: RegisterKey(object: index, name: name))
+            }
+            for number in stride(from: 0, to: count, by: 997) {
+                let index = try transaction.objectIndex(of: object(number))
+                #expect(index.rawValue == UInt32(number))
+                let register = try transaction.register(RegisterKey(object: index, name: name))
+                #expect(register?.winner == self.write(number + 1, 0))
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import CRDTCore
+import Foundation
+import MergeTestSupport
+import Persistence
+import Testing
+
+/// The same histories, deliveries and relays through the store in memory and the one in SQLite: each must agree with the
+/// naive model all the way, and both must end with the same state, export and frontier.
+@Suite struct StoreComparisonTests {
+    /// Directories of databases, removed with this object.
+    private final class Directories {
+        private let root: URL
+        private var count = 0
+
+        init() throws {
+            // In memory where there is such a place: every commit waits for the disk otherwise.
+            let shared = URL(fileURLWithPath: "/dev/shm")
+            let isWritable = FileManager.default.isWritableFile(atPath: shared.path)
+            let base = isWritable ? shared : FileManager.default.temporaryDirectory
+            self.root = base.appendingPathComponent("peerd-agreement-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: self.root, withIntermediateDirectories: true)
+        }
+
+        deinit { try? FileManager.default.removeItem(at: self.root) }
+
+        func next() -> String {
+            self.count += 1
+            return self.root.appendingPathComponent("\(self.count)").path
+        }
+    }
+
+    private func compare(seeds: [UInt64], changes: Int, traits: HistoryTraits) throws {
+        for seed in seeds {
+            let directories = try Directories()
+            let origin = ChainHash.origin(TestDevice.workspace)
+            let inMemory = MergeAgreement(seed: seed, traits: traits) { MemoryStore(origin: origin) }
+            let onDisk = MergeAgreement(seed: seed, traits: traits) {
+                try SQLiteStore(directory: directories.next(), origin: origin)
+            }
+            let expected = try inMemory.check(changes: changes)
+            let outcome = try onDisk.check(changes: changes)
+            #expect(outcome.state == expected.state, "PEERD_SEED=\(seed)")
+            #expect(outcome.export == expected.export, "PEERD_SEED=\(seed)")
+            #expect(outcome.frontier == expected.frontier, "PEERD_SEED=\(seed)")
+        }
+    }
+
+    @Test func `both stores agree on honest peers`() throws {
+        try self.compare(seeds: Seeds.range(from: 10_000, count: 20), changes: 25, traits: [])
+    }
+
+    @Test func `both stores agree on names that look alike`() throws {
+        try self.compare(seeds: Seeds.range(from: 11_000, count: 5), changes: 15, traits: [.lookalikes])
+    }
+
+    @Test func `both stores agree on held, retired, false and forked changes`() throws {
+        try self.compare(
+            seeds: Seeds.range(from: 12_000, count: 25),
+            changes: 30,
+            traits: [.hostile, .retirements, .fastClocks, .forks]
+        )
+    }
+
+    @Test func `both stores agree on a long history`() throws {
+        try self.compare(seeds: Seeds.range(from: 13_000, count: 1), changes: 150, traits: [.retirements, .fastClocks])
+    }
+}

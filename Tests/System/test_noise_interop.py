@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""Live handshakes over TCP with an independent implementation of Noise (PyPI `noiseprotocol`), in both roles of both
+patterns, and what becomes of those who have no right to one."""
+
+# time limit: 300 s
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from peerd_harness import World, check, invite_line, main_of_test, program, say, skip, wait_until
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "Interop"))
+try:
+    import noise_peer as noise
+except ImportError as missing:
+    noise = None
+    MISSING = missing
+
+# Longer than the one deadline for strangers.
+STRANGER_SECONDS = 8
+
+
+def run():
+    if noise is None:
+        skip(f"the Python environment lacks a package ({MISSING}); make setup installs it")
+    with World("noise") as world:
+        daemon = world.founder("daemon")
+        address = daemon.start()
+        folder = daemon.create("folder", "name=here")
+        python, theirs, workspace = pair_as_initiator(daemon, address)
+        known_as_initiator(daemon, address, python, theirs, workspace)
+        unknown_gets_nothing(address, theirs)
+        wrong_secret_gets_nothing(daemon, address, theirs)
+        used_invite_is_used(daemon, address)
+        check(folder in daemon.objects(), "the daemon lost its object over the handshakes")
+        daemon.stop()
+    with World("noise") as world:
+        python, joined, static = pair_as_responder(world)
+        known_as_responder(world, joined, python, static)
+
+
+def pair_as_initiator(daemon, address):
+    python = noise.Identity("python")
+    invite = noise.Invite.parse(invite_line(daemon))
+    check(invite.port == daemon.port, f"the invite names port {invite.port}, the daemon listens on {daemon.port}")
+    wire = noise.Wire.dial(address)
+    channel = noise.dial_to_pair(wire, python, invite)
+    welcome = noise.Welcome.parse(channel.message_of(noise.WELCOME))
+    device, static, _ = welcome.certificates[0]
+    check(device == python.device and static == python.static_public, "the certificate is for somebody else")
+    wait_until(lambda: "python" in daemon.run("peers"), 10, "the daemon lists the paired device")
+    say("XXpsk0+psk3: noiseprotocol dialled, paired and was certified")
+    channel.close()
+    wire.close()
+    return python, invite.static_public, welcome.workspace
+
+
+def known_as_initiator(daemon, address, python, theirs, workspace):
+    wire = noise.Wire.dial(address)
+    channel = noise.dial_known(wire, python, theirs)
+    # The initiator speaks first: what it sent so far could have been a replay, so nothing was said to it yet.
+    mine = noise.Hello(noise.PROTOCOL_VERSION, workspace, python.device, None, int(time.time() * 1000), 0, bytes(32))
+    channel.send_message(noise.HELLO, mine.encoded())
+    hello = noise.Hello.parse(channel.message_of(noise.HELLO))
+    check(hello.workspace == workspace, "the hello names another workspace")
+    check(hello.version == noise.PROTOCOL_VERSION, f"version {hello.version}")
+    check(hello.port == daemon.port, f"the hello names port {hello.port}")
+    channel.send_message(noise.PING, noise.varint(12345))
+    pong = channel.message_of(noise.PONG)
+    check(pong == noise.varint(12345), f"the pong holds {pong.hex()}")
+    say("IK: noiseprotocol dialled as a known device; hello and ping were answered")
+    channel.close()
+    wire.close()
+
+
+def unknown_gets_nothing(address, theirs):
+    stranger = noise.Identity("stranger")
+    wire = noise.Wire.dial(address)
+    wire.send(noise.first_known_message(stranger, theirs))
+    heard = wire.ends_within(STRANGER_SECONDS)
+    check(heard == b"", f"an unknown static key was answered with {heard!r}")
+    wire.close()
+    # The right key for the initiator, but the daemon's key is not known: no answer either.
+    wire = noise.Wire.dial(address)
+    wire.send(noise.first_known_message(stranger, noise.Identity("other").static_public))
+    heard = wire.ends_within(STRANGER_SECONDS)
+    check(heard == b"", f"a message for another key was answered with {heard!r}")
+    wire.close()
+    say("IK: an unknown device, and one that does not know the key, got not one byte")
+
+
+def wrong_secret_gets_nothing(daemon, address, theirs):
+    invite = noise.Invite.parse(invite_line(daemon))
+    wrong = noise.Invite(theirs, os.urandom(32), invite.port, invite.addresses)
+    peers_before = daemon.run("peers")
+    wire = noise.Wire.dial(address)
+    try:
+        noise.dial_to_pair(wire, noise.Identity("guesser"), wrong)
+        check(False, "a wrong secret got an answer")
+    except noise.Ended:
+        check(wire.received == 0, f"a wrong secret got {wire.received} bytes")
+    wire.close()
+    check("guesser" not in daemon.run("peers") and daemon.run("peers") == peers_before, "a guesser left a trace")
+    # The invite is still good: a failed guess does not use it up.
+    wire = noise.Wire.dial(address)
+    channel = noise.dial_to_pair(wire, noise.Identity("second"), invite)
+    channel.message_of(noise.WELCOME)
+    channel.close()
+    wire.close()
+    say("XXpsk0+psk3: a wrong secret got not one byte, and the right one still works after it")
+
+
+def used_invite_is_used(daemon, address):
+    invite = noise.Invite.parse(invite_line(daemon))
+    for attempt in range(2):
+        wire = noise.Wire.dial(address)
+        try:
+            channel = noise.dial_to_pair(wire, noise.Identity(f"attempt{attempt}"), invite)
+            channel.message_of(noise.WELCOME)
+            check(attempt == 0, "an invite was good twice")
+        except noise.Ended:
+            check(attempt == 1, "a fresh invite was refused")
+            check(wire.received == 0, "a used invite got an answer")
+        wire.close()
+    say("XXpsk0+psk3: an invite is good once")
+
+
+class Listener:
+    """Python as the side that is dialled."""
+
+    def __init__(self):
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+
+    def accept(self, seconds=20):
+        self.socket.settimeout(seconds)
+        return noise.Wire(self.socket.accept()[0])
+
+
+def pair_as_responder(world):
+    """`peerd join` dials Python: at least the whole handshake and the first record must pass."""
+    joining = world.peer("joining")
+    python = noise.Identity("python")
+    listener = Listener()
+    secret = os.urandom(32)
+    line = noise.Invite(python.static_public, secret, listener.port, ["127.0.0.1"]).line()
+    command = [program(), "join", "--dir", str(joining.directory), "--name", "joining", line]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        wire = listener.accept()
+        channel, static, payload = noise.answer(wire, python, noise.PAIRING, secret)
+        reader = noise.Reader(payload)
+        check(reader.byte() == 1, "the version of the request")
+        device, name = reader.bytes(32), reader.prefixed().decode()
+        check(name == "joining" and reader.is_at_end, f"the request names {name!r}")
+        say("XXpsk0+psk3: peerd join dialled noiseprotocol, and named itself only in the last handshake message")
+        workspace = welcome(channel, python, device, static)
+        check(process.wait(30) == 0, f"join failed: {process.stderr.read().decode()}")
+        check(joining.run("status"), "no status after join")
+        say("   and became a member by a welcome and certificates that Python made")
+        wire.close()
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+    python.workspace = workspace
+    return python, joining, static
+
+
+def welcome(channel, python, device, static):
+    """Founds a workspace on the spot and certifies the device that joins it."""
+    user = noise.Ed25519PrivateKey.generate()
+    user_id, nonce = noise.raw_public(user), os.urandom(16)
+    workspace = noise.workspace_of(user_id, nonce)
+    certificates = [
+        (device, static, python.signing.sign(noise.certificate_text(workspace, user_id, device, static))),
+        python.certified_by(user, workspace),
+    ]
+    channel.send_message(noise.WELCOME, noise.Welcome(user_id, nonce, user_id, certificates).encoded())
+    return workspace
+
+
+def known_as_responder(world, joined, python, static):
+    """A daemon dials Python, whose key it knows from pairing."""
+    listener = Listener()
+    joined.start(peers=[f"127.0.0.1:{listener.port}"])
+    heard = {}
+
+    def serve():
+        wire = listener.accept()
+        channel, theirs, _ = noise.answer(wire, python, noise.KNOWN)
+        heard["static"] = theirs
+        heard["hello"] = noise.Hello.parse(channel.message_of(noise.HELLO))
+        channel.close()
+        wire.close()
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    thread.join(30)
+    check("hello" in heard, f"no hello from the daemon that dials: {heard}")
+    check(heard["static"] == static, "the daemon dialled with another static key")
+    check(heard["hello"].workspace == python.workspace, "the hello names another workspace")
+    joined.stop()
+    say("IK: the daemon dialled noiseprotocol, and sent its hello")
+
+
+if __name__ == "__main__":
+    main_of_test(run)
