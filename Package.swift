@@ -37,7 +37,11 @@ let package = Package(
         .target(name: "Engine", dependencies: ["CRDTCore", "PeerCrypto", "SyncProtocol"], swiftSettings: settings),
         .target(
             name: "Persistence",
-            dependencies: ["CRDTCore", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "CRDTCore",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
             swiftSettings: settings
         ),
         .target(
@@ -53,14 +57,47 @@ let package = Package(
         .executableTarget(
             name: "peerd",
             dependencies: [
-                "CRDTCore", "Engine", "PeerCrypto", "PeerTransport", "Persistence",
+                "CRDTCore", "Engine", "PeerCrypto", "PeerTransport", "Persistence", "SyncProtocol",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings
         ),
-        .testTarget(name: "EngineTests", dependencies: ["Engine", "CRDTCore", "PeerCrypto", "SyncProtocol"], swiftSettings: settings),
+        .target(
+            name: "MergeTestSupport",
+            dependencies: ["CRDTCore"],
+            path: "Tests/MergeTestSupport",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "CRDTCoreTests",
+            dependencies: ["CRDTCore", "MergeTestSupport", "PeerCrypto"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "EngineTests",
+            dependencies: ["CRDTCore", "Engine", "PeerCrypto", "SyncProtocol"],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "NoiseTests", dependencies: ["PeerCrypto", "SyncProtocol"], swiftSettings: settings),
+        .testTarget(name: "PeerCryptoTests", dependencies: ["PeerCrypto"], swiftSettings: settings),
+        .testTarget(
+            name: "PeerTransportTests",
+            dependencies: ["PeerTransport", .product(name: "NIOConcurrencyHelpers", package: nio)],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PersistenceTests",
+            dependencies: ["CRDTCore", "MergeTestSupport", "Persistence"],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "RepositoryTests", exclude: ["Fixtures"], swiftSettings: settings),
+        .testTarget(
+            name: "StoreAgreementTests",
+            dependencies: ["CRDTCore", "MergeTestSupport", "Persistence"],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -136,6 +136,11 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
     }
 }
 
+extension Node {
+    /// A copy of the store, where it is a value that can be copied: what a backup of the database would hold.
+    package var storeCopy: Store { self.store }
+}
+
 /// The names under which a node keeps facts in its store.
 enum NodeFact {
     static let activeReplica = "active-replica"

@@ -30,6 +30,8 @@ final class TestNetwork {
     }
 
     private(set) var machines: [Machine] = []
+    /// The key file of each machine.
+    private var keys: [[UInt8]] = []
     private(set) var time: UInt64 = 1_000_000
     private var wires: [Wire] = []
     private var queue: [(to: Int, event: Event)] = []
@@ -58,6 +60,7 @@ final class TestNetwork {
         let host = "10.0.0.\(self.machines.count + 1)"
         let wall = WallTime(milliseconds: Self.epoch + self.time)
         let origin = identity.origin
+        self.keys.append(identity.encoded().withBytes { Array($0) })
         let node = try Node(
             store: store ?? MemoryStore(origin: origin),
             identity: identity,
@@ -101,6 +104,39 @@ final class TestNetwork {
                 return machine
             }
         }
+    }
+
+    // MARK: - Stores that are copied
+
+    /// A copy of a machine's database as it is now.
+    func copyStore(of machine: Int) -> MemoryStore { self.machines[machine].node.storeCopy }
+
+    /// Ends a machine's process and starts it again on another database, with the same keys.
+    func restart(_ machine: Int, with store: MemoryStore, seed: UInt64) throws {
+        for wire in self.wires where wire.dialler == machine || wire.acceptor == machine { self.close(wire) }
+        self.queue.removeAll { $0.to == machine }
+        self.machines[machine].node = try self.node(machine, store: store, seed: seed)
+    }
+
+    /// A second machine that runs a copy of the first one's database and keys.
+    func clone(_ machine: Int, seed: UInt64) throws -> Int {
+        let node = try self.node(machine, store: self.copyStore(of: machine), seed: seed)
+        self.machines.append(Machine(node: node, host: "10.0.0.\(self.machines.count + 1)"))
+        self.keys.append(self.keys[machine])
+        return self.machines.count - 1
+    }
+
+    private func node(_ machine: Int, store: MemoryStore, seed: UInt64) throws -> Node<MemoryStore> {
+        guard let identity = DeviceIdentity.decode(SecretBytes(self.keys[machine])) else {
+            throw TestFailure("the key file cannot be read")
+        }
+        return try Node(
+            store: store,
+            identity: identity,
+            configuration: NodeConfiguration(listenPort: Self.port),
+            entropy: Self.entropy(seed),
+            at: self.moment(of: machine)
+        )
     }
 
     // MARK: - What tests do

@@ -1,0 +1,130 @@
+import CRDTCore
+import Engine
+import Testing
+
+/// What happens when one replica id has two lives, or a clock was wrong: nothing written is lost, and equal frontiers
+/// never hide different states.
+struct RepairTests {
+    private func founder(_ network: TestNetwork) throws -> Int {
+        var entropy = TestNetwork.entropy(1)
+        guard let identity = DeviceIdentity.founding(name: "first", entropy: &entropy) else {
+            throw TestFailure("no identity")
+        }
+        return try network.add(identity, seed: 2)
+    }
+
+    private func demandEqual(_ network: TestNetwork, _ machines: [Int]) throws {
+        for machine in machines.dropFirst() {
+            #expect(try network.frontier(machines[0]) == network.frontier(machine))
+            #expect(try network.export(machines[0]) == network.export(machine))
+        }
+    }
+
+    @Test func `a restored older copy that writes before it meets anyone loses nothing`() throws {
+        let network = TestNetwork()
+        let first = try self.founder(network)
+        let second = try network.join(first, name: "second", seed: 3)
+        let note = try network.write(first, .create(.init(type: "note"))).created[0]
+        network.settle()
+        let backup = network.copyStore(of: first)
+        try network.write(first, .set(note, name: "x", value: .string("lost?")))
+        try network.write(first, .set(note, name: "z", value: .string("also lost?")))
+        network.settle()
+        network.cut(first, second)
+        try network.restart(first, with: backup, seed: 77)
+        try network.write(first, .set(note, name: "y", value: .string("after restore")))
+        network.healAll()
+        network.settle(seconds: 300)
+        for machine in [first, second] {
+            let export = try network.export(machine)
+            #expect(export.contains("\"lost?\""))
+            #expect(export.contains("also lost?"))
+            #expect(export.contains("after restore"))
+        }
+        try self.demandEqual(network, [first, second])
+        #expect(network.machines[second].notices.contains { if case .equivocation = $0 { true } else { false } })
+    }
+
+    @Test func `a restored older copy that meets a peer before it writes takes a new replica id`() throws {
+        let network = TestNetwork()
+        let first = try self.founder(network)
+        let second = try network.join(first, name: "second", seed: 3)
+        let note = try network.write(first, .create(.init(type: "note"))).created[0]
+        network.settle()
+        let backup = network.copyStore(of: first)
+        try network.write(first, .set(note, name: "x", value: .string("kept by the peer")))
+        network.settle()
+        try network.restart(first, with: backup, seed: 77)
+        network.settle()
+        try network.write(first, .set(note, name: "y", value: .string("after restore")))
+        network.settle()
+        #expect(try network.export(first).contains("kept by the peer"))
+        try self.demandEqual(network, [first, second])
+        #expect(network.machines[second].notices.allSatisfy { if case .equivocation = $0 { false } else { true } })
+        #expect(network.machines[first].notices.contains(.newReplica(.rolledBack)))
+    }
+
+    @Test func `a database that runs twice under one id is noticed by all and loses nothing`() throws {
+        let network = TestNetwork()
+        let first = try self.founder(network)
+        let second = try network.join(first, name: "second", seed: 3)
+        let third = try network.join(first, name: "third", seed: 4)
+        let note = try network.write(first, .create(.init(type: "note"))).created[0]
+        for machine in [first, second, third] { try network.write(machine, .create(.init(type: "mark"))) }
+        network.settle()
+        let clone = try network.clone(first, seed: 99)
+        network.cut(first, third)
+        network.cut(clone, second)
+        for number in 0..<5 {
+            try network.write(first, .set(note, name: "a\(number)", value: .string("original \(number)")))
+            try network.write(clone, .set(note, name: "b\(number)", value: .string("clone \(number)")))
+        }
+        network.settle(seconds: 30)
+        try network.write(third, .set(note, name: "c", value: .string("third")))
+        network.healAll()
+        network.settle(seconds: 600)
+        let export = try network.export(second)
+        for number in 0..<5 {
+            #expect(export.contains("original \(number)"))
+            #expect(export.contains("clone \(number)"))
+        }
+        #expect(export.contains("third"))
+        try self.demandEqual(network, [first, second, third])
+    }
+
+    @Test func `changes of a clock far ahead are held and come in when it is put right and later edits win`() throws {
+        let network = TestNetwork()
+        let first = try self.founder(network)
+        let second = try network.join(first, name: "second", seed: 3)
+        let note = try network.write(second, .create(.init(type: "note"))).created[0]
+        network.settle()
+        network.machines[first].clockOffsetMilliseconds = 10 * 365 * 86_400_000
+        try network.write(first, .set(note, name: "k", value: .string("poison")))
+        network.settle()
+        #expect(try !network.export(second).contains("poison"))
+        #expect(
+            network.machines[second].notices.contains { if case .held("first", _) = $0 { true } else { false } }
+        )
+        #expect(network.machines[first].notices.contains { if case .clockAhead = $0 { true } else { false } })
+        network.machines[first].clockOffsetMilliseconds = 0
+        try network.write(second, .set(note, name: "k", value: .string("good")))
+        try network.write(first, .set(note, name: "j", value: .int(1)))
+        network.settle()
+        #expect(try network.export(first).contains("\"k\":\"good\""))
+        #expect(try network.export(second).contains("\"j\":1"))
+        try self.demandEqual(network, [first, second])
+    }
+
+    @Test func `a change held for an hour is applied when it is due`() throws {
+        let network = TestNetwork()
+        let first = try self.founder(network)
+        let second = try network.join(first, name: "second", seed: 3)
+        network.machines[first].clockOffsetMilliseconds = 3_600_000
+        try network.write(first, .create(.init(type: "note", properties: ["t": .string("early")])))
+        network.settle(seconds: 600)
+        #expect(try !network.export(second).contains("early"))
+        network.settle(seconds: 3000)
+        #expect(try network.export(second).contains("early"))
+        try self.demandEqual(network, [first, second])
+    }
+}
