@@ -1,4 +1,6 @@
-/// Why bytes could not be decoded. Any of these ends the session that sent them and changes nothing.
+/// Why bytes could not be decoded.
+///
+/// Any of these ends the session that sent them and changes nothing.
 package enum WireError: Error, Hashable, Sendable {
     /// The bytes ended inside a value.
     case truncated
@@ -48,7 +50,9 @@ extension [UInt8] {
     }
 }
 
-/// Reads values off the front of bounded bytes. Every read checks its bounds; nothing a peer sends can trap it.
+/// Reads values off the front of bounded bytes.
+///
+/// Every read checks its bounds; nothing a peer sends can trap it.
 package struct ByteReader: Sendable {
     private let bytes: [UInt8]
     /// Where the next value begins.

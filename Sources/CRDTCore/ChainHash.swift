@@ -9,7 +9,7 @@ package struct ChainHash {
 
     /// The hash of every change of a run, in order.
     ///
-    /// - Parameter previous: the hash of the change before the run's first.
+    /// `previous`: the hash of the change before the run's first.
     /// - Complexity: O(*n*) in the bytes of the run; about a third of a microsecond for a small operation.
     package static func hashes(
         of run: Run,
@@ -22,7 +22,14 @@ package struct ChainHash {
         var hashes: [Hash256] = []
         hashes.reserveCapacity(run.changes.count)
         for change in run.changes {
-            let header = self.header(of: change, in: run, sequence: sequence, previous: previous, &scratch, cryptography)
+            let header = self.header(
+                of: change,
+                in: run,
+                sequence: sequence,
+                previous: previous,
+                &scratch,
+                cryptography
+            )
             previous = Hash256(bytes: cryptography.hash256(.change, header))
             hashes.append(previous)
             sequence += 1
@@ -41,7 +48,14 @@ package struct ChainHash {
         var scratch = Scratch()
         var headers: [[UInt8]] = []
         for change in run.changes {
-            let header = self.header(of: change, in: run, sequence: sequence, previous: previous, &scratch, cryptography)
+            let header = self.header(
+                of: change,
+                in: run,
+                sequence: sequence,
+                previous: previous,
+                &scratch,
+                cryptography
+            )
             previous = Hash256(bytes: cryptography.hash256(.change, header))
             headers.append(header)
             sequence += 1

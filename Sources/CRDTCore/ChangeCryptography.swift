@@ -1,5 +1,6 @@
-/// What a hash is for. Each domain is hashed with its own BLAKE2b personalisation, so that no hash of one kind can
-/// pass for another.
+/// What a hash is for.
+///
+/// Each domain is hashed with its own BLAKE2b personalisation, so that no hash of one kind can pass for another.
 package enum HashDomain: Sendable, CaseIterable {
     /// A change's header.
     case change

@@ -58,7 +58,9 @@ package struct Existence: Hashable, Sendable {
         }
     }
 
-    /// A deletion removes exactly the touches its context covers. Causal delivery has brought all of those before it.
+    /// A deletion removes exactly the touches its context covers.
+    ///
+    /// Causal delivery has brought all of those before it.
     package mutating func remove(coveredBy context: CausalContext) {
         if let entry = self.first {
             self.first?.removed = max(entry.removed, min(entry.touched, context.end(of: entry.replica)))

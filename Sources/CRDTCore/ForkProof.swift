@@ -61,7 +61,9 @@ package struct ForkProof: Hashable, Sendable {
         return Branch(headers: headers, signature: try reader.signature())
     }
 
-    /// What the proof proves: the replica and the first sequence that has two changes. Nil if it proves nothing.
+    /// What the proof proves: the replica and the first sequence that has two changes.
+    ///
+    /// Nil if it proves nothing.
     ///
     /// - Complexity: O(*n*) in the bytes, and two signature checks beside those of the certificates.
     package func disputed(

@@ -27,8 +27,9 @@ package struct DeviceCertificate: Hashable, Sendable {
     }
 }
 
-/// The first operation of every replica: whose it is. A replica's id is the hash of its device's key and a nonce, so
-/// only that device can open its chain.
+/// The first operation of every replica: whose it is.
+///
+/// A replica's id is the hash of its device's key and a nonce, so only that device can open its chain.
 package struct Introduction: Hashable, Sendable {
     package var user: UserID
     /// The name the device shows to other members.

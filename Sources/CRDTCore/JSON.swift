@@ -11,7 +11,9 @@ package indirect enum JSON: Hashable, Sendable {
     /// How deep arrays and objects may lie in each other.
     package static let depthMax = 128
 
-    /// Parses RFC 8259 text. Of repeated keys the last counts; nil for anything that is not one JSON value.
+    /// Parses RFC 8259 text.
+    ///
+    /// Of repeated keys the last counts; nil for anything that is not one JSON value.
     ///
     /// - Complexity: O(*n*) in the length of the text.
     package init?(parsing text: some Sequence<UInt8>) {
@@ -88,8 +90,10 @@ extension Value {
         }
     }
 
-    /// The JSON form. Doubles that are no JSON numbers become `{"$double": "16 hex digits"}`, bytes `{"$bytes": "hex"}`
-    /// and blob references `{"$blob": {…}}`.
+    /// The JSON form.
+    ///
+    /// Doubles that are no JSON numbers become `{"$double": "16 hex digits"}`, bytes `{"$bytes": "hex"}` and blob
+    /// references `{"$blob": {…}}`.
     package var json: JSON {
         switch self {
         case .null: return .null

@@ -1,4 +1,6 @@
-/// Reads RFC 8259 text off an array of bytes. Depth is bounded; nothing in the text can trap it.
+/// Reads RFC 8259 text off an array of bytes.
+///
+/// Depth is bounded; nothing in the text can trap it.
 struct JSONParser {
     private let bytes: [UInt8]
     private var offset = 0

@@ -1,4 +1,6 @@
-/// Every size that CRDTCore accepts, by name. A value above its limit is refused before anything is allocated for it.
+/// Every size that CRDTCore accepts, by name.
+///
+/// A value above its limit is refused before anything is allocated for it.
 package enum Limits {
     /// Bytes of one property value.
     package static let valueByteCountMax = 1 << 20

@@ -87,8 +87,9 @@ extension Merge {
         return false
     }
 
-    /// Gives every object of the window its final place. All that change are taken out before any is put back, so that
-    /// no step in between has a cycle.
+    /// Gives every object of the window its final place.
+    ///
+    /// All that change are taken out before any is put back, so that no step in between has a cycle.
     private mutating func install(
         _ window: MoveWindow,
         in transaction: inout some StoreTransaction

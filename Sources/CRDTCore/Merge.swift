@@ -101,7 +101,9 @@ package struct Merge {
         if record.appliedSequence >= sequence { self.needsRebuild = true }
     }
 
-    /// Why each replica whose log is ahead of its state waits. Empty when everything stored is applied.
+    /// Why each replica whose log is ahead of its state waits.
+    ///
+    /// Empty when everything stored is applied.
     package static func waits(
         at now: WallTime,
         in transaction: inout some StoreTransaction
@@ -138,8 +140,9 @@ package struct Merge {
         return indexes
     }
 
-    /// Applies the changes of a stored run that follow what is applied, up to the first that must wait. Returns how
-    /// many it applied.
+    /// Applies the changes of a stored run that follow what is applied, up to the first that must wait.
+    ///
+    /// Returns how many it applied.
     private mutating func apply(
         _ run: Run,
         indexes: RunIndexes,
@@ -235,7 +238,9 @@ package struct Merge {
         for entry in run.contextEntries[change.contextRange] {
             let index = try transaction.replicaIndex(of: entry.replica)
             guard transaction.replica(index).isEffective(entry.sequence) else { continue }
-            if let seen = try transaction.stamp(of: index, sequence: entry.sequence), change.stamp <= seen { return true }
+            if let seen = try transaction.stamp(of: index, sequence: entry.sequence), change.stamp <= seen {
+                return true
+            }
         }
         return false
     }
@@ -383,7 +388,12 @@ package struct Merge {
     ) throws(StoreError) {
         let target = try transaction.replicaIndex(of: retirement.replica)
         try RetirementRecord.add(
-            RetirementRecord(author: write.replica, sequence: write.sequence, target: target, last: retirement.lastSequence),
+            RetirementRecord(
+                author: write.replica,
+                sequence: write.sequence,
+                target: target,
+                last: retirement.lastSequence
+            ),
             in: &transaction
         )
         var record = transaction.replica(target)

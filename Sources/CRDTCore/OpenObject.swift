@@ -1,5 +1,6 @@
-/// The record of the object that was used last. Operations on one object follow each other, so most of them find it
-/// here and the store is asked once.
+/// The record of the object that was used last.
+///
+/// Operations on one object follow each other, so most of them find it here and the store is asked once.
 struct OpenObject {
     private var index: ObjectIndex?
     private var current = ObjectRecord(id: ObjectID(bytes: Bytes16(high: 0, low: 0)))

@@ -1,4 +1,6 @@
-/// What an operation does. Kinds this version does not know are carried, stored and forwarded unread.
+/// What an operation does.
+///
+/// Kinds this version does not know are carried, stored and forwarded unread.
 package struct OperationKind: RawRepresentable, Hashable, Sendable {
     package var rawValue: UInt8
 

@@ -15,8 +15,10 @@ package struct Position: Hashable, Comparable, Sendable {
         left.bytes.lexicographicallyPrecedes(right.bytes)
     }
 
-    /// A position between two others; nil stands for "no bound". If the bounds are out of order, or bytes of another
-    /// origin leave no room between them, the result directly follows the lower one.
+    /// A position between two others; nil stands for "no bound".
+    ///
+    /// If the bounds are out of order, or bytes of another origin leave no room between them, the result directly
+    /// follows the lower one.
     ///
     /// - Complexity: O(*n*) in the length of the bounds.
     package static func between(_ lower: Position?, _ upper: Position?) -> Position {

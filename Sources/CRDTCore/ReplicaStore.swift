@@ -1,4 +1,6 @@
-/// What a store can fail with. Nothing of the transaction that failed is kept.
+/// What a store can fail with.
+///
+/// Nothing of the transaction that failed is kept.
 package enum StoreError: Error, Hashable, Sendable {
     /// There is no room for the write. Reading goes on.
     case diskFull
@@ -12,7 +14,9 @@ package enum StoreError: Error, Hashable, Sendable {
     case newerSchema(String)
 }
 
-/// Where a workspace's changes and state live. Synchronous; what `write` returned from is durable.
+/// Where a workspace's changes and state live.
+///
+/// Synchronous; what `write` returned from is durable.
 package protocol ReplicaStore: ~Copyable {
     associatedtype Transaction: StoreTransaction
 
@@ -40,7 +44,9 @@ package struct RunIndexes: Sendable {
     }
 }
 
-/// One transaction's view of a store: rows by key. It knows no rule of merging; `Merge` calls it, row by row.
+/// One transaction's view of a store: rows by key.
+///
+/// It knows no rule of merging; `Merge` calls it, row by row.
 ///
 /// Writes are seen by later reads of the same transaction. Every lookup by key is O(log *n*) or better.
 package protocol StoreTransaction {
@@ -87,7 +93,11 @@ package protocol StoreTransaction {
     mutating func register(_ key: RegisterKey) throws(StoreError) -> Register?
     mutating func setRegister(_ register: Register, at key: RegisterKey) throws(StoreError)
     /// Records a write that is not in force.
-    mutating func addVersion(_ write: WriteReference, status: VersionStatus, at key: RegisterKey) throws(StoreError)
+    mutating func addVersion(
+        _ write: WriteReference,
+        status: VersionStatus,
+        at key: RegisterKey
+    ) throws(StoreError)
     mutating func setVersion(_ write: WriteReference, status: VersionStatus, at key: RegisterKey) throws(StoreError)
     /// The writes recorded with `.conflict`, in no particular order.
     mutating func conflicts(at key: RegisterKey) throws(StoreError) -> [WriteReference]

@@ -21,8 +21,9 @@ package struct Change: Hashable, Sendable {
     }
 }
 
-/// Consecutive changes of one replica: the unit of transfer and of signature checking. Nothing in a `Run` has been
-/// checked but its shape; see `VerifiedRun`.
+/// Consecutive changes of one replica: the unit of transfer and of signature checking.
+///
+/// Nothing in a `Run` has been checked but its shape; see `VerifiedRun`.
 package struct Run: Hashable, Sendable {
     package var replica: ReplicaID
     /// The sequence of the first change.
@@ -54,7 +55,9 @@ package struct Run: Hashable, Sendable {
         return self.blinding[start..<start + count]
     }
 
-    /// An operation in full words. Throws if the payload is not what the kind says.
+    /// An operation in full words.
+    ///
+    /// Throws if the payload is not what the kind says.
     package func edit(_ operation: Operation) throws(WireError) -> Edit {
         let payload = self.payload[operation.payloadRange]
         switch operation.kind {

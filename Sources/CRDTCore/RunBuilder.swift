@@ -14,7 +14,7 @@ package struct RunBuilder: Sendable {
 
     /// Opens the next change; operations appended from here on are its own.
     ///
-    /// - Parameter blinding: the change's 16-byte secret, or a 16-byte salt for each operation if some were left out.
+    /// `blinding`: the change's 16-byte secret, or a 16-byte salt for each operation if some were left out.
     package mutating func beginChange(
         stamp: Stamp,
         context: some Sequence<Dot>,

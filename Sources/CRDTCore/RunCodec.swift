@@ -75,7 +75,9 @@ extension Run {
         bytes.append(contentsOf: self.payload)
     }
 
-    /// Reads a run that fills all of `bytes`. Nothing is allocated for more than the bytes can hold.
+    /// Reads a run that fills all of `bytes`.
+    ///
+    /// Nothing is allocated for more than the bytes can hold.
     package init(decoding bytes: [UInt8]) throws(WireError) {
         var reader = ByteReader(bytes)
         guard try reader.byte() == Run.formatVersion else { throw .unknownKind }

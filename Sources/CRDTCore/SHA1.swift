@@ -1,4 +1,6 @@
-/// SHA-1 (RFC 3174), which UUIDv5 is defined with. It names things; nothing is protected by it.
+/// SHA-1 (RFC 3174), which UUIDv5 is defined with.
+///
+/// It names things; nothing is protected by it.
 enum SHA1 {
     /// The 20-byte digest.
     static func hash(_ message: [UInt8]) -> [UInt8] {

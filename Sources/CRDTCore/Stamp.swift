@@ -10,7 +10,9 @@ package struct Stamp: Hashable, Comparable, Sendable {
 
     package init(rawValue: UInt64) { self.rawValue = rawValue }
 
-    /// The first stamp of a millisecond. Times before 1970 are 1970; times past the year 10889 are that year's.
+    /// The first stamp of a millisecond.
+    ///
+    /// Times before 1970 are 1970; times past the year 10889 are that year's.
     package init(milliseconds: UInt64) {
         self.rawValue = min(milliseconds, Stamp.millisecondsMax) << 16
     }
@@ -66,7 +68,9 @@ package struct HybridClock: Hashable, Sendable {
         return next
     }
 
-    /// Takes note of the stamp of an applied change. Held changes are never observed.
+    /// Takes note of the stamp of an applied change.
+    ///
+    /// Held changes are never observed.
     package mutating func observe(_ stamp: Stamp) {
         self.last = max(self.last, stamp)
     }
@@ -79,6 +83,8 @@ package struct HybridClock: Hashable, Sendable {
     /// When a held stamp may be applied.
     package static func dueTime(of stamp: Stamp) -> WallTime {
         let milliseconds = stamp.milliseconds
-        return WallTime(milliseconds: milliseconds > self.skewMaxMilliseconds ? milliseconds - self.skewMaxMilliseconds : 0)
+        return WallTime(
+            milliseconds: milliseconds > self.skewMaxMilliseconds ? milliseconds - self.skewMaxMilliseconds : 0
+        )
     }
 }

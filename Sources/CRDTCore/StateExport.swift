@@ -2,7 +2,7 @@
 package enum StateExport {
     /// An array of the visible objects in ascending order of ids, one a line.
     ///
-    /// - Parameter root: only this object and what is visible below it; nil for everything.
+    /// `root`: only this object and what is visible below it; nil for everything.
     /// - Complexity: O(*n* log *n*) in the objects and properties.
     package static func json(
         under root: ObjectIndex? = nil,

@@ -102,7 +102,9 @@ package enum VersionStatus: UInt8, Hashable, Sendable {
 /// The state of one object.
 package struct ObjectRecord: Hashable, Sendable {
     package var id: ObjectID
-    /// The creation that counts: the first in order. Nil for an object only ever referred to.
+    /// The creation that counts: the first in order.
+    ///
+    /// Nil for an object only ever referred to.
     package var creation: Creation?
     package var existence = Existence()
     /// The highest stamp of an effective operation on the object.
@@ -198,13 +200,15 @@ package struct ReplicaRecord: Hashable, Sendable {
     /// The last sequence before one stamped no later than what it had seen.
     package var backdatedAfter: UInt64?
 
-    /// - Parameter origin: the hash before the first change.
+    /// `origin`: the hash before the first change.
     package init(id: ReplicaID, origin: Hash256) {
         self.id = id
         self.storedHash = origin
     }
 
-    /// Where the effective changes end: the lowest of the reasons there are. Nil if all count.
+    /// Where the effective changes end: the lowest of the reasons there are.
+    ///
+    /// Nil if all count.
     package var exclusion: Exclusion? {
         var lowest: Exclusion?
         func consider(_ sequence: UInt64?, _ reason: ExclusionReason) {

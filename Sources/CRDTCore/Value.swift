@@ -43,7 +43,9 @@ package enum ValueTag: UInt8, Sendable, CaseIterable {
 }
 
 extension Value {
-    /// Appends the canonical bytes: a tag, then the content up to the end of the payload. Each value has one encoding.
+    /// Appends the canonical bytes: a tag, then the content up to the end of the payload.
+    ///
+    /// Each value has one encoding.
     package func encode(to bytes: inout [UInt8]) {
         switch self {
         case .null: bytes.append(ValueTag.null.rawValue)

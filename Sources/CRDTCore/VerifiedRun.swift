@@ -1,4 +1,6 @@
-/// Why a run was not accepted. Nothing of it is kept.
+/// Why a run was not accepted.
+///
+/// Nothing of it is kept.
 package enum RunRejection: Error, Hashable, Sendable {
     /// The first change of a replica does not introduce the device, or a later one does.
     case introductionMisplaced
@@ -16,8 +18,9 @@ package enum RunRejection: Error, Hashable, Sendable {
     case malformed(WireError)
 }
 
-/// A run whose chain, signature and shape have been checked. Only verification, or signing one's own, makes one; stores
-/// accept nothing else.
+/// A run whose chain, signature and shape have been checked.
+///
+/// Only verification, or signing one's own, makes one; stores accept nothing else.
 package struct VerifiedRun: Sendable {
     package let run: Run
     /// The hash of each change.
@@ -36,9 +39,8 @@ package struct VerifiedRun: Sendable {
 
     /// Checks a run of a replica that is known up to the change before the run's first.
     ///
-    /// - Parameters:
-    ///   - previous: the hash of the change before; the workspace's origin for the first.
-    ///   - device: the device that signs the replica's chain; nil if the run begins it and must introduce it.
+    /// `previous`: the hash of the change before; the workspace's origin for the first.
+    /// `device`: the device that signs the replica's chain; nil if the run begins it and must introduce it.
     /// - Complexity: O(*n*) in the bytes of the run, and one signature check (plus those of the certificates in a first
     ///   run).
     package static func verify(
@@ -68,9 +70,11 @@ package struct VerifiedRun: Sendable {
         return VerifiedRun(run: run, hashes: hashes, previous: previous, introduction: introduction)
     }
 
-    /// Signs a run of one's own. The edits come from this process, so there is nothing to check.
+    /// Signs a run of one's own.
     ///
-    /// - Parameter sign: makes the device's signature of a message.
+    /// The edits come from this process, so there is nothing to check.
+    ///
+    /// `sign`: makes the device's signature of a message.
     package static func seal(
         _ builder: consuming RunBuilder,
         previous: Hash256,
@@ -153,7 +157,9 @@ extension Run {
         return true
     }
 
-    /// Checks that the payload of each operation is what its kind says. Table indexes are checked by decoding.
+    /// Checks that the payload of each operation is what its kind says.
+    ///
+    /// Table indexes are checked by decoding.
     package func validate() throws(WireError) {
         for operation in self.operations {
             let payload = self.payload[operation.payloadRange]

@@ -1,4 +1,6 @@
-/// For each replica, the sequence up to which its changes are known. The empty vector is the beginning of history.
+/// For each replica, the sequence up to which its changes are known.
+///
+/// The empty vector is the beginning of history.
 package struct VersionVector: Hashable, Sendable {
     /// Sequences above zero, by replica.
     package private(set) var sequences: [ReplicaID: UInt64]

@@ -118,11 +118,10 @@ extension Author {
     /// Writes changes again under a new replica id of this device, each made on what it was made on, but for what no
     /// longer counts.
     ///
-    /// - Parameters:
-    ///   - stampedAfter: where the stamps begin.
-    ///   - keepingStamps: whether each change keeps its stamp, as it may when the clock was right; otherwise the stamps
-    ///     follow closely on what each had seen, so that whatever was written since wins.
-    ///   - first: edits of a change before all the others.
+    /// `stampedAfter`: where the stamps begin.
+    /// `keepingStamps`: whether each change keeps its stamp, as it may when the clock was right; otherwise the stamps
+    /// follow closely on what each had seen, so that whatever was written since wins.
+    /// `first`: edits of a change before all the others.
     mutating func reauthor(
         _ changes: [OwnChange],
         stampedAfter base: Stamp,

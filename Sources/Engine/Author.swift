@@ -51,7 +51,9 @@ struct Author: ~Copyable {
         ObjectID(bytes: Bytes16(self.membership.workspace.bytes.array.prefix(16)) ?? Bytes16(high: 0, low: 0))
     }
 
-    /// Writes edits as one change of the active replica, stamped now. Nil if the clock has run out.
+    /// Writes edits as one change of the active replica, stamped now.
+    ///
+    /// Nil if the clock has run out.
     private mutating func commit(
         _ edits: [Edit],
         in transaction: inout some StoreTransaction

@@ -33,7 +33,9 @@ package struct Invite: Hashable, Sendable {
         return Invite.prefix + Base64URL.text(bytes)
     }
 
-    /// Reads a line; nil if it is not an invite. White space around it does not matter.
+    /// Reads a line; nil if it is not an invite.
+    ///
+    /// White space around it does not matter.
     package init?(text: String) {
         let line = text.drop { $0.isWhitespace }.prefix { !$0.isWhitespace }
         guard line.hasPrefix(Invite.prefix), let bytes = Base64URL.bytes(line.dropFirst(Invite.prefix.count)) else {

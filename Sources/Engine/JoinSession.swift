@@ -50,7 +50,7 @@ package struct JoinSession: ~Copyable {
 
     /// Takes what has arrived.
     ///
-    /// - Parameter now: monotonic time in milliseconds.
+    /// `now`: monotonic time in milliseconds.
     package mutating func received(_ bytes: [UInt8], now: UInt64) -> Outcome {
         guard var link = self.link.take() else { return .failed("the pairing is over") }
         let output = link.receive(bytes, own: self.staticKey, authority: Nobody(), now: now) { nil }

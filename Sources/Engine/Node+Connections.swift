@@ -101,7 +101,9 @@ extension Node where Store: ~Copyable {
         }
     }
 
-    /// Ends a session because the peer broke the protocol. Nothing it sent in the offending message is kept.
+    /// Ends a session because the peer broke the protocol.
+    ///
+    /// Nothing it sent in the offending message is kept.
     mutating func violation(_ connection: PeerConnection, _ reason: String) {
         self.counters.protocolViolationCount += 1
         let name = connection.device.flatMap { self.book.entry(of: $0)?.name }

@@ -4,8 +4,10 @@ internal import SyncProtocol
 
 /// What is said over a link that stands: hello, the comparison of frontiers, and the small messages.
 extension Node where Store: ~Copyable {
-    /// The handshake is done: says hello. Whoever answered must not believe anything yet, since the first handshake
-    /// message can be replayed; the peer's own hello proves that it is there.
+    /// The handshake is done: says hello.
+    ///
+    /// Whoever answered must not believe anything yet, since the first handshake message can be replayed; the peer's
+    /// own hello proves that it is there.
     mutating func established(_ connection: PeerConnection, _ key: StaticKey) {
         connection.conversation.staticKey = key
         do throws(StoreError) {

@@ -131,7 +131,7 @@ extension Node where Store: ~Copyable {
         self.book.unknownAddresses[connection.address]?.backoff = backoff
     }
 
-    /// - Parameter isSoon: whether a standing connection ended, so that the first wait is short again.
+    /// `isSoon`: whether a standing connection ended, so that the first wait is short again.
     mutating func scheduleRedial(_ key: StaticKey, isSoon: Bool) {
         guard var entry = self.book[key] else { return }
         if isSoon { entry.backoff = ConnectionTimes.backoffFirst }

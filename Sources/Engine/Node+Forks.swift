@@ -244,7 +244,11 @@ extension Node where Store: ~Copyable {
     mutating func receivedBranch(_ run: Run, on connection: PeerConnection) {
         do throws(StoreError) {
             let found = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
-                try self.author.take(run, awaited: connection.conversation.awaitedBranches[run.replica], in: &transaction)
+                try self.author.take(
+                    run,
+                    awaited: connection.conversation.awaitedBranches[run.replica],
+                    in: &transaction
+                )
             }
             switch found {
             case .nothing: break

@@ -4,8 +4,9 @@ internal import SyncProtocol
 
 /// Letting devices in.
 extension Node where Store: ~Copyable {
-    /// Makes an invite for one more device of this user: good once, for ten minutes. The oldest gives way when too
-    /// many are open.
+    /// Makes an invite for one more device of this user: good once, for ten minutes.
+    ///
+    /// The oldest gives way when too many are open.
     package mutating func makeInvite(
         addresses: [String],
         port: UInt16,

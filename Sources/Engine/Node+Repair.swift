@@ -3,8 +3,10 @@ internal import PeerCrypto
 
 /// When this device must go on under a new replica id.
 extension Node where Store: ~Copyable {
-    /// If our last changes are stamped far ahead of what the clock says now, takes them back and writes them again under
-    /// a new replica id. Returns whether it did.
+    /// If our last changes are stamped far ahead of what the clock says now, takes them back and writes them again
+    /// under a new replica id.
+    ///
+    /// Returns whether it did.
     mutating func repairClockIfNeeded() -> Bool {
         guard let index = self.author.activeReplica else { return false }
         do throws(StoreError) {
@@ -23,8 +25,9 @@ extension Node where Store: ~Copyable {
         return false
     }
 
-    /// A peer holds more of the chain we write than we do: the database was rolled back. It must not write under that
-    /// id again; what the peer holds comes back as any change does.
+    /// A peer holds more of the chain we write than we do: the database was rolled back.
+    ///
+    /// It must not write under that id again; what the peer holds comes back as any change does.
     mutating func adoptRollbacks(_ stored: [Dot]) {
         guard let index = self.author.activeReplica else { return }
         do throws(StoreError) {

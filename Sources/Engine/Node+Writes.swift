@@ -38,4 +38,3 @@ extension Node where Store: ~Copyable {
         }
     }
 }
-

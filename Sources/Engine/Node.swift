@@ -31,7 +31,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
 
     /// Starts a node on a store.
     ///
-    /// - Parameter entropy: where all of the node's randomness comes from; never to be used again.
+    /// `entropy`: where all of the node's randomness comes from; never to be used again.
     package init(
         store: consuming Store,
         identity: consuming DeviceIdentity,

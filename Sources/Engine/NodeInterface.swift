@@ -39,7 +39,9 @@ package struct Moment: Hashable, Sendable {
     }
 }
 
-/// What happened. Events are facts; the node decides what follows.
+/// What happened.
+///
+/// Events are facts; the node decides what follows.
 package enum Event: Sendable {
     /// A stranger's connection was accepted.
     case accepted(ConnectionID, from: NetworkAddress)
@@ -73,7 +75,9 @@ package struct WriteRequest: Sendable {
     }
 }
 
-/// What the driver must do. It switches over these without a default.
+/// What the driver must do.
+///
+/// It switches over these without a default.
 package enum Effect: Sendable {
     case dial(ConnectionID, NetworkAddress)
     case send(ConnectionID, [UInt8])
@@ -103,7 +107,9 @@ package struct WriteReceipt: Hashable, Sendable {
     }
 }
 
-/// Why a write was not done. Nothing of it was kept.
+/// Why a write was not done.
+///
+/// Nothing of it was kept.
 package enum WriteRefusal: Error, Hashable, Sendable {
     case noSuchObject(ObjectID)
     /// An object may not stand under itself or below itself.

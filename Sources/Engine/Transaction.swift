@@ -8,7 +8,9 @@ package struct Transaction: Hashable, Sendable {
         self.steps = steps
     }
 
-    /// One step of a transaction. Later steps see what earlier ones did.
+    /// One step of a transaction.
+    ///
+    /// Later steps see what earlier ones did.
     package enum Step: Hashable, Sendable {
         /// Makes an object; its id is random, derived from a key, or given.
         case create(Creation)

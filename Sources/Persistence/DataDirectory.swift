@@ -32,7 +32,9 @@ final class DataDirectory {
 
     deinit { close(self.lockDescriptor) }
 
-    /// Notes that this process has the directory. Until `release`, an end is unclean.
+    /// Notes that this process has the directory.
+    ///
+    /// Until `release`, an end is unclean.
     func markInUse() throws(StoreError) {
         let text = Array("process \(getpid())\n".utf8)
         guard ftruncate(self.lockDescriptor, 0) == 0,

@@ -13,7 +13,7 @@ final class DatabaseFile {
 
     private static let originFact = "origin"
 
-    /// - Parameter origin: given for a new database; nil to open only what exists.
+    /// Opens the database, or makes one if an origin is given.
     init(
         directory path: String,
         fileName: String,

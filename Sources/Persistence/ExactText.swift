@@ -1,5 +1,7 @@
-/// Text compared byte by byte. Strings are equal in Swift when they look alike, however they are composed; names are
-/// part of what is hashed and signed, so theirs must be the same bytes.
+/// Text compared byte by byte.
+///
+/// Strings are equal in Swift when they look alike, however they are composed; names are part of what is hashed and
+/// signed, so theirs must be the same bytes.
 struct ExactText: Hashable {
     let text: String
 

@@ -23,7 +23,9 @@ struct IdentifierCache {
     /// Numbers run below 2^31, so that two of them make a key that SQLite can hold.
     static let numberMax = Int64(Int32.max)
 
-    /// Forgets what has become too much. Only to be called when no number exists that the database does not hold.
+    /// Forgets what has become too much.
+    ///
+    /// Only to be called when no number exists that the database does not hold.
     mutating func trim() {
         if self.objects.count > IdentifierCache.countMax { self.objects = [:] }
         if self.names.count > IdentifierCache.countMax { self.names = [:] }

@@ -22,7 +22,9 @@ struct OperationReader {
 
     func finish() { self.statement.reset() }
 
-    /// Reads the operation with a number. Going on from one to the next is one step in the table.
+    /// Reads the operation with a number.
+    ///
+    /// Going on from one to the next is one step in the table.
     mutating func read(_ number: Int64) throws(StoreError) -> Row {
         if self.next != number {
             self.statement.reset()

@@ -60,7 +60,9 @@ struct OperationWriter {
         self.statement.bind(OperationWriter.value, borrowing: bytes)
     }
 
-    /// Binds a value as SQLite's own type. Returns whether its bytes can be made again from that.
+    /// Binds a value as SQLite's own type.
+    ///
+    /// Returns whether its bytes can be made again from that.
     private func bindValue(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let first = bytes.first, let tag = ValueTag(rawValue: first) else { return false }
         let content = UnsafeRawBufferPointer(rebasing: bytes[1...])

@@ -13,14 +13,19 @@ package struct SQLiteStore: ReplicaStore, ~Copyable {
 
     /// Opens the database of a directory, and holds the directory against other processes until the store is closed.
     ///
-    /// - Parameter origin: the hash before every replica's first change. With it the directory and the database are made
-    ///   if there are none; without it they must exist.
+    /// The origin is the hash before every replica's first change. With it the directory and the database are made if
+    /// there are none; without it they must exist.
     package init(
         directory: String,
         origin: Hash256?,
         configuration: StoreConfiguration = StoreConfiguration()
     ) throws(StoreError) {
-        try self.init(directory: directory, origin: origin, configuration: configuration, migrations: SchemaMigration.all)
+        try self.init(
+            directory: directory,
+            origin: origin,
+            configuration: configuration,
+            migrations: SchemaMigration.all
+        )
     }
 
     init(

@@ -35,7 +35,9 @@ extension SQLiteTransaction {
         }
     }
 
-    /// Appends a change's operations. Returns how many payload bytes they have.
+    /// Appends a change's operations.
+    ///
+    /// Returns how many payload bytes they have.
     private func append(
         _ change: Change,
         of run: Run,
@@ -110,8 +112,10 @@ extension SQLiteTransaction {
         }
     }
 
-    /// Keeps the signature at the end of a run. The one kept before it is dropped if the changes since the one before
-    /// that still make a small run: changes signed one by one must not keep 64 bytes each for ever.
+    /// Keeps the signature at the end of a run.
+    ///
+    /// The one kept before it is dropped if the changes since the one before that still make a small run: changes
+    /// signed one by one must not keep 64 bytes each for ever.
     private func append(
         _ signature: Signature,
         of replica: ReplicaIndex,

@@ -22,7 +22,9 @@ extension SQLiteTransaction {
     }
 
     private static func replicaRecord(_ statement: Statement) throws(StoreError) -> ReplicaRecord {
-        guard let hash = Bytes32(statement.bytes(3)) else { throw .damaged("a hash in the database has the wrong length") }
+        guard let hash = Bytes32(statement.bytes(3)) else {
+            throw .damaged("a hash in the database has the wrong length")
+        }
         var record = ReplicaRecord(id: ReplicaID(bytes: try statement.bytes16(1)), origin: Hash256(bytes: hash))
         record.storedSequence = statement.bits(2)
         record.storedStamp = Stamp(rawValue: statement.bits(4))

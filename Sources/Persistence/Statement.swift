@@ -1,7 +1,9 @@
 import CRDTCore
 import GRDBSQLite
 
-/// A prepared statement of the hot path. It is owned by `StatementCache`; this is only a handle.
+/// A prepared statement of the hot path.
+///
+/// It is owned by `StatementCache`; this is only a handle.
 ///
 /// Every use binds all parameters, steps, and resets.
 struct Statement {

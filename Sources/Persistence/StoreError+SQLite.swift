@@ -6,7 +6,7 @@ import Glibc
 extension StoreError {
     /// What a result code of SQLite means to those who use a store.
     ///
-    /// - Parameter connection: where the code came from, for its message.
+    /// The connection is where it came from.
     init(resultCode: Int32, connection: OpaquePointer?) {
         let message = sqlite3_errmsg(connection).map { String(cString: $0) } ?? "no message"
         let systemError = connection == nil ? 0 : sqlite3_system_errno(connection)

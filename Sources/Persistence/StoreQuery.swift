@@ -1,4 +1,6 @@
-/// Every statement of the hot path. The raw value is its place in the `StatementCache`.
+/// Every statement of the hot path.
+///
+/// The raw value is its place in the `StatementCache`.
 enum StoreQuery: Int, CaseIterable {
     case begin, beginImmediate, commit, rollback
     case nextObject, nextName, nextOperation, nextGrant

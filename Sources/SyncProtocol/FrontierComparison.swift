@@ -1,7 +1,9 @@
 package import CRDTCore
 
-/// Finds out how two frontiers differ without sending all of them: ranges of replica ids whose fingerprints differ are
-/// split until they are small enough to list (A. Meyer, "Range-Based Set Reconciliation", 2023).
+/// Finds out how two frontiers differ without sending all of them: ranges of replica ids whose fingerprints differ
+/// are split until they are small enough to list (A.
+///
+/// Meyer, "Range-Based Set Reconciliation", 2023).
 ///
 /// One side's view: it keeps the ranges it has not learned yet, and answers what the other side claims.
 package struct FrontierComparison: Hashable, Sendable {
@@ -50,7 +52,9 @@ package struct FrontierComparison: Hashable, Sendable {
         FrontierComparison.claims(mine, Span(start: FrontierComparison.firstID, end: nil), cryptography)
     }
 
-    /// Answers claims. Any claims at all lead to an end: each answer lists entries or splits a range by what lies in it.
+    /// Answers claims.
+    ///
+    /// Any claims at all lead to an end: each answer lists entries or splits a range by what lies in it.
     package mutating func answer(
         _ claims: [FrontierRange],
         _ mine: Frontier,
@@ -107,7 +111,10 @@ package struct FrontierComparison: Hashable, Sendable {
             let next = min(position + size, entries.endIndex)
             let end = next < entries.endIndex ? entries[next].replica : span.end
             ranges.append(
-                FrontierRange(end: end, claim: .fingerprint(Frontier.fingerprint(entries[position..<next], cryptography)))
+                FrontierRange(
+                    end: end,
+                    claim: .fingerprint(Frontier.fingerprint(entries[position..<next], cryptography))
+                )
             )
             position = next
         }

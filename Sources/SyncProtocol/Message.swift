@@ -109,7 +109,9 @@ package struct Welcome: Hashable, Sendable {
     }
 }
 
-/// One range of replica ids in a comparison of frontiers. It begins where the one before it ends.
+/// One range of replica ids in a comparison of frontiers.
+///
+/// It begins where the one before it ends.
 package struct FrontierRange: Hashable, Sendable {
     /// Where the range ends, exclusively; nil for the end of all ids.
     package var end: ReplicaID?
@@ -178,7 +180,9 @@ package struct BranchRequest: Hashable, Sendable {
     package var replica: ReplicaID
     /// The first disputed sequence, or where an earlier answer ended.
     package var sequence: UInt64
-    /// The asker's own hash at the first disputed sequence; zero if it has none. Equal branches are not sent.
+    /// The asker's own hash at the first disputed sequence; zero if it has none.
+    ///
+    /// Equal branches are not sent.
     package var knownHash: Hash256
 
     package init(replica: ReplicaID, sequence: UInt64, knownHash: Hash256) {

@@ -28,7 +28,9 @@ package struct MessageReader: Sendable {
         self.pending.append(contentsOf: bytes)
     }
 
-    /// The next whole message; nil until there is one. An error is final: the session must end.
+    /// The next whole message; nil until there is one.
+    ///
+    /// An error is final: the session must end.
     ///
     /// - Complexity: O(*n*) in the bytes of the message, amortised.
     package mutating func next() throws(WireError) -> Received? {

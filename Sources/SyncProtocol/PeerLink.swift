@@ -32,7 +32,9 @@ package struct PeerLink: ~Copyable, Sendable {
         case ended(LinkEnd)
     }
 
-    /// Why a link has ended. The connection must be dropped.
+    /// Why a link has ended.
+    ///
+    /// The connection must be dropped.
     package enum LinkEnd: Hashable, Sendable {
         /// The peer said goodbye.
         case closed
@@ -78,10 +80,9 @@ package struct PeerLink: ~Copyable, Sendable {
 
     /// The side that dials a peer it knows, or one whose invite it holds.
     ///
-    /// - Parameters:
-    ///   - invite: the secret of the invite, to pair; nil to connect to a known peer.
-    ///   - request: what to say in the last message of a pairing handshake.
-    /// - Returns: the link and what to send first; nil if the keys are unfit.
+    /// `invite`: the secret of the invite, to pair; nil to connect to a known peer.
+    /// `request`: what to say in the last message of a pairing handshake.
+    /// Returns: the link and what to send first; nil if the keys are unfit.
     package static func dialling(
         _ peer: StaticKey,
         own: borrowing AgreementKey,
@@ -171,9 +172,8 @@ package struct PeerLink: ~Copyable, Sendable {
 
     /// Takes what has arrived.
     ///
-    /// - Parameters:
-    ///   - own: this device's static key.
-    ///   - ephemeral: makes a fresh key when the handshake needs one.
+    /// `own`: this device's static key.
+    /// `ephemeral`: makes a fresh key when the handshake needs one.
     package mutating func receive(
         _ bytes: [UInt8],
         own: borrowing AgreementKey,

@@ -20,7 +20,7 @@ struct Peerd: AsyncParsableCommand {
 
     static func main() async {
         let arguments = LeadingOptions.movedBehindVerb(Array(CommandLine.arguments.dropFirst()))
-        exit(await self.run(arguments).rawValue)
+        Foundation.exit(await self.run(arguments).rawValue)
     }
 
     /// Parses and runs one command line; what went wrong is said on standard error.

@@ -4,9 +4,13 @@ import PeerCrypto
 import SyncProtocol
 
 /// Nodes with memory stores, joined by a network in virtual time that delivers every byte in order, at once or not at
-/// all. The production node, sessions and handshakes run in it unchanged.
+/// all.
+///
+/// The production node, sessions and handshakes run in it unchanged.
 final class TestNetwork {
-    /// One device. A class, since a node cannot be copied.
+    /// One device.
+    ///
+    /// A class, since a node cannot be copied.
     final class Machine {
         var node: Node<MemoryStore>
         let host: String

@@ -22,7 +22,9 @@ struct Author {
         self.stamp = stamp
     }
 
-    /// One run: each list of edits becomes a change. The first run begins with the introduction.
+    /// One run: each list of edits becomes a change.
+    ///
+    /// The first run begins with the introduction.
     mutating func run(_ changes: [[Edit]], context: [Dot] = [], grant: GrantID? = nil) -> VerifiedRun {
         var builder = RunBuilder(replica: self.replica, firstSequence: self.sequence + 1)
         for (position, edits) in changes.enumerated() {
@@ -37,7 +39,8 @@ struct Author {
     }
 
     mutating func seal(_ builder: RunBuilder) -> VerifiedRun {
-        let sealed = VerifiedRun.seal(builder, previous: self.previous, TestDevice.cryptography) { self.device.sign($0) }
+        let device = self.device
+        let sealed = VerifiedRun.seal(builder, previous: self.previous, TestDevice.cryptography) { device.sign($0) }
         self.sequence = sealed.run.lastSequence
         self.previous = sealed.hashes.last ?? self.previous
         return sealed

@@ -15,7 +15,8 @@ import Testing
         .int(0), .int(1), .int(-1), .int(63), .int(64), .int(-65), .int(1 << 32), .int(.max), .int(.min),
         .double(0), .double(-0.0), .double(1), .double(-3), .double(0.1), .double(9_007_199_254_740_992),
         .double(.infinity), .double(-.infinity), .double(.leastNonzeroMagnitude), .double(.greatestFiniteMagnitude),
-        .double(bits: 0x7ff8_0000_0000_0000), .double(bits: 0xfff8_dead_beef_0001), .double(bits: 0x7ff0_0000_0000_0001),
+        .double(bits: 0x7ff8_0000_0000_0000), .double(bits: 0xfff8_dead_beef_0001),
+        .double(bits: 0x7ff0_0000_0000_0001),
         .string(""), .string("text"), .string("zero \0 inside"), .string("e\u{301} and \u{e9}"), .string("42"),
         .string("\u{10ffff}"), .string(String(repeating: "long ", count: 3000)),
         .document("{\"a\":[1,2,null]}"), .document("[]"),
@@ -91,8 +92,10 @@ import Testing
                 #expect(try transaction.edit(write) == edit)
             }
             let count = UInt32(Self.edits.count)
-            #expect(try transaction.edit(WriteReference(stamp: stamp, replica: index, sequence: 2, index: count)) == nil)
-            #expect(try transaction.edit(WriteReference(stamp: stamp, replica: index, sequence: 3, index: 0)) == nil)
+            for (sequence, position) in [(2, count), (3, 0)] as [(UInt64, UInt32)] {
+                let none = WriteReference(stamp: stamp, replica: index, sequence: sequence, index: position)
+                #expect(try transaction.edit(none) == nil)
+            }
         }
     }
 
@@ -102,7 +105,8 @@ import Testing
         try store.receive([other.run([[.delete(object(1))], []])])
         var author = Author(number: 1)
         let known = GrantID(dot: Dot(replica: other.replica, sequence: 2), index: 3)
-        let unheardOf = GrantID(dot: Dot(replica: ReplicaID(bytes: Bytes16(high: 5, low: 5)), sequence: 1 << 40), index: 0)
+        let stranger = ReplicaID(bytes: Bytes16(high: 5, low: 5))
+        let unheardOf = GrantID(dot: Dot(replica: stranger, sequence: 1 << 40), index: 0)
         let missing = Dot(replica: ReplicaID(bytes: Bytes16(high: 6, low: 6)), sequence: 9)
         let context = [Dot(replica: other.replica, sequence: 2), missing].sorted()
         let runs = [

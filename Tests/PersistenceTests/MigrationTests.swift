@@ -5,7 +5,9 @@ import Testing
 @testable import Persistence
 
 @Suite struct MigrationTests {
-    /// The checksums of the released migrations. A line is added with each one; no line is ever changed.
+    /// The checksums of the released migrations.
+    ///
+    /// A line is added with each one; no line is ever changed.
     private static let released: [(version: Int32, checksum: UInt64)] = [(1, 0)]
 
     /// FNV-1a, 64 bits.
@@ -62,7 +64,8 @@ import Testing
         do { try SQLiteStoreHandle(directory).close() }
         let broken = SchemaMigration(version: 2, sql: "CREATE TABLE added (a INTEGER); SELECT nonsense FROM nowhere;")
         #expect(throws: StoreError.self) { _ = try self.store(directory, SchemaMigration.all + [broken]) }
-        #expect(try directory.shell("SELECT count(*) FROM sqlite_schema WHERE name = 'added'; PRAGMA user_version") == "0\n1")
+        let question = "SELECT count(*) FROM sqlite_schema WHERE name = 'added'; PRAGMA user_version"
+        #expect(try directory.shell(question) == "0\n1")
         try SQLiteStoreHandle(directory).close()
     }
 

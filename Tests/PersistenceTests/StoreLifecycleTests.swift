@@ -168,7 +168,9 @@ import Testing
         }
         let large = (0..<20_000).map { Edit.set(object(UInt64($0)), name: "large", value: .int(Int64($0))) }
         try store.receive([author.run([large])])
-        for number in 0..<3 { try store.receive([author.run([[.set(object(1), name: "n", value: .int(Int64(number)))]])]) }
+        for number in 0..<3 as Range<Int64> {
+            try store.receive([author.run([[.set(object(1), name: "n", value: .int(number))]])])
+        }
         #expect(try directory.bytes(of: directory.database + "-wal").count <= 1 << 20)
     }
 }

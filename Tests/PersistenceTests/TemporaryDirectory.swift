@@ -6,7 +6,7 @@ final class TemporaryDirectory {
     let path: String
     private let root: String
 
-    /// - Parameter base: where to put it; nil for a place in memory if there is one, since commits wait for the disk.
+    /// Puts it within another, or in memory if there is such a place: the tests wait for the disk often enough.
     init(within base: String? = nil) throws {
         let shared = "/dev/shm"
         let base = base ?? (FileManager.default.isWritableFile(atPath: shared) ? shared : NSTemporaryDirectory())

@@ -230,6 +230,7 @@ def check_import_and_export(world, peer):
         check(twin is not None, f"{item['id']} was not imported under its id")
         for field in ("type", "kind", "parent", "properties"):
             check(naive_state.same(item[field], twin[field]), f"{field}: {item[field]!r} became {twin[field]!r}")
+    check(tree_of(other.json("tree")) == tree_of(peer.json("tree")), "the import has another order of siblings")
     before = other.export()
     other.run("import", path)
     again = {item["id"]: item["properties"] for item in json.loads(other.export())}

@@ -4,6 +4,8 @@ struct SchemaMigration: Sendable {
     let version: Int32
     let sql: String
 
-    /// Every step, in order. A new database takes all of them, an older one those it lacks.
+    /// Every step, in order.
+    ///
+    /// A new database takes all of them, an older one those it lacks.
     static let all: [SchemaMigration] = [.first]
 }

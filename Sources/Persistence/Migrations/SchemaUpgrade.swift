@@ -16,8 +16,9 @@ struct SchemaUpgrade {
 
     private var newest: Int32 { self.migrations.last?.version ?? 0 }
 
-    /// Looks at a file before SQLite opens it, so that what is refused stays untouched to the byte. Returns whether
-    /// there is a database at all.
+    /// Looks at a file before SQLite opens it, so that what is refused stays untouched to the byte.
+    ///
+    /// Returns whether there is a database at all.
     func examine(path: String) throws(StoreError) -> Bool {
         guard let header = try DataDirectory.prefix(of: path, count: SchemaUpgrade.headerByteCount), !header.isEmpty
         else { return false }
@@ -46,9 +47,9 @@ struct SchemaUpgrade {
         }
     }
 
-    /// Applies the steps that are missing, in one transaction. An existing database is backed up first.
+    /// Applies the steps that are missing, in one transaction.
     ///
-    /// - Parameter complete: run within the transaction that fills a new database.
+    /// An existing database is backed up first. `complete` runs within the transaction that makes a new one.
     func apply(to database: Database, path: String, complete: (Database) throws -> Void) throws {
         let version = try Int32.fetchOne(database, sql: "PRAGMA user_version") ?? 0
         try self.check(version: version, path: path)

@@ -4,6 +4,7 @@ internal import Engine
 internal import Logging
 internal import PeerTransport
 internal import ServiceLifecycle
+internal import UnixSignals
 
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

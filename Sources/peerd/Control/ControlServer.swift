@@ -67,12 +67,13 @@ final class ControlServer: Sendable {
 
     private func acceptCallers() {
         while !self.isStopped {
-            let descriptor = accept4(self.listener, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
+            let descriptor = accept(self.listener, nil, nil)
             guard descriptor >= 0 else {
                 // Out of descriptors, most likely: callers wait in the backlog meanwhile.
                 if !self.isStopped, errno != EINTR, errno != ECONNABORTED { usleep(50_000) }
                 continue
             }
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
             let socket = LocalSocket(descriptor: descriptor)
             let isWelcome = self.connections.withLock { connections in
                 guard !connections.isStopped, connections.open.count < Self.connectionCountMax else { return false }

@@ -33,7 +33,7 @@ final class LocalSocket: Sendable {
         try await self.onQueue { descriptor in
             var rest = bytes[...]
             while !rest.isEmpty {
-                let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue)) }
+                let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
                 if count > 0 {
                     rest = rest.dropFirst(count)
                 } else if errno != EINTR {

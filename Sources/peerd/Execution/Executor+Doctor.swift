@@ -1,6 +1,7 @@
 internal import CRDTCore
 internal import Engine
 internal import Foundation
+internal import Persistence
 
 extension Executor {
     /// Checks everything there is to check, and says what to do about what is wrong.

@@ -58,16 +58,15 @@ enum PlainText {
                 widths[column] = max(widths[column], cell.count)
             }
         }
+        let starts = widths.indices.map { widths[..<$0].reduce(0) { $0 + $1 + 2 } }
         var text = ""
         for row in rows {
             var line = ""
             for (column, cell) in row.enumerated() {
-                line += cell
-                if column + 1 < row.count {
-                    line += String(repeating: " ", count: widths[column] - cell.count + 2)
-                }
+                guard !cell.isEmpty else { continue }
+                line += String(repeating: " ", count: starts[column] - line.count) + cell
             }
-            text += line.replacing(/ +$/, with: "") + "\n"
+            text += line + "\n"
         }
         return text
     }
