@@ -6,7 +6,7 @@ package indirect enum JSON: Hashable, Sendable {
     case double(Double)
     case string(String)
     case array([JSON])
-    case object([String: JSON])
+    case object([ExactText: JSON])
 
     /// How deep arrays and objects may lie in each other.
     package static let depthMax = 128
@@ -47,10 +47,10 @@ package indirect enum JSON: Hashable, Sendable {
             bytes.append(UInt8(ascii: "]"))
         case .object(let members):
             bytes.append(UInt8(ascii: "{"))
-            let sorted = members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+            let sorted = members.sorted { $0.key < $1.key }
             for (position, member) in sorted.enumerated() {
                 if position > 0 { bytes.append(UInt8(ascii: ",")) }
-                JSON.appendQuoted(member.key, to: &bytes)
+                JSON.appendQuoted(member.key.text, to: &bytes)
                 bytes.append(UInt8(ascii: ":"))
                 member.value.append(to: &bytes)
             }
@@ -119,9 +119,9 @@ extension Value {
         }
     }
 
-    private static func special(_ members: [String: JSON]) -> Value? {
+    private static func special(_ members: [ExactText: JSON]) -> Value? {
         guard members.count == 1, let member = members.first else { return nil }
-        switch (member.key, member.value) {
+        switch (member.key.text, member.value) {
         case ("$double", .string(let text)):
             guard let bytes = Hexadecimal.bytes(text), bytes.count == 8 else { return nil }
             return .double(bits: bytes.reduce(0) { $0 << 8 | UInt64($1) })

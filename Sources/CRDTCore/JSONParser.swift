@@ -52,14 +52,14 @@ struct JSONParser {
 
     private mutating func object(depth: Int) -> JSON? {
         self.offset += 1
-        var members: [String: JSON] = [:]
+        var members: [ExactText: JSON] = [:]
         if self.take(UInt8(ascii: "}")) { return .object(members) }
         while true {
             self.skipSpace()
             guard self.next == UInt8(ascii: "\""), let key = self.string(), self.take(UInt8(ascii: ":")),
                 let value = self.value(depth: depth + 1)
             else { return nil }
-            members[key] = value
+            members[ExactText(key)] = value
             if self.take(UInt8(ascii: "}")) { return .object(members) }
             guard self.take(UInt8(ascii: ",")) else { return nil }
         }

@@ -26,7 +26,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     private var replicas: [ReplicaRecord] = []
     private var replicaIndexes: [ReplicaID: ReplicaIndex] = [:]
     private var names: [String] = []
-    private var nameIndexes: [String: NameIndex] = [:]
+    private var nameIndexes: [ExactText: NameIndex] = [:]
     private var objectIndexes: [ObjectID: ObjectIndex] = [:]
     private var objects: [ObjectRecord] = []
     private var childrenByParent: [ObjectIndex: Set<ObjectIndex>] = [:]
@@ -61,10 +61,10 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     }
 
     package mutating func nameIndex(of name: String) -> NameIndex {
-        if let index = self.nameIndexes[name] { return index }
+        if let index = self.nameIndexes[ExactText(name)] { return index }
         let index = NameIndex(rawValue: UInt32(self.names.count))
         self.names.append(name)
-        self.nameIndexes[name] = index
+        self.nameIndexes[ExactText(name)] = index
         return index
     }
 

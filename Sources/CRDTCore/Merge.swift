@@ -179,8 +179,12 @@ package struct Merge {
             return .held(until: HybridClock.dueTime(of: change.stamp))
         }
         for entry in run.contextEntries[change.contextRange] {
-            let seen = transaction.replica(try transaction.replicaIndex(of: entry.replica))
-            if seen.appliedSequence < entry.sequence, seen.isEffective(entry.sequence) { return .missing(entry) }
+            // Two steps: the first may enter the replica, which a value read before would not know.
+            let index = try transaction.replicaIndex(of: entry.replica)
+            let seen = transaction.replica(index)
+            // What does not count need not be there, but all that counts before it must.
+            let needed = min(entry.sequence, seen.exclusion?.lastSequence ?? .max)
+            if seen.appliedSequence < needed { return .missing(entry) }
         }
         return nil
     }
@@ -220,6 +224,10 @@ package struct Merge {
                     name: indexes.names[Int(operation.operand)]
                 )
                 try transaction.addVersion(write, status: .rejected, at: key)
+            } else if operation.kind == .retire, sequence < record.forkSequence ?? .max {
+                // A retirement is its device's word and stands whatever became of the rest: otherwise it would matter
+                // which of two retirements arrived first.
+                try self.apply(operation, write, context, of: run, indexes: indexes, in: &transaction)
             }
             write.index += 1
         }

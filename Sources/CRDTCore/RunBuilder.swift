@@ -5,7 +5,7 @@ package struct RunBuilder: Sendable {
     /// What has been built so far.
     package private(set) var run: Run
     private var objectIndexes: [ObjectID: UInt32] = [:]
-    private var nameIndexes: [String: UInt32] = [:]
+    private var nameIndexes: [ExactText: UInt32] = [:]
     private var grantIndexes: [GrantID: UInt32] = [:]
 
     package init(replica: ReplicaID, firstSequence: UInt64) {
@@ -89,10 +89,10 @@ package struct RunBuilder: Sendable {
 
     /// The table index of a property name, entered if it is new.
     package mutating func index(ofName name: String) -> UInt32 {
-        if let index = self.nameIndexes[name] { return index }
+        if let index = self.nameIndexes[ExactText(name)] { return index }
         let index = UInt32(self.run.names.count)
         self.run.names.append(name)
-        self.nameIndexes[name] = index
+        self.nameIndexes[ExactText(name)] = index
         return index
     }
 

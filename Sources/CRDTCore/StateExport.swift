@@ -33,7 +33,7 @@ package enum StateExport {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> JSON {
         let record = try transaction.object(object)
-        var members: [String: JSON] = [
+        var members: [ExactText: JSON] = [
             "id": .string(record.id.description),
             "parent": .null,
             "position": .string(self.text(of: record.position)),
@@ -60,11 +60,11 @@ package enum StateExport {
     package static func properties(
         of object: ObjectIndex,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> [String: Value] {
-        var properties: [String: Value] = [:]
+    ) throws(StoreError) -> [ExactText: Value] {
+        var properties: [ExactText: Value] = [:]
         for (_, register) in try transaction.registers(of: object) where !register.isRemoval {
             guard case .set(_, let name, let value) = try transaction.edit(register.winner) else { continue }
-            properties[name] = value
+            properties[ExactText(name)] = value
         }
         return properties
     }

@@ -37,8 +37,8 @@ extension Author {
         )
     }
 
-    /// Keeps a proof, takes the disputed changes out of the state, and, if they are this device's own, writes them again
-    /// under a new replica id, all in the transaction.
+    /// Keeps a proof, takes the disputed changes out of the state, and, if they are this device's own, writes them
+    /// again under a new replica id, all in the transaction.
     mutating func record(
         _ proof: ForkProof,
         _ dot: Dot,

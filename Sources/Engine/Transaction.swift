@@ -28,14 +28,14 @@ package struct Transaction: Hashable, Sendable {
         package var type: String
         package var kind: String
         package var parent: ObjectID?
-        package var properties: [String: Value]
+        package var properties: [ExactText: Value]
 
         package init(
             id: Identity = .random,
             type: String,
             kind: String = "",
             parent: ObjectID? = nil,
-            properties: [String: Value] = [:]
+            properties: [ExactText: Value] = [:]
         ) {
             self.id = id
             self.type = type

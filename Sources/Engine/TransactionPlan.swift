@@ -63,7 +63,7 @@ struct TransactionPlan {
         self.living.insert(object)
         self.deleted.remove(object)
         for (name, value) in creation.properties.sorted(by: { $0.key < $1.key }) {
-            try self.set(object, name: name, value: value)
+            try self.set(object, name: name.text, value: value)
         }
         if let parent = creation.parent {
             try self.move(object, under: parent, before: nil, in: &transaction)
@@ -75,14 +75,16 @@ struct TransactionPlan {
     /// An object that is made again begins anew: what it held before its deletion does not come back with it.
     private mutating func clearEarlierLife(
         of object: ObjectID,
-        keeping properties: [String: Value],
+        keeping properties: [ExactText: Value],
         in transaction: inout some StoreTransaction
     ) throws(WriteRefusal) {
-        let names = try WriteRefusal.from { () throws(StoreError) -> [String] in
+        let names = try WriteRefusal.from { () throws(StoreError) -> [ExactText] in
             guard let index = try transaction.existingObjectIndex(of: object) else { return [] }
             return try StateExport.properties(of: index, in: &transaction).keys.sorted()
         }
-        for name in names where properties[name] == nil { try self.append(.unset(object, name: name)) }
+        for name in names where properties[name] == nil {
+            try self.append(.unset(object, name: name.text))
+        }
     }
 
     private mutating func set(_ object: ObjectID, name: String, value: Value) throws(WriteRefusal) {

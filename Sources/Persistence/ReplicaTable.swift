@@ -10,6 +10,9 @@ struct ReplicaTable {
 
     subscript(index: ReplicaIndex) -> ReplicaRecord { self.records[Int(index.rawValue)] }
 
+    /// The id of a replica, without copying its record.
+    func id(_ index: ReplicaIndex) -> ReplicaID { self.records[Int(index.rawValue)].id }
+
     func index(of id: ReplicaID) -> ReplicaIndex? { self.indexes[id] }
 
     /// Adds a record as the database holds it.

@@ -26,7 +26,7 @@ extension SQLiteTransaction {
         statement.bind(2, bits: write.sequence)
         guard try statement.step(), Int64(write.index) < statement.int64(1) else { return nil }
         let number = statement.int64(0) + Int64(write.index)
-        var assembly = RunAssembly(replica: self.replica(write.replica).id, firstSequence: write.sequence)
+        var assembly = RunAssembly(replica: self.replicas.id(write.replica), firstSequence: write.sequence)
         assembly.builder.beginChange(stamp: write.stamp, context: [], blinding: [])
         var reader = OperationReader(statement: try self.statements[.operationsFrom])
         defer { reader.finish() }
@@ -61,7 +61,7 @@ extension SQLiteTransaction {
             }
         }
         signature = try self.signature(of: replica, sequence: sequence + UInt64(changes.rows.count) - 1)
-        var assembly = RunAssembly(replica: self.replica(replica).id, firstSequence: sequence)
+        var assembly = RunAssembly(replica: self.replicas.id(replica), firstSequence: sequence)
         var reader = OperationReader(statement: try self.statements[.operationsFrom])
         defer { reader.finish() }
         for row in changes.rows {
@@ -149,7 +149,7 @@ extension SQLiteTransaction {
             guard let index = UInt32(exactly: numbers[position]), index < self.replicaCount else {
                 throw .damaged("the context of a change in the log names a replica that is not there")
             }
-            let replica = self.replica(ReplicaIndex(rawValue: index)).id
+            let replica = self.replicas.id(ReplicaIndex(rawValue: index))
             contexts.append(Dot(replica: replica, sequence: numbers[position + 1]))
         }
     }
@@ -236,7 +236,7 @@ extension SQLiteTransaction {
         guard try statement.step(), statement.uint32(0) < self.replicaCount else {
             throw .damaged("grant \(number) is missing from the database")
         }
-        let replica = self.replica(ReplicaIndex(rawValue: statement.uint32(0))).id
+        let replica = self.replicas.id(ReplicaIndex(rawValue: statement.uint32(0)))
         return GrantID(dot: Dot(replica: replica, sequence: statement.bits(1)), index: statement.uint32(2))
     }
 }

@@ -90,7 +90,7 @@ extension SQLiteTransaction {
     }
 
     private func precedes(_ left: WriteReference, _ right: WriteReference) -> Bool {
-        WriteOrder.precedes(left, right) { self.replicas[$0].id }
+        WriteOrder.precedes(left, right) { self.replicas.id($0) }
     }
 
     /// Orders moves that are in the order of their stamps already.

@@ -100,7 +100,7 @@ package final class SQLiteTransaction: StoreTransaction {
     }
 
     package func nameIndex(of name: String) throws(StoreError) -> NameIndex {
-        let key = ExactText(text: name)
+        let key = ExactText(name)
         if let index = self.identifiers.names[key] { return index }
         let index: NameIndex
         if let existing = try self.storedNameIndex(of: name) {

@@ -8,7 +8,7 @@ import Testing
     /// The checksums of the released migrations.
     ///
     /// A line is added with each one; no line is ever changed.
-    private static let released: [(version: Int32, checksum: UInt64)] = [(1, 0)]
+    private static let released: [(version: Int32, checksum: UInt64)] = [(1, 0xf3a8_125d_0b49_4a4e)]
 
     /// FNV-1a, 64 bits.
     private static func checksum(_ text: String) -> UInt64 {
@@ -74,7 +74,12 @@ import Testing
         try directory.write([], to: directory.database)
         _ = try directory.shell(FixtureSchema0001.sql)
         let store = try SQLiteStoreHandle(directory)
-        #expect(try store.export() == FixtureSchema0001.export)
+        let views = """
+            SELECT id, type, kind, parent FROM objects ORDER BY id;
+            SELECT object_id, name, quote(value) FROM properties ORDER BY object_id, name;
+            SELECT name, quote(value) FROM property_versions ORDER BY name, version;
+            """
+        #expect(try directory.shell(views) == FixtureSchema0001.objects)
         var previous = Author.origin
         let replica = Author(number: 1).replica
         for run in try store.runs(of: replica) {

@@ -1,3 +1,5 @@
+internal import CRDTCore
+
 /// What a command line wants done in a workspace: by the daemon, over its socket, or by this very process.
 ///
 /// Objects are named as people typed them, and values are the text they typed; the store's side understands them.
@@ -45,7 +47,7 @@ struct ImportedObject: Hashable, Codable, Sendable {
     /// Whether an object without a parent had a place of its own among the roots.
     var isPlacedAtRoot = false
     /// JSON texts by property name.
-    var properties: [String: String]
+    var properties: [ExactText: String]
 
     /// Names an object by its id, or by what its id is derived from.
     enum Reference: Hashable, Codable, Sendable {

@@ -10,7 +10,7 @@ extension Executor {
             guard let name else {
                 return try ObjectView.describe(found.index, isJSON: isJSON, in: &transaction, to: spool)
             }
-            guard let value = try StateExport.properties(of: found.index, in: &transaction)[name] else {
+            guard let value = try StateExport.properties(of: found.index, in: &transaction)[ExactText(name)] else {
                 throw CommandFailure.noProperty(name, of: found.id)
             }
             if case .string(let text) = value, !isJSON {

@@ -86,7 +86,10 @@ struct StatusReport {
     private var online: [PeerStatus] { self.node.peers.filter(\.isConnected) }
 
     var json: JSON {
-        .object([
+        let frontier = self.node.frontier.map { entry in
+            (ExactText(entry.replica.description), JSON.int(Int64(clamping: entry.sequence)))
+        }
+        var members: [ExactText: JSON] = [
             "workspace": .string(self.node.workspace.description),
             "user": .string(self.node.user.description),
             "device": .string(self.node.device.description),
@@ -98,12 +101,9 @@ struct StatusReport {
             "changes": .int(Int64(clamping: self.counts.changes)),
             "replicas": .int(Int64(self.counts.replicas)),
             "conflicts": .int(Int64(self.counts.conflicts)),
-            "frontier": .object(
-                Dictionary(
-                    self.node.frontier.map { ($0.replica.description, .int(Int64(clamping: $0.sequence))) },
-                    uniquingKeysWith: { first, _ in first }
-                )
-            ),
+            "frontier": .object(Dictionary(frontier) { first, _ in first }),
+        ]
+        let rest: [ExactText: JSON] = [
             "peers": .array(self.node.peers.map(PeerReport.json)),
             "peers_known": .int(Int64(self.node.peers.count)),
             "peers_online": .int(Int64(self.online.count)),
@@ -113,7 +113,9 @@ struct StatusReport {
             "clock_ahead_ms": self.node.clockAheadMilliseconds.map { .int(Int64(clamping: $0)) } ?? .null,
             "store_failure": self.node.storeFailure.map { .string(CommandFailure($0).message) } ?? .null,
             "traffic": TrafficReport.json(self.node.traffic),
-        ])
+        ]
+        members.merge(rest) { first, _ in first }
+        return .object(members)
     }
 
     var text: String {
@@ -195,7 +197,7 @@ enum TrafficReport {
 
 enum WaitReport {
     static func json(_ wait: ReplicaWait) -> JSON {
-        var members: [String: JSON] = [
+        var members: [ExactText: JSON] = [
             "replica": .string(wait.replica.description),
             "device_name": .string(wait.deviceName),
             "sequence": .int(Int64(clamping: wait.sequence)),

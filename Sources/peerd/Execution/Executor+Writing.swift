@@ -7,8 +7,8 @@ extension Executor {
         let parent = try await self.driver.read { transaction in
             try ObjectLookup.find(creation.parent, in: &transaction)
         }
-        var properties: [String: Value] = [:]
-        for assignment in creation.assignments { properties[assignment.name] = Value(argument: assignment.value) }
+        var properties: [ExactText: Value] = [:]
+        for assignment in creation.assignments { properties[ExactText(assignment.name)] = Value(argument: assignment.value) }
         let step = Transaction.Step.create(
             Transaction.Creation(
                 id: creation.key.map { .key($0) } ?? .random,
@@ -40,7 +40,7 @@ extension Executor {
     func unset(_ object: String, _ name: String, _ output: CommandOutput) async throws {
         let found = try await self.driver.read { transaction in
             let found: FoundObject = try ObjectLookup.find(object, in: &transaction)
-            guard try StateExport.properties(of: found.index, in: &transaction)[name] != nil else {
+            guard try StateExport.properties(of: found.index, in: &transaction)[ExactText(name)] != nil else {
                 throw CommandFailure.noProperty(name, of: found.id)
             }
             return found
@@ -73,7 +73,7 @@ extension Executor {
 
     private func print(_ receipt: WriteReceipt, object: ObjectID, _ output: CommandOutput) async throws {
         guard output.format.isJSON else { return }
-        var members: [String: JSON] = [
+        var members: [ExactText: JSON] = [
             "id": .string(object.description),
             "operations": .int(Int64(receipt.operationCount)),
             "replica": .null,

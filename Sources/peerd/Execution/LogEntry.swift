@@ -39,7 +39,7 @@ struct LogEntry: Sendable {
         """
 
     var json: JSON {
-        var members: [String: JSON] = [
+        var members: [ExactText: JSON] = [
             "replica": .string(self.replica.description),
             "sequence": .int(Int64(clamping: self.write.sequence)),
             "index": .int(Int64(self.write.index)),
@@ -47,7 +47,9 @@ struct LogEntry: Sendable {
             "time_ms": .int(Int64(clamping: self.write.stamp.milliseconds)),
             "context": .object(
                 Dictionary(
-                    uniqueKeysWithValues: self.context.map { ($0.key.description, .int(Int64(clamping: $0.value))) }
+                    uniqueKeysWithValues: self.context.map { entry in
+                        (ExactText(entry.key.description), JSON.int(Int64(clamping: entry.value)))
+                    }
                 )
             ),
             "kind": .string(self.kindWord),
@@ -85,7 +87,7 @@ struct LogEntry: Sendable {
         }
     }
 
-    private func addParticulars(to members: inout [String: JSON]) {
+    private func addParticulars(to members: inout [ExactText: JSON]) {
         switch self.edit {
         case .create(_, let type, let kind):
             members["object_type"] = .string(type)

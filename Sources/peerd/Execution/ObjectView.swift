@@ -42,7 +42,7 @@ enum ObjectView {
         }
         let properties = try StateExport.properties(of: object, in: &transaction)
         for property in self.nameProperties {
-            guard let value = properties[property], value != .null else { continue }
+            guard let value = properties[ExactText(property)], value != .null else { continue }
             summary.name = if case .string(let text) = value { text } else { value.json.canonicalText }
             break
         }
@@ -74,8 +74,8 @@ enum ObjectView {
         let properties = try StateExport.properties(of: object, in: &transaction)
         if properties.isEmpty { return }
         spool.line("")
-        let sorted = properties.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-        spool.write(PlainText.table(sorted.map { [PlainText.printable($0.key), PlainText.of($0.value)] }).utf8)
+        let sorted = properties.sorted { $0.key < $1.key }
+        spool.write(PlainText.table(sorted.map { [PlainText.printable($0.key.text), PlainText.of($0.value)] }).utf8)
     }
 
     static func visibleChildren(

@@ -30,7 +30,7 @@ private struct ImportPlan {
         var parent = try object.parent.map { try self.id(of: $0) }
         // The parent of an exported subtree's root may be unknown here; the object then stands at the root.
         if let named = parent, try !self.isThere(named, in: &transaction) { parent = nil }
-        var properties: [String: Value] = [:]
+        var properties: [ExactText: Value] = [:]
         for (name, text) in object.properties { properties[name] = Value(argument: text) }
         if let index = try self.visible(id, in: &transaction) {
             for (name, value) in try StateExport.properties(of: index, in: &transaction)
@@ -53,7 +53,7 @@ private struct ImportPlan {
         _ id: ObjectID,
         _ object: ImportedObject,
         _ parent: ObjectID?,
-        _ properties: [String: Value]
+        _ properties: [ExactText: Value]
     ) {
         self.steps.append(
             .create(

@@ -26,7 +26,7 @@ struct ImportFile {
 
     private struct Element {
         var number: Int
-        var members: [String: JSON]
+        var members: [ExactText: JSON]
         var reference: ImportedObject.Reference
         var parent: ImportedObject.Reference?
         var position: String
@@ -58,11 +58,11 @@ struct ImportFile {
 
     private static func element(_ json: JSON, number: Int, randomID: () -> ObjectID) throws -> Element {
         guard case .object(let members) = json else { throw self.failure(number, "is not a JSON object") }
-        if let unknown = members.keys.filter({ !self.knownMembers.contains($0) }).min() {
+        if let unknown = members.keys.map(\.text).filter({ !self.knownMembers.contains($0) }).min() {
             throw self.failure(number, "has a member \"\(PlainText.printable(unknown))\", which means nothing here")
         }
         func text(_ name: String) throws -> String? {
-            switch members[name] {
+            switch members[ExactText(name)] {
             case nil, .null?: return nil
             case .string(let text)?: return text
             default: throw self.failure(number, "has a \"\(name)\" that is not text")
@@ -154,7 +154,7 @@ struct ImportFile {
     }
 
     private static func object(_ element: Element) throws -> ImportedObject {
-        var properties: [String: String] = [:]
+        var properties: [ExactText: String] = [:]
         switch element.members["properties"] {
         case nil, .null?: break
         case .object(let members)?: properties = members.mapValues(\.canonicalText)
@@ -191,7 +191,7 @@ extension ImportFile {
         var byteCount = 0
         for (index, object) in self.objects.enumerated() {
             let operations = object.properties.count + 2
-            let bytes = object.properties.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+            let bytes = object.properties.reduce(0) { $0 + $1.key.text.utf8.count + $1.value.utf8.count }
             if index > start,
                 index - start >= Self.batchObjectCountMax
                     || operationCount + operations > Self.batchOperationCountMax

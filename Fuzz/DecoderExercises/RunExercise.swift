@@ -1,0 +1,69 @@
+internal import CRDTCore
+
+/// Decodes a run and asks of it all that a node asks of a run it was sent.
+enum RunExercise {
+    static func seeds() -> [[UInt8]] {
+        var unsigned = Samples.run
+        unsigned.signature = nil
+        let empty = Run(replica: Samples.other, firstSequence: 9)
+        return [Samples.run, Samples.runWithLeaf, unsigned, empty].map { $0.encoded() }
+    }
+
+    static func complaint(_ input: [UInt8]) -> String? {
+        guard let run = try? Run(decoding: input) else { return nil }
+        let encoded = run.encoded()
+        guard let again = try? Run(decoding: encoded) else { return "its own encoding is refused" }
+        guard again == run, again.encoded() == encoded else { return "its own encoding decodes to another run" }
+        let cryptography = PermissiveCryptography()
+        let hashes = ChainHash.hashes(of: run, previous: .zero, cryptography)
+        guard hashes.count == run.changes.count else { return "a change without a hash" }
+        guard ChainHash.hashes(of: again, previous: .zero, cryptography) == hashes else { return "unstable hashes" }
+        let isValid = (try? run.validate()) != nil
+        for operation in run.operations {
+            let edit = try? run.edit(operation)
+            if isValid, edit == nil { return "a valid operation cannot be read" }
+        }
+        return (isValid ? Self.rebuildingComplaint(run) : nil) ?? Self.verificationComplaint(run)
+    }
+
+    /// A valid run that is put together anew from its edits is signed over the same bytes.
+    private static func rebuildingComplaint(_ run: Run) -> String? {
+        var builder = RunBuilder(replica: run.replica, firstSequence: run.firstSequence)
+        for change in run.changes {
+            builder.beginChange(
+                stamp: change.stamp,
+                context: run.contextEntries[change.contextRange],
+                blinding: run.blinding(of: change),
+                hasLeftOut: change.hasLeftOut
+            )
+            for operation in run.operations[change.operationRange] {
+                guard let edit = try? run.edit(operation) else { return "a valid operation cannot be read" }
+                let grant = operation.grant == 0 ? nil : run.grants[Int(operation.grant) - 1]
+                builder.append(edit, grant: grant)
+            }
+        }
+        let cryptography = PermissiveCryptography()
+        let same =
+            ChainHash.hashes(of: builder.run, previous: .zero, cryptography)
+            == ChainHash.hashes(of: run, previous: .zero, cryptography)
+        return same ? nil : "put together anew it has other hashes"
+    }
+
+    private static func verificationComplaint(_ run: Run) -> String? {
+        let cryptography = PermissiveCryptography()
+        for device in [nil, Samples.device] {
+            let verified = try? VerifiedRun.verify(
+                run,
+                previous: ChainHash.origin(Samples.workspace),
+                device: device,
+                membership: Samples.membership,
+                cryptography
+            )
+            guard let verified else { continue }
+            guard let suffix = verified.suffix(after: run.firstSequence) else { continue }
+            let hashes = ChainHash.hashes(of: suffix.run, previous: suffix.previous, cryptography)
+            guard hashes == suffix.hashes else { return "a part of it has other hashes" }
+        }
+        return nil
+    }
+}

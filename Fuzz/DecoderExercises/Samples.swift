@@ -1,0 +1,143 @@
+internal import CRDTCore
+internal import SyncProtocol
+
+/// Real values that between them use every part of the formats.
+enum Samples {
+    static let device = DeviceID(bytes: Bytes32(0x1122, 3, 4, 5))
+    static let user = UserID(bytes: Bytes32(0x5566, 7, 8, 9))
+    static let workspace = WorkspaceID(bytes: Bytes32(0x77, 1, 1, 1))
+    static let membership = Membership(workspace: Samples.workspace, founder: Samples.user)
+    static let nonce = Bytes16(high: 1, low: 2)
+    static let hash = Hash256(bytes: Bytes32(9, 8, 7, 6))
+    static let replica = ReplicaID(device: Samples.device, nonce: Samples.nonce, PermissiveCryptography())
+    static let other = ReplicaID(bytes: Bytes16(high: 3, low: 3))
+    static let another = ReplicaID(bytes: Bytes16(high: 4, low: 4))
+
+    static var signature: Signature? { Signature(Array(repeating: UInt8(7), count: Signature.byteCount)) }
+
+    static var certificates: [DeviceCertificate] {
+        let staticKey = StaticKey(bytes: Bytes32(1, 2, 3, 4))
+        return Samples.signature.map {
+            [DeviceCertificate(device: Samples.device, staticKey: staticKey, signature: $0)]
+        } ?? []
+    }
+
+    static var introduction: Introduction {
+        Introduction(
+            user: Samples.user,
+            deviceName: "Schreibtisch",
+            nonce: Samples.nonce,
+            certificates: Samples.certificates
+        )
+    }
+
+    static let values: [Value] = [
+        .null, .bool(true), .bool(false), .int(0), .int(-300), .int(.max), .int(.min), .double(1.5), .double(-0.0),
+        .double(bits: 0x7ff8_dead_0000_0001), .string("text"), .string("\u{e9}e\u{301}"), .string(""),
+        .document(#"{"a":[1,2.5,null,"\n"]}"#), .bytes([0, 255]), .bytes([]),
+        .blob(BlobReference(hash: Samples.hash, byteCount: 1 << 40, mediaType: "audio/mp4")),
+    ]
+
+    /// Opens a chain and uses every kind of operation.
+    static var run: Run {
+        let object = ObjectID(bytes: Bytes16(high: 0xaaaa, low: 1))
+        let parent = ObjectID(bytes: Bytes16(high: 0xbbbb, low: 2))
+        let grant = GrantID(dot: Dot(replica: Samples.other, sequence: 300), index: 5)
+        var builder = RunBuilder(replica: Samples.replica, firstSequence: 1)
+        builder.beginChange(
+            stamp: Stamp(rawValue: 1 << 40),
+            context: [Dot(replica: Samples.other, sequence: 1), Dot(replica: Samples.another, sequence: 200)],
+            blinding: Array(0..<16)
+        )
+        builder.append(.introduce(Samples.introduction))
+        builder.append(.create(object, type: "note", kind: "\u{e9}"), grant: grant)
+        for (number, value) in Samples.values.enumerated() {
+            builder.append(.set(object, name: "name \(number % 3)", value: value), grant: number > 3 ? grant : nil)
+        }
+        builder.beginChange(stamp: Stamp(rawValue: 1 << 40 + 1), context: [], blinding: Array(16..<32))
+        builder.append(.unset(object, name: "name 1"))
+        builder.append(.move(object, Place(parent: parent, position: Position(bytes: Array("a0V".utf8)))))
+        builder.append(.move(parent, .initial))
+        builder.append(.delete(parent))
+        builder.append(.unknown(kind: 200, body: [1, 2, 3]))
+        builder.append(.retire(Retirement(replica: Samples.replica, nonce: Samples.nonce, lastSequence: 77)))
+        builder.beginChange(
+            stamp: Stamp(rawValue: .max),
+            context: [Dot(replica: Samples.another, sequence: Limits.sequenceMax)],
+            blinding: Array(32..<48)
+        )
+        return builder.signed(Samples.signature)
+    }
+
+    /// A change in the middle of a chain, with an operation left out.
+    static var runWithLeaf: Run {
+        let object = ObjectID(bytes: Bytes16(high: 0xaaaa, low: 1))
+        var builder = RunBuilder(replica: Samples.replica, firstSequence: 1000)
+        builder.beginChange(
+            stamp: Stamp(rawValue: 1 << 40),
+            context: [],
+            blinding: Array(0..<32),
+            hasLeftOut: true
+        )
+        builder.append(.leftOut(leaf: Samples.hash))
+        builder.append(.set(object, name: "n", value: .int(5)))
+        return builder.signed(Samples.signature)
+    }
+
+    static var forkProof: ForkProof? {
+        let cryptography = PermissiveCryptography()
+        var branches: [ForkProof.Branch] = []
+        for text in ["one", "other"] {
+            var builder = RunBuilder(replica: Samples.replica, firstSequence: 7)
+            for sequence in 7..<9 {
+                builder.beginChange(stamp: Stamp(rawValue: UInt64(sequence)), context: [], blinding: Array(0..<16))
+                builder.append(.unknown(kind: 100, body: Array(text.utf8)))
+            }
+            let headers = ChainHash.headers(of: builder.run, previous: Samples.hash, cryptography)
+            guard let signature = Samples.signature else { return nil }
+            branches.append(ForkProof.Branch(headers: headers, signature: signature))
+        }
+        return ForkProof(introduction: Samples.introduction, first: branches[0], second: branches[1])
+    }
+
+    /// One message of each kind, at least.
+    static var messages: [Message] {
+        let entry = FrontierEntry(replica: Samples.other, sequence: 9, hash: Samples.hash, isForked: true)
+        let point = ForkProbe.Point(sequence: 4, hash: Samples.hash)
+        let hello = Hello(
+            workspace: Samples.workspace,
+            device: Samples.device,
+            replica: Samples.replica,
+            wallTime: WallTime(milliseconds: 1_700_000_000_000),
+            port: 4646,
+            fingerprint: Samples.hash
+        )
+        let welcome = Welcome(
+            founder: Samples.user,
+            workspaceNonce: Samples.nonce,
+            user: Samples.user,
+            certificates: Samples.certificates
+        )
+        let request = BranchRequest(replica: Samples.other, sequence: 5, knownHash: .zero)
+        let notice = HeldNotice(
+            replica: Samples.other,
+            sequence: 5,
+            stamp: Stamp(rawValue: .max),
+            wallTime: WallTime(milliseconds: 5)
+        )
+        return [
+            .hello(hello), .welcome(welcome),
+            .ranges([
+                FrontierRange(end: Samples.other, claim: .fingerprint(Samples.hash)),
+                FrontierRange(end: Samples.another, claim: .entries([entry])),
+                FrontierRange(end: nil, claim: .answer([])),
+            ]),
+            .ranges([FrontierRange(end: nil, claim: .skip)]),
+            .run(Samples.run), .run(Samples.runWithLeaf), .branch(Samples.runWithLeaf), .caughtUp,
+            .stored([Dot(replica: Samples.other, sequence: 1), Dot(replica: Samples.replica, sequence: 300)]),
+            .credit(1 << 20), .eagerness(true), .held(notice),
+            .forkProbe(ForkProbe(replica: Samples.other, points: [point])),
+            .branchRequest(request), .ping(.max), .pong(0),
+        ] + (Samples.forkProof.map { [.forkProof($0)] } ?? [])
+    }
+}
