@@ -123,7 +123,9 @@ class Demo:
         for proxy in self.proxies:
             proxy.close()
         for peer in self.peers:
-            peer.restart()
+            peer.stop()
+        for peer in self.peers:
+            peer.start()
 
     def wire_bytes(self):
         return sum(proxy.total_bytes for proxy in self.proxies)

@@ -69,7 +69,42 @@ enum CompressionExercise {
             _ = try? reader.byte()
             let body = (try? reader.prefixed(atMost: reader.remaining)).map { Array($0) } ?? []
             return [body, [0] + run.encoded()]
+        } + [self.tableOfEmptyNames]
+    }
+
+    /// A few hundred bytes that become as many empty names as fit into what may be decompressed.
+    private static var tableOfEmptyNames: [UInt8] {
+        let nameCount = MessageLimits.decompressedByteCountMax - 64
+        var content: [UInt8] = [Run.formatVersion]
+        Samples.replica.bytes.append(to: &content)
+        content += [1, 0]
+        content.appendVarint(UInt64(nameCount))
+        content += Array(repeating: 0, count: nameCount)
+        var body: [UInt8] = [1]
+        body.appendVarint(UInt64(content.count))
+        // A Zstandard frame (RFC 8878): a header with the length, one raw block, and run-length blocks of zeros.
+        var length = UInt32(content.count)
+        body += [0x28, 0xb5, 0x2f, 0xfd, 0xa0]
+        for _ in 0..<4 {
+            body.append(UInt8(truncatingIfNeeded: length))
+            length >>= 8
         }
+        let head = content.count - nameCount
+        self.appendBlock(kind: 0, count: head, isLast: false, to: &body)
+        body += content.prefix(head)
+        var left = nameCount
+        while left > 0 {
+            let count = min(left, 128 << 10)
+            left -= count
+            self.appendBlock(kind: 1, count: count, isLast: left == 0, to: &body)
+            body.append(0)
+        }
+        return body
+    }
+
+    private static func appendBlock(kind: Int, count: Int, isLast: Bool, to body: inout [UInt8]) {
+        let header = count << 3 | kind << 1 | (isLast ? 1 : 0)
+        for shift in [0, 8, 16] { body.append(UInt8(truncatingIfNeeded: header >> shift)) }
     }
 
     static func complaint(_ input: [UInt8]) -> String? {

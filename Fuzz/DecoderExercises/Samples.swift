@@ -56,6 +56,9 @@ enum Samples {
         }
         builder.beginChange(stamp: Stamp(rawValue: 1 << 40 + 1), context: [], blinding: Array(16..<32))
         builder.append(.unset(object, name: "name 1"))
+        // Names that look alike are two names.
+        builder.append(.unset(object, name: "\u{e9}"))
+        builder.append(.unset(object, name: "e\u{301}"))
         builder.append(.move(object, Place(parent: parent, position: Position(bytes: Array("a0V".utf8)))))
         builder.append(.move(parent, .initial))
         builder.append(.delete(parent))
@@ -132,7 +135,7 @@ enum Samples {
                 FrontierRange(end: Samples.another, claim: .entries([entry])),
                 FrontierRange(end: nil, claim: .answer([])),
             ]),
-            .ranges([FrontierRange(end: nil, claim: .skip)]),
+            .ranges([FrontierRange(end: Samples.other, claim: .skip), FrontierRange(end: nil, claim: .equal)]),
             .run(Samples.run), .run(Samples.runWithLeaf), .branch(Samples.runWithLeaf), .caughtUp,
             .stored([Dot(replica: Samples.other, sequence: 1), Dot(replica: Samples.replica, sequence: 300)]),
             .credit(1 << 20), .eagerness(true), .held(notice),

@@ -21,11 +21,7 @@ package enum WireError: Error, Hashable, Sendable {
 extension [UInt8] {
     /// Appends eight bytes, most significant first.
     package mutating func appendBigEndian(_ value: UInt64) {
-        var shift: UInt64 = 64
-        while shift > 0 {
-            shift -= 8
-            self.append(UInt8(truncatingIfNeeded: value >> shift))
-        }
+        unsafe Swift.withUnsafeBytes(of: value.bigEndian) { unsafe self.append(contentsOf: $0) }
     }
 
     /// Appends an unsigned LEB128 integer in its shortest form: 1 to 10 bytes.
@@ -108,9 +104,8 @@ package struct ByteReader: Sendable {
     /// Eight bytes, most significant first.
     package mutating func bigEndian() throws(WireError) -> UInt64 {
         guard self.remaining >= 8 else { throw .truncated }
-        var value: UInt64 = 0
-        for position in self.offset..<self.offset + 8 {
-            value = value << 8 | UInt64(self.bytes[position])
+        let value = unsafe self.bytes.withUnsafeBytes { bytes in
+            unsafe UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: self.offset, as: UInt64.self))
         }
         self.offset += 8
         return value

@@ -1,37 +1,56 @@
-/// Registers in memory: a table with, for each object, a chain through its own rows.
+/// Registers in memory: a table with, for each object, a chain through its own rows, and for each register a chain
+/// through its conflicts.
+///
+/// Writes that are superseded or rejected are in the log; nothing asks for them here.
 struct MemoryRegisters: Sendable {
     private struct Row: Sendable {
         var name: NameIndex
         /// The next row of the same object, or -1.
         var next: Int32
+        /// The register's first conflict, or -1.
+        var firstConflict: Int32
         var register: Register
     }
 
-    private var positions: [RegisterKey: Int32] = [:]
-    private var rows: [Row] = []
-    private var firstRows: [ObjectIndex: Int32] = [:]
-    /// Writes that are not in force.
-    var versions: [RegisterKey: [WriteReference: VersionStatus]] = [:]
+    private struct Conflict: Sendable {
+        var write: WriteReference
+        /// The next conflict of the same register, or -1; the next free place in one that is not used.
+        var next: Int32
+    }
 
-    func register(_ key: RegisterKey) -> Register? {
-        self.positions[key].map { self.rows[Int($0)].register }
+    private var positions = IndexTable()
+    private var rows: [Row] = []
+    /// The first row of each object, or -1.
+    private var firstRows: [Int32] = []
+    private var conflicts: [Conflict] = []
+    private var firstFree: Int32 = -1
+    /// The register that was asked for last; it is the one written next.
+    private var recent: (key: RegisterKey, position: Int)?
+
+    mutating func register(_ key: RegisterKey) -> Register? {
+        self.position(of: key).map { self.rows[$0].register }
     }
 
     mutating func set(_ register: Register, at key: RegisterKey) {
-        let fresh = Int32(self.rows.count)
-        let position = self.positions[key] ?? fresh
-        guard position == fresh else {
-            self.rows[Int(position)].register = register
+        if let position = self.position(of: key) {
+            self.rows[position].register = register
             return
         }
-        self.positions[key] = fresh
-        let next = self.firstRows.updateValue(fresh, forKey: key.object) ?? -1
-        self.rows.append(Row(name: key.name, next: next, register: register))
+        let object = Int(key.object.rawValue)
+        if object >= self.firstRows.count {
+            self.firstRows += Array(repeating: -1, count: object + 1 - self.firstRows.count)
+        }
+        let fresh = self.positions.insert(key.packed)
+        self.rows.append(
+            Row(name: key.name, next: self.firstRows[object], firstConflict: -1, register: register)
+        )
+        self.firstRows[object] = Int32(fresh)
+        self.recent = (key, fresh)
     }
 
     func all(of object: ObjectIndex) -> [(NameIndex, Register)] {
         var found: [(NameIndex, Register)] = []
-        var next = self.firstRows[object] ?? -1
+        var next = Int(object.rawValue) < self.firstRows.count ? self.firstRows[Int(object.rawValue)] : -1
         while next >= 0 {
             let row = self.rows[Int(next)]
             found.append((row.name, row.register))
@@ -39,26 +58,100 @@ struct MemoryRegisters: Sendable {
         }
         return found
     }
+
+    /// Every register with conflicts.
+    var conflicted: [(RegisterKey, Register)] {
+        var found: [(RegisterKey, Register)] = []
+        for (object, first) in self.firstRows.enumerated() {
+            var next = first
+            while next >= 0 {
+                let row = self.rows[Int(next)]
+                if row.register.conflictCount > 0 {
+                    let key = RegisterKey(object: ObjectIndex(rawValue: UInt32(object)), name: row.name)
+                    found.append((key, row.register))
+                }
+                next = row.next
+            }
+        }
+        return found
+    }
+
+    // MARK: - Conflicts
+
+    mutating func addConflict(_ write: WriteReference, at key: RegisterKey) {
+        guard let position = self.position(of: key) else { return }
+        let entry = Conflict(write: write, next: self.rows[position].firstConflict)
+        if self.firstFree >= 0 {
+            let place = self.firstFree
+            self.firstFree = self.conflicts[Int(place)].next
+            self.conflicts[Int(place)] = entry
+            self.rows[position].firstConflict = place
+        } else {
+            self.rows[position].firstConflict = Int32(self.conflicts.count)
+            self.conflicts.append(entry)
+        }
+    }
+
+    mutating func removeConflict(_ write: WriteReference, at key: RegisterKey) {
+        guard let position = self.position(of: key) else { return }
+        var before: Int32 = -1
+        var place = self.rows[position].firstConflict
+        while place >= 0, self.conflicts[Int(place)].write != write {
+            before = place
+            place = self.conflicts[Int(place)].next
+        }
+        guard place >= 0 else { return }
+        let next = self.conflicts[Int(place)].next
+        if before < 0 {
+            self.rows[position].firstConflict = next
+        } else {
+            self.conflicts[Int(before)].next = next
+        }
+        self.conflicts[Int(place)].next = self.firstFree
+        self.firstFree = place
+    }
+
+    mutating func conflicts(at key: RegisterKey) -> [WriteReference] {
+        guard let position = self.position(of: key) else { return [] }
+        var found: [WriteReference] = []
+        var place = self.rows[position].firstConflict
+        while place >= 0 {
+            found.append(self.conflicts[Int(place)].write)
+            place = self.conflicts[Int(place)].next
+        }
+        return found
+    }
+
+    private mutating func position(of key: RegisterKey) -> Int? {
+        if let recent = self.recent, recent.key == key { return recent.position }
+        guard let position = self.positions.position(of: key.packed) else { return nil }
+        self.recent = (key, position)
+        return position
+    }
 }
 
 /// Moves in memory, ordered as a whole and for each object.
 struct MemoryMoves: Sendable {
     private var table: [MoveRecord] = []
-    private var positions: [WriteReference: Int32] = [:]
     /// Positions in the table in order of writes, but for those added since the last question.
     private var ordered: [Int32] = []
     private var added: [Int32] = []
-    private var byObject: [ObjectIndex: [Int32]] = [:]
+    /// The same for each object, by its number.
+    private var byObject: [[Int32]] = []
 
     mutating func add(_ move: MoveRecord) {
-        let position = Int32(self.table.count)
+        self.added.append(Int32(self.table.count))
         self.table.append(move)
-        self.positions[move.write] = position
-        self.added.append(position)
     }
 
-    mutating func set(_ move: MoveRecord) {
-        if let position = self.positions[move.write] { self.table[Int(position)] = move }
+    mutating func set(_ move: MoveRecord, _ replicas: [ReplicaRecord]) {
+        // Moves that are changed were asked for before, so that they stand among the ordered ones.
+        let after = self.firstPosition(in: self.ordered, after: move.write, replicas)
+        if after > 0, self.table[Int(self.ordered[after - 1])].write == move.write {
+            self.table[Int(self.ordered[after - 1])] = move
+        } else if let position = self.added.last(where: { self.table[Int($0)].write == move.write }) {
+            self.table[Int(position)] = move
+        }
     }
 
     mutating func after(_ write: WriteReference, _ replicas: [ReplicaRecord]) -> [MoveRecord] {
@@ -73,7 +166,8 @@ struct MemoryMoves: Sendable {
         _ replicas: [ReplicaRecord]
     ) -> MoveRecord? {
         self.order(replicas)
-        let own = self.byObject[object] ?? []
+        guard Int(object.rawValue) < self.byObject.count else { return nil }
+        let own = self.byObject[Int(object.rawValue)]
         for position in own[..<self.firstPosition(in: own, after: write, replicas)].reversed() {
             let move = self.table[Int(position)]
             if move.isEffective, move.write != write { return move }
@@ -84,7 +178,7 @@ struct MemoryMoves: Sendable {
     mutating func withoutEffect(_ replicas: [ReplicaRecord]) -> [MoveRecord] {
         self.order(replicas)
         var found: [MoveRecord] = []
-        for positions in self.byObject.values {
+        for positions in self.byObject {
             if let last = positions.last, !self.table[Int(last)].isEffective { found.append(self.table[Int(last)]) }
         }
         return found.sorted { Self.precedes($0.write, $1.write, replicas) }
@@ -97,12 +191,26 @@ struct MemoryMoves: Sendable {
             Self.precedes(self.table[Int($0)].write, self.table[Int($1)].write, replicas)
         }
         self.added = []
-        var touched: [ObjectIndex: [Int32]] = [:]
-        for position in fresh { touched[self.table[Int(position)].object, default: []].append(position) }
-        for (object, positions) in touched {
-            var own = self.byObject.removeValue(forKey: object) ?? []
+        var late: [ObjectIndex: [Int32]] = [:]
+        for position in fresh {
+            let move = self.table[Int(position)]
+            let object = Int(move.object.rawValue)
+            if object >= self.byObject.count {
+                self.byObject += Array(repeating: [], count: object + 1 - self.byObject.count)
+            }
+            if let last = self.byObject[object].last,
+                Self.precedes(move.write, self.table[Int(last)].write, replicas)
+            {
+                late[move.object, default: []].append(position)
+            } else {
+                self.byObject[object].append(position)
+            }
+        }
+        for (object, positions) in late {
+            var own: [Int32] = []
+            swap(&own, &self.byObject[Int(object.rawValue)])
             self.merge(positions, into: &own, replicas)
-            self.byObject[object] = own
+            swap(&own, &self.byObject[Int(object.rawValue)])
         }
         var ordered: [Int32] = []
         swap(&ordered, &self.ordered)

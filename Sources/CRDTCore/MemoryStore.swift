@@ -136,30 +136,29 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     }
 
     package mutating func addVersion(_ write: WriteReference, status: VersionStatus, at key: RegisterKey) {
-        self.registers.versions[key, default: [:]][write] = status
+        if status == .conflict { self.registers.addConflict(write, at: key) }
     }
 
     package mutating func setVersion(_ write: WriteReference, status: VersionStatus, at key: RegisterKey) {
-        self.registers.versions[key, default: [:]][write] = status
+        self.registers.removeConflict(write, at: key)
+        if status == .conflict { self.registers.addConflict(write, at: key) }
     }
 
-    package mutating func conflicts(at key: RegisterKey) -> [WriteReference] {
-        self.registers.versions[key, default: [:]].filter { $0.value == .conflict }.map(\.key)
-    }
+    package mutating func conflicts(at key: RegisterKey) -> [WriteReference] { self.registers.conflicts(at: key) }
 
     package mutating func registers(of object: ObjectIndex) -> [(NameIndex, Register)] {
         self.registers.all(of: object)
     }
 
     package mutating func conflictedRegisters() -> [(RegisterKey, Register)] {
-        self.registers.versions.keys.compactMap { key in
-            self.registers.register(key).flatMap { $0.conflictCount > 0 ? (key, $0) : nil }
-        }
+        self.registers.conflicted
     }
 
     // MARK: - Objects and moves
 
     package mutating func object(_ index: ObjectIndex) -> ObjectRecord { self.objects[Int(index.rawValue)] }
+
+    package mutating func parent(of index: ObjectIndex) -> ObjectIndex? { self.objects[Int(index.rawValue)].parent }
 
     package mutating func setObject(_ record: ObjectRecord, at index: ObjectIndex) {
         let before = self.objects[Int(index.rawValue)].parent
@@ -192,7 +191,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package mutating func addMove(_ move: MoveRecord) { self.moveLog.add(move) }
 
-    package mutating func setMove(_ move: MoveRecord) { self.moveLog.set(move) }
+    package mutating func setMove(_ move: MoveRecord) { self.moveLog.set(move, self.replicas) }
 
     package mutating func moves(after write: WriteReference) -> [MoveRecord] {
         self.moveLog.after(write, self.replicas)

@@ -10,11 +10,13 @@ extension Merge {
     ///   depth *d*.
     mutating func settleMoves(in transaction: inout some StoreTransaction) throws(StoreError) {
         guard !self.moves.isEmpty else { return }
+        // From here on parents are read from the store itself.
+        try self.closeObject(in: &transaction)
         let arrived = self.moves.sorted { WriteOrder.precedes($0.write, $1.write, transaction) }
         self.moves = []
         let undone = try transaction.moves(after: arrived[0].write)
         var window = MoveWindow()
-        for move in undone where window.places[move.object] == nil {
+        for move in undone where window[move.object]?.place == nil {
             let before = try transaction.lastEffectiveMove(of: move.object, before: arrived[0].write)
             window.place(move.object, under: before?.parent, at: before?.position ?? .initial)
         }
@@ -70,7 +72,7 @@ extension Merge {
         if parent == move.object { return true }
         // An object that nothing stood under within the window is above nothing. This keeps building a long chain
         // from the top linear.
-        if !window.parents.contains(move.object),
+        if !(window[move.object]?.isParent ?? false),
             try self.record(move.object, in: &transaction).childCount == 0
         {
             return false
@@ -78,10 +80,10 @@ extension Merge {
         var ancestor: ObjectIndex? = parent
         while let current = ancestor {
             if current == move.object { return true }
-            if let place = window.places[current] {
+            if let place = window[current]?.place {
                 ancestor = place.parent
             } else {
-                ancestor = try self.record(current, in: &transaction).parent
+                ancestor = try transaction.parent(of: current)
             }
         }
         return false
@@ -95,8 +97,9 @@ extension Merge {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         var changed: [ObjectIndex] = []
-        for object in window.order {
-            guard let place = window.places[object] else { continue }
+        for standing in window.standings {
+            guard let place = standing.place else { continue }
+            let object = standing.object
             var record = try self.record(object, in: &transaction)
             if record.parent == place.parent {
                 if record.position != place.position {
@@ -114,7 +117,7 @@ extension Merge {
             }
         }
         for object in changed {
-            guard let place = window.places[object] else { continue }
+            guard let place = window[object]?.place else { continue }
             var record = try self.record(object, in: &transaction)
             record.parent = place.parent
             record.position = place.position
@@ -144,24 +147,33 @@ extension Merge {
 /// The places of the objects that were moved within a stretch of the stamp order.
 private struct MoveWindow {
     struct Standing {
-        var parent: ObjectIndex?
-        var position: Position
+        var object: ObjectIndex
+        /// Nil for an object that was not moved, only stood under.
+        var place: (parent: ObjectIndex?, position: Position)?
+        /// Whether something stood under the object at some moment.
+        var isParent = false
     }
 
-    private(set) var places: [ObjectIndex: Standing] = [:]
-    /// The objects in the order in which they came in, so that nothing depends on a dictionary's order.
-    private(set) var order: [ObjectIndex] = []
-    /// Objects that something stood under at some moment.
-    private(set) var parents: Set<ObjectIndex> = []
+    private var positions = IndexTable()
+    /// In the order in which the objects came in.
+    private(set) var standings: [Standing] = []
+
+    subscript(object: ObjectIndex) -> Standing? {
+        self.positions.position(of: UInt64(object.rawValue)).map { self.standings[$0] }
+    }
 
     mutating func place(_ object: ObjectIndex, under parent: ObjectIndex?, at position: Position) {
-        if self.places.updateValue(Standing(parent: parent, position: position), forKey: object) == nil {
-            self.order.append(object)
-        }
+        self.standings[self.enter(object)].place = (parent, position)
         self.noteParent(parent)
     }
 
     mutating func noteParent(_ parent: ObjectIndex?) {
-        if let parent { self.parents.insert(parent) }
+        if let parent { self.standings[self.enter(parent)].isParent = true }
+    }
+
+    private mutating func enter(_ object: ObjectIndex) -> Int {
+        let position = self.positions.insert(UInt64(object.rawValue))
+        if position == self.standings.count { self.standings.append(Standing(object: object)) }
+        return position
     }
 }

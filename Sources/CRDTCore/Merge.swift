@@ -462,6 +462,11 @@ package struct Merge {
         try self.objects.record(object, in: &transaction)
     }
 
+    /// Writes back the object that is open.
+    mutating func closeObject(in transaction: inout some StoreTransaction) throws(StoreError) {
+        try self.objects.close(in: &transaction)
+    }
+
     mutating func setRecord(
         _ record: ObjectRecord,
         at object: ObjectIndex,

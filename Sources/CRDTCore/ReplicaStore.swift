@@ -109,6 +109,8 @@ package protocol StoreTransaction {
     // Objects and the hierarchy.
 
     mutating func object(_ index: ObjectIndex) throws(StoreError) -> ObjectRecord
+    /// The parent in an object's record.
+    mutating func parent(of index: ObjectIndex) throws(StoreError) -> ObjectIndex?
     mutating func setObject(_ record: ObjectRecord, at index: ObjectIndex) throws(StoreError)
     /// Objects whose place is under `parent` (nil: the root), visible or not, ordered by position and then id.
     mutating func children(of parent: ObjectIndex?) throws(StoreError) -> [ObjectIndex]
@@ -148,6 +150,10 @@ extension StoreTransaction {
             if self.replica(index).id == id { return index }
         }
         return nil
+    }
+
+    package mutating func parent(of index: ObjectIndex) throws(StoreError) -> ObjectIndex? {
+        try self.object(index).parent
     }
 
     package mutating func lastPosition(under parent: ObjectIndex?) throws(StoreError) -> Position? {

@@ -97,13 +97,17 @@ extension Run {
     }
 
     private mutating func decodeTables(_ reader: inout ByteReader) throws(WireError) {
-        let objectCount = try reader.count(atMost: reader.remaining / Bytes16.byteCount)
+        // An operation refers to two objects, one name and one grant at most, and a table's entry takes more memory than
+        // it took bytes: an empty name is one byte, which compression makes next to nothing.
+        let objectLimit = 2 * Limits.runOperationCountMax
+        let objectCount = try reader.count(atMost: min(objectLimit, reader.remaining / Bytes16.byteCount))
         self.objects.reserveCapacity(objectCount)
         for _ in 0..<objectCount { self.objects.append(ObjectID(bytes: try reader.bytes16())) }
-        for _ in 0..<(try reader.count(atMost: reader.remaining)) {
+        for _ in 0..<(try reader.count(atMost: min(Limits.runOperationCountMax, reader.remaining))) {
             self.names.append(try reader.text(atMost: Limits.nameByteCountMax))
         }
-        for _ in 0..<(try reader.count(atMost: reader.remaining / Bytes16.byteCount)) {
+        let grantLimit = min(Limits.runOperationCountMax, reader.remaining / Bytes16.byteCount)
+        for _ in 0..<(try reader.count(atMost: grantLimit)) {
             let dot = Dot(replica: ReplicaID(bytes: try reader.bytes16()), sequence: try reader.varint())
             self.grants.append(GrantID(dot: dot, index: UInt32(try reader.count(atMost: Int(UInt32.max)))))
         }

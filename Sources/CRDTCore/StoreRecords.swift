@@ -32,7 +32,8 @@ package struct RegisterKey: Hashable, Sendable {
 
     package func hash(into hasher: inout Hasher) { hasher.combine(self.packed) }
 
-    private var packed: UInt64 { UInt64(self.object.rawValue) << 32 | UInt64(self.name.rawValue) }
+    /// Both numbers in one.
+    var packed: UInt64 { UInt64(self.object.rawValue) << 32 | UInt64(self.name.rawValue) }
 }
 
 /// Where an operation stands in the log, and its stamp: what orders writes.

@@ -116,8 +116,14 @@ extension Value {
         case .null, .false, .true:
             guard bytes.count == 1 else { throw .trailingBytes }
         case .int:
-            // One byte of content is the common case and needs no reader.
-            if bytes.count == 2, bytes[bytes.startIndex + 1] < 0x80 { return }
+            // Numbers of up to nine bytes, which are nearly all, need no reader: only the last is below 0x80, and it is
+            // not zero unless it is the only one.
+            let digits = bytes.dropFirst()
+            if let last = digits.last, digits.count <= 9, last < 0x80, last > 0 || digits.count == 1,
+                digits.dropLast().allSatisfy({ $0 >= 0x80 })
+            {
+                return
+            }
             _ = try Value(encoded: bytes)
         case .double:
             guard bytes.count == 9 else { throw bytes.count < 9 ? .truncated : .trailingBytes }

@@ -16,6 +16,11 @@ struct DeviceBook {
         var backoff = ConnectionTimes.backoffFirst
         /// When it was last heard, in wall time.
         var lastSeen: WallTime?
+
+        /// What people are shown: a device that has not introduced itself yet has no name.
+        var shownName: String {
+            self.name.isEmpty ? "device \(self.device.description.prefix(8))" : self.name
+        }
     }
 
     private(set) var entries: [StaticKey: Entry] = [:]

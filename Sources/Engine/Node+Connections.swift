@@ -106,7 +106,7 @@ extension Node where Store: ~Copyable {
     /// Nothing it sent in the offending message is kept.
     mutating func violation(_ connection: PeerConnection, _ reason: String) {
         self.counters.protocolViolationCount += 1
-        let name = connection.device.flatMap { self.book.entry(of: $0)?.name }
+        let name = connection.device.flatMap { self.book.entry(of: $0)?.shownName }
         self.effects.append(.notice(.protocolViolation(device: name, reason: reason)))
         self.drop(connection)
     }
@@ -132,7 +132,7 @@ extension Node where Store: ~Copyable {
         if let device = connection.device, let entry = self.book.entry(of: device) {
             let isReplaced = self.connections.values.contains { $0.device == device }
             if !isReplaced {
-                self.effects.append(.notice(.disconnected(device: entry.name)))
+                self.effects.append(.notice(.disconnected(device: entry.shownName)))
                 self.scheduleRedial(entry.staticKey, isSoon: true)
             }
         } else if connection.isDialled {

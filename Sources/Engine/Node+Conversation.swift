@@ -80,7 +80,7 @@ extension Node where Store: ~Copyable {
         self.book[key]?.backoff = ConnectionTimes.backoffFirst
         self.book[key]?.nextDial = nil
         self.noteAddress(of: connection, hello: hello, key: key)
-        self.effects.append(.notice(.connected(device: entry.name)))
+        self.effects.append(.notice(.connected(device: entry.shownName)))
         if hello.fingerprint == connection.conversation.sentFingerprint {
             connection.conversation.comparison.learnAll()
             for entry in connection.conversation.helloFrontier.entries {
@@ -253,7 +253,7 @@ extension Node where Store: ~Copyable {
         let ahead = ours > theirs ? ours - theirs : 0
         guard ahead > HybridClock.skewMaxMilliseconds else { return }
         self.clockAheadMilliseconds = ahead
-        let name = connection.device.flatMap { self.book.entry(of: $0)?.name } ?? "unknown"
+        let name = connection.device.flatMap { self.book.entry(of: $0)?.shownName } ?? "unknown"
         self.effects.append(.notice(.clockAhead(milliseconds: ahead, accordingTo: name)))
     }
 }

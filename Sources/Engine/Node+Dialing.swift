@@ -75,8 +75,10 @@ extension Node where Store: ~Copyable {
         for (address, state) in unknown where state.nextDial <= now && !self.isBusy(with: address, state) {
             let candidates = state.owner.map { [$0] } ?? self.book.sortedKeys.filter { !self.isBusy(with: $0) }
             guard !candidates.isEmpty else {
-                // Nobody it could belong to is missing: look again after a while.
-                self.book.unknownAddresses[address]?.nextDial = now + ConnectionTimes.backoffMax
+                // Nobody it could belong to is missing, or someone is being dialled elsewhere: look again later.
+                let isDialling = self.connections.values.contains { $0.device == nil }
+                let wait = isDialling ? ConnectionTimes.backoffFirst : ConnectionTimes.backoffMax
+                self.book.unknownAddresses[address]?.nextDial = now + wait
                 continue
             }
             let key = candidates[state.nextKey % candidates.count]
@@ -129,6 +131,8 @@ extension Node where Store: ~Copyable {
         let (wait, backoff) = self.nextBackoff(unknown.backoff)
         self.book.unknownAddresses[connection.address]?.nextDial = self.now.monotonicMilliseconds + wait
         self.book.unknownAddresses[connection.address]?.backoff = backoff
+        // Whoever was there before may have left the address to another.
+        self.book.unknownAddresses[connection.address]?.owner = nil
     }
 
     /// `isSoon`: whether a standing connection ended, so that the first wait is short again.
@@ -139,7 +143,7 @@ extension Node where Store: ~Copyable {
         entry.nextDial = self.now.monotonicMilliseconds + wait
         entry.backoff = backoff
         self.book[key] = entry
-        for (address, unknown) in self.book.unknownAddresses where unknown.owner == key && isSoon {
+        for (address, unknown) in self.book.unknownAddresses where isSoon && (unknown.owner ?? key) == key {
             self.book.unknownAddresses[address]?.nextDial = self.now.monotonicMilliseconds + wait
             self.book.unknownAddresses[address]?.backoff = ConnectionTimes.backoffFirst
         }

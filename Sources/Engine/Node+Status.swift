@@ -67,7 +67,7 @@ extension Node where Store: ~Copyable {
         let connection = self.readyConnections.first { $0.device == entry.device }
         var status = PeerStatus(
             device: entry.device,
-            name: entry.name,
+            name: entry.shownName,
             isConnected: connection != nil,
             address: connection?.address ?? entry.addresses.first,
             lastSeen: entry.lastSeen,

@@ -31,7 +31,7 @@ extension CommandFailure {
         case .notASibling(let object):
             self.init(.failure, "\(object) is not directly under that parent, so nothing can be put before it there.")
         case .tooLarge(let what, let limit):
-            self.init(.failure, "\(what) is too large: the limit is \(limit).")
+            self.init(.failure, "Too large: the limit for \(what) is \(limit).")
         case .clockExhausted:
             self.init(.failure, "The clock has reached the end of time; set it right and run \"peerd doctor\".")
         case .store(let error):

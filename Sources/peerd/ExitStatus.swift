@@ -1,6 +1,8 @@
 internal import ArgumentParser
 
-/// How a command ended, as the shell sees it. The one list of exit codes: help texts and README follow it.
+/// How a command ended, as the shell sees it.
+///
+/// The one list of exit codes: help texts and README follow it.
 enum ExitStatus: Int32, CaseIterable, Codable, Sendable {
     case success = 0
     case failure = 1
@@ -34,7 +36,9 @@ enum ExitStatus: Int32, CaseIterable, Codable, Sendable {
     /// What every command that opens the data directory may end with.
     static let common: [ExitStatus] = [.success, .failure, .usage, .workspace, .busy, .storage]
     /// The same for commands that name an object.
-    static let commonWithObject: [ExitStatus] = [.success, .failure, .usage, .noSuchObject, .workspace, .busy, .storage]
+    static let commonWithObject: [ExitStatus] = [
+        .success, .failure, .usage, .noSuchObject, .workspace, .busy, .storage,
+    ]
 }
 
 /// A command that could not be carried out: one sentence that says what to do, and the exit code.

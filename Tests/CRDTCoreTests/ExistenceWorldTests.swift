@@ -65,7 +65,9 @@ import Testing
         return history
     }
 
-    /// Delivers the rest in every order that keeps the chains. Returns the number of orders.
+    /// Delivers the rest in every order that keeps the chains.
+    ///
+    /// Returns the number of orders.
     private func deliver(
         _ runs: [[VerifiedRun]],
         arrived: [Int],

@@ -93,7 +93,9 @@ import Testing
         }
     }
 
-    /// Lets the rest of the moves arrive in every order, and checks after each arrival. Returns the number of orders.
+    /// Lets the rest of the moves arrive in every order, and checks after each arrival.
+    ///
+    /// Returns the number of orders.
     private func deliver(
         _ moves: [Int],
         arrived: [Int],

@@ -29,7 +29,7 @@ struct SodiumAuthor {
     let replica: ReplicaID
     private let deviceSeed: [UInt8]
 
-    /// - Parameter number: makes the keys; the same number makes the same ones.
+    /// Makes the keys from a number; the same number makes the same ones.
     init(number: UInt8 = 1) throws {
         let userSeed = Array(repeating: number, count: 32)
         self.deviceSeed = Array(repeating: number &+ 100, count: 32)

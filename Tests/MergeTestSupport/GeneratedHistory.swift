@@ -20,7 +20,11 @@ package struct GeneratedHistory: Sendable {
     package var replicas: [ReplicaID] { self.chains.keys.sorted() }
 
     /// The changes up to some sequence of each replica, as the naive model takes them.
-    package func naive(upTo frontier: [ReplicaID: Int], forks: [ReplicaID: UInt64] = [:], now: WallTime) -> NaiveHistory {
+    package func naive(
+        upTo frontier: [ReplicaID: Int],
+        forks: [ReplicaID: UInt64] = [:],
+        now: WallTime
+    ) -> NaiveHistory {
         var chains: [ReplicaID: [NaiveChange]] = [:]
         for (replica, count) in frontier where count > 0 {
             chains[replica] = Array((self.chains[replica] ?? []).prefix(count))

@@ -12,7 +12,7 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
     private let traits: HistoryTraits
     private let makeStore: () throws -> Store
 
-    /// - Parameter makeStore: makes an empty store for the test workspace.
+    /// Stores for the test workspace are made empty by `makeStore`, one a node.
     package init(seed: UInt64, traits: HistoryTraits, makeStore: @escaping () throws -> Store) {
         self.seed = seed
         self.traits = traits
@@ -27,7 +27,9 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         package var frontier: Frontier
     }
 
-    /// Checks a history of so many changes. A failure is repeated with fewer changes and reported at its smallest.
+    /// Checks a history of so many changes.
+    ///
+    /// A failure is repeated with fewer changes and reported at its smallest.
     @discardableResult
     package func check(changes: Int) throws -> Outcome {
         do {

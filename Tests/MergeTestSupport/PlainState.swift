@@ -99,7 +99,8 @@ package struct PlainWrite: Hashable, Sendable, Comparable {
     }
 
     package static func < (left: PlainWrite, right: PlainWrite) -> Bool {
-        (left.stamp, left.replica, left.sequence, left.index) < (right.stamp, right.replica, right.sequence, right.index)
+        (left.stamp, left.replica, left.sequence, left.index)
+            < (right.stamp, right.replica, right.sequence, right.index)
     }
 }
 
@@ -161,7 +162,8 @@ package enum PlainText {
     package static func short(_ edit: Edit) -> String {
         switch edit {
         case .create(let object, let type, let kind): "create \(self.short(object)) \(type)/\(kind)"
-        case .set(let object, let name, let value): "set \(self.short(object)).\(ExactText(name)) \(Hexadecimal.text(value.encoded))"
+        case .set(let object, let name, let value):
+            "set \(self.short(object)).\(ExactText(name)) \(Hexadecimal.text(value.encoded))"
         case .unset(let object, let name): "unset \(self.short(object)).\(ExactText(name))"
         case .move(let object, let place):
             "move \(self.short(object)) under \(self.short(place.parent)) at \(place.position.bytes)"

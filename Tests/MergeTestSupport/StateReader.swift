@@ -2,7 +2,7 @@ package import CRDTCore
 
 /// Reads a store's whole state into plain words through the port that every store implements.
 package enum StateReader {
-    /// - Parameter objects: every object that any operation might name.
+    /// The state of all `objects`, which must be every object that any operation might name.
     package static func state(
         of transaction: inout some StoreTransaction,
         objects: [ObjectID]
@@ -61,7 +61,11 @@ package enum StateReader {
             let winner = try self.write(register.winner, in: &transaction)
             if register.isRemoval != (winner.edit.kind == .unset) { throw .damaged("a removal is not marked as such") }
             object.properties.append(
-                PlainProperty(name: ExactText(try transaction.name(name)), winner: winner, conflicts: conflicts.sorted())
+                PlainProperty(
+                    name: ExactText(try transaction.name(name)),
+                    winner: winner,
+                    conflicts: conflicts.sorted()
+                )
             )
         }
         object.properties.sort { $0.name < $1.name }

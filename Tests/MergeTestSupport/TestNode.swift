@@ -16,7 +16,9 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
         self.now = now
     }
 
-    /// Hands runs to the store in one transaction. Returns whether each was taken in.
+    /// Hands runs to the store in one transaction.
+    ///
+    /// Returns whether each was taken in.
     @discardableResult
     package func receive(_ runs: [VerifiedRun]) throws -> [Merge.Reception] {
         let now = self.now

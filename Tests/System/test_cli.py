@@ -332,7 +332,7 @@ def check_log_and_sync(world, draw):
     check(peers[0].export() == peers[1].export(), "stopped peers differ")
     # Two peers without daemons: one runs, the other's sync opens the directory itself.
     peers[1].run("create", "note", "text=made before a sync without a daemon")
-    done = peers[1].result("sync", "--wait", seconds=60)
+    done = peers[1].result("sync", "--wait", "--timeout", "2")
     check(done.returncode == SYNC_INCOMPLETE, f"sync without anybody: exit code {done.returncode}")
 
 

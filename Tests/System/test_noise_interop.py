@@ -23,6 +23,8 @@ except ImportError as missing:
 
 # Longer than the one deadline for strangers.
 STRANGER_SECONDS = 8
+# The exit code of a verb that did not exchange everything.
+SYNC_INCOMPLETE = 6
 
 
 def run():
@@ -160,10 +162,12 @@ def pair_as_responder(world):
         check(name == "joining" and reader.is_at_end, f"the request names {name!r}")
         say("XXpsk0+psk3: peerd join dialled noiseprotocol, and named itself only in the last handshake message")
         workspace = welcome(channel, python, device, static)
-        check(process.wait(30) == 0, f"join failed: {process.stderr.read().decode()}")
+        wire.close()
+        # The exchange that follows finds nobody, since Python dials no more; the workspace is there all the same.
+        code = process.wait(30)
+        check(code in (0, SYNC_INCOMPLETE), f"join failed: {process.stderr.read().decode()}")
         check(joining.run("status"), "no status after join")
         say("   and became a member by a welcome and certificates that Python made")
-        wire.close()
     finally:
         if process.poll() is None:
             process.kill()

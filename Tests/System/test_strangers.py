@@ -147,10 +147,12 @@ def check_half_open(port):
 def check_replay(world, peers, agreement):
     """First messages of a known device, sent again: at most the answer of the handshake, and no effect."""
     a, b = peers
-    proxy = Proxy(a.address)
+    b.stop()
+    # On a new port, so that the proxy is the only way that b knows.
+    proxy = Proxy(a.restart())
     world.closers.append(proxy.close)
     proxy.record = []
-    b.restart(peers=[proxy.address])
+    b.start(peers=[proxy.address])
     agreement.settle(peers)
     first_link = next(link for link, to_target, _ in proxy.record if to_target)
     sent = b"".join(data for link, to_target, data in proxy.record if to_target and link is first_link)

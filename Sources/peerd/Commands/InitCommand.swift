@@ -2,8 +2,6 @@ internal import ArgumentParser
 internal import CRDTCore
 internal import Engine
 internal import PeerCrypto
-internal import PeerTransport
-internal import Persistence
 
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -61,14 +59,6 @@ enum NewWorkspace {
     static func create(_ identity: borrowing DeviceIdentity, at paths: DirectoryPaths) async throws {
         try PrivateFile.makeDirectory(paths.directory)
         try KeyFile.create(identity, at: paths)
-        let inbox = NodeInbox()
-        let runtime = try await WorkspaceRuntime.open(
-            paths,
-            role: NodeDriver.Role(dialsPeers: false),
-            transport: TCPTransport(events: { inbox.post(Event($0)) }),
-            inbox: inbox,
-            report: { _ in }
-        )
-        await runtime.stop()
+        await (try WorkspaceRuntime.openStoreAlone(paths, report: { _ in })).stop()
     }
 }

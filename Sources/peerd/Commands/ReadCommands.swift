@@ -23,7 +23,8 @@ struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "ls",
         abstract: "List what is directly below an object, or at the root.",
-        discussion: "A line is the name or title, if there is one, the type, the id, and the number of objects below it.",
+        discussion:
+            "A line is the name or title, if there is one, the type, the id, and the number of objects below it.",
         exitCodes: ExitStatus.commonWithObject
     )
 

@@ -58,6 +58,9 @@ struct RunCommand: AsyncParsableCommand {
         let peers = try self.peers.map { try Self.address($0) }
         let listen = try ListenChoice(option: self.listen, remembered: Settings.load(paths).listen)
         try paths.requireWorkspace()
+        guard try ControlClient(paths: paths) == nil else {
+            throw CommandFailure(.busy, "A daemon runs for \(paths.directory) already; stop that one first.")
+        }
         let daemon = try await Daemon.start(
             paths,
             listen: listen,

@@ -16,13 +16,20 @@ final class ControlServer: Sendable {
 
     private struct Connections {
         var open: [ObjectIdentifier: LocalSocket] = [:]
+        /// Requests that are being carried out.
+        var busyCount = 0
         var isStopped = false
     }
 
     private static let backlog: Int32 = 64
     private static let connectionCountMax = 64
+    /// How long requests that are being carried out may take to end when the daemon does.
+    private static let stopPatience = Duration.seconds(2)
+    private static let stopInterval = Duration.milliseconds(10)
 
-    /// Makes the socket. The caller holds the directory's lock, so a socket file that is there is a dead one.
+    /// Makes the socket.
+    ///
+    /// The caller holds the directory's lock, so a socket file that is there is a dead one.
     init(paths: DirectoryPaths, performer: any RequestPerformer, logger: Logger) throws {
         self.paths = paths
         self.performer = performer
@@ -51,16 +58,17 @@ final class ControlServer: Sendable {
         self.acceptQueue.async { self.acceptCallers() }
     }
 
-    /// Removes the socket and hangs up on everyone.
-    func stop() {
-        let open = self.connections.withLock { connections in
-            connections.isStopped = true
-            return Array(connections.open.values)
-        }
+    /// Removes the socket, lets requests that are being carried out end, and hangs up on everyone.
+    func stop() async {
+        self.connections.withLock { $0.isStopped = true }
         var status = stat()
         if lstat(self.paths.socket, &status) == 0, status.st_ino == self.inode { unlink(self.paths.socket) }
         shutdown(self.listener, Int32(SHUT_RDWR))
-        for socket in open { socket.shutDown() }
+        let patience = ContinuousClock.now + Self.stopPatience
+        while self.connections.withLock({ $0.busyCount > 0 }), ContinuousClock.now < patience {
+            try? await Task.sleep(for: Self.stopInterval)
+        }
+        for socket in self.connections.withLock({ Array($0.open.values) }) { socket.shutDown() }
     }
 
     private var isStopped: Bool { self.connections.withLock(\.isStopped) }
@@ -98,6 +106,8 @@ final class ControlServer: Sendable {
         do {
             while true {
                 if let line = try reader.next() {
+                    self.connections.withLock { $0.busyCount += 1 }
+                    defer { self.connections.withLock { $0.busyCount -= 1 } }
                     try await self.answer(line, to: socket)
                     continue
                 }

@@ -52,7 +52,7 @@ struct ImportedObject: Hashable, Codable, Sendable {
     /// Names an object by its id, or by what its id is derived from.
     enum Reference: Hashable, Codable, Sendable {
         case id(String)
-        case key(type: String, key: String)
+        case key(type: ExactText, key: ExactText)
     }
 }
 
@@ -66,7 +66,9 @@ struct RequestEnvelope: Hashable, Codable, Sendable {
     var request: Request
 }
 
-/// A piece of the answer. The last one is `finished` or `failed`.
+/// A piece of the answer.
+///
+/// The last one is `finished` or `failed`.
 enum Reply: Hashable, Codable, Sendable {
     /// Bytes of standard output, in base64 where they are no text by themselves.
     case text(String)

@@ -1,6 +1,8 @@
 internal import Foundation
 
-/// The file `config`: what the program remembers for its own convenience. Losing it loses nothing.
+/// The file `config`: what the program remembers for its own convenience.
+///
+/// Losing it loses nothing.
 struct Settings: Codable, Equatable, Sendable {
     /// Where the daemon listened last, as HOST:PORT.
     var listen: String?

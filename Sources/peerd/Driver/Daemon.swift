@@ -21,18 +21,20 @@ struct Daemon: Service {
     ) async throws -> Daemon {
         let inbox = NodeInbox()
         let transport = TCPTransport(events: { inbox.post(Event($0)) })
-        let address = try await self.bind(transport, listen, logger)
-        let role = NodeDriver.Role(
-            listenPort: address.port,
-            staticAddresses: staticAddresses,
-            discovers: discovers
-        )
+        var address = listen.address
         let runtime = try await WorkspaceRuntime.open(
             paths,
-            role: role,
             transport: transport,
             inbox: inbox,
-            report: { notice in logger.log(level: notice.logLevel, "\(NoticeText.of(notice))") }
+            report: { notice in logger.log(level: notice.logLevel, "\(NoticeText.of(notice))") },
+            role: {
+                address = try await self.bind(transport, listen, logger)
+                return NodeDriver.Role(
+                    listenPort: address.port,
+                    staticAddresses: staticAddresses,
+                    discovers: discovers
+                )
+            }
         )
         do {
             let executor = Executor(
@@ -59,7 +61,7 @@ struct Daemon: Service {
     func run() async throws {
         try? await gracefulShutdown()
         self.logger.debug("ending")
-        self.server.stop()
+        await self.server.stop()
         await self.runtime.stop()
     }
 

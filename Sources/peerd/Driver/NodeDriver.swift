@@ -37,9 +37,10 @@ actor NodeDriver {
     /// Events handled before callers that wait for the driver get a turn.
     private static let eventsPerTurn = 16
 
-    /// - Parameters:
-    ///   - transport: must post its events to `inbox`.
-    ///   - report: is called with what the user should know; must not block.
+    /// Takes over a node.
+    ///
+    /// The transport must post its events to the inbox; `report` is called with what the user should know, and must not
+    /// block.
     init(
         node: consuming sending Node<SQLiteStore>,
         inbox: NodeInbox,
@@ -66,7 +67,9 @@ actor NodeDriver {
         }
     }
 
-    /// Ends all connections and closes the store. Nothing can be done with the driver afterwards.
+    /// Ends all connections and closes the store.
+    ///
+    /// Nothing can be done with the driver afterwards.
     func stop() async {
         self.inbox.close()
         await self.beacons?.shutdown()
@@ -128,7 +131,9 @@ actor NodeDriver {
         }
     }
 
-    /// One timer, at the node's next deadline. One that has become too early fires in vain and is set anew.
+    /// One timer, at the node's next deadline.
+    ///
+    /// One that has become too early fires in vain and is set anew.
     private func setAlarm() {
         guard let deadline = self.node?.nextDeadline else { return }
         if let alarm = self.alarm {
@@ -151,7 +156,9 @@ actor NodeDriver {
 
     // MARK: - Local callers
 
-    /// Writes a transaction; what the receipt says is durable. Transactions that come in meanwhile share its commit.
+    /// Writes a transaction; what the receipt says is durable.
+    ///
+    /// Transactions that come in meanwhile share its commit.
     func write(_ transaction: Transaction) async -> Result<WriteReceipt, WriteRefusal> {
         guard self.node != nil else { return .failure(.store(Self.stopping)) }
         self.lastRequest += 1

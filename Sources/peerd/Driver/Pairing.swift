@@ -12,7 +12,9 @@ struct Pairing {
     /// For the whole conversation with one address.
     private static let conversationTimeout = Duration.seconds(15)
 
-    /// Joins, and writes the keys of the new workspace. Returns the address that answered.
+    /// Joins, and writes the keys of the new workspace.
+    ///
+    /// Returns the address that answered.
     func join(_ paths: DirectoryPaths) async throws -> NetworkAddress {
         var reasons: [String] = []
         for host in self.invite.addresses {
@@ -20,7 +22,8 @@ struct Pairing {
             switch try await self.attempt(address, paths) {
             case .joined: return NetworkAddress(host: host, port: self.invite.port)
             case .unreachable(let reason): reasons.append("\(address): \(reason)")
-            case .refused(let reason): throw CommandFailure(.failure, "The other machine did not let this one in: \(reason).")
+            case .refused(let reason):
+                throw CommandFailure(.failure, "The other machine did not let this one in: \(reason).")
             }
         }
         throw CommandFailure(
@@ -58,7 +61,7 @@ struct Pairing {
         return attempt
     }
 
-    /// - Parameter events: what the transport reports; nil when time is up.
+    /// `events` is what the transport reports, and nil when time is up.
     private func converse(
         _ address: PeerAddress,
         _ transport: TCPTransport,

@@ -1,5 +1,4 @@
 internal import Engine
-internal import PeerTransport
 
 /// Where a command's requests are carried out: by the daemon of the directory, or in this process if none runs.
 enum Workplace {
@@ -60,16 +59,9 @@ enum Workplace {
     }
 
     private static func openLocally(_ paths: DirectoryPaths) async throws -> Workplace {
-        let inbox = NodeInbox()
-        let runtime = try await WorkspaceRuntime.open(
-            paths,
-            role: NodeDriver.Role(dialsPeers: false),
-            transport: TCPTransport(events: { inbox.post(Event($0)) }),
-            inbox: inbox,
-            report: { notice in
-                if let text = NoticeText.warning(notice) { StandardStreams.error("peerd: \(text)\n") }
-            }
-        )
+        let runtime = try await WorkspaceRuntime.openStoreAlone(paths) { notice in
+            if let text = NoticeText.warning(notice) { StandardStreams.error("peerd: \(text)\n") }
+        }
         return .local(runtime, Executor(driver: runtime.driver, paths: paths, daemon: nil))
     }
 

@@ -10,7 +10,7 @@ internal import Persistence
 /// The daemon has one for as long as it runs, a command without a daemon for the length of the command.
 struct WorkspaceRuntime: Sendable {
     let driver: NodeDriver
-    let transport: TCPTransport
+    private let transport: TCPTransport
     private let beacons: BeaconTransport?
     private let inbox: NodeInbox
     private let loop: Task<Void, Never>
@@ -21,17 +21,19 @@ struct WorkspaceRuntime: Sendable {
 
     /// Opens the workspace of a directory and begins to handle events.
     ///
-    /// - Parameter report: is called with what the user should know.
+    /// The transport must post its events to the inbox; `report` is called with what the user should know, and `role` is
+    /// asked for once the directory is locked.
     static func open(
         _ paths: DirectoryPaths,
-        role: NodeDriver.Role,
         transport: TCPTransport,
         inbox: NodeInbox,
-        report: @escaping @Sendable (Notice) -> Void
+        report: @escaping @Sendable (Notice) -> Void,
+        role: () async throws -> NodeDriver.Role
     ) async throws -> WorkspaceRuntime {
         let identity = try KeyFile.load(paths)
         let store = try await self.openStore(paths, origin: identity.origin)
         do {
+            let role = try await role()
             let configuration = NodeConfiguration(
                 listenPort: role.listenPort,
                 staticAddresses: role.staticAddresses,
@@ -69,6 +71,21 @@ struct WorkspaceRuntime: Sendable {
         } catch let error as StoreError {
             throw CommandFailure(error)
         }
+    }
+
+    /// The same for a command that only wants the store.
+    static func openStoreAlone(
+        _ paths: DirectoryPaths,
+        report: @escaping @Sendable (Notice) -> Void
+    ) async throws -> WorkspaceRuntime {
+        let inbox = NodeInbox()
+        return try await self.open(
+            paths,
+            transport: TCPTransport(events: { inbox.post(Event($0)) }),
+            inbox: inbox,
+            report: report,
+            role: { NodeDriver.Role(dialsPeers: false) }
+        )
     }
 
     /// Closes everything in order.

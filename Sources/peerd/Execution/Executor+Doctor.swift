@@ -104,7 +104,12 @@ struct DoctorReport {
 
     mutating func checkNode(_ node: NodeStatus, daemonRuns: Bool) {
         if let failure = node.storeFailure {
-            self.add(.problem, "store", CommandFailure(failure).message, "make room or check the disk; it goes on by itself")
+            self.add(
+                .problem,
+                "store",
+                CommandFailure(failure).message,
+                "make room or check the disk; it goes on by itself"
+            )
         }
         for wait in node.waits {
             self.add(.warning, "waiting", WaitReport.sentence(wait), "sync with a machine that has what is missing")
@@ -122,7 +127,12 @@ struct DoctorReport {
 
     private mutating func checkPeers(_ node: NodeStatus, daemonRuns: Bool) {
         guard daemonRuns else {
-            return self.add(.warning, "daemon", "no daemon runs, so nothing is exchanged by itself", "start \"peerd run\"")
+            return self.add(
+                .warning,
+                "daemon",
+                "no daemon runs, so nothing is exchanged by itself",
+                "start \"peerd run\""
+            )
         }
         if node.peers.isEmpty {
             return self.add(.ok, "peers", "no other machine is known; \"peerd invite\" lets one join")
@@ -150,7 +160,12 @@ struct DoctorReport {
             self.add(.problem, "clock", "the clock of this machine is years behind", "set the clock right")
         } else if latest.milliseconds > now.advanced(byMilliseconds: Self.clockTolerance).milliseconds {
             let ahead = (latest.milliseconds - now.milliseconds) / 1000
-            self.add(.warning, "clock", "the latest change is stamped \(ahead) s ahead of this clock", "compare the clocks")
+            self.add(
+                .warning,
+                "clock",
+                "the latest change is stamped \(ahead) s ahead of this clock",
+                "compare the clocks"
+            )
         } else {
             self.add(.ok, "clock", "the clock agrees with the changes")
         }

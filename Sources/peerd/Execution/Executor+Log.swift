@@ -3,7 +3,9 @@ internal import Engine
 internal import Persistence
 
 extension Executor {
-    /// Prints operations in chain order, replica by replica. What is written meanwhile is not waited for.
+    /// Prints operations in chain order, replica by replica.
+    ///
+    /// What is written meanwhile is not waited for.
     func log(_ object: String?, _ output: CommandOutput) async throws {
         let isJSON = output.format.isJSON
         let (object, ends) = try await self.driver.read { transaction in

@@ -52,6 +52,9 @@ extension Executor {
             return try await output.line(json.canonicalText)
         }
         try await output.line(invite.text)
+        if output.format.isTerminal, let code = QRCode(text: invite.text) {
+            try await output.write(code.terminalText.utf8)
+        }
         if self.daemon == nil {
             try await output.note("No daemon runs yet; start \"peerd run\" before the other machine joins.")
         }

@@ -9,7 +9,7 @@ extension Executor {
 
     /// Exchanges changes with the peers until nothing is missing on either side.
     ///
-    /// - Parameter waitsForAll: whether all known machines must be reached, not only those that answer now.
+    /// With `waitsForAll` all known machines must be reached, not only those that answer now.
     func sync(_ waitsForAll: Bool, _ timeout: Duration, _ output: CommandOutput) async throws -> Completion {
         let before = try await self.driver.status()
         guard !before.peers.isEmpty else {
@@ -64,7 +64,9 @@ extension Executor {
             """
         )
         for peer in state.status.peers {
-            try await output.line(peer.isConnected ? PeerReport.sentence(peer) : "\(PlainText.printable(peer.name)): offline")
+            try await output.line(
+                peer.isConnected ? PeerReport.sentence(peer) : "\(PlainText.printable(peer.name)): offline"
+            )
         }
     }
 }

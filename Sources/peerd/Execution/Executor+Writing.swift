@@ -8,7 +8,9 @@ extension Executor {
             try ObjectLookup.find(creation.parent, in: &transaction)
         }
         var properties: [ExactText: Value] = [:]
-        for assignment in creation.assignments { properties[ExactText(assignment.name)] = Value(argument: assignment.value) }
+        for assignment in creation.assignments {
+            properties[ExactText(assignment.name)] = Value(argument: assignment.value)
+        }
         let step = Transaction.Step.create(
             Transaction.Creation(
                 id: creation.key.map { .key($0) } ?? .random,

@@ -70,7 +70,8 @@ struct LogEntry: Sendable {
         let time = PlainText.time(milliseconds: self.write.stamp.milliseconds)
         let author = PlainText.printable(self.introduction?.deviceName ?? "?")
         let dot = "\(self.replica.description.prefix(8)):\(self.write.sequence).\(self.write.index)"
-        return "\(dot)  \(time)  \(author)  \(self.what)\(self.status == .effective ? "" : "  [\(self.status.rawValue)]")"
+        return
+            "\(dot)  \(time)  \(author)  \(self.what)\(self.status == .effective ? "" : "  [\(self.status.rawValue)]")"
     }
 
     private var kindWord: String {

@@ -1,7 +1,7 @@
 internal import CRDTCore
 internal import Engine
-internal import Synchronization
 internal import SyncProtocol
+internal import Synchronization
 
 /// Computes the state anew from the log: every chain and signature is checked, and everything merged again, in memory.
 final class LogReplay: Sendable {
@@ -43,7 +43,8 @@ final class LogReplay: Sendable {
     private func copied(_ replica: ReplicaID) throws -> ReplicaRecord {
         try self.copy.withLock { store in
             try store.write { (copy: inout MemoryTransaction) throws(StoreError) in
-                copy.replica(copy.replicaIndex(of: replica))
+                let index = copy.replicaIndex(of: replica)
+                return copy.replica(index)
             }
         }
     }
@@ -80,7 +81,8 @@ final class LogReplay: Sendable {
                     throw .damaged("changes of replica \(run.run.replica) do not follow each other")
                 }
                 for (replica, sequence) in forks {
-                    try merge.exclude(copy.replicaIndex(of: replica), fromFork: sequence, in: &copy)
+                    let index = copy.replicaIndex(of: replica)
+                    try merge.exclude(index, fromFork: sequence, in: &copy)
                 }
                 try merge.finish(in: &copy)
             }

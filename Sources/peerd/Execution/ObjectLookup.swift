@@ -14,7 +14,7 @@ enum ObjectLookup {
 
     /// The visible object that a text names.
     ///
-    /// - Parameter includingDeleted: whether a whole id may also name an object that is deleted.
+    /// With `includingDeleted` a whole id may also name an object that is deleted.
     static func find(
         _ text: String,
         includingDeleted: Bool = false,

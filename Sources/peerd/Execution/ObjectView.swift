@@ -105,7 +105,9 @@ enum ObjectView {
     }
 }
 
-/// Draws what is below an object. Memory grows with the depth and the siblings on the way, not with the tree.
+/// Draws what is below an object.
+///
+/// Memory grows with the depth and the siblings on the way, not with the tree.
 struct TreeDrawing {
     let spool: Spool
 

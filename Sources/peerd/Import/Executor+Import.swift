@@ -2,7 +2,9 @@ internal import CRDTCore
 internal import Engine
 
 extension Executor {
-    /// Takes in objects as one transaction. Objects that are there already get only what differs.
+    /// Takes in objects as one transaction.
+    ///
+    /// Objects that are there already get only what differs.
     func importObjects(_ objects: [ImportedObject]) async throws -> Completion {
         let namespace = try await self.driver.objectNamespace()
         let steps = try await self.driver.read { transaction in
@@ -76,7 +78,7 @@ private struct ImportPlan {
             }
             return id
         case .key(let type, let key):
-            return ObjectID(namespace: self.namespace, name: Array(type.utf8) + [0] + Array(key.utf8))
+            return ObjectID(namespace: self.namespace, name: Array(type.text.utf8) + [0] + Array(key.text.utf8))
         }
     }
 

@@ -40,10 +40,13 @@ struct ImportFile {
 
     /// Reads the text of a file.
     ///
-    /// - Parameter randomID: makes an id for an object that has neither id nor key.
+    /// `randomID` makes an id for an object that has neither id nor key.
     init(parsing text: some Sequence<UInt8>, randomID: () -> ObjectID) throws {
         guard case .array(let elements)? = JSON(parsing: text) else {
-            throw CommandFailure(.failure, "The file is not a JSON array of objects; \"peerd help import\" has the form.")
+            throw CommandFailure(
+                .failure,
+                "The file is not a JSON array of objects; \"peerd help import\" has the form."
+            )
         }
         var parsed: [Element] = []
         parsed.reserveCapacity(elements.count)
@@ -70,7 +73,9 @@ struct ImportFile {
         }
         func identifier(_ name: String) throws -> ObjectID? {
             guard let text = try text(name) else { return nil }
-            guard let id = ObjectID(text: text) else { throw self.failure(number, "has a \"\(name)\" that is not a UUID") }
+            guard let id = ObjectID(text: text) else {
+                throw self.failure(number, "has a \"\(name)\" that is not a UUID")
+            }
             return id
         }
         let type = try text("type") ?? ""
@@ -78,13 +83,15 @@ struct ImportFile {
         if let id = try identifier("id") {
             reference = .id(id.description)
         } else if let key = try text("key") {
-            reference = .key(type: type, key: key)
+            reference = .key(type: ExactText(type), key: ExactText(key))
         } else {
             reference = .id(randomID().description)
         }
         if members["id"] == nil, type.isEmpty { throw self.failure(number, "has no \"type\"") }
         var parent = try identifier("parent").map { ImportedObject.Reference.id($0.description) }
-        if let key = try text("parent_key") { parent = .key(type: try text("parent_type") ?? "", key: key) }
+        if let key = try text("parent_key") {
+            parent = .key(type: ExactText(try text("parent_type") ?? ""), key: ExactText(key))
+        }
         _ = try text("kind")
         return Element(
             number: number,
@@ -98,19 +105,19 @@ struct ImportFile {
 
     /// Finds out of which type the object is that a `parent_key` without `parent_type` means.
     private static func resolveParentKeys(_ elements: inout [Element]) throws {
-        var typesByKey: [String: Set<String>] = [:]
+        var typesByKey: [ExactText: Set<ExactText>] = [:]
         for element in elements {
             if case .key(let type, let key) = element.reference { typesByKey[key, default: []].insert(type) }
         }
         for index in elements.indices {
-            guard case .key(let type, let key)? = elements[index].parent, type.isEmpty else { continue }
+            guard case .key(let type, let key)? = elements[index].parent, type.text.isEmpty else { continue }
             let types = typesByKey[key] ?? []
-            guard types.count <= 1 || types.contains(elements[index].type) else {
+            guard types.count <= 1 || types.contains(ExactText(elements[index].type)) else {
                 throw self.failure(elements[index].number, "needs a \"parent_type\": several types have that key")
             }
             // One that is not in the file is taken for one of the same type that is in the workspace.
             let meant = types.count == 1 ? types.first : nil
-            elements[index].parent = .key(type: meant ?? elements[index].type, key: key)
+            elements[index].parent = .key(type: meant ?? ExactText(elements[index].type), key: key)
         }
     }
 

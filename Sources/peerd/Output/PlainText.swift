@@ -1,7 +1,9 @@
 internal import CRDTCore
 internal import Foundation
 
-/// Text for terminals. What comes from peers is only ever text: nothing in it may steer the terminal.
+/// Text for terminals.
+///
+/// What comes from peers is only ever text: nothing in it may steer the terminal.
 enum PlainText {
     /// The text on one line: control characters are shown escaped, as in JSON.
     static func printable(_ text: String) -> String {

@@ -5,7 +5,9 @@ enum StandardStreams {
     static var outputIsTerminal: Bool { isatty(1) == 1 }
     static var errorIsTerminal: Bool { isatty(2) == 1 }
 
-    /// Writes all of it. A reader that went away ends the program quietly, as it ends other filters.
+    /// Writes all of it.
+    ///
+    /// A reader that went away ends the program quietly, as it ends other filters.
     static func output(_ bytes: ArraySlice<UInt8>) throws {
         try self.write(bytes, to: 1)
     }

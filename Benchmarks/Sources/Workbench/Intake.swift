@@ -1,0 +1,79 @@
+import CRDTCore
+import SyncProtocol
+
+/// What a merge took, part by part.
+struct Timing {
+    var decoding = Duration.zero
+    var verifying = Duration.zero
+    var merging = Duration.zero
+
+    var total: Duration { self.decoding + self.verifying + self.merging }
+}
+
+extension Duration {
+    var seconds: Double {
+        Double(self.components.seconds) + Double(self.components.attoseconds) * 1e-18
+    }
+}
+
+/// Takes runs in as a node does: decoded, verified against what is stored, merged.
+struct Intake {
+    let membership: Membership
+    private let cryptography = SodiumCryptography()
+    private let clock = ContinuousClock()
+    private(set) var timing = Timing()
+    private(set) var operationCount = 0
+    private var reader = MessageReader()
+    private var merge = Merge(now: Workload.now)
+
+    init(membership: Membership) { self.membership = membership }
+
+    /// Decodes a piece and merges the runs that are complete.
+    mutating func take(_ piece: [UInt8], in transaction: inout some StoreTransaction) throws {
+        self.reader.append(piece)
+        while let run = try self.decodeNext() {
+            let verified = try self.verify(run, in: transaction)
+            let start = self.clock.now
+            guard try self.merge.receive(verified, in: &transaction) == .stored else {
+                throw Failure("a run does not fit")
+            }
+            self.timing.merging += self.clock.now - start
+            self.operationCount += run.operations.count
+        }
+    }
+
+    /// Ends the transaction's merge.
+    mutating func finish(in transaction: inout some StoreTransaction) throws {
+        self.timing.merging += try self.clock.measure { try self.merge.finish(in: &transaction) }
+        self.merge = Merge(now: Workload.now)
+    }
+
+    mutating func addMerging(_ duration: Duration) { self.timing.merging += duration }
+
+    private mutating func decodeNext() throws -> Run? {
+        let start = self.clock.now
+        defer { self.timing.decoding += self.clock.now - start }
+        guard let received = try self.reader.next() else { return nil }
+        guard case .run(let run) = received.message else { throw Failure("not a run") }
+        return run
+    }
+
+    private mutating func verify(_ run: Run, in transaction: borrowing some StoreTransaction) throws -> VerifiedRun {
+        let start = self.clock.now
+        defer { self.timing.verifying += self.clock.now - start }
+        var known: ReplicaRecord?
+        if let index = transaction.existingReplicaIndex(of: run.replica) { known = transaction.replica(index) }
+        return try VerifiedRun.verify(
+            run,
+            previous: known?.storedHash ?? ChainHash.origin(self.membership.workspace),
+            device: known?.introduction?.device,
+            membership: self.membership,
+            self.cryptography
+        )
+    }
+}
+
+struct Failure: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,151 @@
+import CRDTCore
+@testable import Engine
+import PeerCrypto
+import SyncProtocol
+
+/// A member that says whatever a test wants: a real device with a real handshake, but no node behind it.
+final class RawPeer {
+    let network: TestNetwork
+    let target: Int
+    let id: ConnectionID
+    let identity: IdentityBox
+    private var link: LinkBox
+    private(set) var received: [Message] = []
+    private(set) var rawBytes: [UInt8] = []
+    private(set) var isClosed = false
+
+    final class IdentityBox {
+        let value: DeviceIdentity
+        init(_ value: consuming DeviceIdentity) { self.value = value }
+    }
+
+    private final class LinkBox {
+        var value: PeerLink
+        init(_ value: consuming PeerLink) { self.value = value }
+    }
+
+    private struct NobodyElse: LinkAuthority {
+        func admits(_ key: StaticKey) -> Bool { false }
+        func inviteSecrets() -> PresharedKeys { PresharedKeys() }
+    }
+
+    /// Dials a node as a device; the handshake is done when this returns.
+    init(_ identity: IdentityBox, to target: Int, of network: TestNetwork, connection: UInt64) throws {
+        self.network = network
+        self.target = target
+        self.identity = identity
+        self.id = ConnectionID(rawValue: 1 << 63 | 1 << 40 | connection)
+        var entropy = TestNetwork.entropy(connection &+ 500)
+        let key = network.machines[target].node.author.identity.publicStaticKey
+        guard let ephemeral = AgreementKey(seed: entropy.secret(32)),
+            let start = PeerLink.dialling(key, own: identity.value.staticKey, ephemeral: ephemeral)
+        else { throw TestFailure("no handshake") }
+        let first = start.bytes
+        self.link = LinkBox(start.takeLink())
+        self.deliver(.accepted(self.id, from: NetworkAddress(host: "10.9.9.\(connection % 200)", port: 9)))
+        self.deliver(.received(self.id, first))
+    }
+
+    /// Makes a device a member through a real invite, without ever running a node on it.
+    static func member(of network: TestNetwork, invitedBy inviter: Int, seed: UInt64) throws -> IdentityBox {
+        let invite = try network.machines[inviter].node.makeInvite(
+            addresses: [],
+            port: 1,
+            at: network.moment(of: inviter)
+        )
+        guard
+            var session = JoinSession(invite: invite, deviceName: "raw", entropy: TestNetwork.entropy(seed))
+        else { throw TestFailure("no session") }
+        let id = ConnectionID(rawValue: 1 << 63 | 1 << 41 | seed)
+        var toNode = session.start()
+        network.handle(inviter, .accepted(id, from: NetworkAddress(host: "10.8.8.8", port: 1)))
+        while true {
+            var answer: [UInt8] = []
+            let moment = network.moment(of: inviter)
+            for effect in network.machines[inviter].node.handle(.received(id, toNode), at: moment) {
+                if case .send(id, let bytes) = effect { answer += bytes }
+            }
+            switch session.received(answer, now: network.time) {
+            case .send(let bytes):
+                guard !bytes.isEmpty else { throw TestFailure("the pairing stalled") }
+                toNode = bytes
+            case .failed(let reason): throw TestFailure(reason)
+            case .joined(let identity, _, let goodbye):
+                network.handle(inviter, .received(id, goodbye))
+                return IdentityBox(identity)
+            }
+        }
+    }
+
+    /// Gives the node an event and takes what it says to this peer.
+    func deliver(_ event: Event) {
+        let effects = self.network.machines[self.target].node.handle(event, at: self.network.moment(of: self.target))
+        for effect in effects {
+            switch effect {
+            case .send(let id, let bytes) where id == self.id: self.take(bytes)
+            case .close(let id, _) where id == self.id: self.isClosed = true
+            case .notice(let notice): self.network.machines[self.target].notices.append(notice)
+            default: break
+            }
+        }
+    }
+
+    private func take(_ bytes: [UInt8]) {
+        self.rawBytes += bytes
+        let output = self.link.value.receive(
+            bytes,
+            own: self.identity.value.staticKey,
+            authority: NobodyElse(),
+            now: self.network.time
+        ) { nil }
+        for case .message(let message, _) in output.events { self.received.append(message) }
+    }
+
+    func send(_ message: Message) {
+        let bytes = self.link.value.seal(message, now: self.network.time)
+        self.deliver(.received(self.id, bytes))
+    }
+
+    /// The hello an honest device would send, with an empty frontier.
+    var hello: Message {
+        .hello(
+            Hello(
+                workspace: self.identity.value.workspace,
+                device: self.identity.value.device,
+                replica: nil,
+                wallTime: self.network.moment(of: self.target).wall,
+                port: 0,
+                fingerprint: Frontier.fingerprint([], SodiumCryptography())
+            )
+        )
+    }
+
+    /// A chain of this device: an introduction and one change for each list of edits.
+    func chain(
+        _ edits: [[Edit]],
+        nonce: UInt64,
+        from first: UInt64 = 1,
+        previous: Hash256? = nil,
+        context: [Dot] = []
+    ) -> VerifiedRun {
+        let nonce = Bytes16(high: nonce, low: nonce)
+        let cryptography = SodiumCryptography()
+        let replica = ReplicaID(device: self.identity.value.device, nonce: nonce, cryptography)
+        var builder = RunBuilder(replica: replica, firstSequence: first)
+        var stamp = Stamp(milliseconds: self.network.moment(of: self.target).wall.milliseconds)
+        if first == 1 {
+            builder.beginChange(stamp: stamp, context: context, blinding: [UInt8](repeating: 1, count: 16))
+            builder.append(.introduce(self.identity.value.introduction(nonce: nonce)))
+        }
+        for edits in edits {
+            stamp = stamp.successor ?? stamp
+            builder.beginChange(stamp: stamp, context: [], blinding: [UInt8](repeating: 2, count: 16))
+            for edit in edits { builder.append(edit) }
+        }
+        return VerifiedRun.seal(
+            builder,
+            previous: previous ?? self.identity.value.origin,
+            cryptography
+        ) { self.identity.value.signingKey.signature(of: $0) }
+    }
+}

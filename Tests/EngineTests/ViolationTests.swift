@@ -1,0 +1,263 @@
+import CRDTCore
+@testable import Engine
+import PeerCrypto
+import SyncProtocol
+import Testing
+
+/// Everything a member or a stranger can do wrong: the session ends, nothing is kept, and the node goes on.
+struct ViolationTests {
+    private func world() throws -> (TestNetwork, RawPeer.IdentityBox) {
+        let network = TestNetwork()
+        var entropy = TestNetwork.entropy(1)
+        guard let identity = DeviceIdentity.founding(name: "first", entropy: &entropy) else {
+            throw TestFailure("no identity")
+        }
+        let first = try network.add(identity, seed: 2)
+        try network.write(first, .create(.init(type: "note", properties: ["title": .string("kept")])))
+        return (network, try RawPeer.member(of: network, invitedBy: first, seed: 9))
+    }
+
+    private func expectViolation(
+        _ network: TestNetwork,
+        _ peer: RawPeer,
+        _ before: String,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        #expect(peer.isClosed, sourceLocation: sourceLocation)
+        #expect(
+            network.machines[0].notices.contains { if case .protocolViolation = $0 { true } else { false } },
+            sourceLocation: sourceLocation
+        )
+        #expect(try network.export(0) == before, sourceLocation: sourceLocation)
+        // The node still does its work.
+        try network.write(0, .create(.init(type: "after")))
+    }
+
+    private let objectID = ObjectID(bytes: Bytes16(high: 7, low: 7))
+
+    @Test func `an honest raw peer is served, so that the others fail for what they do`() throws {
+        let (network, member) = try self.world()
+        let peer = try RawPeer(member, to: 0, of: network, connection: 1)
+        peer.send(peer.hello)
+        peer.send(.ranges([FrontierRange(end: nil, claim: .entries([]))]))
+        peer.send(.run(peer.chain([[.set(self.objectID, name: "n", value: .int(1))]], nonce: 1).run))
+        #expect(!peer.isClosed)
+        #expect(try network.export(0).contains("\"n\":1"))
+        let runs = peer.received.filter { if case .run = $0 { true } else { false } }
+        #expect(!runs.isEmpty)
+    }
+
+    @Test func `a message before the hello ends the session`() throws {
+        let (network, member) = try self.world()
+        let before = try network.export(0)
+        let peer = try RawPeer(member, to: 0, of: network, connection: 1)
+        peer.send(.caughtUp)
+        try self.expectViolation(network, peer, before)
+    }
+
+    @Test func `a second hello ends the session`() throws {
+        let (network, member) = try self.world()
+        let before = try network.export(0)
+        let peer = try RawPeer(member, to: 0, of: network, connection: 1)
+        peer.send(peer.hello)
+        peer.send(peer.hello)
+        try self.expectViolation(network, peer, before)
+    }
+
+    @Test func `a hello for another device than the handshake proved ends the session`() throws {
+        let (network, member) = try self.world()
+        let before = try network.export(0)
+        let peer = try RawPeer(member, to: 0, of: network, connection: 1)
+        guard case .hello(var hello) = peer.hello else { return }
+        hello.device = DeviceID(bytes: Bytes32(1, 2, 3, 4))
+        peer.send(.hello(hello))
+        try self.expectViolation(network, peer, before)
+    }
+
+    @Test func `a run that leaves a gap ends the session`() throws {
+        let (network, member) = try self.world()
+        let before = try network.export(0)
+        let peer = try RawPeer(member, to: 0, of: network, connection: 1)
+        peer.send(peer.hello)
+        let edit = Edit.set(self.objectID, name: "n", value: .int(1))
+        peer.send(.run(peer.chain([[edit]], nonce: 1, from: 5, previous: .zero).run))
+        try self.expectViolation(network, peer, before)
+    }
+
+    @Test func `a run that was changed after signing ends the session and keeps nothing`() throws {
+        let (network, member) = try self.world()
+        let before = try network.export(0)
+        for position in 0..<4 {
+            let peer = try RawPeer(member, to: 0, of: network, connection: UInt64(10 + position))
+            peer.send(peer.hello)
+            var run = peer.chain([[.set(self.objectID, name: "n", value: .string("text"))]], nonce: 1).run
+            switch position {
+            case 0: run.payload[run.payload.count - 1] ^= 1
+            case 1: run.changes[1].stamp = Stamp(rawValue: run.changes[1].stamp.rawValue + 1)
+            case 2: run.names[0] = "m"
+            default: run.blinding[0] ^= 1
+            }
+            peer.send(.run(run))
+            #expect(peer.isClosed)
+        }
+        #expect(try network.export(0) == before)
+    }
+
+    @Test func `a chain under another device's replica id ends the session`() throws {
+        let (network, member) = try self.world()
+        let before = try network.export(0)
+        let victim = try network.frontier(0).entries[0]
+        let peer = try RawPeer(member, to: 0, of: network, connection: 1)
+        peer.send(peer.hello)
+        var run = peer.chain([[.delete(self.objectID)]], nonce: 1).run
+        run.replica = victim.replica
+        run.firstSequence = victim.sequence + 1
+        run.changes.removeFirst()
+        peer.send(.run(run))
+        try self.expectViolation(network, peer, before)
+    }
+
+    @Test func `an unsigned run ends the session`() throws {
+        let (network, member) = try self.world()
+        let before = try network.export(0)
+        let peer = try RawPeer(member, to: 0, of: network, connection: 1)
+        peer.send(peer.hello)
+        var run = peer.chain([[.set(self.objectID, name: "n", value: .int(1))]], nonce: 1).run
+        run.signature = nil
+        peer.send(.run(run))
+        try self.expectViolation(network, peer, before)
+    }
+
+    @Test func `more credit than was used ends the session`() throws {
+        let (network, member) = try self.world()
+        let before = try network.export(0)
+        let peer = try RawPeer(member, to: 0, of: network, connection: 1)
+        peer.send(peer.hello)
+        peer.send(.credit(.max))
+        try self.expectViolation(network, peer, before)
+    }
+
+    @Test func `a proof that proves nothing ends the session`() throws {
+        let (network, member) = try self.world()
+        let before = try network.export(0)
+        let peer = try RawPeer(member, to: 0, of: network, connection: 1)
+        peer.send(peer.hello)
+        let run = peer.chain([[.set(self.objectID, name: "n", value: .int(1))]], nonce: 1)
+        guard let introduction = run.introduction, let signature = run.run.signature else { return }
+        let headers = ChainHash.headers(of: run.run, previous: run.previous, SodiumCryptography())
+        let branch = ForkProof.Branch(headers: headers, signature: signature)
+        peer.send(.forkProof(ForkProof(introduction: introduction, first: branch, second: branch)))
+        try self.expectViolation(network, peer, before)
+    }
+
+    @Test func `endless fork probes end the session`() throws {
+        let (network, member) = try self.world()
+        let before = try network.export(0)
+        let peer = try RawPeer(member, to: 0, of: network, connection: 1)
+        peer.send(peer.hello)
+        let entry = try network.frontier(0).entries[0]
+        for _ in 0...256 where !peer.isClosed {
+            let points = [ForkProbe.Point(sequence: 1, hash: .zero)]
+            peer.send(.forkProbe(ForkProbe(replica: entry.replica, points: points)))
+        }
+        try self.expectViolation(network, peer, before)
+    }
+
+    @Test func `a welcome nobody asked for ends the session`() throws {
+        let (network, member) = try self.world()
+        let before = try network.export(0)
+        let peer = try RawPeer(member, to: 0, of: network, connection: 1)
+        peer.send(peer.hello)
+        let identity = member
+        peer.send(
+            .welcome(
+                Welcome(
+                    founder: identity.value.founder,
+                    workspaceNonce: identity.value.workspaceNonce,
+                    user: identity.value.user,
+                    certificates: identity.value.certificates
+                )
+            )
+        )
+        try self.expectViolation(network, peer, before)
+    }
+
+    @Test func `a liar who signs two changes with one dot is excluded and the proof is kept`() throws {
+        let (network, member) = try self.world()
+        let peer = try RawPeer(member, to: 0, of: network, connection: 1)
+        peer.send(peer.hello)
+        peer.send(.ranges([FrontierRange(end: nil, claim: .entries([]))]))
+        let good = Edit.set(self.objectID, name: "n", value: .int(1))
+        peer.send(.run(peer.chain([[good]], nonce: 1).run))
+        #expect(try network.export(0).contains("\"n\":1"))
+        let other = Edit.set(self.objectID, name: "n", value: .int(2))
+        peer.send(.run(peer.chain([[other], [good]], nonce: 1).run))
+        #expect(try !network.export(0).contains("\"n\":1"))
+        #expect(try !network.export(0).contains("\"n\":2"))
+        let status = try network.machines[0].node.status(at: network.moment(of: 0))
+        #expect(status.exclusions.map(\.exclusion.reason) == [.equivocation])
+        #expect(status.frontier.contains { $0.isForked })
+    }
+
+    @Test func `a stranger with an unknown key gets no answer at all`() throws {
+        let (network, _) = try self.world()
+        var entropy = TestNetwork.entropy(77)
+        guard let identity = DeviceIdentity.founding(name: "stranger", entropy: &entropy) else { return }
+        let stranger = RawPeer.IdentityBox(identity)
+        let peer = try RawPeer(stranger, to: 0, of: network, connection: 3)
+        #expect(peer.isClosed)
+        #expect(peer.rawBytes.isEmpty)
+    }
+
+    @Test func `at most 32 strangers are half open and 4 from one host`() throws {
+        let (network, _) = try self.world()
+        func refused(_ number: UInt64, host: String) -> Bool {
+            let id = ConnectionID(rawValue: 1 << 63 | 1 << 50 | number)
+            let event = Event.accepted(id, from: NetworkAddress(host: host, port: 5))
+            return network.machines[0].node.handle(event, at: network.moment(of: 0)).contains { effect in
+                if case .close(id, _) = effect { true } else { false }
+            }
+        }
+        for number in 0..<4 { #expect(!refused(UInt64(number), host: "10.7.7.7")) }
+        #expect(refused(4, host: "10.7.7.7"))
+        for number in 5..<33 { #expect(!refused(UInt64(number), host: "10.7.8.\(number)")) }
+        #expect(refused(33, host: "10.7.9.1"))
+        // After the deadline there is room again.
+        network.settle(seconds: 6)
+        #expect(!refused(34, host: "10.7.9.1"))
+    }
+
+    @Test func `a replayed first handshake message has no effect`() throws {
+        let (network, member) = try self.world()
+        let before = try network.export(0)
+        let key = network.machines[0].node.author.identity.publicStaticKey
+        var entropy = TestNetwork.entropy(5)
+        guard let ephemeral = AgreementKey(seed: entropy.secret(32)),
+            let start = PeerLink.dialling(key, own: member.value.staticKey, ephemeral: ephemeral)
+        else { return }
+        for number in 0..<20 {
+            let id = ConnectionID(rawValue: 1 << 63 | 1 << 51 | UInt64(number))
+            let address = NetworkAddress(host: "10.6.6.\(number)", port: 5)
+            network.handle(0, .accepted(id, from: address))
+            network.handle(0, .received(id, start.bytes))
+        }
+        let status = try network.machines[0].node.status(at: network.moment(of: 0))
+        #expect(status.peers.allSatisfy { !$0.isConnected })
+        #expect(try network.export(0) == before)
+        network.settle(seconds: 6)
+        #expect(network.machines[0].node.connections.isEmpty)
+    }
+
+    @Test func `an operation of an unknown kind is stored and forwarded unread`() throws {
+        let (network, member) = try self.world()
+        let second = try network.join(0, name: "second", seed: 31)
+        let peer = try RawPeer(member, to: 0, of: network, connection: 1)
+        peer.send(peer.hello)
+        peer.send(.ranges([FrontierRange(end: nil, claim: .entries([]))]))
+        let run = peer.chain([[.unknown(kind: 99, body: [1, 2, 3]), .unset(self.objectID, name: "n")]], nonce: 1).run
+        peer.send(.run(run))
+        network.settle()
+        #expect(try network.frontier(second).entries.contains { $0.replica == run.replica && $0.sequence == 2 })
+        #expect(try network.frontier(0) == network.frontier(second))
+    }
+}

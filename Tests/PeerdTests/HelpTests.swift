@@ -1,0 +1,61 @@
+import ArgumentParser
+import Testing
+
+@testable import peerd
+
+@Suite struct HelpTests {
+    static let verbs = [
+        "init", "run", "invite", "join", "peers", "status", "sync", "create", "set", "unset", "get", "mv", "rm", "ls",
+        "tree", "conflicts", "log", "import", "export", "doctor", "completion",
+    ]
+
+    @Test func `every verb is there`() {
+        #expect(Peerd.configuration.subcommands.compactMap(\.configuration.commandName) == Self.verbs)
+    }
+
+    @Test func `the help of each verb names its exit codes`() {
+        for verb in Peerd.configuration.subcommands {
+            let discussion = verb.configuration.discussion
+            let name = verb.configuration.commandName ?? "?"
+            #expect(discussion.contains("Exit codes:\n  0  done\n"), "\(name)")
+            #expect(!verb.configuration.abstract.isEmpty, "\(name)")
+            #expect(Peerd.helpMessage(for: verb).contains("Exit codes:"), "\(name)")
+        }
+    }
+
+    @Test func `every verb that prints data takes a directory and --json`() {
+        for verb in Peerd.configuration.subcommands where verb.configuration.commandName != "completion" {
+            let help = Peerd.helpMessage(for: verb)
+            #expect(help.contains("--json") && help.contains("--dir"), "\(verb)")
+        }
+    }
+
+    @Test func `the exit codes are those that scripts know`() {
+        let codes = ExitStatus.allCases.map(\.rawValue)
+        #expect(codes == Array(0...7))
+        let help = Peerd.helpMessage()
+        for status in ExitStatus.allCases { #expect(help.contains("  \(status.rawValue)  ")) }
+    }
+
+    @Test(arguments: [
+        ["mv", "abcd"], ["mv", "abcd", "efgh", "--root"], ["set", "abcd", "x"], ["create", "a=1"],
+        ["sync", "--timeout", "-1"], ["join", "peerd:1:xyz"], ["run", "--listen", "nonsense", "--no-discovery"],
+        ["run", "--log-level", "loud"], ["completion", "tcsh"],
+    ])
+    func `a command line that cannot be meant is a usage error`(arguments: [String]) async throws {
+        await #expect {
+            var command = try Peerd.parseAsRoot(arguments + self.directory(arguments))
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } throws: { error in
+            (error as? CommandFailure)?.status == .usage
+        }
+    }
+
+    private func directory(_ arguments: [String]) -> [String] {
+        arguments.first == "completion" ? [] : ["--dir", "/nonexistent/peerd"]
+    }
+}

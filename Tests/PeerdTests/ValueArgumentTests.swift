@@ -1,0 +1,53 @@
+import CRDTCore
+import Testing
+
+@testable import peerd
+
+@Suite struct ValueArgumentTests {
+    @Test(arguments: [
+        ("null", Value.null),
+        ("true", .bool(true)),
+        ("-5", .int(-5)),
+        ("1.0", .double(1.0)),
+        ("-0.0", .double(-0.0)),
+        ("\"5\"", .string("5")),
+        ("[1, 2]", .document("[1,2]")),
+        ("{\"$bytes\":\"00ff\"}", .bytes([0, 255])),
+    ])
+    func `what is JSON is taken as JSON`(text: String, value: Value) {
+        #expect(Value(argument: text) == value)
+    }
+
+    @Test(arguments: ["", "Buy seeds", "05", "NaN", "True", "{not json", "'x'", "a=b", "ä"])
+    func `anything else is a string`(text: String) {
+        #expect(Value(argument: text) == .string(text))
+    }
+
+    @Test func `an assignment is split at the first equals sign`() throws {
+        let assignment = try #require(Request.Assignment(argument: "title=a = b"))
+        #expect(assignment.name == "title")
+        #expect(assignment.value == "a = b")
+        #expect(Request.Assignment(argument: "empty=")?.value == "")
+    }
+
+    @Test(arguments: ["", "name", "=value"])
+    func `what is no assignment is a usage error`(argument: String) {
+        #expect(Request.Assignment(argument: argument) == nil)
+        #expect { try Request.Assignment.parse([argument]) } throws: { ($0 as? CommandFailure)?.status == .usage }
+    }
+}
+
+@Suite struct LeadingOptionsTests {
+    @Test(arguments: [
+        (["--dir", "/d", "status"], ["status", "--dir", "/d"]),
+        (["--json", "--dir=/d", "get", "x"], ["get", "--json", "--dir=/d", "x"]),
+        (["status", "--dir", "/d"], ["status", "--dir", "/d"]),
+        (["--help"], ["--help"]),
+        (["--dir"], ["--dir"]),
+        (["--dir", "/d"], ["--dir", "/d"]),
+        (["--json", "--version"], ["--json", "--version"]),
+    ])
+    func `options before the verb count as behind it`(given: [String], moved: [String]) {
+        #expect(LeadingOptions.movedBehindVerb(given) == moved)
+    }
+}

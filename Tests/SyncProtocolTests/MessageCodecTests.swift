@@ -1,0 +1,108 @@
+import CRDTCore
+import Testing
+
+@testable import SyncProtocol
+
+@Suite struct MessageCodecTests {
+    @Test func `every kind comes back from its bytes as it was`() throws {
+        let messages = try SampleMessages.all()
+        #expect(Set(messages.map(\.kind)) == Set(MessageKind.allCases))
+        for message in messages { #expect(try SampleMessages.read(message.encoded()) == [message]) }
+    }
+
+    @Test func `a body that ends too soon is refused at every length`() throws {
+        for message in try SampleMessages.all() {
+            let body = try SampleMessages.body(of: message)
+            for count in body.indices {
+                #expect(throws: WireError.self, "\(message.kind) with \(count) bytes") {
+                    try SampleMessages.read(SampleMessages.framed(message.kind, Array(body.prefix(count))))
+                }
+            }
+        }
+    }
+
+    @Test func `a message that has not all arrived is awaited at every length`() throws {
+        for message in try SampleMessages.all() {
+            let bytes = message.encoded()
+            for count in bytes.indices {
+                #expect(try SampleMessages.read(Array(bytes.prefix(count))) == [], "\(message.kind)")
+            }
+        }
+    }
+
+    @Test func `a changed byte is refused or makes another message of one encoding`() throws {
+        for message in try SampleMessages.all() {
+            let body = try SampleMessages.body(of: message)
+            for position in body.indices {
+                for bit in 0..<8 {
+                    var changed = body
+                    changed[position] ^= 1 << UInt8(bit)
+                    let bytes = SampleMessages.framed(message.kind, changed)
+                    guard let read = try? SampleMessages.read(bytes), let other = read.first else { continue }
+                    let isRun = message.kind == .run || message.kind == .branch
+                    #expect(isRun || other != message, "\(message.kind), byte \(position)")
+                    #expect(try SampleMessages.read(other.encoded()) == [other])
+                }
+            }
+        }
+    }
+
+    @Test func `lists at their limits are taken`() throws {
+        let dots = (1...MessageLimits.storedDotCountMax).map { Dot(replica: SampleMessages.replica($0), sequence: 1) }
+        let entries = (1...MessageLimits.rangeEntryCountMax).map { SampleMessages.entry($0) }
+        let ranges = (1...MessageLimits.rangeCountMax).map {
+            FrontierRange(end: SampleMessages.replica($0), claim: .fingerprint(SampleMessages.hash))
+        }
+        let messages: [Message] = [
+            .stored(dots), .ranges([FrontierRange(end: nil, claim: .entries(entries))]), .ranges(ranges),
+            SampleMessages.probe(pointCount: MessageLimits.probePointCountMax),
+            .welcome(try SampleMessages.welcome(certificateCount: Limits.certificateCountMax)),
+        ]
+        for message in messages { #expect(try SampleMessages.read(message.encoded()) == [message]) }
+    }
+
+    @Test func `a later version of the greeting may say more`() throws {
+        let hello = SampleMessages.hello(version: 2)
+        let body = try SampleMessages.body(of: .hello(hello)) + [1, 2, 3]
+        #expect(try SampleMessages.read(SampleMessages.framed(.hello, body)) == [.hello(hello)])
+    }
+
+    @Test func `ranges must ascend and hold their own entries`() {
+        func refused(_ ranges: [FrontierRange]) {
+            #expect(throws: WireError.notCanonical) { try SampleMessages.read(Message.ranges(ranges).encoded()) }
+        }
+        let two = SampleMessages.replica(2)
+        refused([FrontierRange(end: two, claim: .skip), FrontierRange(end: two, claim: .skip)])
+        refused([FrontierRange(end: two, claim: .skip), FrontierRange(end: SampleMessages.replica(1), claim: .skip)])
+        refused([FrontierRange(end: nil, claim: .skip), FrontierRange(end: two, claim: .skip)])
+        refused([FrontierRange(end: two, claim: .entries([SampleMessages.entry(2)]))])
+        refused([
+            FrontierRange(end: two, claim: .skip), FrontierRange(end: nil, claim: .answer([SampleMessages.entry(1)])),
+        ])
+        refused([FrontierRange(end: nil, claim: .entries([SampleMessages.entry(2), SampleMessages.entry(2)]))])
+        refused([FrontierRange(end: nil, claim: .entries([SampleMessages.entry(2), SampleMessages.entry(1)]))])
+    }
+
+    @Test func `the points of a fork probe ascend, and there is one`() {
+        let point = ForkProbe.Point(sequence: 4, hash: .zero)
+        let twice = Message.forkProbe(ForkProbe(replica: SampleMessages.replica, points: [point, point]))
+        #expect(throws: WireError.notCanonical) { try SampleMessages.read(twice.encoded()) }
+        #expect(throws: WireError.truncated) {
+            try SampleMessages.read(SampleMessages.probe(pointCount: 0).encoded())
+        }
+    }
+
+    @Test func `a request to join comes back from its bytes, and nothing else is one`() throws {
+        let request = JoinRequest(device: SampleMessages.device, deviceName: "Schreibtisch")
+        #expect(try JoinRequest(decoding: request.encoded) == request)
+        for count in request.encoded.indices {
+            #expect(throws: WireError.self) { try JoinRequest(decoding: Array(request.encoded.prefix(count))) }
+        }
+        #expect(throws: WireError.trailingBytes) { try JoinRequest(decoding: request.encoded + [0]) }
+        let long = JoinRequest(
+            device: SampleMessages.device,
+            deviceName: String(repeating: "x", count: Limits.nameByteCountMax + 1)
+        )
+        #expect(throws: WireError.overLimit) { try JoinRequest(decoding: long.encoded) }
+    }
+}
