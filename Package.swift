@@ -71,6 +71,12 @@ let package = Package(
             path: "Tests/MergeTestSupport",
             swiftSettings: settings
         ),
+        .target(
+            name: "DecoderExercises",
+            dependencies: ["CRDTCore", "PeerCrypto", "SyncProtocol"],
+            path: "Fuzz/DecoderExercises",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "CRDTCoreTests",
             dependencies: ["CRDTCore", "MergeTestSupport", "PeerCrypto"],
@@ -97,6 +103,11 @@ let package = Package(
         .testTarget(
             name: "StoreAgreementTests",
             dependencies: ["CRDTCore", "MergeTestSupport", "Persistence"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "SyncProtocolTests",
+            dependencies: ["CRDTCore", "DecoderExercises", "PeerCrypto", "SyncProtocol"],
             swiftSettings: settings
         ),
     ],

@@ -2,8 +2,9 @@ internal import CRDTCore
 internal import PeerCrypto
 internal import SyncProtocol
 
-/// Opens records that a script makes: good ones of any plaintext, changed ones, and bytes that are no records. The first
-/// byte is the length of the pieces they arrive in.
+/// Opens records that a script makes: good ones of any plaintext, changed ones, and bytes that are no records.
+///
+/// The first byte is the length of the pieces they arrive in.
 enum ChannelExercise {
     private static let limits = KeyLimits(recordCount: 8, byteCount: 4096, ageMilliseconds: .max)
 

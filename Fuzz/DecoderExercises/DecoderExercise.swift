@@ -4,7 +4,9 @@ package struct DecoderExercise: Sendable {
     package let name: String
     /// Where a fuzzer begins: real encoded values.
     package let seeds: @Sendable () -> [[UInt8]]
-    /// Says what went wrong; nil if the decoder kept its promises. It may also trap, which is the same as going wrong.
+    /// Says what went wrong; nil if the decoder kept its promises.
+    ///
+    /// It may also trap, which is the same as going wrong.
     package let complaint: @Sendable ([UInt8]) -> String?
 
     init(

@@ -2,8 +2,9 @@ internal import CRDTCore
 internal import PeerCrypto
 internal import SyncProtocol
 
-/// Gives a link what a stranger, or a peer after a handshake, may send. The first byte says which, the second is the
-/// length of the pieces it comes in.
+/// Gives a link what a stranger, or a peer after a handshake, may send.
+///
+/// The first byte says which, the second is the length of the pieces it comes in.
 enum LinkExercise {
     static func seeds() -> [[UInt8]] {
         guard var noise = Handshakes.dialling(), let first = try? noise.writeMessage([]) else { return [] }

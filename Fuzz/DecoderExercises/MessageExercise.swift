@@ -1,7 +1,9 @@
 internal import CRDTCore
 internal import SyncProtocol
 
-/// Reads messages out of a stream, at once and in pieces. The first byte is the length of the pieces.
+/// Reads messages out of a stream, at once and in pieces.
+///
+/// The first byte is the length of the pieces.
 enum MessageExercise {
     static func seeds() -> [[UInt8]] {
         let each = Samples.messages.map { [3] + $0.encoded() }

@@ -1,7 +1,9 @@
 internal import CRDTCore
 internal import SyncProtocol
 
-/// Decodes the small records that travel inside others. The first byte says which.
+/// Decodes the small records that travel inside others.
+///
+/// The first byte says which.
 enum RecordExercise {
     static func seeds() -> [[UInt8]] {
         var introduction: [UInt8] = [1]

@@ -16,7 +16,7 @@ extension Merge {
         self.moves = []
         let undone = try transaction.moves(after: arrived[0].write)
         var window = MoveWindow()
-        for move in undone where window[move.object]?.place == nil {
+        for move in undone where !(window[move.object]?.isPlaced ?? false) {
             let before = try transaction.lastEffectiveMove(of: move.object, before: arrived[0].write)
             window.place(move.object, under: before?.parent, at: before?.position ?? .initial)
         }
@@ -80,8 +80,8 @@ extension Merge {
         var ancestor: ObjectIndex? = parent
         while let current = ancestor {
             if current == move.object { return true }
-            if let place = window[current]?.place {
-                ancestor = place.parent
+            if let standing = window[current], standing.isPlaced {
+                ancestor = standing.parent
             } else {
                 ancestor = try transaction.parent(of: current)
             }
@@ -96,33 +96,31 @@ extension Merge {
         _ window: MoveWindow,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        var changed: [ObjectIndex] = []
-        for standing in window.standings {
-            guard let place = standing.place else { continue }
-            let object = standing.object
-            var record = try self.record(object, in: &transaction)
-            if record.parent == place.parent {
-                if record.position != place.position {
-                    record.position = place.position
-                    try self.setRecord(record, at: object, in: &transaction)
+        var changed: [Int] = []
+        for (number, standing) in window.standings.enumerated() where standing.isPlaced {
+            var record = try self.record(standing.object, in: &transaction)
+            if record.parent == standing.parent {
+                if record.position != window.positions[number] {
+                    record.position = window.positions[number]
+                    try self.setRecord(record, at: standing.object, in: &transaction)
                 }
                 continue
             }
-            changed.append(object)
+            changed.append(number)
             let parent = record.parent
             record.parent = nil
-            try self.setRecord(record, at: object, in: &transaction)
+            try self.setRecord(record, at: standing.object, in: &transaction)
             if let parent {
                 try self.count(-1, under: parent, isVisible: record.isVisible, in: &transaction)
             }
         }
-        for object in changed {
-            guard let place = window[object]?.place else { continue }
-            var record = try self.record(object, in: &transaction)
-            record.parent = place.parent
-            record.position = place.position
-            try self.setRecord(record, at: object, in: &transaction)
-            if let parent = place.parent {
+        for number in changed {
+            let standing = window.standings[number]
+            var record = try self.record(standing.object, in: &transaction)
+            record.parent = standing.parent
+            record.position = window.positions[number]
+            try self.setRecord(record, at: standing.object, in: &transaction)
+            if let parent = standing.parent {
                 try self.count(1, under: parent, isVisible: record.isVisible, in: &transaction)
             }
         }
@@ -146,24 +144,33 @@ extension Merge {
 
 /// The places of the objects that were moved within a stretch of the stamp order.
 private struct MoveWindow {
+    /// One object that was moved, or that something stood under.
+    ///
+    /// Small, since climbing up the hierarchy reads many.
     struct Standing {
         var object: ObjectIndex
-        /// Nil for an object that was not moved, only stood under.
-        var place: (parent: ObjectIndex?, position: Position)?
+        var parent: ObjectIndex?
+        /// Whether the object was moved, so that `parent` is its own.
+        var isPlaced = false
         /// Whether something stood under the object at some moment.
         var isParent = false
     }
 
-    private var positions = IndexTable()
+    private var numbers = IndexTable()
     /// In the order in which the objects came in.
     private(set) var standings: [Standing] = []
+    /// The position of each object that was moved.
+    private(set) var positions: [Position] = []
 
     subscript(object: ObjectIndex) -> Standing? {
-        self.positions.position(of: UInt64(object.rawValue)).map { self.standings[$0] }
+        self.numbers.position(of: UInt64(object.rawValue)).map { self.standings[$0] }
     }
 
     mutating func place(_ object: ObjectIndex, under parent: ObjectIndex?, at position: Position) {
-        self.standings[self.enter(object)].place = (parent, position)
+        let number = self.enter(object)
+        self.standings[number].parent = parent
+        self.standings[number].isPlaced = true
+        self.positions[number] = position
         self.noteParent(parent)
     }
 
@@ -172,8 +179,11 @@ private struct MoveWindow {
     }
 
     private mutating func enter(_ object: ObjectIndex) -> Int {
-        let position = self.positions.insert(UInt64(object.rawValue))
-        if position == self.standings.count { self.standings.append(Standing(object: object)) }
-        return position
+        let number = self.numbers.insert(UInt64(object.rawValue))
+        if number == self.standings.count {
+            self.standings.append(Standing(object: object))
+            self.positions.append(.initial)
+        }
+        return number
     }
 }

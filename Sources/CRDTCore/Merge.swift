@@ -45,9 +45,10 @@ package struct Merge {
     /// Appends a run to the log and applies what of it is ready.
     ///
     /// - Complexity: O(*n* log *m*) for *n* operations and *m* rows in the store.
-    package mutating func receive(
+    @_specialize(where Rows == MemoryTransaction)
+    package mutating func receive<Rows: StoreTransaction>(
         _ verified: VerifiedRun,
-        in transaction: inout some StoreTransaction
+        in transaction: inout Rows
     ) throws(StoreError) -> Reception {
         let run = verified.run
         let indexes = try self.indexes(of: run, in: &transaction)
@@ -63,6 +64,7 @@ package struct Merge {
         try transaction.setReplica(record, at: indexes.replica)
         self.summary.storedChangeCount += run.changes.count
         self.summary.storedOperationCount += run.changes.reduce(0) { $0 + Int($1.operationCount) }
+        try self.noteRetirements(in: run, author: indexes.replica, &transaction)
         _ = try self.apply(run, indexes: indexes, in: &transaction)
         return .stored
     }
@@ -159,8 +161,6 @@ package struct Merge {
             applied += 1
         }
         if applied > 0 {
-            // A retirement in the run may have changed this very record.
-            record.retiredAfter = transaction.replica(indexes.replica).retiredAfter
             try transaction.setReplica(record, at: indexes.replica)
             self.summary.appliedChangeCount += applied
         }
@@ -224,10 +224,6 @@ package struct Merge {
                     name: indexes.names[Int(operation.operand)]
                 )
                 try transaction.addVersion(write, status: .rejected, at: key)
-            } else if operation.kind == .retire, sequence < record.forkSequence ?? .max {
-                // A retirement is its device's word and stands whatever became of the rest: otherwise it would matter
-                // which of two retirements arrived first.
-                try self.apply(operation, write, context, of: run, indexes: indexes, in: &transaction)
             }
             write.index += 1
         }
@@ -261,14 +257,7 @@ package struct Merge {
         indexes: RunIndexes,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        guard operation.kind.hasObject else {
-            if operation.kind == .retire,
-                let retirement = try? Retirement(decoding: run.payload[operation.payloadRange])
-            {
-                try self.retire(retirement, by: write, in: &transaction)
-            }
-            return
-        }
+        guard operation.kind.hasObject else { return }
         let object = indexes.objects[Int(operation.object)]
         switch operation.kind {
         case .set, .unset:
@@ -389,26 +378,39 @@ package struct Merge {
         }
     }
 
-    private mutating func retire(
-        _ retirement: Retirement,
-        by write: WriteReference,
-        in transaction: inout some StoreTransaction
+    /// Takes note of what a device takes back, as soon as it is stored.
+    ///
+    /// A retirement counts wherever it stands, be its change held, waiting or itself taken back: otherwise it would
+    /// matter which of two retirements arrived first. Only a proved fork of its author takes it out, since peers may
+    /// hold different branches.
+    private mutating func noteRetirements(
+        in run: Run,
+        author: ReplicaIndex,
+        _ transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        let target = try transaction.replicaIndex(of: retirement.replica)
-        try RetirementRecord.add(
-            RetirementRecord(
-                author: write.replica,
-                sequence: write.sequence,
-                target: target,
-                last: retirement.lastSequence
-            ),
-            in: &transaction
-        )
-        var record = transaction.replica(target)
-        guard retirement.lastSequence < record.retiredAfter ?? .max else { return }
-        record.retiredAfter = retirement.lastSequence
-        try transaction.setReplica(record, at: target)
-        if record.appliedSequence > retirement.lastSequence { self.needsRebuild = true }
+        for (position, change) in run.changes.enumerated() {
+            for operation in run.operations[change.operationRange] where operation.kind == .retire {
+                guard let retirement = try? Retirement(decoding: run.payload[operation.payloadRange]) else { continue }
+                let sequence = run.firstSequence + UInt64(position)
+                let target = try transaction.replicaIndex(of: retirement.replica)
+                try RetirementRecord.add(
+                    RetirementRecord(
+                        author: author,
+                        sequence: sequence,
+                        target: target,
+                        last: retirement.lastSequence
+                    ),
+                    in: &transaction
+                )
+                var record = transaction.replica(target)
+                guard sequence < transaction.replica(author).forkSequence ?? .max,
+                    retirement.lastSequence < record.retiredAfter ?? .max
+                else { continue }
+                record.retiredAfter = retirement.lastSequence
+                try transaction.setReplica(record, at: target)
+                if record.appliedSequence > retirement.lastSequence { self.needsRebuild = true }
+            }
+        }
     }
 
     private mutating func resetDerivedState(in transaction: inout some StoreTransaction) throws(StoreError) {

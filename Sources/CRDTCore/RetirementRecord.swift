@@ -1,4 +1,4 @@
-/// A retirement that was applied, kept apart from the log so that rebuilding knows all of them from the start.
+/// A retirement that was stored, kept apart from the log so that rebuilding knows all of them from the start.
 struct RetirementRecord: Hashable, Sendable {
     var author: ReplicaIndex
     var sequence: UInt64
@@ -8,7 +8,7 @@ struct RetirementRecord: Hashable, Sendable {
 
     private static let fact = "retirements"
 
-    /// All that were ever applied here.
+    /// All that were ever stored here.
     static func all(in transaction: inout some StoreTransaction) throws(StoreError) -> [RetirementRecord] {
         guard let bytes = try transaction.fact(self.fact) else { return [] }
         var reader = ByteReader(bytes)

@@ -5,7 +5,8 @@ import Testing
 /// What the fuzzers have found worth keeping, replayed: `make fuzz` goes on from there.
 @Suite struct KeptInputTests {
     /// The inputs kept for an exercise in one of the two directories.
-    private static func inputs(_ kind: String, of exercise: DecoderExercise) throws -> [(name: String, bytes: [UInt8])] {
+    private static func inputs(_ kind: String, of exercise: DecoderExercise) throws -> [(name: String, bytes: [UInt8])]
+    {
         let root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let directory = root.appendingPathComponent("Fuzz/\(kind)/\(exercise.name)")

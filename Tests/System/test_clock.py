@@ -33,6 +33,24 @@ def ahead(library, offset):
     }
 
 
+def set_clock(peer, environment, is_fake):
+    """The library must be loaded first in another program, which then becomes ours: it rewrites the environment of the
+    first, and Swift looks for its arguments beside that."""
+    peer.environment = environment
+    peer.prefix = ["env"] if is_fake else []
+
+
+def shared_memory():
+    return set(glob.glob("/dev/shm/faketime_shm_*") + glob.glob("/dev/shm/sem.faketime_sem_*"))
+
+
+def remove_leftovers(before):
+    """What the library leaves behind for processes that are gone."""
+    for path in shared_memory() - before:
+        if not os.path.exists("/proc/" + path.rsplit("_", 1)[1]):
+            os.unlink(path)
+
+
 def newest_stamp_milliseconds(peer):
     """Of the changes that count: a held one may be stamped with anything."""
     return max(item["updated_at"] for item in peer.objects().values())
@@ -42,7 +60,9 @@ def run():
     library = fake_clock_library()
     if library is None:
         skip("libfaketime is not here (Debian: apt-get install faketime)")
+    before = shared_memory()
     with World("clock") as world:
+        world.closers.append(lambda: remove_leftovers(before))
         a, b = world.paired("laptop", "desk")
         right = a.environment
         agreement = Agreement()
@@ -53,7 +73,7 @@ def run():
         a.stop()
         b.stop()
 
-        a.environment = ahead(library, "+1d")
+        set_clock(a, ahead(library, "+1d"), is_fake=True)
         a.run("set", note, "k=poison")
         early = a.create("note", "text=written a day ahead")
         a.start()
@@ -74,7 +94,7 @@ def run():
 
         # The clock of a is put right; what it wrote is authored anew, with a sane clock, and arrives.
         a.stop()
-        a.environment = right
+        set_clock(a, right, is_fake=False)
         a.start()
         b.restart(peers=[a.address])
         a.run("set", note, "j=1")

@@ -46,6 +46,12 @@ struct Intake {
     mutating func finish(in transaction: inout some StoreTransaction) throws {
         self.timing.merging += try self.clock.measure { try self.merge.finish(in: &transaction) }
         self.merge = Merge(now: Workload.now)
+        for position in 0..<transaction.replicaCount {
+            let record = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
+            guard record.appliedSequence == record.storedSequence, record.exclusion == nil else {
+                throw Failure("a workload is not applied as a whole")
+            }
+        }
     }
 
     mutating func addMerging(_ duration: Duration) { self.timing.merging += duration }

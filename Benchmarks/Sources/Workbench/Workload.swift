@@ -61,7 +61,8 @@ enum Workload: String, CaseIterable {
         )
     }
 
-    private static func stamp(_ milliseconds: Int) -> Stamp { Stamp(milliseconds: self.start + UInt64(milliseconds)) }
+    /// Ticks are so short that all stamps lie within seconds.
+    private static func stamp(_ tick: Int) -> Stamp { Stamp(rawValue: (self.start << 16) + UInt64(tick) << 8) }
 
     private static func create(_ objectCount: Int, by writer: inout Writer) {
         for first in stride(from: 0, to: objectCount, by: 100) {
@@ -103,11 +104,11 @@ enum Workload: String, CaseIterable {
         var runs = Runs()
         self.create(shape.count * 2 / self.propertyCount, by: &first)
         let seen = Dot(replica: first.replica, sequence: first.sequence)
-        self.write(Array(0..<shape.count * 2), by: &first, number: 1, shape, context: []) { 1_000_000 + $0 }
+        self.write(Array(0..<shape.count * 2), by: &first, number: 1, shape, context: []) { 1_000_000 + $0 * 2 }
         runs.base = first.takeRuns()
-        // Stamped so that it wins about half of the time.
-        let offset = 1_000_000 + shape.count / shape.changeSize / 4
-        self.write(Array(0..<shape.count), by: &second, number: 2, shape, context: [seen]) { offset + $0 / 2 }
+        // Stamped so that it wins half of the time: it begins later, and the first overtakes it.
+        let offset = 1_000_000 + shape.count / shape.changeSize / 2
+        self.write(Array(0..<shape.count), by: &second, number: 2, shape, context: [seen]) { offset + $0 }
         runs.news = second.takeRuns()
         return runs
     }
