@@ -35,6 +35,8 @@ ROUTINE_EDITS = 25
 # What the story is about; the random edits leave these alone.
 TOLD = ("DE-BY", "JP-13", "GB-SCT", "GB-WLS", "GB-NIR", "IT-32", "FR-20R", "FR-2A", "FR-2B", "AD-08", "US-UM")
 SETTLE_SECONDS = 40
+# Connections come from 127.0.0.1, and that is where peers look for those they know: nothing goes around the proxies.
+LISTEN = "127.0.0.2:0"
 
 
 def title(text):
@@ -91,7 +93,7 @@ class Demo:
     def pair(self):
         title("three peers, paired by invite")
         self.laptop = self.world.founder("laptop")
-        self.laptop.start()
+        self.laptop.start(listen=LISTEN)
         self.desk, self.phone = self.world.peer("desk"), self.world.peer("phone")
         for peer in (self.desk, self.phone):
             line = invite_line(self.laptop)
@@ -107,10 +109,10 @@ class Demo:
         for peer in self.peers:
             if peer.process is not None:
                 peer.stop()
-        to_laptop = self.proxy(self.laptop.start())
-        to_desk = self.proxy(self.desk.start(peers=[to_laptop.address]))
+        to_laptop = self.proxy(self.laptop.start(listen=LISTEN))
+        to_desk = self.proxy(self.desk.start(listen=LISTEN, peers=[to_laptop.address]))
         also_to_laptop = self.proxy(self.laptop.address)
-        self.phone.start(peers=[also_to_laptop.address, to_desk.address])
+        self.phone.start(listen=LISTEN, peers=[also_to_laptop.address, to_desk.address])
 
     def proxy(self, target):
         proxy = Proxy(target)
@@ -125,7 +127,7 @@ class Demo:
         for peer in self.peers:
             peer.stop()
         for peer in self.peers:
-            peer.start()
+            peer.start(listen=LISTEN)
 
     def wire_bytes(self):
         return sum(proxy.total_bytes for proxy in self.proxies)

@@ -100,7 +100,11 @@ package struct Merge {
         guard sequence < record.forkSequence ?? .max else { return }
         record.forkSequence = sequence
         try transaction.setReplica(record, at: replica)
-        if record.appliedSequence >= sequence { self.needsRebuild = true }
+        // What the replica took back of others after the fork comes back too.
+        let retired = try RetirementRecord.all(in: &transaction).contains {
+            $0.author == replica && $0.sequence >= sequence
+        }
+        if record.appliedSequence >= sequence || retired { self.needsRebuild = true }
     }
 
     /// Why each replica whose log is ahead of its state waits.
@@ -241,10 +245,9 @@ package struct Merge {
         if change.stamp <= record.appliedStamp { return true }
         for entry in run.contextEntries[change.contextRange] {
             let index = try transaction.replicaIndex(of: entry.replica)
-            guard transaction.replica(index).isEffective(entry.sequence) else { continue }
-            if let seen = try transaction.stamp(of: index, sequence: entry.sequence), change.stamp <= seen {
-                return true
-            }
+            // Of an excluded replica the author counts as having seen what there is that counts.
+            let last = min(entry.sequence, transaction.replica(index).exclusion?.lastSequence ?? .max)
+            if last > 0, let seen = try transaction.stamp(of: index, sequence: last), change.stamp <= seen { return true }
         }
         return false
     }

@@ -24,7 +24,7 @@ struct Peerd: AsyncParsableCommand {
     }
 
     /// Parses and runs one command line; what went wrong is said on standard error.
-    private static func run(_ arguments: [String]) async -> ExitStatus {
+    static func run(_ arguments: [String]) async -> ExitStatus {
         do {
             var command = try self.parseAsRoot(arguments)
             if var command = command as? any AsyncParsableCommand {

@@ -83,13 +83,16 @@ import Testing
     @Test func `a socket that nobody serves is nobody, and is replaced`() async throws {
         try await TemporaryDirectory.with { directory in
             let paths = DirectoryPaths(directory: directory)
-            #expect(try ControlClient(paths: paths) == nil)
+            let before = try ControlClient(paths: paths)
+            #expect(before == nil)
             let dead = try LocalSocketAddress.open(paths.socket) { bind($0, $1, $2) }
             close(dead)
             #expect(PrivateFile.mode(of: paths.socket) != nil)
-            #expect(try ControlClient(paths: paths) == nil)
+            let after = try ControlClient(paths: paths)
+            #expect(after == nil)
             try await self.withServer(in: directory) { paths in
-                #expect(try ControlClient(paths: paths) != nil)
+                let client = try ControlClient(paths: paths)
+                #expect(client != nil)
             }
         }
     }

@@ -19,6 +19,7 @@ RECORD_BYTES = 2 + 65519 + 16
 # ... and what a new connection costs before data flow: the handshake, the greetings and equal frontiers.
 RECONNECT_BYTES = 1500
 FACTOR = 1.2
+OUT_OF_THE_WAY = "127.0.0.2:0"
 
 
 def batch(draw, number):
@@ -41,12 +42,13 @@ class Ways:
 
     def __init__(self, world):
         self.a, self.clean, self.cut = world.paired("a", "clean", "cut")
-        # New ports, which nobody has learned: nothing can go around the proxies.
-        address = self.a.start()
+        # New ports, which nobody has learned, and an address other than the one that connections come from: nothing
+        # can go around the proxies, in either direction.
+        address = self.a.start(listen=OUT_OF_THE_WAY)
         self.clean_proxy, self.cut_proxy = Proxy(address), Proxy(address)
         world.closers += [self.clean_proxy.close, self.cut_proxy.close]
-        self.clean.start(peers=[self.clean_proxy.address])
-        self.cut.start(peers=[self.cut_proxy.address])
+        self.clean.start(listen=OUT_OF_THE_WAY, peers=[self.clean_proxy.address])
+        self.cut.start(listen=OUT_OF_THE_WAY, peers=[self.cut_proxy.address])
 
 
 def run():
