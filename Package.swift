@@ -95,6 +95,15 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "PeerdTests",
+            dependencies: [
+                "CRDTCore", "Engine", "PeerCrypto", "PeerTransport", "peerd",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "PersistenceTests",
             dependencies: ["CRDTCore", "MergeTestSupport", "Persistence"],
             swiftSettings: settings

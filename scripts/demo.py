@@ -249,7 +249,8 @@ class Demo:
         began = time.monotonic()
         self.connect()
         state, _, _ = self.settle()
-        say(f"equal again after {time.monotonic() - began:.2f} s (daemons restarted), {self.wire_bytes() - before} bytes")
+        took, spent = time.monotonic() - began, self.wire_bytes() - before
+        say(f"equal again after {took:.2f} s (daemons restarted), {spent} bytes")
         return {item["id"]: item for item in json.loads(state)}
 
     def explain(self, objects):
@@ -284,7 +285,10 @@ class Demo:
         say("of the cycle: " + ", ".join(f"{code} is under {parent}" for code, parent in places.items()))
         held = sum(parent != "GB" for parent in places.values())
         check(0 < held < 3, f"{held} of three moves in a cycle are in force")
-        check(places["GB-NIR"] == "GB", "the latest of the three moves closes the cycle, so it is the one without effect")
+        check(
+            places["GB-NIR"] == "GB",
+            "the latest of the three moves closes the cycle, so it is the one without effect",
+        )
         for item in objects.values():
             seen = set()
             while item["parent"] is not None:

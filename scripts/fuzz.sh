@@ -23,7 +23,8 @@ kept_byte_count=100000
 compile() {
     local name=$1 flags
     shift
-    flags=(-O -wmo -swift-version 6 -package-name peerd -module-name "$name" -I "$build" -I Sources/CSodium -I Sources/CZstd
+    flags=(-O -wmo -swift-version 6 -package-name peerd -module-name "$name" -I "$build" \
+        -I Sources/CSodium -I Sources/CZstd
         -sanitize=fuzzer,address -parse-as-library
         -enable-upcoming-feature ExistentialAny -enable-upcoming-feature MemberImportVisibility
         -enable-upcoming-feature NonisolatedNonsendingByDefault -enable-experimental-feature Lifetimes)

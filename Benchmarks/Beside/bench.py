@@ -31,7 +31,7 @@ class Bench:
         self.options = options
         self.scratch = tempfile.mkdtemp(prefix="peerd-bench-", dir=options.directory)
         self.made = {}
-        self.beside = {}
+        self.results = {}
         self.rows = []
 
     # Running programs
@@ -56,16 +56,19 @@ class Bench:
         return min((measure() for _ in range(REPEATS)), key=lambda result: result["seconds"])
 
     def memory(self, workload, count):
-        directory, _ = self.make(workload, count)
-        return self.best(lambda: self.json(self.options.workbench, "memory", directory))
+        key = ("memory", workload, count)
+        if key not in self.results:
+            directory, _ = self.make(workload, count)
+            self.results[key] = self.best(lambda: self.json(self.options.workbench, "memory", directory))
+        return self.results[key]
 
     def peer(self, name, workload, count):
         """What Loro or Yrs takes; each program runs its merge three times and says the best."""
         key = (name, workload, count)
-        if key not in self.beside:
+        if key not in self.results:
             program = os.path.join(HERE, name.lower() + "_peer.py")
-            self.beside[key] = self.json(sys.executable, program, workload, count)
-        return self.beside[key]
+            self.results[key] = self.json(sys.executable, program, workload, count)
+        return self.results[key]
 
     def database(self, label):
         path = os.path.join(self.scratch, "database-" + label)
@@ -142,7 +145,8 @@ class Bench:
         work = "commit 1000 x 100 operations, SQLite"
         if self.wants(work):
             directory, _ = self.make("writes", 100_000, 100, 1)
-            ours, path = min((self.store("transactions", directory) for _ in range(REPEATS)), key=lambda r: r[0]["seconds"])
+            runs = [self.store("transactions", directory) for _ in range(REPEATS)]
+            ours, path = min(runs, key=lambda run: run[0]["seconds"])
             theirs = self.best(lambda: self.floor("transactions", path))
             self.floor_rows(work, ours, theirs, 0.7)
 

@@ -87,9 +87,7 @@ enum ChannelExercise {
                 record[2 + count % (record.count - 2)] ^= 1 << UInt8(count & 7)
                 self.bytes += record
                 self.disturb(as: .violated)
-            case 3:
-                self.send([1])
-                self.session.sending.rekey()
+            case 3: self.send([1])
             default: self.send([0] + Array(repeating: 7, count: 16 * count))
             }
         }
@@ -116,6 +114,7 @@ enum ChannelExercise {
                 self.byteCount += UInt64(plaintext.count)
                 self.expected += plaintext.dropFirst()
             case 1 where plaintext.count == 1:
+                self.session.sending.rekey()
                 self.recordCount = 0
                 self.byteCount = 0
             case 2 where plaintext.count == 1: self.fate = .closed

@@ -1,7 +1,7 @@
 internal import CRDTCore
 
-/// Cryptography that stands in nobody's way: every signature holds, and a replica's id is the front of its device's key,
-/// so that a fuzzer reaches what lies behind the checks.
+/// Cryptography that stands in nobody's way: every signature holds, and a replica's id is the front of its device's
+/// key, so that a fuzzer reaches what lies behind the checks.
 struct PermissiveCryptography: ChangeCryptography {
     func hash256(_ domain: HashDomain, _ message: [UInt8]) -> Bytes32 {
         if domain == .replica, let device = Bytes32(message.prefix(Bytes32.byteCount)) { return device }

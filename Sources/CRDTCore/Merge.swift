@@ -247,7 +247,9 @@ package struct Merge {
             let index = try transaction.replicaIndex(of: entry.replica)
             // Of an excluded replica the author counts as having seen what there is that counts.
             let last = min(entry.sequence, transaction.replica(index).exclusion?.lastSequence ?? .max)
-            if last > 0, let seen = try transaction.stamp(of: index, sequence: last), change.stamp <= seen { return true }
+            if last > 0, let seen = try transaction.stamp(of: index, sequence: last), change.stamp <= seen {
+                return true
+            }
         }
         return false
     }

@@ -139,7 +139,8 @@ package protocol StoreTransaction {
     mutating func fact(_ name: String) throws(StoreError) -> [UInt8]?
     mutating func setFact(_ name: String, _ value: [UInt8]?) throws(StoreError)
 
-    /// Empties everything that follows from the log: registers, versions, objects' state and moves. Numbers of ids stay.
+    /// Empties everything that follows from the log: registers, versions, objects' state and moves. Numbers of ids
+    /// stay.
     mutating func clearDerivedState() throws(StoreError)
 }
 

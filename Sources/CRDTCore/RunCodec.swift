@@ -97,8 +97,8 @@ extension Run {
     }
 
     private mutating func decodeTables(_ reader: inout ByteReader) throws(WireError) {
-        // An operation refers to two objects, one name and one grant at most, and a table's entry takes more memory than
-        // it took bytes: an empty name is one byte, which compression makes next to nothing.
+        // An operation refers to two objects, one name and one grant at most, and a table's entry takes more memory
+        // than it took bytes: an empty name is one byte, which compression makes next to nothing.
         let objectLimit = 2 * Limits.runOperationCountMax
         let objectCount = try reader.count(atMost: min(objectLimit, reader.remaining / Bytes16.byteCount))
         self.objects.reserveCapacity(objectCount)

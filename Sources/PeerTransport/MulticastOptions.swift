@@ -89,7 +89,8 @@ enum MulticastOptions {
         guard let options = channel as? any SocketOptionProvider else {
             return channel.eventLoop.makeSucceededVoidFuture()
         }
-        // IP_MULTICAST_ALL and IPV6_MULTICAST_ALL of <linux/in.h> and <linux/in6.h>. The wrong one for the family fails.
+        // IP_MULTICAST_ALL and IPV6_MULTICAST_ALL of <linux/in.h> and <linux/in6.h>. The wrong one for the family
+        // fails.
         let settings = [
             options.unsafeSetSocketOption(level: .ip, name: .init(rawValue: 49), value: CInt(0)),
             options.unsafeSetSocketOption(level: .ipv6, name: .init(rawValue: 29), value: CInt(0)),

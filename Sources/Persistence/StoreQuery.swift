@@ -86,13 +86,15 @@ enum StoreQuery: Int, CaseIterable {
             """
         case .updateObject:
             """
-            UPDATE object SET created_stamp = ?2, created_replica = ?3, created_sequence = ?4, created_idx = ?5, type = ?6,
+            UPDATE object SET created_stamp = ?2, created_replica = ?3, created_sequence = ?4, created_idx = ?5,
+            type = ?6,
             kind = ?7, existence = ?8, updated = ?9, child_count = ?10, visible_child_count = ?11, visible = ?12
             WHERE object = ?1
             """
         case .updateObjectAndPlace:
             """
-            UPDATE object SET created_stamp = ?2, created_replica = ?3, created_sequence = ?4, created_idx = ?5, type = ?6,
+            UPDATE object SET created_stamp = ?2, created_replica = ?3, created_sequence = ?4, created_idx = ?5,
+            type = ?6,
             kind = ?7, existence = ?8, updated = ?9, child_count = ?10, visible_child_count = ?11, visible = ?12,
             parent = ?13, position = ?14 WHERE object = ?1
             """

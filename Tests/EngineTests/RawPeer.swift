@@ -1,7 +1,8 @@
 import CRDTCore
-@testable import Engine
 import PeerCrypto
 import SyncProtocol
+
+@testable import Engine
 
 /// A member that says whatever a test wants: a real device with a real handshake, but no node behind it.
 final class RawPeer {

@@ -1,8 +1,9 @@
 import CRDTCore
-@testable import Engine
 import PeerCrypto
 import SyncProtocol
 import Testing
+
+@testable import Engine
 
 /// Everything a member or a stranger can do wrong: the session ends, nothing is kept, and the node goes on.
 struct ViolationTests {

@@ -53,7 +53,8 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
             for change in (history.chains[replica] ?? []) + (history.forks[replica]?.branch ?? []) {
                 let seen = change.contextDifference.map { "\(PlainText.short($0.replica)):\($0.sequence)" }
                 lines.append(
-                    "  \(PlainText.short(replica)):\(change.dot.sequence) @\(PlainText.short(change.stamp)) saw \(seen): "
+                    "  \(PlainText.short(replica)):\(change.dot.sequence) "
+                        + "@\(PlainText.short(change.stamp)) saw \(seen): "
                         + change.edits.map { PlainText.short($0) }.joined(separator: "; ")
                 )
             }

@@ -119,7 +119,8 @@ extension PlainState: CustomStringConvertible {
             if let creation = object.creation {
                 let creator = creation.creator.map { "\($0)" } ?? "none"
                 lines.append(
-                    "\(name) created \(creation.type)/\(creation.kind) by \(creator) at \(PlainText.short(creation.stamp))"
+                    "\(name) created \(creation.type)/\(creation.kind) by \(creator) "
+                        + "at \(PlainText.short(creation.stamp))"
                 )
             }
             for property in object.properties {
@@ -156,7 +157,8 @@ package enum PlainText {
     }
 
     package static func short(_ write: PlainWrite) -> String {
-        "\(self.short(write.replica)):\(write.sequence)[\(write.index)]@\(self.short(write.stamp)) \(self.short(write.edit))"
+        "\(self.short(write.replica)):\(write.sequence)[\(write.index)]"
+            + "@\(self.short(write.stamp)) \(self.short(write.edit))"
     }
 
     package static func short(_ edit: Edit) -> String {

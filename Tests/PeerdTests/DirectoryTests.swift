@@ -13,11 +13,11 @@ import Testing
     }
 
     @Test func `the option comes before the environment, and that before the defaults`() throws {
-        let environment = ["PEERD_DIR": "/named", "XDG_STATE_HOME": "/state", "HOME": "/home/me"]
+        let environment = ["PEERD_DIR": "/named", "XDG_STATE_HOME": "/state", "HOME": "/people/me"]
         #expect(try self.chosen("/option", environment) == "/option")
         #expect(try self.chosen(nil, environment) == "/named")
         #expect(try self.chosen(nil, environment.merging(["PEERD_DIR": ""]) { $1 }) == "/state/peerd")
-        #expect(try self.chosen(nil, ["HOME": "/home/me"]) == "/home/me/.local/state/peerd")
+        #expect(try self.chosen(nil, ["HOME": "/people/me"]) == "/people/me/.local/state/peerd")
     }
 
     @Test func `a relative path is made absolute`() throws {

@@ -4,8 +4,8 @@ import MergeTestSupport
 import Persistence
 import Testing
 
-/// The same histories, deliveries and relays through the store in memory and the one in SQLite: each must agree with the
-/// naive model all the way, and both must end with the same state, export and frontier.
+/// The same histories, deliveries and relays through the store in memory and the one in SQLite: each must agree with
+/// the naive model all the way, and both must end with the same state, export and frontier.
 @Suite struct StoreComparisonTests {
     /// Directories of databases, removed with this object.
     private final class Directories {

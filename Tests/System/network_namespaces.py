@@ -64,7 +64,8 @@ class Lan:
     def _machine(self, index):
         name = f"pd{os.getpid()}m{self.number}x{index}"
         self._namespace(name)
-        self._in(self.switch, "ip", "link", "add", f"port{index}", "type", "veth", "peer", "name", "lan0", "netns", name)
+        peer = ("peer", "name", "lan0", "netns", name)
+        self._in(self.switch, "ip", "link", "add", f"port{index}", "type", "veth", *peer)
         self._in(self.switch, "ip", "link", "set", f"port{index}", "master", "br0", "up")
         self._in(name, "ip", "address", "add", self.address(index), "dev", "lan0")
         self._in(name, "ip", "link", "set", "lo", "up")

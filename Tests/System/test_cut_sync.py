@@ -29,7 +29,8 @@ def batch(draw, number):
             "type": "sample",
             "kind": "",
             "properties": {
-                f"p{index}": draw.randbytes(TEXT_BYTES // 2).hex()[:TEXT_BYTES] for index in range(PROPERTIES_PER_OBJECT)
+                f"p{index}": draw.randbytes(TEXT_BYTES // 2).hex()[:TEXT_BYTES]
+                for index in range(PROPERTIES_PER_OBJECT)
             }
             | {"round": number, "object": object_number},
         }

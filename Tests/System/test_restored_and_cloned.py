@@ -34,7 +34,8 @@ class Written:
 
     def check_kept(self, peer):
         """Each value is in force, or in the history, of the very object it was written to."""
-        in_log = {(op["object"], op["name"], json.dumps(op["value"])) for op in peer.operations() if op["kind"] == "set"}
+        writes = [op for op in peer.operations() if op["kind"] == "set"]
+        in_log = {(op["object"], op["name"], json.dumps(op["value"])) for op in writes}
         for value, (identity, name) in self.values.items():
             check((identity, name, json.dumps(value)) in in_log, f"{peer.name} lost {value!r}")
 

@@ -1,7 +1,7 @@
 /// Takes a handshake's messages out of a stream of bytes that comes in pieces of any size.
 ///
-/// Append what arrives and ask for items until more is needed. At most one incomplete message is then kept. What follows
-/// the last handshake message belongs to the sealed channel: take it with ``takeRemainder()``.
+/// Append what arrives and ask for items until more is needed. At most one incomplete message is then kept. What
+/// follows the last handshake message belongs to the sealed channel: take it with ``takeRemainder()``.
 package struct HandshakeReader: Sendable {
     private var received: [UInt8] = []
     private var awaitsGreeting: Bool

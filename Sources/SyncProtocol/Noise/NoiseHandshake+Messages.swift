@@ -122,7 +122,8 @@ extension NoiseHandshake {
         return message[offset..<offset + count]
     }
 
-    /// With preshared keys, fresh keys are mixed in as well, so that no two handshakes use one cipher key (section 9.2).
+    /// With preshared keys, fresh keys are mixed in as well, so that no two handshakes use one cipher key (section
+    /// 9.2).
     private mutating func mixEphemeral(_ key: X25519.PublicKey) {
         self.symmetric.mixHash(key.bytes.span.bytes)
         if self.pattern.presharedKeySlotCount > 0 {

@@ -64,8 +64,8 @@ extension SealedChannel.Incoming {
 
     /// Opens one whole record, and appends what it adds to the stream.
     ///
-    /// The kind comes before the data. So that the data follow the stream without another copy, the kind takes the place
-    /// of the stream's last byte for a moment.
+    /// The kind comes before the data. So that the data follow the stream without another copy, the kind takes the
+    /// place of the stream's last byte for a moment.
     private mutating func openRecord(_ record: RawSpan, appendingTo stream: inout [UInt8], now: UInt64) {
         let ciphertext = record.extracting(SealedRecord.lengthByteCount..<record.byteCount)
         guard ciphertext.byteCount >= SealedRecord.ciphertextByteCountMin, let last = stream.popLast() else {

@@ -2,9 +2,9 @@ package import PeerCrypto
 
 /// A connection after its Noise handshake: a stream of bytes each way, carried in sealed records.
 ///
-/// Performs no I/O and reads no clock: `now` is a monotonic time in milliseconds. Keys are replaced by count of records,
-/// by bytes and by time, by the sender's decision; the receiver only makes sure that it happens. An end that was not
-/// announced by a close record is a truncation.
+/// Performs no I/O and reads no clock: `now` is a monotonic time in milliseconds. Keys are replaced by count of
+/// records, by bytes and by time, by the sender's decision; the receiver only makes sure that it happens. An end that
+/// was not announced by a close record is a truncation.
 package struct SealedChannel: ~Copyable, Sendable {
     var outgoing: Outgoing
     var incoming: Incoming

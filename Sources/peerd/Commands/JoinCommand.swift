@@ -8,7 +8,8 @@ struct JoinCommand: AsyncParsableCommand {
         verb: "join",
         abstract: "Join the workspace of an invite.",
         discussion: """
-            LINE is what "peerd invite" printed on another machine of the workspace, where "peerd run" must be running. \
+            LINE is what "peerd invite" printed on another machine of the workspace, where "peerd run" must be \
+            running. \
             It is good once and for ten minutes. The data directory must not hold a workspace yet. After joining, the \
             changes of that machine are fetched once; "peerd run" keeps in step from then on.
             """,

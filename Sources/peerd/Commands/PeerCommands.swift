@@ -5,7 +5,8 @@ struct InviteCommand: AsyncParsableCommand {
         verb: "invite",
         abstract: "Print a line with which one other machine may join.",
         discussion: """
-            The line holds a secret: who has it may join. It is good once and for ten minutes; at most eight are open at \
+            The line holds a secret: who has it may join. It is good once and for ten minutes; at most eight are \
+            open at \
             a time. The daemon must run for the other machine to be let in. On a terminal a QR code of it follows.
             """,
         exitCodes: ExitStatus.common
@@ -46,7 +47,8 @@ struct SyncCommand: AsyncParsableCommand {
         abstract: "Exchange with the peers now; print how many operations were pushed and pulled.",
         discussion: """
             Ends when nothing is missing on either side of any connection. Machines that do not answer within a few \
-            seconds are left out; with --wait, all known ones must be reached. What the daemon had already exchanged by \
+            seconds are left out; with --wait, all known ones must be reached. What the daemon had already exchanged \
+            by \
             itself before is not counted.
             """,
         exitCodes: [.success, .failure, .usage, .workspace, .busy, .syncIncomplete, .storage]

@@ -9,7 +9,8 @@ struct ImportCommand: AsyncParsableCommand {
         abstract: "Take in objects from a file.",
         discussion: """
             \(ImportFile.formatHelp)
-            Large files are taken in piece by piece, each piece of at most \(ImportFile.batchObjectCountMax) objects as a \
+            Large files are taken in piece by piece, each piece of at most \(ImportFile.batchObjectCountMax) objects \
+            as a \
             whole or not at all. FILE.json may be - for standard input.
             """,
         exitCodes: ExitStatus.commonWithObject

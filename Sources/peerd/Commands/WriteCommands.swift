@@ -9,7 +9,8 @@ struct CreateCommand: AsyncParsableCommand {
         abstract: "Make an object; print its id.",
         discussion: """
             VALUE is JSON, or else taken as a string: done=true is a truth value, title='Buy seeds' a string, and \
-            title='"true"' the string "true". With --key the id is derived from the workspace, TYPE and KEY, so that two \
+            title='"true"' the string "true". With --key the id is derived from the workspace, TYPE and KEY, so that \
+            two \
             machines that make the same thing apart make one object.
             """,
         exitCodes: ExitStatus.commonWithObject

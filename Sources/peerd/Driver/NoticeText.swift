@@ -26,7 +26,8 @@ enum NoticeText {
             from there on does not count.
             """
         case .protocolViolation(let device, let reason):
-            "\(device.map(self.name) ?? "A stranger") broke the protocol (\(PlainText.printable(reason))); disconnected."
+            (device.map(self.name) ?? "A stranger")
+                + " broke the protocol (\(PlainText.printable(reason))); disconnected."
         case .storeFailed(let error): CommandFailure(error).message
         }
     }

@@ -21,8 +21,8 @@ struct WorkspaceRuntime: Sendable {
 
     /// Opens the workspace of a directory and begins to handle events.
     ///
-    /// The transport must post its events to the inbox; `report` is called with what the user should know, and `role` is
-    /// asked for once the directory is locked.
+    /// The transport must post its events to the inbox; `report` is called with what the user should know, and `role`
+    /// is asked for once the directory is locked.
     static func open(
         _ paths: DirectoryPaths,
         transport: TCPTransport,

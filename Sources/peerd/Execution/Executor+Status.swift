@@ -35,7 +35,8 @@ extension Executor {
             guard let listen = Settings.load(self.paths).listen, let address = try? PeerAddress.parse(listen) else {
                 throw CommandFailure(
                     .busy,
-                    "No daemon runs for \(self.paths.directory), so nobody could be answered; start \"peerd run\" first."
+                    "No daemon runs for \(self.paths.directory), so nobody could be answered; "
+                        + "start \"peerd run\" first."
                 )
             }
             hosts = ListenAddress.reachableHosts(address.host)

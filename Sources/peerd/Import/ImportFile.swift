@@ -2,7 +2,8 @@ internal import CRDTCore
 
 /// The objects of a file to import, and in which order to make them.
 ///
-/// Parents come before their children, and siblings in the order of their positions, so that each can be put at the end.
+/// Parents come before their children, and siblings in the order of their positions, so that each can be put at the
+/// end.
 struct ImportFile {
     /// Objects to make, parents first.
     private(set) var objects: [ImportedObject] = []

@@ -1,4 +1,5 @@
-/// A QR code (ISO/IEC 18004) of a text, in byte mode with the lowest error correction: a screen is not a crumpled label.
+/// A QR code (ISO/IEC 18004) of a text, in byte mode with the lowest error correction: a screen is not a crumpled
+/// label.
 struct QRCode {
     /// Modules along one side.
     let size: Int
