@@ -24,7 +24,8 @@ extension Node where Store: ~Copyable {
         guard entry.sequence > 0, entry.sequence <= undisputed, let hash = view.hashThere, hash != entry.hash else {
             return
         }
-        // The two chains part somewhere up to here: find where.
+        // The two chains part somewhere up to here: find where. What follows on ours does not fit the peer's.
+        connection.conversation.disputed.insert(entry.replica)
         try self.probe(entry.replica, upTo: entry.sequence, on: connection)
     }
 

@@ -45,13 +45,16 @@ extension Node where Store: ~Copyable {
         let sent = connection.conversation.sentSequences
         let own = self.author.activeReplica
         let isLazy = connection.conversation.isPeerLazy
+        let disputed = connection.conversation.disputed
         return try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) -> Run? in
             var candidates: [(index: ReplicaIndex, next: UInt64)] = []
             for position in 0..<transaction.replicaCount {
                 let index = ReplicaIndex(rawValue: UInt32(position))
                 let record = transaction.replica(index)
                 let next = (sent[record.id] ?? 0) + 1
-                guard next <= record.sendableSequence, !isLazy || index == own else { continue }
+                guard next <= record.sendableSequence, !isLazy || index == own, !disputed.contains(record.id) else {
+                    continue
+                }
                 candidates.append((index, next))
             }
             guard var best = candidates.first else { return nil }

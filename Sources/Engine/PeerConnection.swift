@@ -95,6 +95,8 @@ struct Conversation {
     var uncreditedByteCount = 0
     var saidCaughtUp = false
     var peerIsCaughtUp = false
+    /// Chains that differ from the peer's: nothing of them is sent until it is known where they part.
+    var disputed: Set<ReplicaID> = []
     /// Proofs of forks the peer is known to hold: the disputed sequence by replica.
     var sharedForks: [ReplicaID: UInt64] = [:]
     /// How often a fork was probed for, to bound what a liar can make us do.
