@@ -68,5 +68,5 @@ fuzz: setup  ## run the coverage-guided fuzzers of the decoders
 	@scripts/fuzz.sh
 
 .PHONY: bench
-bench: setup  ## run the benchmarks beside their peers
+bench: setup build
 	@scripts/bench.sh

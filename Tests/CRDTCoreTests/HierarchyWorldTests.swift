@@ -50,7 +50,7 @@ import Testing
                         edits: edits
                     )
                 )
-                try World.receive(start.sealed(replica, 0..<1), into: &self.store, now: self.now)
+                try World.receive([start.sealed(replica, 0..<1)], into: &self.store, now: self.now)
                 let prepared = start
                 self.runs.append(
                     Move.all.map { move in
@@ -70,10 +70,11 @@ import Testing
             }
         }
 
-        static func receive(_ run: VerifiedRun, into store: inout MemoryStore, now: WallTime) throws {
+        /// Takes runs in by one transaction.
+        static func receive(_ runs: [VerifiedRun], into store: inout MemoryStore, now: WallTime) throws {
             try store.write { transaction throws(StoreError) in
                 var merge = Merge(now: now)
-                _ = try merge.receive(run, in: &transaction)
+                for run in runs { _ = try merge.receive(run, in: &transaction) }
                 try merge.finish(in: &transaction)
             }
         }
@@ -105,17 +106,40 @@ import Testing
         guard arrived.count < moves.count else { return 1 }
         var orders = 0
         for author in moves.indices where !arrived.contains(author) {
-            var next = store
-            try World.receive(world.runs[author][moves[author]], into: &next, now: world.now)
-            let present = (arrived + [author]).sorted()
-            let expected = Self.parents(after: present.map { Move.all[moves[$0]] })
-            let parents = try world.parents(in: &next)
-            if parents != expected {
-                Issue.record("moves \(moves), arrived \(arrived + [author]): got \(parents), expected \(expected)")
-            }
+            let next = try self.store(store, afterArrivalOf: [author], of: moves, arrived: arrived, in: world)
             orders += try self.deliver(moves, arrived: arrived + [author], into: next, of: world)
         }
         return orders
+    }
+
+    /// The store after some moves have come in by one transaction; records an issue if it is not as the rule says.
+    private func store(
+        _ store: MemoryStore,
+        afterArrivalOf authors: [Int],
+        of moves: [Int],
+        arrived: [Int],
+        in world: World
+    ) throws -> MemoryStore {
+        var next = store
+        try World.receive(authors.map { world.runs[$0][moves[$0]] }, into: &next, now: world.now)
+        let present = (arrived + authors).sorted()
+        let expected = Self.parents(after: present.map { Move.all[moves[$0]] })
+        let parents = try world.parents(in: &next)
+        if parents != expected {
+            Issue.record("moves \(moves), \(authors) after \(arrived): got \(parents), expected \(expected)")
+        }
+        return next
+    }
+
+    /// Delivers the moves in two batches in every way there is, and in one.
+    private func deliverInBatches(_ moves: [Int], of world: World) throws {
+        for split in 1..<16 {
+            let first = [3, 1, 0, 2].filter { split & 1 << $0 != 0 }
+            let rest = [2, 3, 0, 1].filter { !first.contains($0) }
+            let half = try self.store(world.store, afterArrivalOf: first, of: moves, arrived: [], in: world)
+            guard !rest.isEmpty else { continue }
+            _ = try self.store(half, afterArrivalOf: rest, of: moves, arrived: first, in: world)
+        }
     }
 
     @Test(arguments: 0..<4)
@@ -127,6 +151,7 @@ import Testing
         for number in Swift.stride(from: quarter, to: total, by: stride) {
             let moves = [number % 12, number / 12 % 12, number / 144 % 12, number / 1728]
             cases += try self.deliver(moves, arrived: [], into: world.store, of: world)
+            try self.deliverInBatches(moves, of: world)
         }
         if Seeds.isExhaustive { #expect(cases == total / 4 * 24) }
     }
