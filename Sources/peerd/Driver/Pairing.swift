@@ -17,14 +17,25 @@ struct Pairing {
     /// Returns the address that answered.
     func join(_ paths: DirectoryPaths) async throws -> NetworkAddress {
         var reasons: [String] = []
+        var wasTurnedAway = false
         for host in self.invite.addresses {
             let address = PeerAddress(host: host, port: self.invite.port)
             switch try await self.attempt(address, paths) {
             case .joined: return NetworkAddress(host: host, port: self.invite.port)
+            case .turnedAway: wasTurnedAway = true
             case .unreachable(let reason): reasons.append("\(address): \(reason)")
             case .refused(let reason):
                 throw CommandFailure(.failure, "The other machine did not let this one in: \(reason).")
             }
+        }
+        if wasTurnedAway {
+            throw CommandFailure(
+                .failure,
+                """
+                The other machine turned this one away without a word: the invite has been used already, or is older \
+                than ten minutes. Print a new one there with "peerd invite".
+                """
+            )
         }
         throw CommandFailure(
             .syncIncomplete,
@@ -37,6 +48,8 @@ struct Pairing {
 
     private enum Attempt {
         case joined
+        /// Someone listens there, and hung up: strangers get no reason.
+        case turnedAway
         case unreachable(String)
         case refused(String)
     }
@@ -74,12 +87,17 @@ struct Pairing {
         let connection = PeerTransport.ConnectionID(rawValue: 1)
         transport.dial(connection, address, timeout: Self.dialTimeout)
         var hasJoined = false
+        var isConnected = false
         for await event in events {
             switch event {
             case nil: return hasJoined ? .joined : .unreachable("it did not answer in time")
-            case .connected?: transport.send(connection, session.start())
+            case .connected?:
+                isConnected = true
+                transport.send(connection, session.start())
             case .dialFailed(_, let failure)?: return .unreachable(failure.description)
-            case .closed(_, let reason)?: return hasJoined ? .joined : .unreachable(reason.description)
+            case .closed(_, let reason)?:
+                if hasJoined { return .joined }
+                return isConnected ? .turnedAway : .unreachable(reason.description)
             case .accepted?, .sent?: break
             case .received(_, let bytes)?:
                 transport.resumeReading(connection, byteCount: bytes.count)
