@@ -207,12 +207,10 @@ extension Node where Store: ~Copyable {
     }
 
     private mutating func credited(_ byteCount: UInt64, on connection: PeerConnection) {
-        let outstanding = TransferLimits.creditByteCount - connection.conversation.sendCredit
-        guard byteCount <= UInt64(max(0, outstanding)) else {
+        guard connection.conversation.window.acknowledge(byteCount) else {
             self.violation(connection, "more credit than was used")
             return
         }
-        connection.conversation.sendCredit += Int(byteCount)
         self.pump(connection)
     }
 

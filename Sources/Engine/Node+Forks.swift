@@ -123,7 +123,7 @@ extension Node where Store: ~Copyable {
     ) throws(StoreError) {
         let run = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) -> Run? in
             guard let index = transaction.existingReplicaIndex(of: replica) else { return nil }
-            return try transaction.loadRun(of: index, from: sequence, limits: TransferLimits.streamed, signed: true)
+            return try transaction.loadRun(of: index, from: sequence, limits: TransferLimits.branch, signed: true)
         }
         if let run { self.send(.branch(run), on: connection) }
     }
@@ -231,7 +231,7 @@ extension Node where Store: ~Copyable {
                 return try transaction.loadRun(
                     of: index,
                     from: request.sequence,
-                    limits: TransferLimits.streamed,
+                    limits: TransferLimits.branch,
                     signed: true
                 )
             }

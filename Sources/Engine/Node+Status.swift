@@ -39,6 +39,7 @@ extension Node where Store: ~Copyable {
             replica: active,
             frontier: view.frontier.entries,
             peers: self.book.sortedKeys.compactMap { self.peerStatus($0, view) },
+            isDialling: self.connections.values.contains { $0.isDialled && $0.device == nil },
             waits: view.waits.sorted { $0.replica < $1.replica },
             exclusions: view.records.compactMap { record in
                 record.exclusion.map {

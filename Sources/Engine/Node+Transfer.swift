@@ -13,7 +13,7 @@ extension Node where Store: ~Copyable {
         guard connection.device != nil, connection.conversation.comparison.isComplete,
             self.connections[connection.id] != nil
         else { return }
-        while connection.conversation.sendCredit > 0, connection.unsentByteCount < TransferLimits.unsentByteCountMax {
+        while connection.conversation.window.free > 0, connection.unsentByteCount < TransferLimits.unsentByteCountMax {
             do throws(StoreError) {
                 guard let run = try self.nextRun(for: connection) else {
                     if !connection.conversation.saidCaughtUp {
@@ -32,7 +32,7 @@ extension Node where Store: ~Copyable {
 
     private mutating func send(_ run: Run, on connection: PeerConnection) {
         let bytes = Message.run(run).encoded()
-        connection.conversation.sendCredit -= bytes.count
+        connection.conversation.window.sent(bytes.count)
         connection.conversation.sentSequences[run.replica] = run.lastSequence
         connection.traffic.pushedChangeCount += run.changes.count
         connection.traffic.pushedOperationCount += run.operations.count
@@ -46,6 +46,7 @@ extension Node where Store: ~Copyable {
         let own = self.author.activeReplica
         let isLazy = connection.conversation.isPeerLazy
         let disputed = connection.conversation.disputed
+        let limits = TransferLimits.streamed(connection.conversation.window)
         return try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) -> Run? in
             var candidates: [(index: ReplicaIndex, next: UInt64)] = []
             for position in 0..<transaction.replicaCount {
@@ -71,7 +72,7 @@ extension Node where Store: ~Copyable {
             return try transaction.loadRun(
                 of: best.index,
                 from: best.next,
-                limits: TransferLimits.streamed,
+                limits: limits,
                 signed: true
             )
         }

@@ -10,6 +10,8 @@ package struct NodeStatus: Hashable, Sendable {
     package var replica: ReplicaID?
     package var frontier: [FrontierEntry]
     package var peers: [PeerStatus]
+    /// Whether some connection is being opened just now.
+    package var isDialling: Bool
     /// Chains that are stored but not applied, and why.
     package var waits: [ReplicaWait]
     /// Replicas whose changes do not all count.

@@ -90,7 +90,7 @@ struct Conversation {
     var isPeerLazy = false
     /// We asked the peer to announce only.
     var askedForLazy = false
-    var sendCredit = TransferLimits.creditByteCount
+    var window = SendWindow()
     /// Bytes of runs received and not credited back.
     var uncreditedByteCount = 0
     var saidCaughtUp = false
@@ -112,14 +112,58 @@ struct Conversation {
     }
 }
 
+/// How many bytes of runs may be under way to a peer.
+///
+/// What is under way when a link breaks is sent again over the next one. So a connection starts with a small window
+/// that grows with what the peer has acknowledged as durable: a link that breaks after every 100 kB still makes
+/// progress, and repeats little more than `windowByteCountFirst` and a sixteenth of what it carried.
+struct SendWindow: Hashable {
+    private(set) var underWay = 0
+    private var acknowledged = 0
+
+    var byteCount: Int {
+        let grown = TransferLimits.windowByteCountFirst + self.acknowledged / TransferLimits.windowGrowthDivisor
+        return min(grown, TransferLimits.windowByteCountMax)
+    }
+
+    /// Negative after a change larger than the window.
+    var free: Int { self.byteCount - self.underWay }
+
+    mutating func sent(_ byteCount: Int) { self.underWay += byteCount }
+
+    /// False if the peer acknowledges more than is under way.
+    mutating func acknowledge(_ byteCount: UInt64) -> Bool {
+        guard byteCount <= UInt64(self.underWay) else { return false }
+        self.underWay -= Int(byteCount)
+        // More than this no longer widens the window.
+        let enough = TransferLimits.windowByteCountMax * TransferLimits.windowGrowthDivisor
+        self.acknowledged = min(self.acknowledged + Int(byteCount), enough)
+        return true
+    }
+}
+
 /// The sizes of the exchange of changes.
 enum TransferLimits {
-    /// Bytes of runs that may be under way to a peer before it gives credit.
-    static let creditByteCount = 4 << 20
+    /// Bytes of runs that may be under way to a peer before it gives credit: at the start, and ever.
+    static let windowByteCountFirst = 8 << 10
+    static let windowByteCountMax = 4 << 20
+    /// The window grows by one byte for so many that are acknowledged as durable.
+    static let windowGrowthDivisor = 16
     /// No more runs are handed to a connection while this many bytes wait in it.
     static let unsentByteCountMax = 1 << 20
-    /// How much one run carries when streaming.
-    static let streamed = RunLimits(changeCountMax: 4096, operationCountMax: 1 << 14, byteCountMax: 512 << 10)
+    /// How much of a forked chain's other branch is sent at once.
+    static let branch = RunLimits(changeCountMax: 4096, operationCountMax: 1 << 14, byteCountMax: 512 << 10)
+    /// How much one run carries when streaming: never more than fits the window, and a share of a large one.
+    ///
+    /// So the receiver stores one run while the next are under way.
+    static func streamed(_ window: SendWindow) -> RunLimits {
+        let share = min(max(window.byteCount / 4, self.windowByteCountFirst), 512 << 10)
+        return RunLimits(
+            changeCountMax: 4096,
+            operationCountMax: 1 << 14,
+            byteCountMax: max(1, min(share, window.free))
+        )
+    }
     /// Probes answered in one session.
     static let probeCountMax = 256
     /// Chains that a peer may announce before we know them.

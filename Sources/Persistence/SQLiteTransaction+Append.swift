@@ -195,7 +195,8 @@ extension SQLiteTransaction {
 enum SignatureThinning {
     static let changeCountMax: UInt64 = 64
     static let operationCountMax: Int64 = 4096
-    static let byteCountMax: Int64 = 1 << 20
+    /// Small beside what a link carries before it breaks: nothing less than a signed run can be kept of a transfer.
+    static let byteCountMax: Int64 = 8 << 10
 
     /// Whether changes behind a kept signature may do with one signature at their end.
     static func mayJoin(changeCount: UInt64, _ size: SQLiteTransaction.RunSize) -> Bool {

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ControlCodecTests {
     static let requests: [Request] = [
         .status, .peers, .invite, .conflicts, .doctor,
-        .sync(waitsForAll: true, timeoutMilliseconds: 5),
+        .sync(.everyone, timeoutMilliseconds: 5),
         .create(
             Request.Creation(
                 type: "note",

@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import tempfile
 import time
 from pathlib import Path
@@ -273,6 +274,61 @@ class Peer:
     def resident_kilobytes(self):
         text = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+) kB", text).group(1))
+
+
+class ControlSocket:
+    """The socket of a running daemon, spoken as the command line speaks it; for many writes in a row."""
+
+    def __init__(self, peer):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(str(peer.directory / "socket"))
+        self.lines = self.socket.makefile("rb")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.lines.close()
+        self.socket.close()
+
+    def create(self, kind, properties):
+        """Makes an object and returns its id."""
+        assignments = [{"name": name, "value": value} for name, value in properties.items()]
+        created = self.perform({"create": {"_0": {"type": kind, "kind": "", "assignments": assignments}}})
+        return created.split()[0]
+
+    def perform(self, request):
+        """Has one request carried out, and returns what it printed."""
+        output = {"isJSON": False, "isTerminal": False}
+        envelope = {"version": 1, "format": output, "request": request}
+        self.socket.sendall(json.dumps(envelope).encode() + b"\n")
+        text = ""
+        for line in self.lines:
+            reply = json.loads(line)
+            text += reply.get("text", {}).get("_0", "")
+            check("failed" not in reply, f"a request failed: {reply}")
+            if "finished" in reply:
+                return text
+        raise CheckFailed("the daemon closed its socket")
+
+
+def run_together(works):
+    """Does several things at the same time; the first failure of any is raised here."""
+    failures = []
+
+    def guarded(work):
+        try:
+            work()
+        except Exception as error:  # reported by the caller's thread
+            failures.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
 
 
 def frontier_of(status):

@@ -2,6 +2,7 @@
 
 import selectors
 import socket
+import struct
 import threading
 import time
 
@@ -23,6 +24,8 @@ class Proxy:
         self.connections = 0
         self.cuts = 0
         self.record = None
+        # Whether a cut is seen as a reset, or as an end of the stream in the middle of something.
+        self.resets = True
         self._lock = threading.Lock()
         self._live = set()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
@@ -77,6 +80,7 @@ class _Link:
         self.client = client
         self.server = server
         self.budget = budget
+        self.resets = proxy.resets
         self.ended = False
 
     def run(self):
@@ -123,12 +127,16 @@ class _Link:
         return True
 
     def cut(self):
-        """Ends both sides with a reset, as a link that breaks would after its time-outs."""
+        """Ends both sides: what has not passed by now never will."""
+        if self.ended:
+            return
         self.ended = True
-        self.proxy.cuts += 1
+        with self.proxy._lock:
+            self.proxy.cuts += 1
         for end in (self.client, self.server):
             try:
-                end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+                if self.resets:
+                    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 end.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass

@@ -11,7 +11,17 @@ import struct
 import threading
 import time
 
-from peerd_harness import Agreement, World, check, digest, main_of_test, say, seed_from_arguments, wait_until
+from peerd_harness import (
+    Agreement,
+    World,
+    check,
+    digest,
+    main_of_test,
+    run_together,
+    say,
+    seed_from_arguments,
+    wait_until,
+)
 from tcp_proxy import Proxy
 
 DEADLINE_SECONDS = 5.0
@@ -153,6 +163,8 @@ def check_replay(world, peers, agreement):
     world.closers.append(proxy.close)
     proxy.record = []
     b.start(peers=[proxy.address])
+    wait_until(lambda: any(to_target for _, to_target, _ in proxy.record), 30, "b dials through the proxy")
+    wait_until(lambda: all(item["connected"] for item in b.json("peers")), 30, "b is connected")
     agreement.settle(peers)
     first_link = next(link for link, to_target, _ in proxy.record if to_target)
     sent = b"".join(data for link, to_target, data in proxy.record if to_target and link is first_link)
@@ -232,24 +244,6 @@ def check_flood(peer, draw, handshake):
 
 def open_files(peer):
     return len(os.listdir(f"/proc/{peer.process.pid}/fd"))
-
-
-def run_together(works):
-    failures = []
-
-    def guarded(work):
-        try:
-            work()
-        except Exception as error:  # reported by the caller's thread
-            failures.append(error)
-
-    threads = [threading.Thread(target=guarded, args=(work,)) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
 
 
 def run():

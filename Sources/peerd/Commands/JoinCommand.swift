@@ -50,9 +50,18 @@ struct JoinCommand: AsyncParsableCommand {
         }
         try await Workplace.with(paths) { workplace in
             try await workplace.meet(address)
-            let request = Request.sync(waitsForAll: false, timeoutMilliseconds: timeout)
-            let completion = try await workplace.perform(request, format: self.options.format)
-            guard completion.status == .success else { throw CommandFailure(completion.status, "Not all was fetched.") }
+            let request = Request.sync(.anyone, timeoutMilliseconds: timeout)
+            do {
+                _ = try await workplace.perform(request, format: self.options.format)
+            } catch let failure as CommandFailure where failure.status == .syncIncomplete {
+                throw CommandFailure(
+                    .syncIncomplete,
+                    """
+                    This machine has joined, but not everything was fetched yet: \(failure.message) \
+                    "peerd run" fetches it.
+                    """
+                )
+            }
         }
     }
 }

@@ -64,6 +64,6 @@ struct SyncCommand: AsyncParsableCommand {
 
     func run() async throws {
         let timeout = try TimeLimit.milliseconds(ofSeconds: self.timeoutSeconds)
-        try await self.options.perform(.sync(waitsForAll: self.waits, timeoutMilliseconds: timeout))
+        try await self.options.perform(.sync(self.waits ? .everyone : .whoeverAnswers, timeoutMilliseconds: timeout))
     }
 }

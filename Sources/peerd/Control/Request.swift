@@ -7,7 +7,7 @@ enum Request: Hashable, Codable, Sendable {
     case status
     case peers
     case invite
-    case sync(waitsForAll: Bool, timeoutMilliseconds: UInt64)
+    case sync(SyncScope, timeoutMilliseconds: UInt64)
     case create(Creation)
     case set(object: String, assignments: [Assignment])
     case unset(object: String, name: String)
@@ -36,6 +36,16 @@ enum Request: Hashable, Codable, Sendable {
         var name: String
         var value: String
     }
+}
+
+/// With whom a sync exchanges before it ends.
+enum SyncScope: String, Hashable, Codable, Sendable {
+    /// Whoever answers within a few seconds.
+    case whoeverAnswers
+    /// At least one machine, waited for as long as the time limit allows.
+    case anyone
+    /// Every machine known.
+    case everyone
 }
 
 /// One object of an import, with its place among those that come before it.

@@ -9,8 +9,7 @@ extension Executor {
 
     /// Exchanges changes with the peers until nothing is missing on either side.
     ///
-    /// With `waitsForAll` all known machines must be reached, not only those that answer now.
-    func sync(_ waitsForAll: Bool, _ timeout: Duration, _ output: CommandOutput) async throws -> Completion {
+    func sync(_ scope: SyncScope, _ timeout: Duration, _ output: CommandOutput) async throws -> Completion {
         let before = try await self.driver.status()
         guard !before.peers.isEmpty else {
             throw CommandFailure(
@@ -23,10 +22,10 @@ extension Executor {
         var nextProgress = start + Self.progressInterval
         while true {
             let status = try await self.driver.status()
-            let state = SyncState(status, waitsForAll: waitsForAll)
+            let state = SyncState(status, scope)
             let elapsed = ContinuousClock.now - start
-            let isSettled = state.isComplete || (!waitsForAll && elapsed >= Self.dialPatience && state.isExchanged)
-            if isSettled || elapsed >= timeout || status.storeFailure != nil {
+            let isSettled = elapsed >= Self.dialPatience && state.isSettled
+            if state.isComplete || isSettled || elapsed >= timeout || status.storeFailure != nil {
                 try await self.print(state, since: before.traffic, output)
                 if let failure = status.storeFailure { throw CommandFailure(failure) }
                 if let reason = state.shortcoming { throw CommandFailure(.syncIncomplete, reason) }
@@ -74,17 +73,26 @@ extension Executor {
 /// How far a sync has come.
 private struct SyncState {
     let status: NodeStatus
-    let waitsForAll: Bool
+    let scope: SyncScope
 
-    init(_ status: NodeStatus, waitsForAll: Bool) {
+    init(_ status: NodeStatus, _ scope: SyncScope) {
         self.status = status
-        self.waitsForAll = waitsForAll
+        self.scope = scope
     }
 
     private var connected: [PeerStatus] { self.status.peers.filter(\.isConnected) }
 
     /// Whether nothing is left to exchange with those who are there.
-    var isExchanged: Bool { self.connected.allSatisfy(\.isInSync) }
+    private var isExchanged: Bool { self.connected.allSatisfy(\.isInSync) }
+
+    /// Whether the sync may end without those who have not answered yet.
+    var isSettled: Bool {
+        switch self.scope {
+        case .whoeverAnswers: self.isExchanged && !(self.connected.isEmpty && self.status.isDialling)
+        case .anyone: self.isExchanged && !self.connected.isEmpty
+        case .everyone: false
+        }
+    }
 
     /// Whether all known machines are there and hold the same.
     var isComplete: Bool { self.connected.count == self.status.peers.count && self.isExchanged }
@@ -97,7 +105,7 @@ private struct SyncState {
         let behind = self.connected.filter { !$0.isInSync }
         if !behind.isEmpty { return "Not all was exchanged in time with \(Self.names(behind)); run the sync again." }
         let missing = self.status.peers.filter { !$0.isConnected }
-        if self.waitsForAll, !missing.isEmpty { return "Not reached in time: \(Self.names(missing))." }
+        if self.scope == .everyone, !missing.isEmpty { return "Not reached in time: \(Self.names(missing))." }
         return nil
     }
 

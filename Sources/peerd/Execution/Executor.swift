@@ -23,8 +23,8 @@ struct Executor: RequestPerformer {
         case .status: try await self.status(output)
         case .peers: try await self.peers(output)
         case .invite: try await self.invite(output)
-        case .sync(let waitsForAll, let timeoutMilliseconds):
-            return try await self.sync(waitsForAll, .milliseconds(timeoutMilliseconds), output)
+        case .sync(let scope, let timeoutMilliseconds):
+            return try await self.sync(scope, .milliseconds(timeoutMilliseconds), output)
         case .create(let creation): try await self.create(creation, output)
         case .set(let object, let assignments): try await self.set(object, assignments, output)
         case .unset(let object, let name): try await self.unset(object, name, output)

@@ -186,10 +186,10 @@ struct ImportFile {
 }
 
 extension ImportFile {
-    static let batchObjectCountMax = 4096
+    static let batchObjectCountMax = 512
     /// Well below what one change can hold.
-    private static let batchOperationCountMax = 48 << 10
-    private static let batchByteCountMax = 2 << 20
+    private static let batchOperationCountMax = 4096
+    private static let batchByteCountMax = 64 << 10
 
     /// The objects in pieces that each fit into one transaction.
     var batches: [ArraySlice<ImportedObject>] {
