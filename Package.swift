@@ -73,7 +73,7 @@ let package = Package(
         ),
         .target(
             name: "DecoderExercises",
-            dependencies: ["CRDTCore", "PeerCrypto", "SyncProtocol"],
+            dependencies: ["CRDTCore", "Engine", "PeerCrypto", "SyncProtocol"],
             path: "Fuzz/DecoderExercises",
             swiftSettings: settings
         ),

@@ -16,7 +16,7 @@ swiftc="$(dirname "$(scripts/swift-path.sh)")/swiftc"
 build=.build-fuzz
 # What the process holds at its end is no leak of a decoder; memory kept back after use would count against the limit.
 export ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=16
-targets=(run message link channel record value json position compression)
+targets=(run message link channel record value json position compression beacon invite)
 # Kept inputs are small, so that all of them together stay well below a megabyte.
 kept_byte_count=100000
 
@@ -43,11 +43,12 @@ build_fuzzers() {
     compile CRDTCore Sources/CRDTCore
     compile PeerCrypto Sources/PeerCrypto
     compile SyncProtocol Sources/SyncProtocol
+    compile Engine Sources/Engine
     compile DecoderExercises Fuzz/DecoderExercises
     compile FuzzDriver Fuzz/Driver
     [ -n "${rebuilt:-}" ] || [ ! -x "$build/fuzz" ] || return 0
     "$swiftc" -sanitize=fuzzer,address -use-ld=lld -parse-as-library -o "$build/fuzz" \
-        "$build"/{CRDTCore,PeerCrypto,SyncProtocol,DecoderExercises,FuzzDriver}.o -lsodium -lzstd
+        "$build"/{CRDTCore,PeerCrypto,SyncProtocol,Engine,DecoderExercises,FuzzDriver}.o -lsodium -lzstd
 }
 
 fuzz() {
@@ -68,7 +69,7 @@ keep() {
     local name=$1
     mkdir -p "$build/merged"
     rm -rf "$build/merged/$name"
-    mkdir -p "$build/merged/$name" "$build/corpus/$name"
+    mkdir -p "$build/merged/$name" "$build/corpus/$name" "Fuzz/Corpus/$name"
     FUZZ_TARGET=$name "$build/fuzz" -merge=1 -max_len=4096 "$build/merged/$name" \
         "$build/seeds/$name" "Fuzz/Corpus/$name" "$build/corpus/$name" >"$build/$name.merge.log" 2>&1
     rm -rf "Fuzz/Corpus/$name"

@@ -30,5 +30,7 @@ package struct DecoderExercise: Sendable {
         DecoderExercise("json", seeds: JSONExercise.seeds, complaint: JSONExercise.complaint),
         DecoderExercise("position", seeds: PositionExercise.seeds, complaint: PositionExercise.complaint),
         DecoderExercise("compression", seeds: CompressionExercise.seeds, complaint: CompressionExercise.complaint),
+        DecoderExercise("beacon", seeds: BeaconExercise.seeds, complaint: BeaconExercise.complaint),
+        DecoderExercise("invite", seeds: InviteExercise.seeds, complaint: InviteExercise.complaint),
     ]
 }

@@ -1,23 +1,25 @@
-internal import CRDTCore
+package import CRDTCore
 
 /// What a device says of itself to the local network: which workspace (only members can tell which), which device,
 /// where it listens; signed.
-struct Beacon: Hashable, Sendable {
+package struct Beacon: Hashable, Sendable {
     /// A hash of the workspace's id, so that the id itself is not shown.
-    var tag: Bytes16
-    var device: DeviceID
-    var staticKey: StaticKey
-    var port: UInt16
-    var time: WallTime
+    package var tag: Bytes16
+    package var device: DeviceID
+    package var staticKey: StaticKey
+    package var port: UInt16
+    package var time: WallTime
 
+    /// What any datagram may be at most.
+    package static let byteCountMax = 256
     private static let magic = Array("peerd/b1".utf8)
 
-    static func tag(of workspace: WorkspaceID, _ cryptography: some ChangeCryptography) -> Bytes16 {
+    package static func tag(of workspace: WorkspaceID, _ cryptography: some ChangeCryptography) -> Bytes16 {
         let digest = cryptography.hash256(.workspace, Array("peerd/beacon".utf8) + workspace.bytes.array)
         return Bytes16(digest.array.prefix(16)) ?? Bytes16(high: 0, low: 0)
     }
 
-    init(tag: Bytes16, device: DeviceID, staticKey: StaticKey, port: UInt16, time: WallTime) {
+    package init(tag: Bytes16, device: DeviceID, staticKey: StaticKey, port: UInt16, time: WallTime) {
         self.tag = tag
         self.device = device
         self.staticKey = staticKey
@@ -26,7 +28,7 @@ struct Beacon: Hashable, Sendable {
     }
 
     /// The bytes to broadcast.
-    func signed(_ sign: ([UInt8]) -> Signature) -> [UInt8] {
+    package func signed(_ sign: ([UInt8]) -> Signature) -> [UInt8] {
         var bytes = Self.magic
         self.tag.append(to: &bytes)
         self.device.bytes.append(to: &bytes)
@@ -37,8 +39,8 @@ struct Beacon: Hashable, Sendable {
     }
 
     /// Reads a beacon of the workspace with this tag; nil if it is another's, or its signature does not hold.
-    init?(verifying bytes: [UInt8], tag: Bytes16, _ cryptography: some ChangeCryptography) {
-        guard bytes.count <= 256, bytes.count > Signature.byteCount, bytes.starts(with: Self.magic),
+    package init?(verifying bytes: [UInt8], tag: Bytes16, _ cryptography: some ChangeCryptography) {
+        guard bytes.count <= Self.byteCountMax, bytes.count > Signature.byteCount, bytes.starts(with: Self.magic),
             let signature = Signature(bytes.suffix(Signature.byteCount))
         else { return nil }
         let message = Array(bytes.dropLast(Signature.byteCount))

@@ -20,6 +20,8 @@ package struct Invite: Hashable, Sendable {
     package static let openCountMax = 8
     private static let prefix = "peerd:1:"
     private static let addressCountMax = 16
+    /// More than an invite with all its addresses in base64url.
+    private static let textByteCountMax = 8 << 10
 
     /// The line: `peerd:1:` and unpadded base64url of key ‖ secret ‖ port ‖ addresses, each with a length byte.
     package var text: String {
@@ -38,9 +40,9 @@ package struct Invite: Hashable, Sendable {
     /// White space around it does not matter.
     package init?(text: String) {
         let line = text.drop { $0.isWhitespace }.prefix { !$0.isWhitespace }
-        guard line.hasPrefix(Invite.prefix), let bytes = Base64URL.bytes(line.dropFirst(Invite.prefix.count)) else {
-            return nil
-        }
+        guard line.utf8.count <= Invite.textByteCountMax, line.hasPrefix(Invite.prefix),
+            let bytes = Base64URL.bytes(line.dropFirst(Invite.prefix.count))
+        else { return nil }
         var reader = ByteReader(bytes)
         do throws(WireError) {
             self.staticKey = StaticKey(bytes: try reader.bytes32())
@@ -48,6 +50,7 @@ package struct Invite: Hashable, Sendable {
             self.port = UInt16(try reader.byte()) << 8 | UInt16(try reader.byte())
             self.addresses = []
             while reader.remaining > 0 {
+                guard self.addresses.count < Invite.addressCountMax else { return nil }
                 let text = try reader.slice(Int(try reader.byte()))
                 guard let address = String(validating: text, as: UTF8.self) else { return nil }
                 self.addresses.append(address)

@@ -1,3 +1,4 @@
+import CRDTCore
 import Testing
 
 @testable import Engine
@@ -13,22 +14,29 @@ import Testing
             #expect(window.free == 0)
             let bound = TransferLimits.windowByteCountFirst + carried / TransferLimits.windowGrowthDivisor
             #expect(window.underWay <= bound)
-            #expect(window.acknowledge(UInt64(byteCount)))
+            let isAccepted1 = window.acknowledge(UInt64(byteCount))
+            #expect(isAccepted1)
             carried += byteCount
         }
         window.sent(window.free)
-        #expect(window.acknowledge(UInt64(window.underWay)))
+        let isAccepted2 = window.acknowledge(UInt64(window.underWay))
+        #expect(isAccepted2)
         #expect(window.byteCount == TransferLimits.windowByteCountMax)
     }
 
     @Test func `no more can be acknowledged than is under way`() {
         var window = SendWindow()
         window.sent(100)
-        #expect(!window.acknowledge(101))
-        #expect(!window.acknowledge(.max))
-        #expect(window.acknowledge(60))
-        #expect(!window.acknowledge(41))
-        #expect(window.acknowledge(40))
+        let isAccepted3 = window.acknowledge(101)
+        #expect(!isAccepted3)
+        let isAccepted4 = window.acknowledge(.max)
+        #expect(!isAccepted4)
+        let isAccepted5 = window.acknowledge(60)
+        #expect(isAccepted5)
+        let isAccepted6 = window.acknowledge(41)
+        #expect(!isAccepted6)
+        let isAccepted7 = window.acknowledge(40)
+        #expect(isAccepted7)
         #expect(window.underWay == 0)
     }
 
@@ -37,7 +45,8 @@ import Testing
         window.sent(1 << 20)
         #expect(window.free < 0)
         #expect(TransferLimits.streamed(window).byteCountMax == 1)
-        #expect(window.acknowledge(1 << 20))
+        let isAccepted8 = window.acknowledge(1 << 20)
+        #expect(isAccepted8)
         #expect(TransferLimits.streamed(window).byteCountMax <= window.free)
     }
 }
