@@ -60,6 +60,7 @@ let package = Package(
                 "CRDTCore", "Engine", "PeerCrypto", "PeerTransport", "Persistence", "SyncProtocol",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOConcurrencyHelpers", package: nio),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
@@ -100,6 +101,7 @@ let package = Package(
                 "CRDTCore", "Engine", "PeerCrypto", "PeerTransport", "peerd",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOConcurrencyHelpers", package: nio),
             ],
             swiftSettings: settings
         ),

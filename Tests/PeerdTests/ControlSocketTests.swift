@@ -1,6 +1,6 @@
 import Foundation
 import Logging
-import Synchronization
+import NIOConcurrencyHelpers
 import Testing
 
 @testable import peerd
@@ -25,15 +25,15 @@ import Testing
 
     /// Collects what a command would print.
     private final class Printed: Sendable {
-        let bytes = Mutex<[UInt8]>([])
+        let bytes = NIOLockedValueBox<[UInt8]>([])
 
         func output() -> CommandOutput {
             CommandOutput(format: OutputFormat(isJSON: false, isTerminal: false)) { piece in
-                if case .data(let data) = piece { self.bytes.withLock { $0 += data } }
+                if case .data(let data) = piece { self.bytes.withLockedValue { $0 += data } }
             }
         }
 
-        var text: String { self.bytes.withLock { String(decoding: $0, as: UTF8.self) } }
+        var text: String { self.bytes.withLockedValue { String(decoding: $0, as: UTF8.self) } }
     }
 
     private func withServer(in directory: String, _ body: (DirectoryPaths) async throws -> Void) async throws {

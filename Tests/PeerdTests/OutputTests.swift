@@ -1,5 +1,5 @@
 import CRDTCore
-import Synchronization
+import NIOConcurrencyHelpers
 import Testing
 
 @testable import peerd
@@ -14,13 +14,13 @@ import Testing
                     spool.line("line \(number)")
                     expected += "line \(number)\n"
                 }
-                let written = Mutex<[UInt8]>([])
+                let written = NIOLockedValueBox<[UInt8]>([])
                 let output = CommandOutput(format: OutputFormat(isJSON: false, isTerminal: false)) { piece in
-                    if case .data(let data) = piece { written.withLock { $0 += data } }
+                    if case .data(let data) = piece { written.withLockedValue { $0 += data } }
                 }
                 try await spool.drain(to: output)
                 try await output.flush()
-                #expect(written.withLock { String(decoding: $0, as: UTF8.self) } == expected, "limit \(limit)")
+                #expect(written.withLockedValue { String(decoding: $0, as: UTF8.self) } == expected, "limit \(limit)")
             }
         }
     }

@@ -18,7 +18,7 @@ enum ImportRules {
         "Persistence": system.union(["CRDTCore", "PeerCrypto", "GRDB", "GRDBSQLite", "Logging"]),
         "PeerTransport": system.union(pure).union(["NIO*", "Logging"]),
         "LocalAPI": system.union(pure).union(["NIO*", "Hummingbird*", "HTTPTypes", "Logging"]),
-        "peerd": system.union(pure).union(shells).union(commandLine).union(["Dispatch"]),
+        "peerd": system.union(pure).union(shells).union(commandLine).union(["Dispatch", "NIOConcurrencyHelpers"]),
         "Simulator": system.union(pure).union(shells).union(commandLine),
     ]
 

@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Foundation
 internal import Logging
-internal import Synchronization
+internal import NIOConcurrencyHelpers
 
 /// Listens on the data directory's socket and has the requests that come in carried out.
 final class ControlServer: Sendable {
@@ -12,7 +12,7 @@ final class ControlServer: Sendable {
     /// Which file the socket is, so that only our own is removed.
     private let inode: ino_t
     private let acceptQueue = DispatchQueue(label: "peerd.control")
-    private let connections = Mutex(Connections())
+    private let connections = NIOLockedValueBox(Connections())
 
     private struct Connections {
         var open: [ObjectIdentifier: LocalSocket] = [:]
@@ -60,18 +60,18 @@ final class ControlServer: Sendable {
 
     /// Removes the socket, lets requests that are being carried out end, and hangs up on everyone.
     func stop() async {
-        self.connections.withLock { $0.isStopped = true }
+        self.connections.withLockedValue { $0.isStopped = true }
         var status = stat()
         if lstat(self.paths.socket, &status) == 0, status.st_ino == self.inode { unlink(self.paths.socket) }
         shutdown(self.listener, Int32(SHUT_RDWR))
         let patience = ContinuousClock.now + Self.stopPatience
-        while self.connections.withLock({ $0.busyCount > 0 }), ContinuousClock.now < patience {
+        while self.connections.withLockedValue({ $0.busyCount > 0 }), ContinuousClock.now < patience {
             try? await Task.sleep(for: Self.stopInterval)
         }
-        for socket in self.connections.withLock({ Array($0.open.values) }) { socket.shutDown() }
+        for socket in self.connections.withLockedValue({ Array($0.open.values) }) { socket.shutDown() }
     }
 
-    private var isStopped: Bool { self.connections.withLock(\.isStopped) }
+    private var isStopped: Bool { self.connections.withLockedValue(\.isStopped) }
 
     private func acceptCallers() {
         while !self.isStopped {
@@ -83,7 +83,7 @@ final class ControlServer: Sendable {
             }
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
             let socket = LocalSocket(descriptor: descriptor)
-            let isWelcome = self.connections.withLock { connections in
+            let isWelcome = self.connections.withLockedValue { connections in
                 guard !connections.isStopped, connections.open.count < Self.connectionCountMax else { return false }
                 connections.open[ObjectIdentifier(socket)] = socket
                 return true
@@ -91,7 +91,7 @@ final class ControlServer: Sendable {
             Task {
                 if isWelcome {
                     await self.serve(socket)
-                    self.connections.withLock { _ = $0.open.removeValue(forKey: ObjectIdentifier(socket)) }
+                    self.connections.withLockedValue { _ = $0.open.removeValue(forKey: ObjectIdentifier(socket)) }
                 } else {
                     let failure = CommandFailure(.busy, "The daemon has too many callers at once; try again.")
                     try? await socket.write(ControlCodec.line(Reply.failed(failure)))
@@ -106,8 +106,8 @@ final class ControlServer: Sendable {
         do {
             while true {
                 if let line = try reader.next() {
-                    self.connections.withLock { $0.busyCount += 1 }
-                    defer { self.connections.withLock { $0.busyCount -= 1 } }
+                    self.connections.withLockedValue { $0.busyCount += 1 }
+                    defer { self.connections.withLockedValue { $0.busyCount -= 1 } }
                     try await self.answer(line, to: socket)
                     continue
                 }

@@ -1,5 +1,5 @@
 internal import Engine
-internal import Synchronization
+internal import NIOConcurrencyHelpers
 
 /// What waits for the node: events of the transports and writes of local callers, in the order of their arrival.
 ///
@@ -12,7 +12,7 @@ final class NodeInbox: Sendable {
         var isEmpty: Bool { self.writes.isEmpty && self.events.isEmpty }
     }
 
-    private let content = Mutex(Content())
+    private let content = NIOLockedValueBox(Content())
     /// Yields when there is something; one pending yield stands for any number of arrivals.
     let arrivals: AsyncStream<Void>
     private let bell: AsyncStream<Void>.Continuation
@@ -22,18 +22,18 @@ final class NodeInbox: Sendable {
     }
 
     func post(_ event: Event) {
-        self.content.withLock { $0.events.append(event) }
+        self.content.withLockedValue { $0.events.append(event) }
         self.bell.yield()
     }
 
     func post(_ write: WriteRequest) {
-        self.content.withLock { $0.writes.append(write) }
+        self.content.withLockedValue { $0.writes.append(write) }
         self.bell.yield()
     }
 
     /// Everything that is there.
     func take() -> Content {
-        self.content.withLock { content in
+        self.content.withLockedValue { content in
             let taken = content
             content = Content()
             return taken

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Synchronization
+internal import NIOConcurrencyHelpers
 
 /// Output that must come from one state of the store, gathered while the store is read and handed on afterwards.
 ///
@@ -13,7 +13,7 @@ final class Spool: Sendable {
 
     private let directory: String
     private let memoryByteCountMax: Int
-    private let content = Mutex(Content())
+    private let content = NIOLockedValueBox(Content())
 
     static let memoryByteCountMax = 4 << 20
 
@@ -23,13 +23,13 @@ final class Spool: Sendable {
     }
 
     deinit {
-        self.content.withLock { content in
+        self.content.withLockedValue { content in
             if content.file >= 0 { close(content.file) }
         }
     }
 
     func write(_ bytes: some Sequence<UInt8>) {
-        self.content.withLock { content in
+        self.content.withLockedValue { content in
             content.bytes.append(contentsOf: bytes)
             if content.bytes.count >= self.memoryByteCountMax { self.spill(&content) }
         }
@@ -59,7 +59,7 @@ final class Spool: Sendable {
     }
 
     private func finished() throws -> (file: Int32, tail: [UInt8]) {
-        try self.content.withLock { content in
+        try self.content.withLockedValue { content in
             if let failure = content.failure { throw failure }
             return (content.file, content.bytes)
         }
