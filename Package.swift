@@ -18,6 +18,7 @@ let package = Package(
     name: "peerd",
     products: [
         .executable(name: "peerd", targets: ["peerd"]),
+        .executable(name: "Simulator", targets: ["Simulator"]),
         .library(name: "PeerdEngine", targets: ["CRDTCore", "PeerCrypto", "SyncProtocol", "Engine"]),
         .library(name: "PeerdShells", targets: ["Persistence", "PeerTransport"]),
     ],
@@ -66,6 +67,15 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "Simulator",
+            dependencies: [
+                "CRDTCore", "Engine", "MergeTestSupport", "PeerCrypto", "Persistence",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
+            swiftSettings: settings
+        ),
         .target(
             name: "MergeTestSupport",
             dependencies: ["CRDTCore"],
@@ -111,6 +121,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(name: "RepositoryTests", exclude: ["Fixtures"], swiftSettings: settings),
+        .testTarget(
+            name: "SimulatorTests",
+            dependencies: ["CRDTCore", "Engine", "Persistence", "Simulator"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "StoreAgreementTests",
             dependencies: ["CRDTCore", "MergeTestSupport", "Persistence"],

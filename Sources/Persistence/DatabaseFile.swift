@@ -3,7 +3,10 @@ import GRDB
 
 /// The open database of a directory: GRDB's connection, with the statements of the hot path on it.
 final class DatabaseFile {
-    let directory: DataDirectory
+    /// Nil for a database in a virtual file system, which has no directory to lock.
+    let directory: DataDirectory?
+    /// Whether the last process that had the database did not end in order.
+    let endedUncleanly: Bool
     let path: String
     let queue: DatabaseQueue
     let statements: StatementCache
@@ -26,11 +29,13 @@ final class DatabaseFile {
         guard exists || origin != nil else {
             throw .unavailable("There is no workspace in \(path). Make one with “init”, or join one.")
         }
-        self.directory = try DataDirectory(path: path)
-        self.path = try self.directory.prepareFile(fileName)
+        let directory = try DataDirectory(path: path)
+        self.directory = directory
+        self.endedUncleanly = directory.endedUncleanly
+        self.path = try directory.prepareFile(fileName)
         let (queue, statements, stored) = try DatabaseFile.open(
             self.path,
-            mustCheck: exists && self.directory.endedUncleanly,
+            mustCheck: exists && directory.endedUncleanly,
             configuration,
             upgrade: upgrade,
             origin: origin
@@ -42,7 +47,33 @@ final class DatabaseFile {
             try? self.close()
             throw .unavailable("The database \(self.path) belongs to another workspace.")
         }
-        try self.directory.markInUse()
+        try directory.markInUse()
+    }
+
+    /// Opens the database of a virtual file system, or makes it if there is none.
+    init(
+        virtual: VirtualDatabase,
+        origin: Hash256,
+        configuration: StoreConfiguration,
+        migrations: [SchemaMigration]
+    ) throws(StoreError) {
+        self.directory = nil
+        self.endedUncleanly = virtual.endedUncleanly
+        self.path = virtual.uri
+        let (queue, statements, stored) = try DatabaseFile.open(
+            virtual.uri,
+            mustCheck: virtual.endedUncleanly,
+            configuration,
+            upgrade: SchemaUpgrade(migrations: migrations),
+            origin: origin
+        )
+        self.queue = queue
+        self.statements = statements
+        self.origin = stored
+        guard origin == stored else {
+            try? self.close()
+            throw .unavailable("The database \(self.path) belongs to another workspace.")
+        }
     }
 
     deinit { try? self.close() }
@@ -53,7 +84,7 @@ final class DatabaseFile {
         self.isOpen = false
         self.statements.finalizeAll()
         try StoreError.translating { try self.queue.close() }
-        self.directory.release()
+        self.directory?.release()
     }
 
     private static func open(

@@ -28,6 +28,23 @@ package struct SQLiteStore: ReplicaStore, ~Copyable {
         )
     }
 
+    /// Opens the database of a virtual file system that this process has registered with SQLite, or makes it.
+    package init(
+        virtual: VirtualDatabase,
+        origin: Hash256,
+        configuration: StoreConfiguration = StoreConfiguration()
+    ) throws(StoreError) {
+        let file = try DatabaseFile(
+            virtual: virtual,
+            origin: origin,
+            configuration: configuration,
+            migrations: SchemaMigration.all
+        )
+        let transaction = try SQLiteTransaction(statements: file.statements, origin: file.origin)
+        self.file = file
+        self.transaction = transaction
+    }
+
     init(
         directory: String,
         origin: Hash256?,
@@ -50,7 +67,7 @@ package struct SQLiteStore: ReplicaStore, ~Copyable {
     package var origin: Hash256 { self.file.origin }
 
     /// Whether the process that had the directory before did not close the store.
-    package var endedUncleanly: Bool { self.file.directory.endedUncleanly }
+    package var endedUncleanly: Bool { self.file.endedUncleanly }
 
     /// Where the database file lies now.
     package func identity() throws(StoreError) -> FileIdentity { try FileIdentity(path: self.file.path) }

@@ -1,0 +1,39 @@
+internal import CRDTCore
+
+extension BatchSummary {
+    /// Everything of the summary for programs to read.
+    func json(wallSeconds: Double) -> String {
+        let members: [ExactText: JSON] = [
+            "seeds": .int(Int64(self.seedCount)),
+            "second_runs": .int(Int64(self.secondRunCount)),
+            "simulated_milliseconds": .int(Int64(self.simulated.milliseconds)),
+            "wall_milliseconds": .int(Int64(wallSeconds * 1_000)),
+            "operations": .int(Int64(self.operationCount)),
+            "transactions": .int(Int64(self.acknowledgedCount)),
+            "events": .int(Int64(self.eventCount)),
+            "convergence_milliseconds_max": .int(Int64(self.worstConvergence.milliseconds)),
+            "faults": self.object(Fault.allCases.map { ($0.rawValue, self.faultCounts[$0] ?? 0) }),
+            "marks": self.object(Mark.allCases.map { ($0.rawValue, self.markCounts[$0] ?? 0) }),
+            "failures": .array(Property.allCases.compactMap { self.failure($0) }),
+        ]
+        var bytes: [UInt8] = []
+        JSON.object(members).append(to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func object(_ entries: [(String, Int)]) -> JSON {
+        var members: [ExactText: JSON] = [:]
+        for (name, count) in entries { members[ExactText(name)] = .int(Int64(count)) }
+        return .object(members)
+    }
+
+    private func failure(_ property: Property) -> JSON? {
+        guard let failure = self.failures[property] else { return nil }
+        return .object([
+            "property": .string(property.rawValue),
+            "seeds": .int(Int64(failure.count)),
+            "shortest_seed": .string(String(failure.seed)),
+            "message": .string(failure.message),
+        ])
+    }
+}

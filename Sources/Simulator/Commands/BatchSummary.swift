@@ -1,0 +1,107 @@
+/// What many seeds showed together.
+struct BatchSummary {
+    private(set) var seedCount = 0
+    private(set) var secondRunCount = 0
+    private(set) var simulated = VirtualTime.zero
+    private(set) var eventCount = 0
+    private(set) var operationCount = 0
+    private(set) var acknowledgedCount = 0
+    private(set) var faultCounts: [Fault: Int] = [:]
+    private(set) var markCounts: [Mark: Int] = [:]
+    private(set) var failures: [Property: Failure] = [:]
+    private(set) var lastHash = ""
+    private(set) var worstConvergence = VirtualTime.zero
+
+    /// Seeds that broke one property.
+    struct Failure {
+        var count: Int
+        /// The one that took the fewest events.
+        var seed: UInt64
+        var eventCount: Int
+        var message: String
+    }
+
+    /// Below so many seeds, marks that were missed say nothing.
+    private static let seedCountForMarks = 500
+
+    mutating func add(_ outcome: Simulation.Outcome) {
+        self.seedCount += 1
+        self.simulated = self.simulated + outcome.simulated
+        self.eventCount += outcome.eventCount
+        self.operationCount += outcome.record.operationCount
+        self.acknowledgedCount += outcome.acknowledgedCount
+        self.worstConvergence = max(self.worstConvergence, outcome.record.convergenceTime ?? .zero)
+        self.lastHash = outcome.hash
+        for (fault, count) in outcome.record.faultCounts { self.faultCounts[fault, default: 0] += count }
+        for mark in outcome.record.marks { self.markCounts[mark, default: 0] += 1 }
+        for finding in outcome.record.findings { self.add(finding, outcome) }
+    }
+
+    /// The seed that was added last, run again.
+    mutating func addSecondRun(_ outcome: Simulation.Outcome) {
+        self.secondRunCount += 1
+        if outcome.hash != self.lastHash {
+            self.add(Finding(property: .notRepeatable, message: "\(self.lastHash) and \(outcome.hash)"), outcome)
+        }
+    }
+
+    private mutating func add(_ finding: Finding, _ outcome: Simulation.Outcome) {
+        var failure = self.failures[finding.property]
+            ?? Failure(count: 0, seed: outcome.seed, eventCount: .max, message: "")
+        failure.count += 1
+        if outcome.eventCount < failure.eventCount {
+            failure.seed = outcome.seed
+            failure.eventCount = outcome.eventCount
+            failure.message = finding.message
+        }
+        self.failures[finding.property] = failure
+    }
+
+    private var missedMarks: [Mark] { Mark.allCases.filter { self.markCounts[$0] == nil } }
+
+    /// Whether nothing was found, and a batch that is large enough has reached every rare state.
+    var isClean: Bool {
+        self.failures.isEmpty && (self.seedCount < BatchSummary.seedCountForMarks || self.missedMarks.isEmpty)
+    }
+
+    func progress(wallSeconds: Double) -> String {
+        "\(self.seedCount) seeds, \(Int(self.simulated.seconds)) s simulated, "
+            + "\(self.ratio(wallSeconds)) x real time, \(self.failures.values.map(\.count).reduce(0, +)) failures"
+    }
+
+    private func ratio(_ wallSeconds: Double) -> Int {
+        wallSeconds > 0 ? Int(self.simulated.seconds / wallSeconds) : 0
+    }
+
+    func text(wallSeconds: Double, options: String) -> String {
+        var lines = [
+            "seeds        \(self.seedCount), \(self.secondRunCount) of them run twice",
+            "simulated    \(Int(self.simulated.seconds)) s in \(Int(wallSeconds * 1000)) ms: "
+                + "\(self.ratio(wallSeconds)) x real time",
+            "operations   \(self.operationCount) in \(self.acknowledgedCount) transactions, \(self.eventCount) events",
+            "convergence  at most \(self.worstConvergence.seconds) s after healing",
+        ]
+        lines.append("faults       " + self.list(Fault.allCases.map { ($0.rawValue, self.faultCounts[$0] ?? 0) }))
+        lines.append("marks        " + self.list(Mark.allCases.map { ($0.rawValue, self.markCounts[$0] ?? 0) }))
+        if !self.missedMarks.isEmpty {
+            lines.append("missed       \(self.missedMarks.map(\.rawValue).joined(separator: " "))")
+        }
+        for property in Property.allCases {
+            guard let failure = self.failures[property] else { continue }
+            lines.append("FAILED       \(property.rawValue) in \(failure.count) seeds: \(failure.message)")
+            lines.append("             Simulator replay \(failure.seed)\(options)")
+        }
+        lines.append(self.failures.isEmpty ? "no failures" : "\(self.failures.count) properties failed")
+        return lines.joined(separator: "\n")
+    }
+
+    private func list(_ entries: [(String, Int)]) -> String {
+        var lines = [""]
+        for (name, count) in entries where count > 0 {
+            let word = "\(name) \(count)"
+            if lines[lines.count - 1].count + word.count > 100 { lines.append("") }
+            lines[lines.count - 1] += lines[lines.count - 1].isEmpty ? word : ", \(word)"
+        }
+        return lines.joined(separator: "\n             ")
+    }
+}

@@ -1,0 +1,11 @@
+import ArgumentParser
+
+/// The program: worlds that can be replayed, run by the seed.
+@main
+struct Simulator: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "Simulator",
+        abstract: "Runs the production node in deterministic worlds, and looks for properties that do not hold.",
+        subcommands: [RunCommand.self, ReplayCommand.self]
+    )
+}

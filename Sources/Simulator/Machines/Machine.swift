@@ -1,0 +1,145 @@
+internal import CRDTCore
+internal import Engine
+internal import PeerCrypto
+internal import Persistence
+
+/// One machine of a world: a disk, a clock, and the process that runs the production node on them, or does not.
+final class Machine {
+    let number: Int
+    let host: String
+    /// The content of its key file.
+    let keyFile: [UInt8]
+    let origin: Hash256
+    let disk: SimulatedDisk
+    let fileSystem: VirtualFileSystem
+    var clock = MachineClock()
+    var node: Node<SQLiteStore>?
+    var condition = Condition.down
+    /// Counts the processes that ran here: what was meant for an earlier one does not reach the present one.
+    private(set) var incarnation = 0
+    /// What tells the database file from a copy of it.
+    var storeIdentity: UInt64
+    var endedUncleanly = false
+    var connections: [ConnectionID: WireEnd] = [:]
+    /// The alarm that is set: its number, and the time it is set for.
+    var alarm: (number: UInt64, time: VirtualTime)?
+    /// Events in a row during which no time passed.
+    var eventsWithoutTime = (time: VirtualTime.zero, count: 0)
+    var backup: DiskImage?
+    /// The last dialler's stream that was recorded here, for replays.
+    var recording: [[UInt8]] = []
+    /// What its store held when it was last looked at.
+    var view = StoreView()
+    /// Whether its disk has broken a promise: lost what it had synced, or changed it.
+    var isTainted = false
+    var refusesDialsUntil = VirtualTime.zero
+    /// How long it stays down after the ending that is planned.
+    var plannedDowntime: VirtualTime?
+    /// How often it failed to start in a row.
+    var failedStartCount = 0
+
+    enum Condition: Hashable, Sendable {
+        case up
+        /// Asleep: what arrives waits.
+        case paused
+        case down
+        /// Gone for good.
+        case failed
+    }
+
+    static let port: UInt16 = 7000
+    static let databasePath = "/peerd.sqlite"
+
+    init(number: Int, keyFile: [UInt8], origin: Hash256, disk: SimulatedDisk, seed: UInt64) {
+        self.number = number
+        self.host = "10.0.0.\(number + 1)"
+        self.keyFile = keyFile
+        self.origin = origin
+        self.disk = disk
+        self.fileSystem = VirtualFileSystem(disk: disk, seed: seed)
+        self.storeIdentity = UInt64(number) + 1
+    }
+
+    deinit { self.node = nil }
+
+    var isUp: Bool { self.condition == .up }
+
+    func moment(at time: VirtualTime) -> Moment {
+        Moment(wall: self.clock.wall(at: time), monotonicMilliseconds: time.milliseconds)
+    }
+
+    /// Starts the process: opens the store and the node on it.
+    func start(at time: VirtualTime, entropySeed: UInt64, checkpointPageCount: Int) throws(StoreError) {
+        self.disk.start()
+        self.incarnation += 1
+        self.connections = [:]
+        self.alarm = nil
+        let moment = self.moment(at: time)
+        self.disk.wallMilliseconds = moment.wall.milliseconds
+        var configuration = StoreConfiguration()
+        configuration.checkpointPageCount = checkpointPageCount
+        let store = try SQLiteStore(
+            virtual: VirtualDatabase(
+                fileSystem: self.fileSystem.name,
+                path: Machine.databasePath,
+                endedUncleanly: self.endedUncleanly
+            ),
+            origin: self.origin,
+            configuration: configuration
+        )
+        guard let identity = DeviceIdentity.decode(SecretBytes(self.keyFile)) else {
+            preconditionFailure("the key file is what the node itself wrote")
+        }
+        var storeIdentity: [UInt8] = []
+        storeIdentity.appendBigEndian(self.storeIdentity)
+        self.node = try Node(
+            store: store,
+            identity: identity,
+            configuration: NodeConfiguration(
+                listenPort: Machine.port,
+                discovers: true,
+                storeIdentity: storeIdentity
+            ),
+            entropy: EntropyStream.from(entropySeed),
+            at: moment
+        )
+        self.condition = .up
+        self.endedUncleanly = false
+        self.failedStartCount = 0
+    }
+
+    /// The process ends in order, and the store is closed.
+    func stop() {
+        self.node = nil
+        self.condition = .down
+        self.endedUncleanly = false
+    }
+
+    /// The process is gone.
+    func end(_ ending: Ending) {
+        if self.disk.isOn { self.disk.end(ending) }
+        self.node = nil
+        self.condition = .down
+        self.endedUncleanly = true
+    }
+
+    /// Reads its store, with its disk behaving meanwhile.
+    func read<Result>(
+        _ body: (inout SQLiteStore.Transaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result? {
+        self.disk.isObserved = true
+        defer { self.disk.isObserved = false }
+        return try self.node?.read(body)
+    }
+}
+
+extension EntropyStream {
+    /// A stream that follows from one choice.
+    static func from(_ seed: UInt64) -> EntropyStream {
+        var generator = LossGenerator(seed: seed)
+        guard let stream = EntropyStream(seed: SecretBytes(generator.bytes(EntropyStream.seedByteCount))) else {
+            preconditionFailure("a seed has 32 bytes")
+        }
+        return stream
+    }
+}

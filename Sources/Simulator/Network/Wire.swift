@@ -1,0 +1,87 @@
+internal import Engine
+
+/// One connection: two ends, and a lane of bytes from each to the other.
+final class Wire {
+    let number: Int
+    /// The dialler's end and the acceptor's.
+    private(set) var ends: [WireEnd]
+    var lanes = [ByteLane(), ByteLane()]
+    var isConnected = false
+
+    init(number: Int, dialler: WireEnd, acceptor: WireEnd) {
+        self.number = number
+        self.ends = [dialler, acceptor]
+        dialler.attach(self, side: 0)
+        acceptor.attach(self, side: 1)
+    }
+
+    /// Whether nothing can happen on it any more.
+    var isOver: Bool {
+        !self.ends.contains { $0.state == .open } && !self.lanes.contains { !$0.segments.isEmpty }
+    }
+
+    /// The machines at its ends; a stranger has none.
+    func joins(_ left: Int, _ right: Int) -> Bool {
+        let machines = self.ends.map(\.machine)
+        return machines == [left, right] || machines == [right, left]
+    }
+
+    /// The lane that begins at a machine.
+    func lane(from machine: Int) -> Int { self.ends[0].machine == machine ? 0 : 1 }
+}
+
+/// One end of a connection.
+final class WireEnd {
+    /// The machine; nil for a stranger.
+    let machine: Int?
+    /// Which of the machine's processes has it.
+    let incarnation: Int
+    let connection: ConnectionID
+    var state = State.open
+    private(set) weak var wire: Wire?
+    private(set) var side = 0
+
+    enum State: Hashable, Sendable {
+        case open
+        case closed
+        /// The power went: nobody is there to say that it is over.
+        case vanished
+    }
+
+    init(machine: Int?, incarnation: Int, connection: ConnectionID) {
+        self.machine = machine
+        self.incarnation = incarnation
+        self.connection = connection
+    }
+
+    fileprivate func attach(_ wire: Wire, side: Int) {
+        self.wire = wire
+        self.side = side
+    }
+}
+
+/// Bytes on their way from one end to the other, in order.
+struct ByteLane {
+    var segments: [Segment] = []
+    /// When the last of them arrives: none overtakes another.
+    var lastArrival = VirtualTime.zero
+    /// Whether the first waits for the link to work again.
+    var isHeld = false
+    /// Whether the arrival of the first is scheduled.
+    var isScheduled = false
+    /// After how many more bytes the connection ends.
+    var bytesUntilCut: Int?
+
+    struct Segment {
+        var arrival: VirtualTime
+        var content: Content
+    }
+
+    enum Content {
+        /// The dialler asks to be let in, or is told that it is.
+        case opening
+        case bytes([UInt8])
+        /// Nothing more comes.
+        case end
+    }
+}

@@ -1,0 +1,37 @@
+internal import CRDTCore
+
+/// Every write that a caller was told is durable, and who answers for it.
+///
+/// A write must be in the healed core if someone in it has held it on a disk that kept its promises. It is excused
+/// only when everyone who held it is gone.
+struct AcknowledgedWrites {
+    struct Write {
+        var dot: Dot
+        var edits: [Edit]
+        /// Machines that hold it durably, as far as is followed up.
+        var holders: Set<Int>
+    }
+
+    private(set) var writes: [Write] = []
+
+    mutating func add(_ dot: Dot, _ edits: [Edit], on machine: Int) {
+        self.writes.append(Write(dot: dot, edits: edits, holders: [machine]))
+    }
+
+    /// A machine is gone, or its disk went back in time: others who hold what it held answer for it.
+    mutating func holderIsGone(_ machine: Machine, _ machines: [Machine]) {
+        let others = machines.filter { $0.number != machine.number && $0.condition != .failed && !$0.isTainted }
+        for position in self.writes.indices where self.writes[position].holders.contains(machine.number) {
+            self.writes[position].holders.remove(machine.number)
+            guard self.writes[position].holders.isEmpty else { continue }
+            let dot = self.writes[position].dot
+            for other in others where other.view.holds(dot) { self.writes[position].holders.insert(other.number) }
+        }
+    }
+
+    /// Whether somebody's write was lost with all who held it.
+    var hasExcused: Bool { self.writes.contains { $0.holders.isEmpty } }
+
+    /// The writes that must be there.
+    var required: [Write] { self.writes.filter { !$0.holders.isEmpty } }
+}

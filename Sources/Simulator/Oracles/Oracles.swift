@@ -1,0 +1,117 @@
+internal import CRDTCore
+internal import Engine
+internal import Persistence
+
+/// Looks at the machines as a run goes on, and says what should not be.
+struct Oracles {
+    var acknowledged = AcknowledgedWrites()
+
+    /// After an event: no frontier goes back, and nothing is applied before its causes.
+    func look(at machine: Machine, in world: World) {
+        guard !machine.isTainted, machine.node != nil else { return }
+        do throws(StoreError) {
+            let found = try machine.read { transaction throws(StoreError) -> (StoreView, String?) in
+                (StoreView(of: transaction), StateChecks.causality(in: transaction))
+            }
+            guard let (view, causality) = found else { return }
+            if let regression = view.regression(from: machine.view) {
+                world.record.find(.frontierWentBack, "machine \(machine.number): \(regression)")
+            }
+            if let causality { world.record.find(.causality, "machine \(machine.number): \(causality)") }
+            machine.view = view
+        } catch {
+            world.record.mark(.storeFailed)
+        }
+    }
+
+    /// After a start: all that was durable is there.
+    func started(_ machine: Machine, in world: World) {
+        self.look(at: machine, in: world)
+        for fault in machine.disk.takeShown() { world.record.count(fault) }
+    }
+
+    /// A caller was told that a write is durable.
+    mutating func wrote(_ dot: Dot, on machine: Machine, in world: World) {
+        do throws(StoreError) {
+            let edits = try machine.read { transaction throws(StoreError) -> [Edit]? in
+                try LogReading.edits(at: dot, in: &transaction)
+            }
+            guard let read = edits, let edits = read else {
+                world.record.find(.lostWrite, "machine \(machine.number) acknowledged \(dot), which it does not hold")
+                return
+            }
+            if !machine.isTainted { self.acknowledged.add(dot, edits, on: machine.number) }
+        } catch {
+            world.record.mark(.storeFailed)
+        }
+    }
+}
+
+extension World {
+    /// How often everything is looked at.
+    static let inspectionInterval = VirtualTime.seconds(5)
+
+    /// Looks at every machine's state, and compares machines that should have the same.
+    func inspect() {
+        var states: [(machine: Int, frontier: Frontier, export: [UInt8])] = []
+        for machine in self.machines where machine.isUp && !machine.isTainted {
+            guard let state = self.inspect(machine) else { continue }
+            if let twin = states.first(where: { $0.frontier == state.frontier }), twin.export != state.export {
+                let difference = World.firstDifference(twin.export, state.export)
+                self.record.find(
+                    .divergence,
+                    "machines \(twin.machine) and \(machine.number) have equal frontiers and different states: \(difference)"
+                )
+            }
+            states.append((machine.number, state.frontier, state.export))
+        }
+        if self.isFaulty { self.schedule(.inspection, after: World.inspectionInterval) }
+    }
+
+    /// Checks one machine.
+    ///
+    /// - Returns: What it holds, if nothing of it waits.
+    private func inspect(_ machine: Machine) -> (frontier: Frontier, export: [UInt8])? {
+        let now = machine.clock.wall(at: self.time)
+        do throws(StoreError) {
+            let found = try machine.read { transaction throws(StoreError) -> Inspection in
+                var found = Inspection()
+                found.tree = try StateChecks.tree(in: &transaction)
+                found.twins = try StateChecks.twins(in: &transaction)
+                found.isWaiting = try !Merge.waits(at: now, in: &transaction).isEmpty
+                found.hasConflict = try !transaction.conflictedRegisters().isEmpty
+                found.hasMoveWithoutEffect = try !transaction.movesWithoutEffect().isEmpty
+                found.frontier = try Frontier(of: &transaction)
+                found.export = try StateExport.json(of: &transaction)
+                return found
+            }
+            guard let found else { return nil }
+            if let problem = found.tree { self.record.find(.brokenTree, "machine \(machine.number): \(problem)") }
+            if let problem = found.twins { self.record.find(.tornTransaction, "machine \(machine.number): \(problem)") }
+            if found.hasConflict { self.record.mark(.conflictShown) }
+            if found.hasMoveWithoutEffect { self.record.mark(.moveWithoutEffect) }
+            if found.isWaiting { self.record.mark(.changeWaited) }
+            return found.isWaiting ? nil : (found.frontier, found.export)
+        } catch {
+            self.record.mark(.storeFailed)
+            return nil
+        }
+    }
+
+    private struct Inspection {
+        var tree: String?
+        var twins: String?
+        var isWaiting = false
+        var hasConflict = false
+        var hasMoveWithoutEffect = false
+        var frontier = Frontier()
+        var export: [UInt8] = []
+    }
+
+    /// The first line in which two exports differ.
+    static func firstDifference(_ left: [UInt8], _ right: [UInt8]) -> String {
+        let lines = zip(left.split(separator: 10), right.split(separator: 10)).first { !$0.elementsEqual($1) }
+        guard let lines else { return "one is longer" }
+        return [lines.0, lines.1].map { String(decoding: $0, as: UTF8.self) }.joined(separator: " | ")
+    }
+}

@@ -1,0 +1,87 @@
+/// What a run has shown so far.
+struct RunRecord: Sendable {
+    private(set) var findings: [Finding] = []
+    private(set) var marks: Set<Mark> = []
+    /// How often each fault took effect.
+    private(set) var faultCounts: [Fault: Int] = [:]
+    var operationCount = 0
+    var deliveredByteCount = 0
+    /// How long the healed core took to become equal.
+    var convergenceTime: VirtualTime?
+
+    /// Whether to stop: what follows a broken property says nothing.
+    var hasFatalFinding: Bool { !self.findings.isEmpty }
+
+    mutating func find(_ property: Property, _ message: String) {
+        self.findings.append(Finding(property: property, message: message))
+    }
+
+    mutating func mark(_ mark: Mark) { self.marks.insert(mark) }
+
+    mutating func count(_ fault: Fault) { self.faultCounts[fault, default: 0] += 1 }
+}
+
+/// A property that did not hold.
+struct Finding: Hashable, Sendable {
+    var property: Property
+    var message: String
+}
+
+/// What must hold; the numbers are those of the list of properties.
+enum Property: String, CaseIterable, Hashable, Sendable {
+    /// P1, P10: equal frontiers hide different states, or the core's frontiers differ.
+    case divergence
+    /// P8: the naive model comes to another state.
+    case modelDisagrees
+    /// P9: something waits for what is there.
+    case residue
+    /// P11: a frontier went back, or a chain changed behind it.
+    case frontierWentBack
+    /// P12: a change is applied whose causes are not.
+    case causality
+    /// P13: a transaction shows in part.
+    case tornTransaction
+    /// P14: an acknowledged write is gone.
+    case lostWrite
+    /// P16: the hierarchy has a cycle, or an object stands nowhere.
+    case brokenTree
+    /// P24: the healed core is not equal in time.
+    case notConverged
+    /// P24: equal peers go on exchanging.
+    case notQuiet
+    /// P24: a machine is busy without time passing.
+    case spinning
+    /// P25: a new session repeats what was durable.
+    case repeated
+    /// P28: a store is damaged though its disk kept its promises.
+    case damage
+    /// Honest peers say of each other that they break the protocol.
+    case violation
+    /// One seed made two different runs.
+    case notRepeatable
+}
+
+/// Rare states that a batch of seeds must reach: else it has not tried what it is meant to try.
+enum Mark: String, CaseIterable, Hashable, Sendable {
+    case sessionStood
+    case cutMidStream
+    case violationSeen
+    case changeHeld
+    case clockAheadTold
+    case clockRepaired
+    case copyNoticed
+    case rollbackNoticed
+    case forkProved
+    case forkMended
+    case writeRefusedByFullDisk
+    case storeFailed
+    case startFailed
+    case unsyncedWriteLost
+    case damageNoticed
+    case moveWithoutEffect
+    case conflictShown
+    case changeWaited
+    case acknowledgedThenExcused
+    case equalInTime
+    case comparedWithModel
+}

@@ -1,0 +1,68 @@
+internal import CRDTCore
+
+/// What must hold of one store's state at any time. Each check says what is wrong, or nil.
+enum StateChecks {
+    /// P12: what a replica's last applied change had seen is applied.
+    static func causality(in transaction: borrowing some StoreTransaction) -> String? {
+        for position in 0..<transaction.replicaCount {
+            let record = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
+            guard record.exclusion == nil else { continue }
+            for (number, seen) in record.context.enumerated() where number != position {
+                let other = transaction.replica(ReplicaIndex(rawValue: UInt32(number)))
+                let needed = min(seen, other.exclusion?.lastSequence ?? .max)
+                if other.appliedSequence < needed {
+                    return "\(record.id):\(record.appliedSequence) is applied and had seen \(other.id):\(needed), "
+                        + "which is applied up to \(other.appliedSequence)"
+                }
+            }
+        }
+        return nil
+    }
+
+    /// P13: registers that are only ever written together have one value.
+    static func twins(in transaction: inout some StoreTransaction) throws(StoreError) -> String? {
+        var values: [Value?] = []
+        for twin in Workload.twins {
+            guard let object = try transaction.existingObjectIndex(of: twin.object) else {
+                values.append(nil)
+                continue
+            }
+            let name = try transaction.nameIndex(of: twin.property)
+            guard let register = try transaction.register(RegisterKey(object: object, name: name)),
+                case .set(_, _, let value) = try transaction.edit(register.winner)
+            else {
+                values.append(nil)
+                continue
+            }
+            values.append(value)
+        }
+        return values[0] == values[1] ? nil : "twin registers hold \(values)"
+    }
+
+    /// P16: every visible object is below the root, once, and nothing is below itself.
+    static func tree(in transaction: inout some StoreTransaction) throws(StoreError) -> String? {
+        let visible = try transaction.visibleObjects()
+        for object in visible {
+            var steps = 0
+            var current = object
+            while let parent = try transaction.object(current).parent {
+                guard try transaction.object(parent).isVisible else {
+                    return "\(try transaction.object(object).id) shows below something that does not"
+                }
+                current = parent
+                steps += 1
+                if steps > visible.count { return "\(try transaction.object(object).id) is below itself" }
+            }
+        }
+        var listed = 0
+        var open: [ObjectIndex?] = [nil]
+        while let parent = open.popLast() {
+            for child in try transaction.children(of: parent) where try transaction.object(child).isVisible {
+                listed += 1
+                open.append(child)
+            }
+            if listed > visible.count { return "an object is listed twice" }
+        }
+        return listed == visible.count ? nil : "\(visible.count) objects show, \(listed) are listed"
+    }
+}

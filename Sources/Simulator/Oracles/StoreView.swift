@@ -1,0 +1,48 @@
+internal import CRDTCore
+
+/// What a store holds of each replica, as an oracle saw it.
+struct StoreView {
+    private var replicas: [ReplicaID: Chain] = [:]
+
+    struct Chain: Hashable {
+        var storedSequence: UInt64
+        var storedHash: Hash256
+        var isExcluded: Bool
+    }
+
+    init() {}
+
+    init(of transaction: borrowing some StoreTransaction) {
+        for position in 0..<transaction.replicaCount {
+            let record = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
+            self.replicas[record.id] = Chain(
+                storedSequence: record.storedSequence,
+                storedHash: record.storedHash,
+                isExcluded: record.exclusion != nil
+            )
+        }
+    }
+
+    subscript(replica: ReplicaID) -> Chain? { self.replicas[replica] }
+
+    /// Whether a change is in the log and in no danger of not counting.
+    func holds(_ dot: Dot) -> Bool {
+        guard let chain = self.replicas[dot.replica] else { return false }
+        return chain.storedSequence >= dot.sequence && !chain.isExcluded
+    }
+
+    /// What of `earlier` is not there any more; nil if everything is.
+    func regression(from earlier: StoreView) -> String? {
+        for replica in earlier.replicas.keys.sorted() {
+            guard let before = earlier.replicas[replica], before.storedSequence > 0 else { continue }
+            guard let now = self.replicas[replica] else { return "\(replica) is unknown, was at \(before.storedSequence)" }
+            if now.storedSequence < before.storedSequence {
+                return "\(replica) went back from \(before.storedSequence) to \(now.storedSequence)"
+            }
+            if now.storedSequence == before.storedSequence, now.storedHash != before.storedHash {
+                return "\(replica) has another change at \(now.storedSequence)"
+            }
+        }
+        return nil
+    }
+}

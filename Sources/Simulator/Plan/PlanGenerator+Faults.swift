@@ -1,0 +1,163 @@
+/// When and how the faults that are switched on come.
+extension PlanGenerator {
+    /// How often at most a fault comes in one run.
+    private static let occurrenceCountMax = 3
+
+    mutating func addFaults() {
+        if self.plan.topology == .sneakernet { self.addMeetings() }
+        // Always drawn, in the order of the list, so that one switch does not shift what the others draw.
+        for fault in Fault.allCases where self.plan.faults.contains(fault) {
+            for _ in 0..<1 + self.tape.below(PlanGenerator.occurrenceCountMax, .plan) { self.add(fault) }
+        }
+    }
+
+    private mutating func add(_ fault: Fault) {
+        switch fault {
+        case .slowLinks, .mobileLinks, .satelliteLinks, .lostSegments, .fragmentation, .lostBeacons, .sneakernet,
+            .lostWrites, .reorderedWrites, .tornWrites:
+            // Not events: they change how links are, and what a power cut does.
+            return
+        case .connectionReset, .cutAfterBytes, .cutInHandshake, .oneSidedCut, .truncatedStream, .stalledLink,
+            .halfOpenLink, .bitFlip, .refusedDials, .simultaneousDial, .partition, .isolation:
+            self.addNetworkFault(fault)
+        case .replayedHandshake, .replayedStream, .garbageStranger, .silentStranger, .strangerFlood:
+            self.addStranger(fault)
+        case .clockOffset, .clockHourAhead, .clockDayBehind, .clockYearsAhead, .clockAtEpoch, .clockDrift, .clockStuck,
+            .clockJump:
+            self.addClockFault(fault)
+        case .kill, .powerCut, .killAtStoreCall, .powerCutAtStoreCall, .restart, .pause, .clockBackAtRestart:
+            self.addProcessFault(fault)
+        case .readError, .writeError, .syncError, .diskFull, .lyingSync, .bitRot, .lostLog, .restoredBackup,
+            .movedBackup, .clonedDisk:
+            self.addDiskFault(fault)
+        case .lateJoin: self.add(.join(inviter: self.peer()), at: self.time())
+        case .earlyLeave:
+            let outside = (0..<self.plan.peerCount).filter { !self.plan.core.contains($0) }
+            guard !outside.isEmpty else { return }
+            self.add(.leave(peer: self.tape.pick(outside, .plan)), at: self.time())
+        }
+    }
+
+    // MARK: - Network
+
+    private mutating func addMeetings() {
+        var time = VirtualTime.zero
+        while time < self.plan.duration {
+            let (left, right) = self.pair()
+            let others = (0..<self.plan.peerCount).filter { $0 != left && $0 != right }
+            self.add(.network(.partition([[left, right]] + others.map { [$0] })), at: time)
+            time = time + .seconds(self.tape.between(5, 60, .plan))
+        }
+    }
+
+    private func seconds(_ low: UInt64, _ high: UInt64) -> VirtualTime {
+        .milliseconds(self.tape.between(low * 1_000, high * 1_000, .plan))
+    }
+
+    private mutating func addNetworkFault(_ fault: Fault) {
+        let time = self.time()
+        let (left, right) = self.pair()
+        switch fault {
+        case .connectionReset: self.add(.network(.reset(left, right)), at: time)
+        case .cutAfterBytes:
+            let count = self.tape.pick([200, 1_000, 4_096, 20_000], .plan) + self.tape.below(2_000, .plan)
+            self.add(.network(.cut(from: left, to: right, afterByteCount: count)), at: time)
+        case .cutInHandshake:
+            let count = self.tape.pick([0, 1, 8, 10, 105, 106, 107, 108, 155, 156, 157, 160, 170, 199], .plan)
+            self.add(.network(.reset(left, right)), at: time)
+            self.add(.network(.cut(from: left, to: right, afterByteCount: count)), at: time + .milliseconds(1))
+        case .oneSidedCut: self.add(.network(.oneSidedCut(left, right, self.seconds(1, 60))), at: time)
+        case .truncatedStream: self.add(.network(.truncate(from: left, to: right)), at: time)
+        case .stalledLink: self.add(.network(.stall(left, right, self.seconds(5, 60))), at: time)
+        case .halfOpenLink: self.add(.network(.halfOpen(from: left, to: right, self.seconds(5, 90))), at: time)
+        case .bitFlip:
+            self.add(.network(.flipBit(from: left, to: right, bit: self.tape.below(8_000, .plan))), at: time)
+        case .refusedDials: self.add(.network(.refuseDials(to: left, self.seconds(1, 30))), at: time)
+        case .simultaneousDial: self.add(.network(.dialTogether(left, right)), at: time)
+        case .partition:
+            let inside = (0..<self.plan.peerCount).filter { _ in self.tape.chance(50, .plan) }
+            let outside = (0..<self.plan.peerCount).filter { !inside.contains($0) }
+            self.add(.network(.partition([inside, outside])), at: time)
+            self.add(.network(.healPartition), at: time + self.seconds(1, 60))
+        case .isolation:
+            self.add(.network(.partition([[left], (0..<self.plan.peerCount).filter { $0 != left }])), at: time)
+            self.add(.network(.healPartition), at: time + self.seconds(1, 60))
+        default: preconditionFailure("\(fault) is not a fault of the network")
+        }
+    }
+
+    private mutating func addStranger(_ fault: Fault) {
+        let action: StrangerAction
+        switch fault {
+        case .replayedHandshake: action = .replayHandshake
+        case .replayedStream: action = .replayStream
+        case .garbageStranger: action = .garbage(byteCount: 1 + self.tape.below(300, .plan))
+        case .silentStranger: action = .silence
+        default: action = .flood(connectionCount: 8 + self.tape.below(40, .plan))
+        }
+        self.add(.stranger(peer: self.peer(), action), at: self.time())
+    }
+
+    // MARK: - Machines
+
+    private mutating func addClockFault(_ fault: Fault) {
+        let action: ClockAction
+        switch fault {
+        case .clockOffset: action = .offset(milliseconds: Int64(self.tape.below(600_000, .plan)) - 300_000)
+        case .clockHourAhead: action = .offset(milliseconds: 3_600_000)
+        case .clockDayBehind: action = .offset(milliseconds: -86_400_000)
+        case .clockYearsAhead: action = .offset(milliseconds: 10 * 365 * 86_400_000)
+        case .clockAtEpoch: action = .epoch
+        case .clockDrift: action = .drift(partsPerMillion: self.tape.below(401, .plan) - 200)
+        case .clockStuck: action = .stuck
+        default: action = .jump(milliseconds: Int64(self.tape.below(7_200_000, .plan)) - 3_600_000)
+        }
+        self.add(.clock(peer: self.peer(), action), at: self.time())
+    }
+
+    private func powerLoss() -> PowerLoss {
+        var outcomes: [PowerLoss] = [.keepsAll]
+        if self.plan.faults.contains(.lostWrites) { outcomes += [.losesAll, .losesTail] }
+        if self.plan.faults.contains(.reorderedWrites) { outcomes.append(.losesSome) }
+        if self.plan.faults.contains(.tornWrites) { outcomes.append(.tears) }
+        return self.tape.pick(outcomes, .plan)
+    }
+
+    private mutating func addProcessFault(_ fault: Fault) {
+        let downtime = self.seconds(0, 40)
+        let calls = 1 + self.tape.below(120, .plan)
+        let action: ProcessAction
+        switch fault {
+        case .kill: action = .kill(downtime: downtime)
+        case .powerCut: action = .powerCut(self.powerLoss(), downtime: downtime)
+        case .killAtStoreCall: action = .killAtStoreCall(calls, downtime: downtime)
+        case .powerCutAtStoreCall: action = .powerCutAtStoreCall(calls, self.powerLoss(), downtime: downtime)
+        case .restart: action = .restart(downtime: downtime, clockBackMilliseconds: 0)
+        case .clockBackAtRestart:
+            action = .restart(downtime: downtime, clockBackMilliseconds: self.tape.between(1, 86_400_000, .plan))
+        default: action = .pause(self.seconds(1, 600))
+        }
+        self.add(.process(peer: self.peer(), action), at: self.time())
+    }
+
+    private mutating func addDiskFault(_ fault: Fault) {
+        let peer = self.peer()
+        let time = self.time()
+        let after = time + self.seconds(1, 60)
+        switch fault {
+        case .readError: self.add(.disk(peer: peer, .failNext(.read)), at: time)
+        case .writeError: self.add(.disk(peer: peer, .failNext(.write)), at: time)
+        case .syncError: self.add(.disk(peer: peer, .failNext(.sync)), at: time)
+        case .diskFull: self.add(.disk(peer: peer, .full(self.seconds(1, 40))), at: time)
+        case .lyingSync:
+            self.add(.disk(peer: peer, .lie(self.seconds(1, 40))), at: time)
+            self.add(.process(peer: peer, .powerCut(.losesAll, downtime: self.seconds(0, 10))), at: after)
+        case .bitRot: self.add(.disk(peer: peer, .flipBit(seed: self.tape.below(1 << 20, .plan))), at: time)
+        case .lostLog: self.add(.disk(peer: peer, .loseLog), at: time)
+        case .restoredBackup, .movedBackup:
+            self.add(.disk(peer: peer, .backUp), at: time)
+            self.add(.disk(peer: peer, .restore(isElsewhere: fault == .movedBackup)), at: after)
+        default: self.add(.disk(peer: peer, .clone(isElsewhere: self.tape.chance(50, .plan))), at: time)
+        }
+    }
+}

@@ -1,0 +1,51 @@
+/// What will happen, ordered by time and then by the order in which it was scheduled: a binary heap.
+struct EventQueue<Element> {
+    private var heap: [Entry] = []
+    private var scheduledCount: UInt64 = 0
+
+    private struct Entry {
+        var time: VirtualTime
+        var number: UInt64
+        var element: Element
+
+        static func precedes(_ left: Entry, _ right: Entry) -> Bool {
+            left.time == right.time ? left.number < right.number : left.time < right.time
+        }
+    }
+
+    var isEmpty: Bool { self.heap.isEmpty }
+    /// When the next thing happens.
+    var nextTime: VirtualTime? { self.heap.first?.time }
+
+    /// - Complexity: O(log *n*).
+    mutating func schedule(_ element: Element, at time: VirtualTime) {
+        self.heap.append(Entry(time: time, number: self.scheduledCount, element: element))
+        self.scheduledCount += 1
+        var child = self.heap.count - 1
+        while child > 0 {
+            let parent = (child - 1) / 2
+            guard Entry.precedes(self.heap[child], self.heap[parent]) else { break }
+            self.heap.swapAt(child, parent)
+            child = parent
+        }
+    }
+
+    /// - Complexity: O(log *n*).
+    mutating func next() -> (time: VirtualTime, element: Element)? {
+        guard let first = self.heap.first, let last = self.heap.popLast() else { return nil }
+        guard !self.heap.isEmpty else { return (first.time, first.element) }
+        self.heap[0] = last
+        var parent = 0
+        while true {
+            let left = parent * 2 + 1
+            guard left < self.heap.count else { break }
+            let right = left + 1
+            let isRightFirst = right < self.heap.count && Entry.precedes(self.heap[right], self.heap[left])
+            let child = isRightFirst ? right : left
+            guard Entry.precedes(self.heap[child], self.heap[parent]) else { break }
+            self.heap.swapAt(child, parent)
+            parent = child
+        }
+        return (first.time, first.element)
+    }
+}

@@ -1,0 +1,47 @@
+/// One run from its seed to its verdict.
+struct Simulation {
+    /// What a run came to.
+    struct Outcome: Sendable {
+        var seed: UInt64
+        var record: RunRecord
+        /// The hash over every event.
+        var hash: String
+        var eventCount: Int
+        var simulated: VirtualTime
+        var peerCount: Int
+        var acknowledgedCount: Int
+    }
+
+    /// When the actions of a plan begin: after everyone has joined.
+    static let preparation = VirtualTime.seconds(2)
+
+    /// Runs a seed.
+    static func run(seed: UInt64, limits: PlanLimits = PlanLimits()) -> Outcome {
+        let tape = ChoiceTape(seed: seed)
+        let plan = PlanGenerator.plan(tape, limits)
+        return self.run(plan, tape, seed: seed)
+    }
+
+    /// Runs a plan, with what it leaves open taken from a tape.
+    static func run(_ plan: Plan, _ tape: ChoiceTape, seed: UInt64) -> Outcome {
+        let world = World(plan: plan, tape: tape)
+        world.found()
+        for _ in 1..<max(1, plan.peerCount) { world.join(world.machines[0]) }
+        world.run(until: Simulation.preparation)
+        for (number, timed) in plan.actions.enumerated() {
+            world.queue.schedule(.action(number), at: Simulation.preparation + timed.time)
+        }
+        world.schedule(.inspection, after: World.inspectionInterval)
+        world.run(until: Simulation.preparation + plan.duration)
+        if !world.record.hasFatalFinding { world.settle(core: plan.core) }
+        return Outcome(
+            seed: seed,
+            record: world.record,
+            hash: world.hash.text,
+            eventCount: world.hash.eventCount,
+            simulated: world.time,
+            peerCount: plan.peerCount,
+            acknowledgedCount: world.work.acknowledgedCount
+        )
+    }
+}

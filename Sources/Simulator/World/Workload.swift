@@ -1,0 +1,97 @@
+internal import CRDTCore
+internal import Engine
+
+/// The writes of local callers: what was asked for, and what came of it.
+struct Workload {
+    private var nextRequest: UInt64 = 1
+    private var values: UInt64 = 0
+    private(set) var acknowledgedCount = 0
+    private(set) var refusedCount = 0
+
+    /// Property names, few so that writes collide.
+    static let propertyNames = ["title", "body", "done"]
+    /// The two objects and properties that are only ever written together.
+    static let twins: [(object: ObjectID, property: String)] = [
+        (Workload.object(1_000), "left"), (Workload.object(1_001), "right"),
+    ]
+
+    /// The id of a numbered object.
+    static func object(_ number: Int) -> ObjectID {
+        var generator = LossGenerator(seed: UInt64(number))
+        let high = UInt64(generator.below(.max))
+        return ObjectID(bytes: Bytes16(high: high, low: UInt64(number)))
+    }
+
+    mutating func request(_ steps: [WorkStep]) -> WriteRequest {
+        defer { self.nextRequest += 1 }
+        return WriteRequest(
+            id: RequestID(rawValue: self.nextRequest),
+            transaction: Transaction(steps.flatMap { self.transactionSteps($0) })
+        )
+    }
+
+    mutating func note(_ result: Result<WriteReceipt, WriteRefusal>) {
+        switch result {
+        case .success: self.acknowledgedCount += 1
+        case .failure: self.refusedCount += 1
+        }
+    }
+
+    private mutating func transactionSteps(_ step: WorkStep) -> [Transaction.Step] {
+        switch step {
+        case .create(let number, let parent):
+            return [
+                .create(
+                    Transaction.Creation(
+                        id: .given(Workload.object(number)),
+                        type: "item",
+                        parent: parent.map { Workload.object($0) }
+                    )
+                )
+            ]
+        case .set(let number, let property):
+            let object = Workload.object(number)
+            return [
+                .create(Transaction.Creation(id: .given(object), type: "item")),
+                .set(object, name: self.name(property), value: self.nextValue()),
+            ]
+        case .unset(let number, let property): return [.unset(Workload.object(number), name: self.name(property))]
+        case .move(let number, let parent):
+            return [.move(Workload.object(number), parent: parent.map { Workload.object($0) }, before: nil)]
+        case .delete(let number): return [.delete(Workload.object(number))]
+        case .twins:
+            let value = self.nextValue()
+            return Workload.twins.flatMap { twin -> [Transaction.Step] in
+                [
+                    .create(Transaction.Creation(id: .given(twin.object), type: "twin")),
+                    .set(twin.object, name: twin.property, value: value),
+                ]
+            }
+        }
+    }
+
+    private func name(_ property: Int) -> String {
+        Workload.propertyNames[property % Workload.propertyNames.count]
+    }
+
+    /// A value that is written once.
+    private mutating func nextValue() -> Value {
+        self.values += 1
+        return .string("value \(self.values)")
+    }
+}
+
+extension World {
+    func write(_ steps: [WorkStep], on machine: Machine) {
+        guard machine.isUp else { return }
+        self.handle(machine, .write([self.work.request(steps)]))
+    }
+
+    func answered(_ request: RequestID, _ result: Result<WriteReceipt, WriteRefusal>, of machine: Machine) {
+        self.work.note(result)
+        guard case .success(let receipt) = result, let dot = receipt.dot else { return }
+        self.record.operationCount += receipt.operationCount
+        self.hash.note("answer", machine: machine.number, at: self.time, request.rawValue, dot.sequence)
+        self.oracles.wrote(dot, on: machine, in: self)
+    }
+}

@@ -1,0 +1,63 @@
+internal import CRDTCore
+
+/// What happens to disks, and to copies of them.
+extension World {
+    /// How long it takes to put a backup back.
+    private static let restoreTime = VirtualTime.seconds(2)
+
+    func perform(_ action: DiskAction, on machine: Machine) {
+        switch action {
+        case .failNext(let call): machine.disk.faults.failing = call
+        case .full(let length):
+            machine.disk.faults.isFull = true
+            self.schedule(.diskHasRoom(machine: machine.number), after: length)
+        case .lie(let length):
+            machine.disk.faults.syncLies = true
+            self.schedule(.diskIsHonest(machine: machine.number), after: length)
+        case .flipBit(let seed): self.rot(machine, seed: seed)
+        case .loseLog: self.loseLog(of: machine)
+        case .backUp: if machine.isUp { machine.backup = machine.disk.image() }
+        case .restore(let isElsewhere): self.restore(machine, isElsewhere: isElsewhere)
+        case .clone(let isElsewhere): self.clone(machine, isElsewhere: isElsewhere)
+        }
+    }
+
+    private func rot(_ machine: Machine, seed: Int) {
+        guard let file = machine.disk.file(Machine.databasePath), !file.content.isEmpty else { return }
+        self.record.count(.bitRot)
+        self.taint(machine)
+        var random = LossGenerator(seed: UInt64(seed))
+        let offset = random.below(file.content.count)
+        file.flipBit(random.below(8), at: offset)
+    }
+
+    private func loseLog(of machine: Machine) {
+        guard machine.isUp else { return }
+        self.record.count(.lostLog)
+        self.taint(machine)
+        self.end(machine, .kill, downtime: World.restoreTime)
+        machine.disk.remove(Machine.databasePath + "-wal")
+    }
+
+    private func restore(_ machine: Machine, isElsewhere: Bool) {
+        guard machine.isUp, let backup = machine.backup else { return }
+        self.record.count(isElsewhere ? .movedBackup : .restoredBackup)
+        self.oracles.acknowledged.holderIsGone(machine, self.machines)
+        self.end(machine, .kill, downtime: World.restoreTime)
+        machine.view = StoreView()
+        machine.disk.restore(backup)
+        if isElsewhere { machine.storeIdentity += 1 << 32 }
+    }
+
+    private func clone(_ machine: Machine, isElsewhere: Bool) {
+        guard machine.isUp else { return }
+        self.record.count(.clonedDisk)
+        let copy = self.add(keyFile: machine.keyFile, origin: machine.origin)
+        copy.disk.restore(machine.disk.image())
+        copy.clock = machine.clock
+        copy.endedUncleanly = true
+        copy.isTainted = machine.isTainted
+        if !isElsewhere { copy.storeIdentity = machine.storeIdentity }
+        self.start(copy)
+    }
+}

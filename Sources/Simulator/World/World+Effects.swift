@@ -1,0 +1,73 @@
+internal import CRDTCore
+internal import Engine
+
+/// Doing what nodes ask for.
+extension World {
+    func perform(_ effect: Effect, of machine: Machine) {
+        switch effect {
+        case .dial(let connection, let address): self.dial(connection, address, from: machine)
+        case .send(let connection, let bytes): self.send(bytes, on: connection, of: machine)
+        case .resumeReading: break  // Everything that arrives is handed on; the node has dealt with it when it returns.
+        case .close(let connection, let afterFlush): self.close(connection, afterFlush: afterFlush, of: machine)
+        case .answer(let request, let result): self.answered(request, result, of: machine)
+        case .broadcast(let bytes): self.broadcast(bytes, from: machine)
+        case .notice(let notice): self.noticed(notice, by: machine)
+        }
+    }
+
+    private func broadcast(_ bytes: [UInt8], from machine: Machine) {
+        for other in self.machines where other.number != machine.number && other.isUp {
+            guard !self.network.isBlocked(from: machine.number, to: other.number, at: self.time) else { continue }
+            let choice = self.tape.draw(.network, below: 1 << 50)
+            if self.isFaulty, self.plan.faults.contains(.lostBeacons), choice & 3 == 0 {
+                self.record.count(.lostBeacons)
+                continue
+            }
+            let delay = self.network.latency(machine.number, other.number, isLossy: false, choice: choice)
+            let event = Event.beacon(bytes, fromHost: machine.host)
+            self.schedule(
+                .event(machine: other.number, incarnation: other.incarnation, event),
+                after: delay
+            )
+        }
+    }
+
+    private func noticed(_ notice: Notice, by machine: Machine) {
+        switch notice {
+        case .connected: self.record.mark(.sessionStood)
+        case .disconnected, .paired: break
+        case .held: self.record.mark(.changeHeld)
+        case .clockAhead: self.record.mark(.clockAheadTold)
+        case .newReplica(let reason):
+            switch reason {
+            case .first: break
+            case .copiedOrRestored: self.record.mark(.copyNoticed)
+            case .rolledBack: self.record.mark(.rollbackNoticed)
+            case .forked: self.record.mark(.forkMended)
+            case .clockRepaired: self.record.mark(.clockRepaired)
+            }
+        case .equivocation: self.record.mark(.forkProved)
+        case .protocolViolation(_, let reason): self.violation(reason, at: machine)
+        case .storeFailed(let error):
+            switch error {
+            case .diskFull: self.record.mark(.writeRefusedByFullDisk)
+            case .inputOutput: self.record.mark(.storeFailed)
+            case .damaged(let text):
+                if !machine.isTainted {
+                    self.record.find(.damage, "machine \(machine.number), whose disk kept its promises: \(text)")
+                }
+            case .unavailable, .newerSchema: self.record.mark(.storeFailed)
+            }
+        }
+    }
+
+    /// A peer is said to have broken the protocol: true only of bytes that were changed on the way, of strangers, and of
+    /// those who have something from a disk that decayed.
+    private func violation(_ reason: String, at machine: Machine) {
+        self.record.mark(.violationSeen)
+        let excuses: [Fault] = [.bitFlip, .garbageStranger, .replayedHandshake, .replayedStream, .strangerFlood]
+        if excuses.contains(where: { self.record.faultCounts[$0] != nil }) { return }
+        if self.machines.contains(where: \.isTainted) { return }
+        self.record.find(.violation, "machine \(machine.number) says that an honest peer broke the protocol: \(reason)")
+    }
+}

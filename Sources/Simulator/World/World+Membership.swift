@@ -1,0 +1,81 @@
+internal import CRDTCore
+internal import Engine
+internal import PeerCrypto
+
+/// Devices that become members.
+extension World {
+    /// Puts a machine with a key file and an empty disk into the world.
+    func add(keyFile: [UInt8], origin: Hash256) -> Machine {
+        let machine = Machine(
+            number: self.machines.count,
+            keyFile: keyFile,
+            origin: origin,
+            disk: SimulatedDisk(seed: self.tape.seed()),
+            seed: self.tape.seed()
+        )
+        machine.clock.set(offsetMilliseconds: 0, at: self.time)
+        self.machines.append(machine)
+        return machine
+    }
+
+    /// The first device, which makes the workspace.
+    func found() {
+        var entropy = EntropyStream.from(self.tape.seed())
+        guard let identity = DeviceIdentity.founding(name: "peer0", entropy: &entropy) else {
+            preconditionFailure("drawn entropy makes keys")
+        }
+        self.start(self.add(keyFile: World.keyFile(of: identity), origin: identity.origin))
+    }
+
+    /// One more device, by an invite of another and the real pairing handshake.
+    ///
+    /// Nothing disturbs a pairing here: it takes place at once, or not at all because the inviter is not there.
+    func join(_ inviter: Machine) {
+        guard inviter.isUp else { return }
+        let moment = inviter.moment(at: self.time)
+        let invite = try? inviter.node?.makeInvite(addresses: [inviter.host], port: Machine.port, at: moment)
+        guard let invite, inviter.disk.ending == nil,
+            var session = JoinSession(
+                invite: invite,
+                deviceName: "peer\(self.machines.count)",
+                entropy: EntropyStream.from(self.tape.seed())
+            )
+        else { return self.lookForEnding(inviter) }
+        let connection = self.newConnection()
+        let stranger = NetworkAddress(host: "10.0.1.\(self.machines.count)", port: 1)
+        self.handle(inviter, .accepted(connection, from: stranger))
+        var bytes = session.start()
+        while !bytes.isEmpty {
+            let effects = inviter.node?.handle(.received(connection, bytes), at: inviter.moment(at: self.time)) ?? []
+            bytes = []
+            for effect in effects { if case .send(connection, let more) = effect { bytes += more } }
+            switch session.received(bytes, now: self.time.milliseconds) {
+            case .send(let more): bytes = more
+            case .failed: bytes = []
+            case .joined(let identity, let key, let goodbye):
+                self.handle(inviter, .received(connection, goodbye))
+                self.admit(World.keyFile(of: identity), identity.origin, inviter: inviter, key)
+                bytes = []
+            }
+        }
+        self.lookForEnding(inviter)
+        self.handle(inviter, .closed(connection))
+    }
+
+    private func admit(_ keyFile: [UInt8], _ origin: Hash256, inviter: Machine, _ key: StaticKey) {
+        if self.machines.count >= self.plan.peerCount { self.record.count(.lateJoin) }
+        let machine = self.add(keyFile: keyFile, origin: origin)
+        self.start(machine)
+        guard machine.isUp else { return }
+        machine.node?.noteInviter(key, addresses: [NetworkAddress(host: inviter.host, port: Machine.port)])
+        self.setAlarm(machine)
+    }
+
+    private func lookForEnding(_ machine: Machine) {
+        if let ending = machine.disk.ending { self.ended(machine, ending) }
+    }
+
+    private static func keyFile(of identity: borrowing DeviceIdentity) -> [UInt8] {
+        identity.encoded().withBytes { Array($0) }
+    }
+}

@@ -1,0 +1,194 @@
+internal import CRDTCore
+internal import Engine
+internal import MergeTestSupport
+internal import Persistence
+
+/// The second phase: a connected core is healed, everything else fails for good, and the core must become equal and
+/// silent.
+extension World {
+    /// 3 × (the longest backoff + a round trip).
+    static let settlingTime = VirtualTime.milliseconds(3 * (ConnectionTimes.backoffMax + 2 * 1_500))
+    /// How long equal machines are watched for silence.
+    private static let quietTime = VirtualTime.seconds(60)
+    /// The model is slow: larger histories are not compared with it.
+    private static let modelChangeCountMax = 250
+
+    /// Heals the core and checks all that must then hold.
+    func settle(core planned: [Int]) {
+        self.isFaulty = false
+        let core = self.heal(planned)
+        guard core.count > 0, !self.record.hasFatalFinding else { return }
+        let start = self.time
+        let deadline = start + World.settlingTime
+        while self.time < deadline, !self.record.hasFatalFinding {
+            self.run(until: self.time + .seconds(1))
+            if self.isEqual(core) { break }
+        }
+        guard !self.record.hasFatalFinding else { return }
+        guard self.isEqual(core) else {
+            self.record.find(.notConverged, self.inequality(of: core))
+            return
+        }
+        self.record.mark(.equalInTime)
+        self.record.convergenceTime = self.time - start
+        self.inspect()
+        self.checkResidue(core)
+        self.checkAcknowledgedWrites(core)
+        self.compareWithModel(core[0])
+        self.checkSilence(core)
+    }
+
+    private func heal(_ planned: [Int]) -> [Machine] {
+        var core: [Machine] = []
+        for machine in self.machines {
+            machine.disk.faults = DiskFaults()
+            machine.refusesDialsUntil = .zero
+            let belongs = planned.contains(machine.number) && !machine.isTainted && machine.condition != .failed
+            if belongs { core.append(machine) }
+        }
+        // Whoever is in the core answers for what those hold who fail now.
+        for machine in self.machines where !core.contains(where: { $0 === machine }) { self.fail(machine) }
+        self.network.heal(core: core.map(\.number))
+        for machine in core {
+            machine.clock.set(offsetMilliseconds: 0, at: self.time)
+            if machine.condition == .paused { self.resume(machine, machine.incarnation) }
+            if machine.condition == .down { self.start(machine) }
+            self.handle(machine, .timer)
+        }
+        self.releaseHeldLanes()
+        return core
+    }
+
+    // MARK: - Equality
+
+    private func isEqual(_ core: [Machine]) -> Bool {
+        guard core.allSatisfy(\.isUp), let first = self.state(of: core[0]) else { return false }
+        return core.dropFirst().allSatisfy { self.state(of: $0) == first }
+    }
+
+    private struct State: Equatable {
+        var frontier: Frontier
+        var export: [UInt8]
+    }
+
+    private func state(of machine: Machine) -> State? {
+        let state = try? machine.read { transaction throws(StoreError) -> State in
+            State(frontier: try Frontier(of: &transaction), export: try StateExport.json(of: &transaction))
+        }
+        return state ?? nil
+    }
+
+    private func inequality(of core: [Machine]) -> String {
+        var lines: [String] = []
+        for machine in core {
+            guard let state = self.state(of: machine) else {
+                lines.append("machine \(machine.number) is \(machine.condition)")
+                continue
+            }
+            let chains = state.frontier.entries.map {
+                "\($0.replica.description.prefix(4)):\($0.sequence)\($0.isForked ? "!" : "")"
+            }
+            lines.append("machine \(machine.number) has \(chains.joined(separator: " "))")
+        }
+        return "after \(World.settlingTime.seconds) s: " + lines.joined(separator: "; ")
+    }
+
+    // MARK: - What must hold of equal machines
+
+    /// P9: only what is held, what nobody in the core can supply, and what comes behind such changes, may wait.
+    private func checkResidue(_ core: [Machine]) {
+        for machine in core {
+            let now = machine.clock.wall(at: self.time)
+            let found = try? machine.read { transaction throws(StoreError) -> Merge.Wait? in
+                let waits = try Merge.waits(at: now, in: &transaction)
+                return waits.values.first { wait in
+                    switch wait {
+                    case .held(let until): return until <= now
+                    case .missing(let dot):
+                        guard let index = transaction.existingReplicaIndex(of: dot.replica) else { return false }
+                        return transaction.replica(index).storedSequence >= dot.sequence && waits[index] == nil
+                    }
+                }
+            }
+            if let found, let wait = found {
+                self.record.find(.residue, "machine \(machine.number) needlessly waits: \(wait)")
+            }
+        }
+    }
+
+    /// P14: what was acknowledged and is answered for is there.
+    private func checkAcknowledgedWrites(_ core: [Machine]) {
+        if self.oracles.acknowledged.hasExcused { self.record.mark(.acknowledgedThenExcused) }
+        let now = core[0].clock.wall(at: self.time)
+        let log = try? core[0].read { transaction throws(StoreError) in try LogReading(of: &transaction, now: now) }
+        guard let log = log ?? nil else { return }
+        for write in self.oracles.acknowledged.required {
+            let wanted = write.edits.filter { $0.kind != .introduce && $0.kind != .retire }
+            let missing = wanted.filter { !log.effectiveEdits.contains($0) }
+            guard let first = missing.first else { continue }
+            self.record.find(
+                .lostWrite,
+                "\(write.dot), held by machines \(write.holders.sorted()), is gone from the core: \(PlainText.short(first))"
+            )
+            return
+        }
+    }
+
+    /// P8: the naive model, given the same log, comes to the same state.
+    private func compareWithModel(_ machine: Machine) {
+        let now = machine.clock.wall(at: self.time)
+        do throws(StoreError) {
+            let found = try machine.read { transaction throws(StoreError) -> (expected: PlainState, actual: PlainState)? in
+                let log = try LogReading(of: &transaction, now: now)
+                guard log.changeCount <= World.modelChangeCountMax else { return nil }
+                let objects = log.objects.sorted()
+                let actual = try StateReader.state(of: &transaction, objects: objects)
+                return (NaiveModel(log.history).state(), actual)
+            }
+            guard let found, let states = found else { return }
+            self.record.mark(.comparedWithModel)
+            if states.expected != states.actual {
+                let difference = states.actual.differences(from: states.expected)
+                self.record.find(.modelDisagrees, "machine \(machine.number):\n\(difference)")
+            }
+        } catch {
+            self.record.find(.damage, "machine \(machine.number): \(error)")
+        }
+    }
+
+    /// P24 and P25: equal machines exchange nothing more, and when they meet again nothing is repeated.
+    private func checkSilence(_ core: [Machine]) {
+        guard core.count > 1 else { return }
+        // Announcements of what came last are still under way.
+        self.run(until: self.time + .seconds(5))
+        let before = core.map { self.pushedCount(of: $0) }
+        self.run(until: self.time + World.quietTime)
+        for wire in self.wires where wire.isConnected { self.reset(wire) }
+        self.run(until: self.time + World.settlingTime)
+        let after = core.map { self.pushedCount(of: $0) }
+        if before != after {
+            self.record.find(.notQuiet, "equal machines pushed changes: \(before) before, \(after) after")
+        }
+        let isConnected = core.allSatisfy { self.connectedCount(of: $0) > 0 }
+        if !isConnected { self.record.find(.notQuiet, "a machine of the core is not connected again") }
+    }
+
+    private func pushedCount(of machine: Machine) -> Int {
+        let status = machine.observedStatus(at: self.time)
+        return status?.traffic.pushedChangeCount ?? 0
+    }
+
+    private func connectedCount(of machine: Machine) -> Int {
+        machine.observedStatus(at: self.time)?.peers.count { $0.isConnected } ?? 0
+    }
+}
+
+extension Machine {
+    /// What the node says of itself, with its disk behaving meanwhile.
+    func observedStatus(at time: VirtualTime) -> NodeStatus? {
+        self.disk.isObserved = true
+        defer { self.disk.isObserved = false }
+        let status = try? self.node?.status(at: self.moment(at: time))
+        return status ?? nil
+    }
+}

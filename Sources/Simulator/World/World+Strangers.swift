@@ -1,0 +1,54 @@
+internal import Engine
+
+/// People without keys, who connect all the same.
+extension World {
+    func sendStranger(_ action: StrangerAction, to machine: Machine) {
+        guard machine.isUp else { return }
+        switch action {
+        case .replayHandshake:
+            guard let first = machine.recording.first else { return }
+            self.record.count(.replayedHandshake)
+            self.connectStranger(to: machine, [first], every: .milliseconds(5))
+        case .replayStream:
+            guard !machine.recording.isEmpty else { return }
+            self.record.count(.replayedStream)
+            self.connectStranger(to: machine, machine.recording, every: .milliseconds(20))
+        case .garbage(let byteCount):
+            self.record.count(.garbageStranger)
+            var random = LossGenerator(seed: self.tape.seed())
+            let greeting = random.below(2) == 0 ? Array("peerd/1k".utf8) : []
+            self.connectStranger(to: machine, [greeting + random.bytes(byteCount)], every: .milliseconds(5))
+        case .silence:
+            self.record.count(.silentStranger)
+            let slow = Array("peerd/1k".utf8).map { [$0] }
+            self.connectStranger(to: machine, slow, every: .milliseconds(900))
+        case .flood(let count):
+            self.record.count(.strangerFlood)
+            for _ in 0..<count { self.connectStranger(to: machine, [], every: .seconds(30)) }
+        }
+    }
+
+    private func connectStranger(to machine: Machine, _ chunks: [[UInt8]], every pause: VirtualTime) {
+        let wire = self.newWire(
+            dialler: WireEnd(machine: nil, incarnation: 0, connection: self.newConnection()),
+            acceptor: WireEnd(
+                machine: machine.number,
+                incarnation: machine.incarnation,
+                connection: self.newConnection()
+            )
+        )
+        self.enqueue(.opening, on: wire, lane: 0)
+        self.schedule(.stranger(wire, chunks: chunks, every: pause), after: pause)
+    }
+
+    func continueStranger(_ wire: Wire, _ chunks: [[UInt8]], every pause: VirtualTime) {
+        guard wire.ends[1].state == .open else { return }
+        guard let next = chunks.first else {
+            wire.ends[0].state = .closed
+            self.enqueue(.end, on: wire, lane: 0)
+            return
+        }
+        self.enqueue(.bytes(next), on: wire, lane: 0)
+        self.schedule(.stranger(wire, chunks: Array(chunks.dropFirst()), every: pause), after: pause)
+    }
+}
