@@ -6,6 +6,8 @@ final class DiskFile {
     private var durable: [UInt8]
     /// What was written since it was last synced, in order.
     private var pending: [Change] = []
+    /// Whether a sync was said to be done that was not.
+    var owesSync = false
 
     private enum Change {
         case write(offset: Int, bytes: [UInt8])
@@ -49,6 +51,7 @@ final class DiskFile {
     func sync() {
         for change in self.pending { DiskFile.apply(change, to: &self.durable) }
         self.pending = []
+        self.owesSync = false
     }
 
     /// Changes one bit where it lies, as decay does: without a write.
@@ -78,6 +81,7 @@ final class DiskFile {
             }
         }
         self.pending = []
+        self.owesSync = false
         self.content = self.durable
         return lost
     }

@@ -58,6 +58,7 @@ final class SimulatedDisk {
     func sync(_ file: DiskFile) {
         if self.faults.syncLies {
             self.show(.lyingSync)
+            file.owesSync = true
         } else {
             file.sync()
         }
@@ -109,30 +110,33 @@ final class SimulatedDisk {
     // MARK: - Power
 
     /// Ends the process, or cuts the power.
-    ///
-    /// - Returns: Whether something that was said to be synced is lost.
-    @discardableResult
-    func end(_ ending: Ending) -> Bool {
+    func end(_ ending: Ending) {
         self.epoch += 1
         self.isOn = false
-        guard case .powerCut(let outcome) = ending else { return false }
+        guard case .powerCut(let outcome) = ending else { return }
         var lost = false
         for name in self.files.keys.sorted() {
             guard let file = self.files[name], file.hasUnsyncedChanges else { continue }
-            lost = file.losePower(outcome, &self.random) || lost
+            let owed = file.owesSync
+            let isLost = file.losePower(outcome, &self.random)
+            lost = lost || isLost
+            self.brokePromise = self.brokePromise || (isLost && owed)
         }
         self.lostUnsynced = self.lostUnsynced || lost
-        return lost
     }
 
     /// Whether a power cut has lost unsynced writes since the last start.
     private(set) var lostUnsynced = false
+
+    /// Whether a power cut has lost, since the last start, what was said to be synced.
+    private(set) var brokePromise = false
 
     /// Makes the disk usable again.
     func start() {
         self.isOn = true
         self.ending = nil
         self.lostUnsynced = false
+        self.brokePromise = false
         self.faults.ending = nil
         self.faults.failing = nil
     }

@@ -71,6 +71,8 @@ struct ByteLane {
     var isScheduled = false
     /// After how many more bytes the connection ends.
     var bytesUntilCut: Int?
+    /// Which bit of the next bytes arrives changed.
+    var bitToFlip: Int?
 
     struct Segment {
         var arrival: VirtualTime

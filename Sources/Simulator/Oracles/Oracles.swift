@@ -72,13 +72,12 @@ extension World {
     ///
     /// - Returns: What it holds, if nothing of it waits.
     private func inspect(_ machine: Machine) -> (frontier: Frontier, export: [UInt8])? {
-        let now = machine.clock.wall(at: self.time)
         do throws(StoreError) {
             let found = try machine.read { transaction throws(StoreError) -> Inspection in
                 var found = Inspection()
                 found.tree = try StateChecks.tree(in: &transaction)
                 found.twins = try StateChecks.twins(in: &transaction)
-                found.isWaiting = try !Merge.waits(at: now, in: &transaction).isEmpty
+                found.isWaiting = StateChecks.isWaiting(in: transaction)
                 found.hasConflict = try !transaction.conflictedRegisters().isEmpty
                 found.hasMoveWithoutEffect = try !transaction.movesWithoutEffect().isEmpty
                 found.frontier = try Frontier(of: &transaction)

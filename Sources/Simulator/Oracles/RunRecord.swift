@@ -77,11 +77,13 @@ enum Mark: String, CaseIterable, Hashable, Sendable {
     case storeFailed
     case startFailed
     case unsyncedWriteLost
+    case promiseBroken
     case damageNoticed
     case moveWithoutEffect
     case conflictShown
     case changeWaited
     case acknowledgedThenExcused
+    case strangersLeft
     case equalInTime
     case comparedWithModel
 }

@@ -19,6 +19,18 @@ enum StateChecks {
         return nil
     }
 
+    /// Whether something is stored and not applied that may count, now or later.
+    ///
+    /// Not a question to the clock: what has come due is applied at the node's next event.
+    static func isWaiting(in transaction: borrowing some StoreTransaction) -> Bool {
+        for position in 0..<transaction.replicaCount {
+            let record = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
+            let counting = min(record.storedSequence, record.exclusion?.lastSequence ?? .max)
+            if record.appliedSequence < counting { return true }
+        }
+        return false
+    }
+
     /// P13: registers that are only ever written together have one value.
     static func twins(in transaction: inout some StoreTransaction) throws(StoreError) -> String? {
         var values: [Value?] = []

@@ -83,7 +83,7 @@ extension World {
                 self.enqueue(.end, on: wire, lane: side)
             }
         case .flipBit(let from, let to, let bit):
-            for wire in self.openWires(from, to) { self.flip(bit, on: wire, lane: wire.lane(from: from)) }
+            for wire in self.openWires(from, to) { wire.lanes[wire.lane(from: from)].bitToFlip = bit }
         case .partition, .healPartition, .stall, .halfOpen, .refuseDials, .dialTogether: break
         }
     }
@@ -91,16 +91,6 @@ extension World {
     private func tellClosed(_ end: WireEnd) {
         guard let number = end.machine else { return }
         self.handle(self.machines[number], .closed(end.connection))
-    }
-
-    private func flip(_ bit: Int, on wire: Wire, lane: Int) {
-        for position in wire.lanes[lane].segments.indices {
-            guard case .bytes(var bytes) = wire.lanes[lane].segments[position].content, !bytes.isEmpty else { continue }
-            bytes[bit / 8 % bytes.count] ^= 1 << UInt8(bit & 7)
-            wire.lanes[lane].segments[position].content = .bytes(bytes)
-            self.record.count(.bitFlip)
-            return
-        }
     }
 
     private func openWires(_ left: Int, _ right: Int) -> [Wire] {

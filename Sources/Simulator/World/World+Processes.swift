@@ -48,7 +48,6 @@ extension World {
     /// A process or machine has ended, and its connections with it.
     func ended(_ machine: Machine, _ ending: Ending) {
         self.hash.note("ended", machine: machine.number, at: self.time)
-        let lostUnsynced = machine.disk.lostUnsynced
         machine.end(ending)
         for fault in machine.disk.takeShown() { self.record.count(fault) }
         switch ending {
@@ -56,9 +55,10 @@ extension World {
         case .powerCut:
             for end in self.ends(of: machine) { end.state = .vanished }
             machine.connections = [:]
-            if lostUnsynced || machine.disk.lostUnsynced {
-                self.record.mark(.unsyncedWriteLost)
-                if machine.disk.faults.syncLies { self.taint(machine) }
+            if machine.disk.lostUnsynced { self.record.mark(.unsyncedWriteLost) }
+            if machine.disk.brokePromise {
+                self.record.mark(.promiseBroken)
+                self.taint(machine)
             }
         }
         if let downtime = machine.plannedDowntime {

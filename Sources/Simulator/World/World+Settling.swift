@@ -39,24 +39,46 @@ extension World {
     }
 
     private func heal(_ planned: [Int]) -> [Machine] {
-        var core: [Machine] = []
         for machine in self.machines {
             machine.disk.faults = DiskFaults()
             machine.refusesDialsUntil = .zero
-            let belongs = planned.contains(machine.number) && !machine.isTainted && machine.condition != .failed
-            if belongs { core.append(machine) }
-        }
-        // Whoever is in the core answers for what those hold who fail now.
-        for machine in self.machines where !core.contains(where: { $0 === machine }) { self.fail(machine) }
-        self.network.heal(core: core.map(\.number))
-        for machine in core {
+            guard planned.contains(machine.number), !machine.isTainted, machine.condition != .failed else { continue }
             machine.clock.set(offsetMilliseconds: 0, at: self.time)
             if machine.condition == .paused { self.resume(machine, machine.incarnation) }
             if machine.condition == .down { self.start(machine) }
-            self.handle(machine, .timer)
         }
+        let core = self.acquainted(self.machines.filter { planned.contains($0.number) && $0.isUp && !$0.isTainted })
+        // Whoever is in the core answers for what those hold who fail now.
+        for machine in self.machines where !core.contains(where: { $0 === machine }) { self.fail(machine) }
+        self.network.heal(core: core.map(\.number))
+        for machine in core { self.handle(machine, .timer) }
         self.releaseHeldLanes()
         return core
+    }
+
+    /// The largest group of machines in which each is known to another, so that they can meet.
+    ///
+    /// Two devices that were invited by a third, and have not heard of each other from it before it failed, are
+    /// strangers for ever.
+    private func acquainted(_ candidates: [Machine]) -> [Machine] {
+        let statuses = candidates.map { $0.observedStatus(at: self.time) }
+        func knows(_ left: Int, _ right: Int) -> Bool {
+            guard let mine = statuses[left], let theirs = statuses[right] else { return false }
+            return mine.peers.contains { $0.device == theirs.device }
+        }
+        var largest: [Int] = []
+        for start in candidates.indices {
+            var group = [start]
+            for next in 0..<candidates.count where next < group.count {
+                let news = candidates.indices.filter { other in
+                    !group.contains(other) && knows(group[next], other) && knows(other, group[next])
+                }
+                group += news
+            }
+            if group.count > largest.count { largest = group }
+        }
+        if largest.count < candidates.count { self.record.mark(.strangersLeft) }
+        return largest.sorted().map { candidates[$0] }
     }
 
     // MARK: - Equality

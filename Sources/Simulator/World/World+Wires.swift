@@ -148,6 +148,11 @@ extension World {
             bytes = Array(bytes.prefix(left))
             wire.lanes[lane].bytesUntilCut = left - bytes.count
         }
+        if let bit = wire.lanes[lane].bitToFlip, !bytes.isEmpty {
+            wire.lanes[lane].bitToFlip = nil
+            bytes[bit / 8 % bytes.count] ^= 1 << UInt8(bit & 7)
+            self.record.count(.bitFlip)
+        }
         let count = bytes.count
         switch receiver.state {
         case .open:

@@ -51,7 +51,7 @@ final class World {
 
     private func happen(_ occurrence: Occurrence) {
         switch occurrence {
-        case .action(let number): self.perform(self.plan.actions[number].action)
+        case .action(let number): if self.isFaulty { self.perform(self.plan.actions[number].action) }
         case .alarm(let machine, let number):
             guard self.machines[machine].alarm?.number == number else { return }
             self.machines[machine].alarm = nil
