@@ -17,11 +17,11 @@ extension Author {
             let other = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
             if other.id != record.id, other.isEffective(other.appliedSequence) { sane.observe(other.appliedStamp) }
         }
-        // What others wrote is ahead of our clock as well: it is our clock that is behind, or was when we applied theirs.
-        // Written again, our changes would be stamped after those, and be held as before; then again, without end.
-        guard !HybridClock.isHeld(sane.last, at: self.now) else { return }
         let good = try self.lastSaneSequence(of: index, record, at: self.now, in: &transaction)
         let changes = try self.ownChanges(of: index, after: good, upTo: record.storedSequence, in: &transaction)
+        // If what our changes had seen is ahead of our clock as well, it is our clock that is behind, or was ahead when we
+        // applied it. Written again, they would be stamped after that, and be held as before; then again, without end.
+        guard try !self.hasSeenHeld(changes, sane, in: &transaction) else { return }
         self.clock = sane
         let base = try transaction.stamp(of: index, sequence: good) ?? .zero
         let retirement = Retirement(replica: record.id, nonce: introduction.nonce, lastSequence: good)
@@ -33,6 +33,24 @@ extension Author {
             in: &transaction
         )
         self.newReplicaReason = .clockRepaired
+    }
+
+    /// Whether changes were made on something that would be held by now.
+    private func hasSeenHeld(
+        _ changes: [OwnChange],
+        _ others: HybridClock,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        if HybridClock.isHeld(others.last, at: self.now) { return true }
+        for change in changes {
+            for entry in self.counting(change.context, in: transaction) {
+                guard let seen = transaction.existingReplicaIndex(of: entry.replica),
+                    let stamp = try transaction.stamp(of: seen, sequence: entry.sequence)
+                else { continue }
+                if HybridClock.isHeld(stamp, at: self.now) { return true }
+            }
+        }
+        return false
     }
 
     /// The last change of a chain whose stamp is not too far ahead: stamps rise along it, so it is found by halving.
