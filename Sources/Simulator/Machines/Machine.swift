@@ -33,6 +33,8 @@ final class Machine {
     /// Whether its disk has broken a promise: lost what it had synced, or changed it.
     var isTainted = false
     var refusesDialsUntil = VirtualTime.zero
+    /// Whether its clock was ever further ahead than others tolerate.
+    var wasAhead = false
     /// How long it stays down after the ending that is planned.
     var plannedDowntime: VirtualTime?
     /// How often it failed to start in a row.

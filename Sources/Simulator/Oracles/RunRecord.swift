@@ -18,6 +18,9 @@ struct RunRecord: Sendable {
 
     mutating func mark(_ mark: Mark) { self.marks.insert(mark) }
 
+    /// Whether any of these faults took effect.
+    func saw(_ faults: Fault...) -> Bool { faults.contains { self.faultCounts[$0] != nil } }
+
     mutating func count(_ fault: Fault) { self.faultCounts[fault, default: 0] += 1 }
 }
 
@@ -53,6 +56,8 @@ enum Property: String, CaseIterable, Hashable, Sendable {
     case spinning
     /// P25: a new session repeats what was durable.
     case repeated
+    /// A database goes on under a new replica id without a reason to.
+    case needlessReplica
     /// P28: a store is damaged though its disk kept its promises.
     case damage
     /// Honest peers say of each other that they break the protocol.

@@ -31,6 +31,15 @@ enum StateChecks {
         return false
     }
 
+    /// Whether something is applied that would be held by now: it was written or applied while the clock was ahead.
+    static func hasAppliedHeld(at now: WallTime, in transaction: borrowing some StoreTransaction) -> Bool {
+        for position in 0..<transaction.replicaCount {
+            let record = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
+            if HybridClock.isHeld(record.appliedStamp, at: now) { return true }
+        }
+        return false
+    }
+
     /// P13: registers that are only ever written together have one value.
     static func twins(in transaction: inout some StoreTransaction) throws(StoreError) -> String? {
         var values: [Value?] = []

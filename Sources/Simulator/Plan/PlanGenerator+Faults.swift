@@ -14,7 +14,7 @@ extension PlanGenerator {
     private mutating func add(_ fault: Fault) {
         switch fault {
         case .slowLinks, .mobileLinks, .satelliteLinks, .lostSegments, .fragmentation, .lostBeacons, .sneakernet,
-            .lostWrites, .reorderedWrites, .tornWrites:
+            .lostWrites, .reorderedWrites, .tornWrites, .severalClocksAhead:
             // Not events: they change how links are, and what a power cut does.
             return
         case .connectionReset, .cutAfterBytes, .cutInHandshake, .oneSidedCut, .truncatedStream, .stalledLink,
@@ -102,6 +102,8 @@ extension PlanGenerator {
 
     private mutating func addClockFault(_ fault: Fault) {
         let action: ClockAction
+        let any = self.peer()
+        var peer = any
         switch fault {
         case .clockOffset: action = .offset(milliseconds: Int64(self.tape.below(600_000, .plan)) - 300_000)
         case .clockHourAhead: action = .offset(milliseconds: 3_600_000)
@@ -112,7 +114,9 @@ extension PlanGenerator {
         case .clockStuck: action = .stuck
         default: action = .jump(milliseconds: Int64(self.tape.below(7_200_000, .plan)) - 3_600_000)
         }
-        self.add(.clock(peer: self.peer(), action), at: self.time())
+        let mayBeAhead: Set<Fault> = [.clockHourAhead, .clockYearsAhead, .clockJump]
+        if mayBeAhead.contains(fault), !self.plan.faults.contains(.severalClocksAhead) { peer = self.aheadPeer }
+        self.add(.clock(peer: peer, action), at: self.time())
     }
 
     private func powerLoss() -> PowerLoss {

@@ -3,7 +3,7 @@ struct PlanLimits: Hashable, Sendable {
     /// The number of peers; nil to draw it.
     var peerCount: Int?
     /// The faults to choose from.
-    var faults: [Fault] = Fault.allCases
+    var faults: [Fault] = Fault.usual
     /// Whether each of them may be switched off.
     var usesAll = false
 }
@@ -14,6 +14,8 @@ struct PlanGenerator {
     var plan: Plan
     /// Who last touched each object, so that others are drawn to it.
     private var lastTouch: [Int: Int] = [:]
+    /// The one whose clock may be far ahead, where only one may.
+    let aheadPeer: Int
 
     private static let objectCount = 6
 
@@ -42,6 +44,7 @@ struct PlanGenerator {
         let coreCount = 2 + tape.below(peerCount - 1, .plan)
         var core = Array(0..<peerCount)
         while core.count > coreCount { core.remove(at: tape.below(core.count, .plan)) }
+        self.aheadPeer = tape.below(peerCount, .plan)
         self.plan = Plan(
             peerCount: peerCount,
             topology: topology,

@@ -1,3 +1,4 @@
+internal import CRDTCore
 internal import Engine
 
 /// Doing what a plan or a scenario says.
@@ -121,6 +122,9 @@ extension World {
             self.record.count(.clockJump)
             machine.clock.jump(milliseconds: milliseconds, at: self.time)
         }
+        let truth = MachineClock.epochMilliseconds + self.time.milliseconds
+        let isAhead = machine.clock.wall(at: self.time).milliseconds > truth + HybridClock.skewMaxMilliseconds / 2
+        machine.wasAhead = machine.wasAhead || isAhead
     }
 
     // MARK: - Processes

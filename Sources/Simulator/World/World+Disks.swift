@@ -40,7 +40,7 @@ extension World {
     }
 
     private func restore(_ machine: Machine, isElsewhere: Bool) {
-        guard machine.isUp, let backup = machine.backup else { return }
+        guard machine.isUp, let backup = machine.backup, !self.isExcused(machine) else { return }
         self.record.count(isElsewhere ? .movedBackup : .restoredBackup)
         self.oracles.acknowledged.holderIsGone(machine, self.machines)
         self.end(machine, .kill, downtime: World.restoreTime)
@@ -49,8 +49,13 @@ extension World {
         if isElsewhere { machine.storeIdentity += 1 << 32 }
     }
 
+    /// A copy does not know what the replica it came from wrote with a clock ahead for its own to put right.
+    private func isExcused(_ machine: Machine) -> Bool {
+        machine.wasAhead && !self.plan.faults.contains(.severalClocksAhead)
+    }
+
     private func clone(_ machine: Machine, isElsewhere: Bool) {
-        guard machine.isUp else { return }
+        guard machine.isUp, !self.isExcused(machine) else { return }
         self.record.count(.clonedDisk)
         let copy = self.add(keyFile: machine.keyFile, origin: machine.origin)
         copy.disk.restore(machine.disk.image())

@@ -38,14 +38,7 @@ extension World {
         case .disconnected, .paired: break
         case .held: self.record.mark(.changeHeld)
         case .clockAhead: self.record.mark(.clockAheadTold)
-        case .newReplica(let reason):
-            switch reason {
-            case .first: break
-            case .copiedOrRestored: self.record.mark(.copyNoticed)
-            case .rolledBack: self.record.mark(.rollbackNoticed)
-            case .forked: self.record.mark(.forkMended)
-            case .clockRepaired: self.record.mark(.clockRepaired)
-            }
+        case .newReplica(let reason): self.wentOn(reason, machine)
         case .equivocation: self.record.mark(.forkProved)
         case .protocolViolation(_, let reason): self.violation(reason, at: machine)
         case .storeFailed(let error):
@@ -61,12 +54,43 @@ extension World {
         }
     }
 
+    /// A database goes on under a new replica id: there must have been a reason.
+    private func wentOn(_ reason: NewReplicaReason, _ machine: Machine) {
+        let hasCause: Bool
+        let wasCopied = self.record.saw(.restoredBackup, .movedBackup, .clonedDisk)
+        switch reason {
+        case .first: hasCause = true
+        case .copiedOrRestored:
+            self.record.mark(.copyNoticed)
+            hasCause = self.record.saw(.movedBackup, .clonedDisk)
+        case .rolledBack:
+            self.record.mark(.rollbackNoticed)
+            hasCause = wasCopied || machine.isTainted
+        case .forked:
+            self.record.mark(.forkMended)
+            hasCause = wasCopied || machine.isTainted
+        case .clockRepaired:
+            self.record.mark(.clockRepaired)
+            hasCause = self.record.saw(
+                .clockHourAhead,
+                .clockYearsAhead,
+                .clockJump,
+                .clockDayBehind,
+                .clockAtEpoch,
+                .clockBackAtRestart
+            )
+        }
+        if !hasCause {
+            let message = "machine \(machine.number) goes on under a new replica id: \(reason.rawValue)"
+            self.record.find(.needlessReplica, message)
+        }
+    }
+
     /// A peer is said to have broken the protocol: true only of bytes that were changed on the way, of strangers, and of
     /// those who have something from a disk that decayed.
     private func violation(_ reason: String, at machine: Machine) {
         self.record.mark(.violationSeen)
-        let excuses: [Fault] = [.bitFlip, .garbageStranger, .replayedHandshake, .replayedStream, .strangerFlood]
-        if excuses.contains(where: { self.record.faultCounts[$0] != nil }) { return }
+        if self.record.saw(.bitFlip, .garbageStranger, .replayedHandshake, .replayedStream) { return }
         if self.machines.contains(where: \.isTainted) { return }
         self.record.find(.violation, "machine \(machine.number) says that an honest peer broke the protocol: \(reason)")
     }

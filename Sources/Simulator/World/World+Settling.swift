@@ -148,9 +148,14 @@ extension World {
             let wanted = write.edits.filter { $0.kind != .introduce && $0.kind != .retire }
             let missing = wanted.filter { !log.effectiveEdits.contains($0) }
             guard let first = missing.first else { continue }
+            let exclusions = core[0].observedStatus(at: self.time)?.exclusions ?? []
+            let excluded = exclusions.map {
+                "\(PlainText.short($0.replica)) after \($0.exclusion.lastSequence): \($0.exclusion.reason)"
+            }
             self.record.find(
                 .lostWrite,
-                "\(write.dot), held by machines \(write.holders.sorted()), is gone from the core: \(PlainText.short(first))"
+                "\(PlainText.short(write.dot.replica)):\(write.dot.sequence), held by \(write.holders.sorted()), is gone "
+                    + "from the core: \(PlainText.short(first)); excluded: \(excluded.joined(separator: ", "))"
             )
             return
         }
@@ -162,7 +167,8 @@ extension World {
         do throws(StoreError) {
             let found = try machine.read { transaction throws(StoreError) -> (expected: PlainState, actual: PlainState)? in
                 let log = try LogReading(of: &transaction, now: now)
-                guard log.changeCount <= World.modelChangeCountMax else { return nil }
+                guard log.changeCount <= World.modelChangeCountMax, !StateChecks.hasAppliedHeld(at: now, in: transaction)
+                else { return nil }
                 let objects = log.objects.sorted()
                 let actual = try StateReader.state(of: &transaction, objects: objects)
                 return (NaiveModel(log.history).state(), actual)

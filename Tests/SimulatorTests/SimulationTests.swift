@@ -1,0 +1,87 @@
+import Testing
+
+@testable import Simulator
+
+struct SimulationTests {
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
+    func `a seed run twice is the same to the last event, and nothing is found`(_ seed: UInt64) {
+        let first = Simulation.run(seed: seed)
+        let second = Simulation.run(seed: seed)
+        #expect(first.hash == second.hash)
+        #expect(first.eventCount == second.eventCount)
+        #expect(first.record.findings == [], "Simulator replay \(seed)")
+    }
+
+    @Test func `each seed switches off about half of the faults`() {
+        var counts: [Fault: Int] = [:]
+        for seed in 0..<200 {
+            for fault in PlanGenerator.plan(ChoiceTape(seed: UInt64(seed)), PlanLimits()).faults {
+                counts[fault, default: 0] += 1
+            }
+        }
+        #expect(Set(counts.keys) == Set(Fault.usual))
+        for (fault, count) in counts { #expect((60..<140).contains(count), "\(fault) in \(count) of 200") }
+    }
+
+    @Test func `a plan read back from its choices is the plan that was drawn`() {
+        let tape = ChoiceTape(seed: 77)
+        let plan = PlanGenerator.plan(tape, PlanLimits())
+        #expect(PlanGenerator.plan(ChoiceTape(choices: tape.choices), PlanLimits()) == plan)
+    }
+}
+
+/// Oracles that find nothing must be known to be able to: each of these plants what an oracle is there for.
+struct CanaryTests {
+    private func world(peers: Int) -> World {
+        let plan = Plan(
+            peerCount: peers,
+            topology: .mesh,
+            links: .lan,
+            faults: [],
+            checkpointPageCount: 1_000,
+            duration: .seconds(10),
+            actions: [],
+            core: Array(0..<peers)
+        )
+        let world = World(plan: plan, tape: ChoiceTape(seed: 1))
+        world.found()
+        for _ in 1..<peers { world.join(world.machines[0]) }
+        world.run(until: .seconds(5))
+        return world
+    }
+
+    @Test func `an acknowledged write that is gone is found`() {
+        let world = self.world(peers: 2)
+        let image = world.machines[1].disk.image()
+        world.network.partition([[0], [1]])
+        world.write([.set(0, property: 0)], on: world.machines[1])
+        world.end(world.machines[1], .kill, downtime: .seconds(1))
+        world.machines[1].disk.restore(image)
+        world.machines[1].view = StoreView()
+        world.run(until: .seconds(15))
+        world.settle(core: [0, 1])
+        #expect(world.record.findings.map(\.property) == [.lostWrite])
+    }
+
+    @Test func `a frontier that goes back is found`() {
+        let world = self.world(peers: 2)
+        let image = world.machines[1].disk.image()
+        world.write([.set(0, property: 0)], on: world.machines[1])
+        world.end(world.machines[1], .kill, downtime: .seconds(1))
+        world.machines[1].disk.restore(image)
+        world.run(until: .seconds(8))
+        #expect(world.record.findings.map(\.property).contains(.frontierWentBack))
+    }
+
+    @Test func `a core that cannot meet is found not to converge`() {
+        let world = self.world(peers: 2)
+        world.network.partition([[0], [1]])
+        world.write([.set(0, property: 0)], on: world.machines[1])
+        world.settle(core: [0, 1])
+        #expect(world.record.findings.isEmpty)
+        world.network.partition([[0], [1]])
+        world.write([.set(0, property: 0)], on: world.machines[1])
+        world.run(until: world.time + World.settlingTime)
+        #expect(world.machines[0].view.regression(from: world.machines[1].view) != nil)
+    }
+}
