@@ -52,12 +52,16 @@ struct ReplayCommand: ParsableCommand {
     @Argument(help: "The seed.")
     var seed: UInt64
     @OptionGroup var world: WorldOptions
+    @OptionGroup var pictures: PictureOptions
 
     func run() throws {
-        let limits = try self.world.limits()
-        let plan = PlanGenerator.plan(ChoiceTape(seed: self.seed), limits)
+        let tape = ChoiceTape(seed: self.seed)
+        let plan = PlanGenerator.plan(tape, try self.world.limits())
         for line in plan.lines { print(line) }
-        let outcome = Simulation.run(seed: self.seed, limits: limits)
+        let outcome = Simulation.run(plan, tape, seed: self.seed, isTraced: self.pictures.areWanted)
+        if let trace = outcome.trace {
+            try self.pictures.make(trace, title: "Simulator replay \(self.seed)\(self.world.text)")
+        }
         print("hash \(outcome.hash), \(outcome.eventCount) events, \(outcome.simulated.seconds) s")
         for fault in Fault.allCases {
             if let count = outcome.record.faultCounts[fault] { print("fault \(fault.rawValue): \(count)") }

@@ -77,6 +77,8 @@ struct ByteLane {
     struct Segment {
         var arrival: VirtualTime
         var content: Content
+        /// The entry of its sending in the trace.
+        var traceNumber: Int?
     }
 
     enum Content {

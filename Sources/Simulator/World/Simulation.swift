@@ -10,6 +10,8 @@ struct Simulation {
         var simulated: VirtualTime
         var peerCount: Int
         var acknowledgedCount: Int
+        /// What happened, if it was recorded.
+        var trace: Trace?
     }
 
     /// When the actions of a plan begin: after everyone has joined.
@@ -23,8 +25,9 @@ struct Simulation {
     }
 
     /// Runs a plan, with what it leaves open taken from a tape.
-    static func run(_ plan: Plan, _ tape: ChoiceTape, seed: UInt64) -> Outcome {
+    static func run(_ plan: Plan, _ tape: ChoiceTape, seed: UInt64, isTraced: Bool = false) -> Outcome {
         let world = World(plan: plan, tape: tape)
+        if isTraced { world.trace = Trace() }
         world.found()
         for _ in 1..<max(1, plan.peerCount) { world.join(world.machines[0]) }
         world.run(until: Simulation.preparation)
@@ -34,6 +37,9 @@ struct Simulation {
         world.schedule(.inspection, after: World.inspectionInterval)
         world.run(until: Simulation.preparation + plan.duration)
         if !world.record.hasFatalFinding { world.settle(core: plan.core) }
+        for finding in world.record.findings {
+            world.trace?.add(.found("\(finding.property.rawValue): \(finding.message)"), machine: nil, at: world.time)
+        }
         return Outcome(
             seed: seed,
             record: world.record,
@@ -41,7 +47,8 @@ struct Simulation {
             eventCount: world.hash.eventCount,
             simulated: world.time,
             peerCount: plan.peerCount,
-            acknowledgedCount: world.work.acknowledgedCount
+            acknowledgedCount: world.work.acknowledgedCount,
+            trace: world.trace
         )
     }
 }

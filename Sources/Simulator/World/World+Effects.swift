@@ -33,6 +33,7 @@ extension World {
     }
 
     private func noticed(_ notice: Notice, by machine: Machine) {
+        self.trace?.add(.notice(Trace.words(notice)), machine: machine.number, at: self.time)
         switch notice {
         case .connected: self.record.mark(.sessionStood)
         case .disconnected, .paired: break

@@ -17,6 +17,9 @@ extension World {
     func settle(core planned: [Int]) {
         self.isFaulty = false
         let core = self.heal(planned)
+        let healed = "healed: \(core.map(\.number)); all others fail for good"
+        self.trace?.add(.action(healed), machine: nil, at: self.time)
+        self.updateTrace()
         guard core.count > 0, !self.record.hasFatalFinding else { return }
         let start = self.time
         let deadline = start + World.settlingTime

@@ -88,14 +88,18 @@ extension World {
 
     func enqueue(_ content: ByteLane.Content, on wire: Wire, lane: Int) {
         var delay = VirtualTime.microseconds(500)
+        var traceNumber: Int?
         if let from = wire.ends[lane].machine, let to = wire.ends[1 - lane].machine {
             let choice = self.tape.draw(.network, below: 1 << 50)
             let isLossy = self.isFaulty && self.plan.faults.contains(.lostSegments)
             delay = self.network.latency(from, to, isLossy: isLossy, choice: choice)
+            if case .bytes(let bytes) = content {
+                traceNumber = self.trace?.add(.sent(to: to, byteCount: bytes.count), machine: from, at: self.time)
+            }
         }
         let arrival = max(wire.lanes[lane].lastArrival, self.time + delay)
         wire.lanes[lane].lastArrival = arrival
-        wire.lanes[lane].segments.append(ByteLane.Segment(arrival: arrival, content: content))
+        wire.lanes[lane].segments.append(ByteLane.Segment(arrival: arrival, content: content, traceNumber: traceNumber))
         self.scheduleArrival(wire, lane)
     }
 
@@ -123,7 +127,13 @@ extension World {
             } else {
                 self.give(.connected(wire.ends[0].connection), to: wire.ends[0])
             }
-        case .bytes(let bytes): self.deliver(bytes, on: wire, lane)
+        case .bytes(let bytes):
+            if let sent = segment.traceNumber, let receiver = wire.ends[1 - lane].machine {
+                let isHeard = wire.ends[1 - lane].state == .open
+                let kind = Trace.Kind.arrived(sent: sent, byteCount: bytes.count, isHeard: isHeard)
+                self.trace?.add(kind, machine: receiver, at: self.time)
+            }
+            self.deliver(bytes, on: wire, lane)
         case .end: self.close(wire.ends[1 - lane], tellingIt: true)
         }
         self.scheduleArrival(wire, lane)

@@ -18,6 +18,8 @@ final class World {
     var record = RunRecord()
     var oracles = Oracles()
     var work = Workload()
+    /// What is recorded for looking at; nil unless it is asked for.
+    var trace: Trace?
     /// Whether the faults are still going on.
     var isFaulty = true
     var nextConnection: UInt64 = 1 << 63
@@ -51,7 +53,11 @@ final class World {
 
     private func happen(_ occurrence: Occurrence) {
         switch occurrence {
-        case .action(let number): if self.isFaulty { self.perform(self.plan.actions[number].action) }
+        case .action(let number):
+            if self.isFaulty {
+                self.trace?.add(self.plan.actions[number].action, at: self.time)
+                self.perform(self.plan.actions[number].action)
+            }
         case .alarm(let machine, let number):
             guard self.machines[machine].alarm?.number == number else { return }
             self.machines[machine].alarm = nil
@@ -69,6 +75,7 @@ final class World {
         case .stranger(let wire, let chunks, let pause): self.continueStranger(wire, chunks, every: pause)
         case .inspection: self.inspect()
         }
+        self.updateTrace()
     }
 
     // MARK: - Machines
@@ -88,8 +95,16 @@ final class World {
         }
         for effect in effects { self.perform(effect, of: machine) }
         self.oracles.look(at: machine, in: self)
+        self.trace?.touch(machine.number)
         self.setAlarm(machine)
         self.checkForSpinning(machine)
+    }
+
+    /// Notes what has changed, if anyone wants to look at it.
+    func updateTrace() {
+        guard var trace = self.trace.take() else { return }
+        trace.look(at: self)
+        self.trace = trace
     }
 
     /// Asks to be called when the node's next deadline has passed.
