@@ -119,6 +119,6 @@ extension Trace {
 
     /// What a value says of itself, without the names of its types.
     static func words(_ value: some Any) -> String {
-        "\(value)".replacing(/(?:\b[A-Z]\w*\.)+/, with: "").replacing(/Optional\(([^()]*)\)/) { $0.output.1 }
+        "\(value)".replacing(/(?:[A-Z]\w*\.)+/, with: "").replacing(/Optional\(([^()]*)\)/) { $0.output.1 }
     }
 }
