@@ -28,7 +28,9 @@ struct RunCommand: ParsableCommand {
         for offset in 0..<UInt64(max(0, self.seeds)) {
             let seed = self.first &+ offset
             summary.add(Simulation.run(seed: seed, limits: limits))
-            if seed % 100 < UInt64(max(0, self.twice)) { summary.addSecondRun(Simulation.run(seed: seed, limits: limits)) }
+            if seed % 100 < UInt64(max(0, self.twice)) {
+                summary.addSecondRun(Simulation.run(seed: seed, limits: limits))
+            }
             let now = WallClock.seconds()
             if now - shown >= 10 {
                 shown = now
@@ -62,7 +64,8 @@ struct ReplayCommand: ParsableCommand {
         for fault in Fault.allCases {
             if let count = outcome.record.faultCounts[fault] { print("fault \(fault.rawValue): \(count)") }
         }
-        print("marks: \(Mark.allCases.filter { outcome.record.marks.contains($0) }.map(\.rawValue).joined(separator: " "))")
+        let marks = Mark.allCases.filter { outcome.record.marks.contains($0) }.map(\.rawValue)
+        print("marks: \(marks.joined(separator: " "))")
         for finding in outcome.record.findings { print("FOUND \(finding.property.rawValue): \(finding.message)") }
         if !outcome.record.findings.isEmpty { throw ExitCode.failure }
     }
@@ -82,7 +85,8 @@ struct WorldOptions: ParsableArguments {
             limits.peerCount = peers
         }
         if let faults {
-            limits.faults = try faults == "none" ? [] : faults.split(separator: ",").map { name in
+            let names = faults == "none" ? [] : faults.split(separator: ",")
+            limits.faults = try names.map { name in
                 guard let fault = Fault(rawValue: String(name)) else {
                     throw ValidationError("There is no fault “\(name)”.")
                 }

@@ -161,6 +161,14 @@ extension PlanGenerator {
         case .restoredBackup, .movedBackup:
             self.add(.disk(peer: peer, .backUp), at: time)
             self.add(.disk(peer: peer, .restore(isElsewhere: fault == .movedBackup)), at: after)
+            guard self.tape.chance(60, .plan) else { return }
+            // It writes before it meets anyone who knows better, and they hold what it has forgotten.
+            let others = (0..<self.plan.peerCount).filter { $0 != peer }
+            let beforeThat = VirtualTime.milliseconds(after.milliseconds - min(after.milliseconds, 500))
+            self.add(.write(peer: peer, [.set(0, property: 0), .twins]), at: beforeThat)
+            self.add(.network(.partition([[peer], others])), at: after)
+            self.add(.write(peer: peer, [.set(0, property: 0), .twins]), at: after + .seconds(3))
+            self.add(.network(.healPartition), at: after + .seconds(5))
         default: self.add(.disk(peer: peer, .clone(isElsewhere: self.tape.chance(50, .plan))), at: time)
         }
     }

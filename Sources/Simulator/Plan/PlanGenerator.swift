@@ -33,7 +33,9 @@ struct PlanGenerator {
 
     private init(_ tape: ChoiceTape, _ limits: PlanLimits) {
         self.tape = tape
-        let peerCount = limits.peerCount ?? (tape.chance(50, .plan) ? 2 + tape.below(2, .plan) : 2 + tape.below(6, .plan))
+        // Small wins: half of all runs have at most three peers.
+        let drawn = tape.chance(50, .plan) ? 2 + tape.below(2, .plan) : 2 + tape.below(6, .plan)
+        let peerCount = limits.peerCount ?? drawn
         let faults = limits.faults.filter { _ in limits.usesAll || tape.chance(50, .plan) }
         var topology = tape.pick(Topology.allCases, .plan)
         if topology == .sneakernet, !faults.contains(.sneakernet) { topology = .mesh }
