@@ -12,7 +12,7 @@ struct SimulationTests {
         #expect(first.record.findings == [], "Simulator replay \(seed)")
     }
 
-    @Test func `each seed switches off about half of the faults`() {
+    @Test func `each seed switches off about half of the faults, and of those that clash more`() {
         var counts: [Fault: Int] = [:]
         for seed in 0..<200 {
             for fault in PlanGenerator.plan(ChoiceTape(seed: UInt64(seed)), PlanLimits()).faults {
@@ -20,7 +20,7 @@ struct SimulationTests {
             }
         }
         #expect(Set(counts.keys) == Set(Fault.usual))
-        for (fault, count) in counts { #expect((60..<140).contains(count), "\(fault) in \(count) of 200") }
+        for (fault, count) in counts { #expect((30..<140).contains(count), "\(fault) in \(count) of 200") }
     }
 
     @Test func `a plan read back from its choices is the plan that was drawn`() {

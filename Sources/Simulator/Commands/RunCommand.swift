@@ -78,8 +78,12 @@ struct WorldOptions: ParsableArguments {
     @Option(help: "Faults to choose from, with commas between them; “none” for none, all if it is not given.")
     var faults: String?
 
+    @Option(help: "Edits a second, one after the other; bursts are drawn if it is not given.")
+    var edits: UInt64?
+
     func limits() throws -> PlanLimits {
         var limits = PlanLimits()
+        limits.editsPerSecond = self.edits
         if let peers {
             guard (2...7).contains(peers) else { throw ValidationError("There are 2 to 7 peers in a world.") }
             limits.peerCount = peers
@@ -99,6 +103,7 @@ struct WorldOptions: ParsableArguments {
     /// The options as they were given, to be copied.
     var text: String {
         (self.peers.map { " --peers \($0)" } ?? "") + (self.faults.map { " --faults \($0)" } ?? "")
+            + (self.edits.map { " --edits \($0)" } ?? "")
     }
 }
 

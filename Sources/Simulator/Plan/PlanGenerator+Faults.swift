@@ -14,7 +14,7 @@ extension PlanGenerator {
     private mutating func add(_ fault: Fault) {
         switch fault {
         case .slowLinks, .mobileLinks, .satelliteLinks, .lostSegments, .fragmentation, .lostBeacons, .sneakernet,
-            .lostWrites, .reorderedWrites, .tornWrites, .severalClocksAhead:
+            .lostWrites, .reorderedWrites, .tornWrites, .clocksBeyondRepair:
             // Not events: they change how links are, and what a power cut does.
             return
         case .connectionReset, .cutAfterBytes, .cutInHandshake, .oneSidedCut, .truncatedStream, .stalledLink,
@@ -115,7 +115,7 @@ extension PlanGenerator {
         default: action = .jump(milliseconds: Int64(self.tape.below(7_200_000, .plan)) - 3_600_000)
         }
         let mayBeAhead: Set<Fault> = [.clockHourAhead, .clockYearsAhead, .clockJump]
-        if mayBeAhead.contains(fault), !self.plan.faults.contains(.severalClocksAhead) { peer = self.aheadPeer }
+        if mayBeAhead.contains(fault), !self.plan.faults.contains(.clocksBeyondRepair) { peer = self.aheadPeer }
         self.add(.clock(peer: peer, action), at: self.time())
     }
 

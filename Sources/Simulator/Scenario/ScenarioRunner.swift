@@ -48,6 +48,10 @@ struct ScenarioRunner {
             case .settle(let core):
                 self.world.settle(core: core)
                 self.world.isFaulty = true
+                if self.world.record.marks.contains(.strangersLeft) {
+                    let message = "some of these peers have never heard of another"
+                    return ScenarioError(line: statement.line, message: message)
+                }
             case .expect(let expectation):
                 if let message = self.contradiction(to: expectation) {
                     return ScenarioError(line: statement.line, message: message)

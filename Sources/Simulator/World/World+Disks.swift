@@ -51,7 +51,7 @@ extension World {
 
     /// A copy does not know what the replica it came from wrote with a clock ahead for its own to put right.
     private func isExcused(_ machine: Machine) -> Bool {
-        machine.wasAhead && !self.plan.faults.contains(.severalClocksAhead)
+        machine.wasAhead && !self.plan.faults.contains(.clocksBeyondRepair)
     }
 
     private func clone(_ machine: Machine, isElsewhere: Bool) {
