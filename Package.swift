@@ -124,6 +124,7 @@ let package = Package(
         .testTarget(
             name: "SimulatorTests",
             dependencies: ["CRDTCore", "Engine", "Persistence", "Simulator"],
+            exclude: ["Scenarios"],
             swiftSettings: settings
         ),
         .testTarget(

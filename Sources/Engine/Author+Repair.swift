@@ -19,8 +19,8 @@ extension Author {
         }
         let good = try self.lastSaneSequence(of: index, record, at: self.now, in: &transaction)
         let changes = try self.ownChanges(of: index, after: good, upTo: record.storedSequence, in: &transaction)
-        // If what our changes had seen is ahead of our clock as well, it is our clock that is behind, or was ahead when we
-        // applied it. Written again, they would be stamped after that, and be held as before; then again, without end.
+        // If what our changes had seen is ahead of our clock as well, our clock is behind, or was ahead when that was
+        // applied. Written again, they would be stamped after that, and be held as before; then again, without end.
         guard try !self.hasSeenHeld(changes, sane, in: &transaction) else { return }
         self.clock = sane
         let base = try transaction.stamp(of: index, sequence: good) ?? .zero

@@ -26,6 +26,31 @@ struct Author: ~Copyable {
         self.now = now
     }
 
+    /// What changes as transactions are made, and must be as it was if nothing of them is kept.
+    struct Standing {
+        fileprivate var clock: HybridClock
+        fileprivate(set) var activeReplica: ReplicaIndex?
+        fileprivate var newReplicaReason: NewReplicaReason
+        fileprivate var reauthoredChangeCount: Int
+    }
+
+    var standing: Standing {
+        get {
+            Standing(
+                clock: self.clock,
+                activeReplica: self.activeReplica,
+                newReplicaReason: self.newReplicaReason,
+                reauthoredChangeCount: self.reauthoredChangeCount
+            )
+        }
+        set {
+            self.clock = newValue.clock
+            self.activeReplica = newValue.activeReplica
+            self.newReplicaReason = newValue.newReplicaReason
+            self.reauthoredChangeCount = newValue.reauthoredChangeCount
+        }
+    }
+
     mutating func perform(
         _ wanted: Transaction,
         in transaction: inout some StoreTransaction

@@ -246,6 +246,7 @@ extension Node where Store: ~Copyable {
     /// the user must be told.
     private mutating func heardHeld(_ notice: HeldNotice, from connection: PeerConnection) {
         if self.repairClockIfNeeded() { return }
+        self.clockRepairTried = self.now.wall
         let ours = self.now.wall.milliseconds
         let theirs = notice.wallTime.milliseconds
         let ahead = ours > theirs ? ours - theirs : 0

@@ -13,13 +13,20 @@ extension Node where Store: ~Copyable {
                 self.checkSilence(connection)
             }
         }
-        // A peer said that our changes are held; by now our clock may have been put right.
-        if self.clockAheadMilliseconds != nil, HybridClock.isHeld(self.author.clock.last, at: self.now.wall) {
-            _ = self.repairClockIfNeeded()
-        }
+        self.retryClockRepair()
         if let due = self.nextDue, due <= self.now.wall { self.applyDueChanges() }
         self.dialWhoeverIsDue()
         if self.configuration.discovers, self.nextBeacon <= now { self.sendBeacon() }
+    }
+
+    /// A peer said that our changes are held: our clock may have been put right since.
+    private mutating func retryClockRepair() {
+        let now = self.now.wall
+        guard let tried = self.clockRepairTried, HybridClock.isHeld(self.author.clock.last, at: now),
+            now < tried || now >= tried.advanced(byMilliseconds: ConnectionTimes.clockRepairInterval)
+        else { return }
+        self.clockRepairTried = now
+        _ = self.repairClockIfNeeded()
     }
 
     private mutating func checkSilence(_ connection: PeerConnection) {

@@ -175,6 +175,7 @@ extension Node where Store: ~Copyable {
     }
 
     private mutating func keep(_ proof: ForkProof, _ dot: Dot) {
+        let standing = self.author.standing
         do throws(StoreError) {
             var isNew = false
             try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
@@ -187,6 +188,7 @@ extension Node where Store: ~Copyable {
             if isNew { self.forkProved(dot) }
             self.pumpAll()
         } catch {
+            self.author.standing = standing
             self.note(error)
         }
     }
@@ -243,6 +245,7 @@ extension Node where Store: ~Copyable {
 
     /// A branch of a chain we know to be forked, or that proves it to be.
     mutating func receivedBranch(_ run: Run, on connection: PeerConnection) {
+        let standing = self.author.standing
         do throws(StoreError) {
             let found = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
                 try self.author.take(
@@ -263,6 +266,7 @@ extension Node where Store: ~Copyable {
                 self.pumpAll()
             }
         } catch {
+            self.author.standing = standing
             self.note(error)
         }
     }

@@ -5,6 +5,7 @@ internal import SyncProtocol
 /// Taking in changes from peers: verified, stored and merged in one transaction, then acknowledged.
 extension Node where Store: ~Copyable {
     mutating func ingest(_ runs: [Run], from connection: PeerConnection) {
+        let standing = self.author.standing
         do throws(StoreError) {
             var acceptances: [RunAcceptance] = []
             let summary = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
@@ -27,6 +28,7 @@ extension Node where Store: ~Copyable {
             connection.traffic.pulledOperationCount += summary.storedOperationCount
             try self.afterIngest(runs, acceptances, summary, from: connection)
         } catch {
+            self.author.standing = standing
             // Nothing was kept, and the frontier does not claim it: the peer sends it again another time.
             self.note(error)
             self.drop(connection)

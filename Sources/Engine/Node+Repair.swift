@@ -9,17 +9,19 @@ extension Node where Store: ~Copyable {
     /// Returns whether it did.
     mutating func repairClockIfNeeded() -> Bool {
         guard let index = self.author.activeReplica else { return false }
+        let standing = self.author.standing
         do throws(StoreError) {
             try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
                 try self.author.repairClock(in: &transaction)
             }
             guard self.author.activeReplica != index else { return false }
             self.clockAheadMilliseconds = nil
+            self.clockRepairTried = nil
             self.effects.append(.notice(.newReplica(.clockRepaired)))
             self.pumpAll()
             return true
         } catch {
-            self.author.activeReplica = index
+            self.author.standing = standing
             self.note(error)
         }
         return false

@@ -29,6 +29,8 @@ extension Node where Store: ~Copyable {
             return view
         }
         let active = self.author.activeReplica.map { view.records[Int($0.rawValue)].id }
+        var counters = self.counters
+        counters.reauthoredChangeCount = self.author.reauthoredChangeCount
         var traffic = self.pastTraffic
         for connection in self.connections.values { traffic.add(connection.traffic) }
         return NodeStatus(
@@ -53,7 +55,7 @@ extension Node where Store: ~Copyable {
             clockAheadMilliseconds: self.clockAheadMilliseconds,
             storeFailure: self.storeFailure,
             traffic: traffic,
-            counters: self.counters
+            counters: counters
         )
     }
 

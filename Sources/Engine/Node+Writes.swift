@@ -7,8 +7,7 @@ extension Node where Store: ~Copyable {
     mutating func write(_ requests: [WriteRequest]) {
         _ = self.repairClockIfNeeded()
         var answers: [(RequestID, Result<WriteReceipt, WriteRefusal>)] = []
-        let clockBefore = self.author.clock
-        let activeBefore = self.author.activeReplica
+        let standing = self.author.standing
         do throws(StoreError) {
             try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
                 answers = []
@@ -18,13 +17,12 @@ extension Node where Store: ~Copyable {
             }
             self.storeFailure = nil
         } catch {
-            self.author.clock = clockBefore
-            self.author.activeReplica = activeBefore
+            self.author.standing = standing
             self.note(error)
             answers = requests.map { ($0.id, .failure(.store(error))) }
         }
         for (id, result) in answers { self.effects.append(.answer(id, result)) }
-        if activeBefore != self.author.activeReplica, self.author.activeReplica != nil {
+        if standing.activeReplica != self.author.activeReplica, self.author.activeReplica != nil {
             self.effects.append(.notice(.newReplica(self.author.newReplicaReason)))
         }
         self.pumpAll()

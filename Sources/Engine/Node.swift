@@ -20,6 +20,8 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
     /// When a held change is due, in wall time.
     var nextDue: WallTime?
     var clockAheadMilliseconds: UInt64?
+    /// When it was last tried, by our clock, to write again what a peer holds of ours; nil if no peer holds any.
+    var clockRepairTried: WallTime?
     var storeFailure: StoreError?
     var counters = NodeCounters()
     var pastTraffic = Traffic()

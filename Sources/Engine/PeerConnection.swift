@@ -186,6 +186,8 @@ package enum ConnectionTimes {
     package static let backoffMax: UInt64 = 30_000
     /// Between two beacons.
     package static let beaconInterval: UInt64 = 10_000
+    /// Between two attempts to write again what peers hold of ours, unless the clock was set back.
+    package static let clockRepairInterval: UInt64 = 60_000
     /// How long an announced change may take to come by another way before we ask for it.
     package static let graftDelay: UInt64 = 300
 }

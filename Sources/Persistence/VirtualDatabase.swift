@@ -1,5 +1,6 @@
-/// A database in a virtual file system (`sqlite3_vfs`) that this process has registered with SQLite, for those who bring
-/// a disk of their own.
+/// A database in a virtual file system (`sqlite3_vfs`) that this process has registered with SQLite.
+///
+/// It is for those who bring a disk of their own.
 ///
 /// There is no directory and no lock file: whoever brings the disk sees to it that one process at a time has it.
 package struct VirtualDatabase: Hashable, Sendable {

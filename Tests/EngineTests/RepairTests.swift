@@ -130,7 +130,7 @@ struct RepairTests {
         try self.demandEqual(network, [first, second])
     }
 
-    /// Found by the simulator: seed 119. Each told the other that its changes are held, and each wrote them again.
+    /// Found by the simulator, seed 119: each told the other that its changes are held, and each wrote them again.
     @Test func `two devices whose clocks fall back to 1970 do not write their changes again and again`() throws {
         let network = TestNetwork()
         let first = try self.founder(network)
@@ -153,7 +153,7 @@ struct RepairTests {
         #expect(try network.export(second).contains("written in 1970"))
     }
 
-    /// Found by the simulator: seed 119. The first write applied what was held, and was stamped before it.
+    /// Found by the simulator, seed 119: the first write applied what was held, and was stamped before it.
     @Test func `the first write of a device whose clock fell back to 1970 counts`() throws {
         let network = TestNetwork()
         let first = try self.founder(network)
@@ -169,6 +169,25 @@ struct RepairTests {
         network.settle()
         #expect(try network.export(first).contains("written in 1970"))
         #expect(try network.export(first).contains("and again"))
+        try self.demandEqual(network, [first, second])
+    }
+
+    /// Found by the simulator, seed 19.
+    @Test func `a clock that was ahead, then behind, and then put right is noticed`() throws {
+        let network = TestNetwork()
+        let first = try self.founder(network)
+        let second = try network.join(first, name: "second", seed: 3)
+        try network.write(first, .create(.init(type: "note")))
+        network.settle()
+        network.machines[second].clockOffsetMilliseconds = 10 * 365 * 86_400_000
+        try network.write(second, .create(.init(type: "note", properties: ["k": .string("ahead")])))
+        network.machines[second].clockOffsetMilliseconds = 0
+        network.machines[second].clockOffsetMilliseconds = -Int64(network.moment(of: second).wall.milliseconds)
+        try network.restart(second, with: network.copyStore(of: second), seed: 78)
+        network.settle()
+        network.machines[second].clockOffsetMilliseconds = 0
+        network.settle()
+        #expect(try network.export(first).contains("ahead"))
         try self.demandEqual(network, [first, second])
     }
 

@@ -12,7 +12,7 @@ struct SimulationTests {
         #expect(first.record.findings == [], "Simulator replay \(seed)")
     }
 
-    @Test func `each seed switches off about half of the faults`() {
+    @Test func `each seed switches off about half of the faults, and of those that clash more`() {
         var counts: [Fault: Int] = [:]
         for seed in 0..<200 {
             for fault in PlanGenerator.plan(ChoiceTape(seed: UInt64(seed)), PlanLimits()).faults {
@@ -20,7 +20,7 @@ struct SimulationTests {
             }
         }
         #expect(Set(counts.keys) == Set(Fault.usual))
-        for (fault, count) in counts { #expect((60..<140).contains(count), "\(fault) in \(count) of 200") }
+        for (fault, count) in counts { #expect((30..<140).contains(count), "\(fault) in \(count) of 200") }
     }
 
     @Test func `a plan read back from its choices is the plan that was drawn`() {
@@ -55,12 +55,12 @@ struct CanaryTests {
         let image = world.machines[1].disk.image()
         world.network.partition([[0], [1]])
         world.write([.set(0, property: 0)], on: world.machines[1])
-        world.end(world.machines[1], .kill, downtime: .seconds(1))
+        world.end(world.machines[1], .powerCut(.keepsAll), downtime: .seconds(1))
         world.machines[1].disk.restore(image)
         world.machines[1].view = StoreView()
         world.run(until: .seconds(15))
         world.settle(core: [0, 1])
-        #expect(world.record.findings.map(\.property) == [.lostWrite])
+        #expect(world.record.findings.first?.property == .lostWrite)
     }
 
     @Test func `a frontier that goes back is found`() {

@@ -46,7 +46,8 @@ struct BatchSummary {
     }
 
     private mutating func add(_ finding: Finding, _ outcome: Simulation.Outcome) {
-        var failure = self.failures[finding.property]
+        var failure =
+            self.failures[finding.property]
             ?? Failure(count: 0, seed: outcome.seed, eventCount: .max, message: "")
         failure.count += 1
         if outcome.eventCount < failure.eventCount {

@@ -28,7 +28,9 @@ struct RunCommand: ParsableCommand {
         for offset in 0..<UInt64(max(0, self.seeds)) {
             let seed = self.first &+ offset
             summary.add(Simulation.run(seed: seed, limits: limits))
-            if seed % 100 < UInt64(max(0, self.twice)) { summary.addSecondRun(Simulation.run(seed: seed, limits: limits)) }
+            if seed % 100 < UInt64(max(0, self.twice)) {
+                summary.addSecondRun(Simulation.run(seed: seed, limits: limits))
+            }
             let now = WallClock.seconds()
             if now - shown >= 10 {
                 shown = now
@@ -66,7 +68,8 @@ struct ReplayCommand: ParsableCommand {
         for fault in Fault.allCases {
             if let count = outcome.record.faultCounts[fault] { print("fault \(fault.rawValue): \(count)") }
         }
-        print("marks: \(Mark.allCases.filter { outcome.record.marks.contains($0) }.map(\.rawValue).joined(separator: " "))")
+        let marks = Mark.allCases.filter { outcome.record.marks.contains($0) }.map(\.rawValue)
+        print("marks: \(marks.joined(separator: " "))")
         for finding in outcome.record.findings { print("FOUND \(finding.property.rawValue): \(finding.message)") }
         if !outcome.record.findings.isEmpty { throw ExitCode.failure }
     }
@@ -79,14 +82,19 @@ struct WorldOptions: ParsableArguments {
     @Option(help: "Faults to choose from, with commas between them; “none” for none, all if it is not given.")
     var faults: String?
 
+    @Option(help: "Edits a second, one after the other; bursts are drawn if it is not given.")
+    var edits: UInt64?
+
     func limits() throws -> PlanLimits {
         var limits = PlanLimits()
+        limits.editsPerSecond = self.edits
         if let peers {
             guard (2...7).contains(peers) else { throw ValidationError("There are 2 to 7 peers in a world.") }
             limits.peerCount = peers
         }
         if let faults {
-            limits.faults = try faults == "none" ? [] : faults.split(separator: ",").map { name in
+            let names = faults == "none" ? [] : faults.split(separator: ",")
+            limits.faults = try names.map { name in
                 guard let fault = Fault(rawValue: String(name)) else {
                     throw ValidationError("There is no fault “\(name)”.")
                 }
@@ -99,6 +107,7 @@ struct WorldOptions: ParsableArguments {
     /// The options as they were given, to be copied.
     var text: String {
         (self.peers.map { " --peers \($0)" } ?? "") + (self.faults.map { " --faults \($0)" } ?? "")
+            + (self.edits.map { " --edits \($0)" } ?? "")
     }
 }
 

@@ -97,8 +97,8 @@ final class DiskFile {
         var lost = false
         var start = 0
         while start < bytes.count {
-            let end = min(bytes.count, (offset + start) / DiskFile.sectorByteCount * DiskFile.sectorByteCount
-                + DiskFile.sectorByteCount - offset)
+            let nextSector = ((offset + start) / DiskFile.sectorByteCount + 1) * DiskFile.sectorByteCount
+            let end = min(bytes.count, nextSector - offset)
             if random.below(3) > 0 {
                 bytes[start..<end].withUnsafeBytes { DiskFile.write($0, at: offset + start, to: &self.durable) }
             } else {

@@ -7,6 +7,8 @@ internal import CRDTCore
 struct AcknowledgedWrites {
     struct Write {
         var dot: Dot
+        /// Of two changes with one dot, which one it was.
+        var hash: Hash256
         var edits: [Edit]
         /// Machines that hold it durably, as far as is followed up.
         var holders: Set<Int>
@@ -14,8 +16,8 @@ struct AcknowledgedWrites {
 
     private(set) var writes: [Write] = []
 
-    mutating func add(_ dot: Dot, _ edits: [Edit], on machine: Int) {
-        self.writes.append(Write(dot: dot, edits: edits, holders: [machine]))
+    mutating func add(_ dot: Dot, _ hash: Hash256, _ edits: [Edit], on machine: Int) {
+        self.writes.append(Write(dot: dot, hash: hash, edits: edits, holders: [machine]))
     }
 
     /// A machine is gone, or its disk went back in time: others who hold what it held answer for it.
@@ -24,8 +26,10 @@ struct AcknowledgedWrites {
         for position in self.writes.indices where self.writes[position].holders.contains(machine.number) {
             self.writes[position].holders.remove(machine.number)
             guard self.writes[position].holders.isEmpty else { continue }
-            let dot = self.writes[position].dot
-            for other in others where other.view.holds(dot) { self.writes[position].holders.insert(other.number) }
+            let write = self.writes[position]
+            for other in others where other.holds(write.dot, write.hash) {
+                self.writes[position].holders.insert(other.number)
+            }
         }
     }
 

@@ -33,17 +33,35 @@ struct Oracles {
     /// A caller was told that a write is durable.
     mutating func wrote(_ dot: Dot, on machine: Machine, in world: World) {
         do throws(StoreError) {
-            let edits = try machine.read { transaction throws(StoreError) -> [Edit]? in
-                try LogReading.edits(at: dot, in: &transaction)
+            let found = try machine.read { transaction throws(StoreError) -> (Hash256, [Edit])? in
+                guard let index = transaction.existingReplicaIndex(of: dot.replica),
+                    let hash = try transaction.hash(of: index, sequence: dot.sequence),
+                    let edits = try LogReading.edits(at: dot, in: &transaction)
+                else { return nil }
+                return (hash, edits)
             }
-            guard let read = edits, let edits = read else {
+            guard let read = found, let (hash, edits) = read else {
                 world.record.find(.lostWrite, "machine \(machine.number) acknowledged \(dot), which it does not hold")
                 return
             }
-            if !machine.isTainted { self.acknowledged.add(dot, edits, on: machine.number) }
+            if !machine.isTainted { self.acknowledged.add(dot, hash, edits, on: machine.number) }
         } catch {
             world.record.mark(.storeFailed)
         }
+    }
+}
+
+extension Machine {
+    /// Whether its store is known to hold a change, which counts.
+    func holds(_ dot: Dot, _ hash: Hash256) -> Bool {
+        guard self.node != nil else { return self.view.endsWith(dot, hash) }
+        let found = try? self.read { transaction throws(StoreError) -> Bool in
+            guard let index = transaction.existingReplicaIndex(of: dot.replica),
+                transaction.replica(index).isEffective(dot.sequence)
+            else { return false }
+            return try transaction.hash(of: index, sequence: dot.sequence) == hash
+        }
+        return (found ?? nil) ?? false
     }
 }
 
@@ -60,7 +78,8 @@ extension World {
                 let difference = World.firstDifference(twin.export, state.export)
                 self.record.find(
                     .divergence,
-                    "machines \(twin.machine) and \(machine.number) have equal frontiers and different states: \(difference)"
+                    "machines \(twin.machine) and \(machine.number) have equal frontiers and different states: "
+                        + difference
                 )
             }
             states.append((machine.number, state.frontier, state.export))

@@ -1,6 +1,8 @@
 internal import CRDTCore
 
-/// What must hold of one store's state at any time. Each check says what is wrong, or nil.
+/// What must hold of one store's state at any time.
+///
+/// Each check says what is wrong, or nil.
 enum StateChecks {
     /// P12: what a replica's last applied change had seen is applied.
     static func causality(in transaction: borrowing some StoreTransaction) -> String? {

@@ -25,17 +25,19 @@ struct StoreView {
 
     subscript(replica: ReplicaID) -> Chain? { self.replicas[replica] }
 
-    /// Whether a change is in the log and in no danger of not counting.
-    func holds(_ dot: Dot) -> Bool {
+    /// Whether a change was the last of its chain in the log, and in no danger of not counting.
+    func endsWith(_ dot: Dot, _ hash: Hash256) -> Bool {
         guard let chain = self.replicas[dot.replica] else { return false }
-        return chain.storedSequence >= dot.sequence && !chain.isExcluded
+        return chain.storedSequence == dot.sequence && chain.storedHash == hash && !chain.isExcluded
     }
 
     /// What of `earlier` is not there any more; nil if everything is.
     func regression(from earlier: StoreView) -> String? {
         for replica in earlier.replicas.keys.sorted() {
             guard let before = earlier.replicas[replica], before.storedSequence > 0 else { continue }
-            guard let now = self.replicas[replica] else { return "\(replica) is unknown, was at \(before.storedSequence)" }
+            guard let now = self.replicas[replica] else {
+                return "\(replica) is unknown, was at \(before.storedSequence)"
+            }
             if now.storedSequence < before.storedSequence {
                 return "\(replica) went back from \(before.storedSequence) to \(now.storedSequence)"
             }

@@ -20,6 +20,9 @@ enum WorkStep: Hashable, Sendable {
     /// Makes the object if it is not there, and writes a value that no other step writes.
     case set(Int, property: Int)
     case unset(Int, property: Int)
+    /// As `set`, with a value that the scenario names.
+    case assign(Int, name: String, text: String)
+    case clear(Int, name: String)
     case move(Int, parent: Int?)
     case delete(Int)
     /// Writes the same value to two registers of two objects that nothing else writes to.

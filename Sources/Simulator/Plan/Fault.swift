@@ -30,11 +30,13 @@ enum Fault: String, CaseIterable, Sendable, Hashable {
     case lateJoin
     case earlyLeave
     // Clocks.
-    /// More than one machine's clock may be far ahead: only drawn where it is asked for.
+    /// Lets clocks be wrong in ways that the engine has no way out of yet: only drawn where it is asked for.
     ///
-    /// A machine that has applied another's changes while both clocks were ahead keeps them when its own is put right,
-    /// and then differs from those that hold them until they are due. The engine has no way out of this yet.
-    case severalClocksAhead
+    /// A machine that has applied another's changes while both clocks were far ahead keeps them when its own is put
+    /// right, and then differs from those that hold them until they are due. Of two incarnations of a database, one
+    /// that takes back its changes to repair its clock takes back what it does not know of the other's as well; and a
+    /// restored one does not repair what it wrote under its former replica id.
+    case clocksBeyondRepair
     case clockOffset
     case clockHourAhead
     case clockDayBehind
@@ -67,5 +69,11 @@ enum Fault: String, CaseIterable, Sendable, Hashable {
     case clonedDisk
 
     /// Those that a run draws from unless it is told otherwise.
-    static let usual: [Fault] = Fault.allCases.filter { $0 != .severalClocksAhead }
+    static let usual: [Fault] = Fault.allCases.filter { $0 != .clocksBeyondRepair }
+    /// Those that put a clock further off than others tolerate.
+    static let wrongClocks: Set<Fault> = [
+        .clockHourAhead, .clockDayBehind, .clockYearsAhead, .clockAtEpoch, .clockJump, .clockBackAtRestart,
+    ]
+    /// Those after which two databases may go on from one.
+    static let copies: Set<Fault> = [.restoredBackup, .movedBackup, .clonedDisk]
 }

@@ -7,7 +7,9 @@ extension Plan {
         ]
         let faults = Fault.allCases.filter { self.faults.contains($0) }.map(\.rawValue)
         lines.append("faults on: \(faults.joined(separator: " "))")
-        for timed in self.actions { lines.append("\(timed.time.seconds)  \(timed.action)".replacing("Simulator.", with: "")) }
+        for timed in self.actions {
+            lines.append("\(timed.time.seconds)  \(timed.action)".replacing("Simulator.", with: ""))
+        }
         return lines
     }
 }

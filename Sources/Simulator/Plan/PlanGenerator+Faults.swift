@@ -14,7 +14,7 @@ extension PlanGenerator {
     private mutating func add(_ fault: Fault) {
         switch fault {
         case .slowLinks, .mobileLinks, .satelliteLinks, .lostSegments, .fragmentation, .lostBeacons, .sneakernet,
-            .lostWrites, .reorderedWrites, .tornWrites, .severalClocksAhead:
+            .lostWrites, .reorderedWrites, .tornWrites, .clocksBeyondRepair:
             // Not events: they change how links are, and what a power cut does.
             return
         case .connectionReset, .cutAfterBytes, .cutInHandshake, .oneSidedCut, .truncatedStream, .stalledLink,
@@ -115,7 +115,7 @@ extension PlanGenerator {
         default: action = .jump(milliseconds: Int64(self.tape.below(7_200_000, .plan)) - 3_600_000)
         }
         let mayBeAhead: Set<Fault> = [.clockHourAhead, .clockYearsAhead, .clockJump]
-        if mayBeAhead.contains(fault), !self.plan.faults.contains(.severalClocksAhead) { peer = self.aheadPeer }
+        if mayBeAhead.contains(fault), !self.plan.faults.contains(.clocksBeyondRepair) { peer = self.aheadPeer }
         self.add(.clock(peer: peer, action), at: self.time())
     }
 
@@ -161,6 +161,14 @@ extension PlanGenerator {
         case .restoredBackup, .movedBackup:
             self.add(.disk(peer: peer, .backUp), at: time)
             self.add(.disk(peer: peer, .restore(isElsewhere: fault == .movedBackup)), at: after)
+            guard self.tape.chance(60, .plan) else { return }
+            // It writes before it meets anyone who knows better, and they hold what it has forgotten.
+            let others = (0..<self.plan.peerCount).filter { $0 != peer }
+            let beforeThat = VirtualTime.milliseconds(after.milliseconds - min(after.milliseconds, 500))
+            self.add(.write(peer: peer, [.set(0, property: 0), .twins]), at: beforeThat)
+            self.add(.network(.partition([[peer], others])), at: after)
+            self.add(.write(peer: peer, [.set(0, property: 0), .twins]), at: after + .seconds(3))
+            self.add(.network(.healPartition), at: after + .seconds(5))
         default: self.add(.disk(peer: peer, .clone(isElsewhere: self.tape.chance(50, .plan))), at: time)
         }
     }

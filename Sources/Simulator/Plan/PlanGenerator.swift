@@ -6,6 +6,8 @@ struct PlanLimits: Hashable, Sendable {
     var faults: [Fault] = Fault.usual
     /// Whether each of them may be switched off.
     var usesAll = false
+    /// One edit after another at this rate, in place of bursts.
+    var editsPerSecond: UInt64?
 }
 
 /// Draws a plan from a tape.
@@ -21,7 +23,7 @@ struct PlanGenerator {
 
     static func plan(_ tape: ChoiceTape, _ limits: PlanLimits) -> Plan {
         var generator = PlanGenerator(tape, limits)
-        generator.addWork()
+        if let rate = limits.editsPerSecond { generator.addSteadyWork(rate) } else { generator.addWork() }
         generator.addFaults()
         // A stable order: what was drawn first comes first.
         let indexed = generator.plan.actions.enumerated().sorted {
@@ -33,8 +35,13 @@ struct PlanGenerator {
 
     private init(_ tape: ChoiceTape, _ limits: PlanLimits) {
         self.tape = tape
-        let peerCount = limits.peerCount ?? (tape.chance(50, .plan) ? 2 + tape.below(2, .plan) : 2 + tape.below(6, .plan))
-        let faults = limits.faults.filter { _ in limits.usesAll || tape.chance(50, .plan) }
+        // Small wins: half of all runs have at most three peers.
+        let drawn = tape.chance(50, .plan) ? 2 + tape.below(2, .plan) : 2 + tape.below(6, .plan)
+        let peerCount = limits.peerCount ?? drawn
+        var faults = limits.faults.filter { _ in limits.usesAll || tape.chance(50, .plan) }
+        let dropped = tape.chance(50, .plan) ? Fault.copies : Fault.wrongClocks
+        let hasBoth = !Fault.copies.isDisjoint(with: faults) && !Fault.wrongClocks.isDisjoint(with: faults)
+        if hasBoth, !faults.contains(.clocksBeyondRepair) { faults.removeAll { dropped.contains($0) } }
         var topology = tape.pick(Topology.allCases, .plan)
         if topology == .sneakernet, !faults.contains(.sneakernet) { topology = .mesh }
         var links: [LinkClass] = [.lan]
@@ -89,6 +96,16 @@ struct PlanGenerator {
                 self.add(.write(peer: peer, steps), at: time)
                 time = time + .milliseconds(self.tape.between(0, 400, .plan))
             }
+        }
+    }
+
+    private mutating func addSteadyWork(_ editsPerSecond: UInt64) {
+        let interval = VirtualTime.microseconds(1_000_000 / max(1, editsPerSecond))
+        var time = VirtualTime.zero
+        while time < self.plan.duration {
+            let peer = self.peer()
+            self.add(.write(peer: peer, [self.step(peer)]), at: time)
+            time = time + interval
         }
     }
 

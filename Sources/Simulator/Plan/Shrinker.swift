@@ -84,8 +84,8 @@ extension Action {
     /// The highest number of a peer in it.
     var highestPeer: Int? {
         switch self {
-        case .write(let peer, _), .stranger(let peer, _), .clock(let peer, _), .process(let peer, _), .disk(let peer, _),
-            .join(let peer), .leave(let peer):
+        case .write(let peer, _), .stranger(let peer, _), .clock(let peer, _), .process(let peer, _),
+            .disk(let peer, _), .join(let peer), .leave(let peer):
             return peer
         case .network(let action):
             switch action {

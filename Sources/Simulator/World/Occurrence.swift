@@ -20,6 +20,8 @@ enum Occurrence {
     case diskIsHonest(machine: Int)
     /// A stranger goes on.
     case stranger(Wire, chunks: [[UInt8]], every: VirtualTime)
+    /// Somebody writes on a machine that no plan knew of.
+    case work(machine: Int, [WorkStep])
     /// The oracles look at everything.
     case inspection
 }

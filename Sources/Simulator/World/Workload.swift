@@ -56,6 +56,13 @@ struct Workload {
                 .set(object, name: self.name(property), value: self.nextValue()),
             ]
         case .unset(let number, let property): return [.unset(Workload.object(number), name: self.name(property))]
+        case .assign(let number, let name, let text):
+            let object = Workload.object(number)
+            return [
+                .create(Transaction.Creation(id: .given(object), type: "item")),
+                .set(object, name: name, value: .string(text)),
+            ]
+        case .clear(let number, let name): return [.unset(Workload.object(number), name: name)]
         case .move(let number, let parent):
             return [.move(Workload.object(number), parent: parent.map { Workload.object($0) }, before: nil)]
         case .delete(let number): return [.delete(Workload.object(number))]

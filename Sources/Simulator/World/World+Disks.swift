@@ -51,7 +51,7 @@ extension World {
 
     /// A copy does not know what the replica it came from wrote with a clock ahead for its own to put right.
     private func isExcused(_ machine: Machine) -> Bool {
-        machine.wasAhead && !self.plan.faults.contains(.severalClocksAhead)
+        machine.wasAhead && !self.plan.faults.contains(.clocksBeyondRepair)
     }
 
     private func clone(_ machine: Machine, isElsewhere: Bool) {
@@ -64,5 +64,10 @@ extension World {
         copy.isTainted = machine.isTainted
         if !isElsewhere { copy.storeIdentity = machine.storeIdentity }
         self.start(copy)
+        // Somebody works on the copy too, and so on both under one replica id if nobody notices.
+        for delay in [1, 3, 9] as [UInt64] {
+            let steps: [WorkStep] = [.set(self.tape.below(3, .network), property: 0), .twins]
+            self.schedule(.work(machine: copy.number, steps), after: .seconds(delay))
+        }
     }
 }

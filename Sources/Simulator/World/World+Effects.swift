@@ -87,8 +87,8 @@ extension World {
         }
     }
 
-    /// A peer is said to have broken the protocol: true only of bytes that were changed on the way, of strangers, and of
-    /// those who have something from a disk that decayed.
+    /// A peer is said to have broken the protocol: true only of bytes that were changed on the way, of strangers, and
+    /// of those who have something from a disk that decayed.
     private func violation(_ reason: String, at machine: Machine) {
         self.record.mark(.violationSeen)
         if self.record.saw(.bitFlip, .garbageStranger, .replayedHandshake, .replayedStream) { return }

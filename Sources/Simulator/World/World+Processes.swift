@@ -53,7 +53,10 @@ extension World {
         switch ending {
         case .kill: self.closeAll(of: machine)
         case .powerCut:
-            for end in self.ends(of: machine) { end.state = .vanished }
+            for end in self.ends(of: machine) {
+                end.state = .vanished
+                end.wire?.lanes[end.side].segments = []
+            }
             machine.connections = [:]
             if machine.disk.lostUnsynced { self.record.mark(.unsyncedWriteLost) }
             if machine.disk.brokePromise {

@@ -35,6 +35,8 @@ extension World {
         self.record.mark(.equalInTime)
         self.record.convergenceTime = self.time - start
         self.inspect()
+        let hasMended = core.contains { $0.observedStatus(at: self.time)?.counters.reauthoredChangeCount ?? 0 > 0 }
+        if hasMended, self.record.marks.contains(.forkProved) { self.record.mark(.forkMended) }
         self.checkResidue(core)
         self.checkAcknowledgedWrites(core)
         self.compareWithModel(core[0])
@@ -157,24 +159,29 @@ extension World {
             }
             self.record.find(
                 .lostWrite,
-                "\(PlainText.short(write.dot.replica)):\(write.dot.sequence), held by \(write.holders.sorted()), is gone "
-                    + "from the core: \(PlainText.short(first)); excluded: \(excluded.joined(separator: ", "))"
+                "\(PlainText.short(write.dot.replica)):\(write.dot.sequence), held by \(write.holders.sorted()), is "
+                    + "gone from the core: \(PlainText.short(first)); excluded: \(excluded.joined(separator: ", "))"
             )
             return
         }
+    }
+
+    private struct Comparison {
+        var expected: PlainState
+        var actual: PlainState
     }
 
     /// P8: the naive model, given the same log, comes to the same state.
     private func compareWithModel(_ machine: Machine) {
         let now = machine.clock.wall(at: self.time)
         do throws(StoreError) {
-            let found = try machine.read { transaction throws(StoreError) -> (expected: PlainState, actual: PlainState)? in
+            let found = try machine.read { transaction throws(StoreError) -> Comparison? in
                 let log = try LogReading(of: &transaction, now: now)
-                guard log.changeCount <= World.modelChangeCountMax, !StateChecks.hasAppliedHeld(at: now, in: transaction)
-                else { return nil }
+                let isComparable = !StateChecks.hasAppliedHeld(at: now, in: transaction)
+                guard isComparable, log.changeCount <= World.modelChangeCountMax else { return nil }
                 let objects = log.objects.sorted()
                 let actual = try StateReader.state(of: &transaction, objects: objects)
-                return (NaiveModel(log.history).state(), actual)
+                return Comparison(expected: NaiveModel(log.history).state(), actual: actual)
             }
             guard let found, let states = found else { return }
             self.record.mark(.comparedWithModel)
@@ -189,7 +196,7 @@ extension World {
 
     /// P24 and P25: equal machines exchange nothing more, and when they meet again nothing is repeated.
     private func checkSilence(_ core: [Machine]) {
-        guard core.count > 1 else { return }
+        guard core.count > 1, !self.record.hasFatalFinding else { return }
         // Announcements of what came last are still under way.
         self.run(until: self.time + .seconds(5))
         let before = core.map { self.pushedCount(of: $0) }

@@ -15,7 +15,11 @@ extension World {
             self.fail(dialler, after: .milliseconds(1))
             return
         }
-        let acceptor = WireEnd(machine: target.number, incarnation: target.incarnation, connection: self.newConnection())
+        let acceptor = WireEnd(
+            machine: target.number,
+            incarnation: target.incarnation,
+            connection: self.newConnection()
+        )
         let wire = self.newWire(dialler: dialler, acceptor: acceptor)
         self.enqueue(.opening, on: wire, lane: 0)
         self.schedule(.dialTimeout(wire), after: World.dialTimeout)
@@ -202,7 +206,9 @@ extension World {
 
     func close(_ connection: ConnectionID, afterFlush: Bool, of machine: Machine) {
         guard let end = machine.connections[connection], let wire = end.wire else { return }
-        if !afterFlush { wire.lanes[end.side].segments.removeAll { if case .bytes = $0.content { true } else { false } } }
+        if !afterFlush {
+            wire.lanes[end.side].segments.removeAll { if case .bytes = $0.content { true } else { false } }
+        }
         self.enqueue(.end, on: wire, lane: end.side)
         self.close(end, tellingIt: false)
     }

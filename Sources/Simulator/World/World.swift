@@ -73,6 +73,7 @@ final class World {
         case .diskHasRoom(let machine): self.machines[machine].disk.faults.isFull = false
         case .diskIsHonest(let machine): self.machines[machine].disk.faults.syncLies = false
         case .stranger(let wire, let chunks, let pause): self.continueStranger(wire, chunks, every: pause)
+        case .work(let machine, let steps): if self.isFaulty { self.write(steps, on: self.machines[machine]) }
         case .inspection: self.inspect()
         }
         self.updateTrace()
@@ -124,7 +125,8 @@ final class World {
         if machine.eventsWithoutTime.time == self.time {
             machine.eventsWithoutTime.count += 1
             if machine.eventsWithoutTime.count == World.eventsWithoutTimeMax {
-                self.record.find(.spinning, "machine \(machine.number) handles events for ever at \(self.time.seconds) s")
+                let message = "machine \(machine.number) handles events for ever at \(self.time.seconds) s"
+                self.record.find(.spinning, message)
             }
         } else {
             machine.eventsWithoutTime = (self.time, 0)

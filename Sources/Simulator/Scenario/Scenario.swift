@@ -1,0 +1,47 @@
+/// A run written down by a person: a world, what is done in it, and what is expected.
+struct Scenario: Hashable, Sendable {
+    var peers: [String] = []
+    var topology = Topology.mesh
+    var links = LinkClass.lan
+    var checkpointPageCount = 1_000
+    /// What everything is drawn from that the text leaves open.
+    var seed: UInt64 = 1
+    var statements: [Statement] = []
+
+    /// One line of it.
+    struct Statement: Hashable, Sendable {
+        /// Counted from 1.
+        var line: Int
+        var content: Content
+    }
+
+    enum Content: Hashable, Sendable {
+        case action(Action)
+        case wait(VirtualTime)
+        /// Heals everything among these peers, and demands what must hold of equal machines.
+        case settle(core: [Int])
+        case expect(Expectation)
+    }
+}
+
+/// What must be so on every peer that is up.
+enum Expectation: Hashable, Sendable {
+    case exists(Int)
+    case isGone(Int)
+    /// Nil: at the root.
+    case stands(Int, under: Int?)
+    /// One of these texts is in force; if there are none, no value is.
+    case value(Int, property: String, anyOf: [String])
+    /// The text is listed as a conflict.
+    case conflict(Int, property: String, text: String)
+    case seen(Mark)
+    case neverSeen(Mark)
+}
+
+/// What is wrong with a scenario, and in which line.
+struct ScenarioError: Error, Hashable, CustomStringConvertible {
+    var line: Int
+    var message: String
+
+    var description: String { "line \(self.line): \(self.message)" }
+}

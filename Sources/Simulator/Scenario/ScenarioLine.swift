@@ -1,0 +1,109 @@
+/// One line of a scenario as words, read from left to right.
+struct ScenarioLine {
+    let number: Int
+    private var words: [Word] = []
+    private var position = 0
+
+    private struct Word {
+        var text: String
+        var isQuoted: Bool
+    }
+
+    init(_ line: Substring, number: Int) throws(ScenarioError) {
+        self.number = number
+        var rest = line
+        while let first = rest.first {
+            if first == "#" { break }
+            if first.isWhitespace {
+                rest.removeFirst()
+            } else if first == "\"" {
+                rest.removeFirst()
+                guard let end = rest.firstIndex(of: "\"") else {
+                    throw ScenarioError(line: number, message: "a text has no end")
+                }
+                self.words.append(Word(text: String(rest[..<end]), isQuoted: true))
+                rest = rest[rest.index(after: end)...]
+            } else if "|>;".contains(first) {
+                self.words.append(Word(text: String(first), isQuoted: false))
+                rest.removeFirst()
+            } else {
+                let word = rest.prefix { !$0.isWhitespace && !"|>;\"#".contains($0) }
+                self.words.append(Word(text: String(word), isQuoted: false))
+                rest = rest[word.endIndex...]
+            }
+        }
+    }
+
+    var isAtEnd: Bool { self.position == self.words.count }
+    /// The next word, if it is not a text in quotes.
+    var peek: String? {
+        guard !self.isAtEnd, !self.words[self.position].isQuoted else { return nil }
+        return self.words[self.position].text
+    }
+
+    func failure(_ message: String) -> ScenarioError { ScenarioError(line: self.number, message: message) }
+
+    mutating func word(_ what: String) throws(ScenarioError) -> String {
+        guard let word = self.peek else { throw self.failure("\(what) is missing") }
+        self.position += 1
+        return word
+    }
+
+    mutating func text() throws(ScenarioError) -> String {
+        guard !self.isAtEnd, self.words[self.position].isQuoted else {
+            throw self.failure("a text in quotes is missing")
+        }
+        self.position += 1
+        return self.words[self.position - 1].text
+    }
+
+    /// Takes the next words if they are these.
+    mutating func take(_ words: String...) -> Bool {
+        guard self.position + words.count <= self.words.count else { return false }
+        for (offset, word) in words.enumerated() {
+            let next = self.words[self.position + offset]
+            guard next.text == word, !next.isQuoted else { return false }
+        }
+        self.position += words.count
+        return true
+    }
+
+    mutating func expect(_ word: String) throws(ScenarioError) {
+        guard self.take(word) else { throw self.failure("“\(word)” is missing") }
+    }
+
+    mutating func number(_ what: String) throws(ScenarioError) -> Int {
+        let word = try self.word(what)
+        guard let number = Int(word), number >= 0 else { throw self.failure("\(what) is not a number: “\(word)”") }
+        return number
+    }
+
+    /// A length of time: a number and `ms`, `s`, `m`, `h`, `d` or `y`.
+    mutating func duration() throws(ScenarioError) -> VirtualTime {
+        let word = try self.word("a length of time")
+        guard let time = ScenarioLine.duration(word[...]) else {
+            throw self.failure("“\(word)” is not a length of time")
+        }
+        return time
+    }
+
+    static func duration(_ word: Substring) -> VirtualTime? {
+        let digits = word.prefix { $0.isNumber }
+        let milliseconds: UInt64? =
+            switch word[digits.endIndex...] {
+            case "ms": 1
+            case "s": 1_000
+            case "m": 60_000
+            case "h": 3_600_000
+            case "d": 86_400_000
+            case "y": 365 * 86_400_000
+            default: nil
+            }
+        guard let milliseconds, let count = UInt64(digits), count < 1_000_000 else { return nil }
+        return .milliseconds(count * milliseconds)
+    }
+
+    func end() throws(ScenarioError) {
+        if !self.isAtEnd { throw self.failure("“\(self.words[self.position].text)” is too much") }
+    }
+}

@@ -1,0 +1,167 @@
+/// The actions of a scenario.
+extension ScenarioParser {
+    /// How long a process is away where the text does not say.
+    private static let downtime = VirtualTime.seconds(1)
+
+    // MARK: - On one peer
+
+    mutating func peerAction(_ peer: Int, _ line: inout ScenarioLine) throws(ScenarioError) -> Action {
+        if line.take("clock") { return .clock(peer: peer, try self.clockAction(&line)) }
+        if line.take("back", "up") { return .disk(peer: peer, .backUp) }
+        if line.take("restore") { return .disk(peer: peer, .restore(isElsewhere: line.take("elsewhere"))) }
+        if line.take("clone") { return .disk(peer: peer, .clone(isElsewhere: line.take("elsewhere"))) }
+        if line.take("disk") { return .disk(peer: peer, try self.diskAction(&line)) }
+        if line.take("invites") { return .join(inviter: peer) }
+        if line.take("leaves") { return .leave(peer: peer) }
+        if let action = try self.processAction(&line) { return .process(peer: peer, action) }
+        var steps = [try self.step(&line)]
+        while line.take(";") { steps.append(try self.step(&line)) }
+        return .write(peer: peer, steps)
+    }
+
+    private mutating func step(_ line: inout ScenarioLine) throws(ScenarioError) -> WorkStep {
+        if line.take("create") {
+            let object = try self.object(&line)
+            return .create(object, parent: line.take("under") ? try self.object(&line) : nil)
+        }
+        if line.take("set") {
+            let (object, name) = try self.property(&line)
+            return .assign(object, name: name, text: try line.text())
+        }
+        if line.take("unset") {
+            let (object, name) = try self.property(&line)
+            return .clear(object, name: name)
+        }
+        if line.take("move") {
+            let object = try self.object(&line)
+            if line.take("to", "root") { return .move(object, parent: nil) }
+            try line.expect("under")
+            return .move(object, parent: try self.object(&line))
+        }
+        if line.take("delete") { return .delete(try self.object(&line)) }
+        throw line.failure("“\(line.peek ?? "")” is nothing that a peer can do")
+    }
+
+    private func clockAction(_ line: inout ScenarioLine) throws(ScenarioError) -> ClockAction {
+        if line.take("right") { return .offset(milliseconds: 0) }
+        if line.take("1970") { return .epoch }
+        if line.take("stuck") { return .stuck }
+        let isJump = line.take("jump")
+        let word = try line.word("how far the clock is off")
+        guard let sign = word.first, "+-".contains(sign), let time = ScenarioLine.duration(word.dropFirst()) else {
+            throw line.failure("“\(word)” is not how far a clock can be off")
+        }
+        let milliseconds = Int64(time.milliseconds) * (sign == "-" ? -1 : 1)
+        return isJump ? .jump(milliseconds: milliseconds) : .offset(milliseconds: milliseconds)
+    }
+
+    private func diskAction(_ line: inout ScenarioLine) throws(ScenarioError) -> DiskAction {
+        if line.take("full") { return .full(try line.duration()) }
+        if line.take("lies") { return .lie(try line.duration()) }
+        if line.take("loses", "log") { return .loseLog }
+        if line.take("rots") { return .flipBit(seed: try line.number("a seed")) }
+        try line.expect("fails")
+        if line.take("read") { return .failNext(.read) }
+        if line.take("write") { return .failNext(.write) }
+        try line.expect("sync")
+        return .failNext(.sync)
+    }
+
+    private func processAction(_ line: inout ScenarioLine) throws(ScenarioError) -> ProcessAction? {
+        if line.take("pause") { return .pause(try line.duration()) }
+        if line.take("restart") {
+            let back = line.take("back") ? try line.duration() : .zero
+            return .restart(downtime: try self.downtime(&line), clockBackMilliseconds: back.milliseconds)
+        }
+        if line.take("kill") {
+            if line.take("at", "call") {
+                let call = try line.number("a number of store calls")
+                return .killAtStoreCall(call, downtime: try self.downtime(&line))
+            }
+            return .kill(downtime: try self.downtime(&line))
+        }
+        guard line.take("power", "cut") else { return nil }
+        let call = line.take("at", "call") ? try line.number("a number of store calls") : nil
+        let outcomes: [(word: String, outcome: PowerLoss)] = [
+            ("keeps", .keepsAll), ("loses", .losesAll), ("shortens", .losesTail), ("reorders", .losesSome),
+            ("tears", .tears),
+        ]
+        let outcome = outcomes.first { line.take($0.word) }?.outcome ?? .losesAll
+        let downtime = try self.downtime(&line)
+        guard let call else { return .powerCut(outcome, downtime: downtime) }
+        return .powerCutAtStoreCall(call, outcome, downtime: downtime)
+    }
+
+    private func downtime(_ line: inout ScenarioLine) throws(ScenarioError) -> VirtualTime {
+        line.take("for") ? try line.duration() : ScenarioParser.downtime
+    }
+
+    // MARK: - On the world
+
+    mutating func worldAction(_ line: inout ScenarioLine) throws(ScenarioError) -> Action {
+        if line.take("stranger") {
+            let peer = try self.peer(&line)
+            return .stranger(peer: peer, try self.strangerAction(&line))
+        }
+        return .network(try self.networkAction(&line))
+    }
+
+    private func strangerAction(_ line: inout ScenarioLine) throws(ScenarioError) -> StrangerAction {
+        if line.take("replays", "handshake") { return .replayHandshake }
+        if line.take("replays", "stream") { return .replayStream }
+        if line.take("garbage") { return .garbage(byteCount: try line.number("a number of bytes")) }
+        if line.take("silent") { return .silence }
+        try line.expect("floods")
+        return .flood(connectionCount: try line.number("a number of connections"))
+    }
+
+    private func networkAction(_ line: inout ScenarioLine) throws(ScenarioError) -> NetworkAction {
+        if line.take("heal") { return .healPartition }
+        if line.take("cut") { return try self.cut(&line) }
+        if line.take("reset") { return .reset(try self.peer(&line), try self.peer(&line)) }
+        if line.take("meet") { return .dialTogether(try self.peer(&line), try self.peer(&line)) }
+        if line.take("stall") { return .stall(try self.peer(&line), try self.peer(&line), try line.duration()) }
+        if line.take("refuse") { return .refuseDials(to: try self.peer(&line), try line.duration()) }
+        if line.take("late", "close") {
+            return .oneSidedCut(try self.peer(&line), try self.peer(&line), try line.duration())
+        }
+        if line.take("half-open") {
+            let (from, to) = try self.direction(&line)
+            return .halfOpen(from: from, to: to, try line.duration())
+        }
+        if line.take("truncate") {
+            let (from, to) = try self.direction(&line)
+            return .truncate(from: from, to: to)
+        }
+        if line.take("flip") {
+            let (from, to) = try self.direction(&line)
+            return .flipBit(from: from, to: to, bit: try line.number("a bit"))
+        }
+        throw line.failure("“\(line.peek ?? "")” is not a statement")
+    }
+
+    private func direction(_ line: inout ScenarioLine) throws(ScenarioError) -> (from: Int, to: Int) {
+        let from = try self.peer(&line)
+        try line.expect(">")
+        return (from, try self.peer(&line))
+    }
+
+    /// `cut A|B C`: groups that do not reach each other; `cut A>B after 100 bytes`: one connection.
+    private func cut(_ line: inout ScenarioLine) throws(ScenarioError) -> NetworkAction {
+        var groups = [[try self.peer(&line)]]
+        if line.take(">") {
+            let to = try self.peer(&line)
+            try line.expect("after")
+            let count = try line.number("a number of bytes")
+            try line.expect("bytes")
+            return .cut(from: groups[0][0], to: to, afterByteCount: count)
+        }
+        while !line.isAtEnd {
+            if line.take("|") { groups.append([]) }
+            groups[groups.count - 1].append(try self.peer(&line))
+        }
+        let named = groups.flatMap { $0 }
+        let others = self.scenario.peers.indices.filter { !named.contains($0) }
+        return .partition(others.isEmpty ? groups : groups + [others])
+    }
+}

@@ -1,0 +1,131 @@
+/// Reads scenarios: one statement a line, `#` before a remark.
+struct ScenarioParser {
+    var scenario = Scenario()
+    /// Objects by the names they were given, numbered in the order in which they came up.
+    private var objects: [String: Int] = [:]
+
+    static func parse(_ text: String) throws(ScenarioError) -> Scenario {
+        var parser = ScenarioParser()
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        for (position, line) in lines.enumerated() {
+            var line = try ScenarioLine(line, number: position + 1)
+            if line.isAtEnd { continue }
+            try parser.parse(&line)
+            try line.end()
+        }
+        guard !parser.scenario.peers.isEmpty else { throw ScenarioError(line: 1, message: "“peers” is missing") }
+        return parser.scenario
+    }
+
+    private mutating func parse(_ line: inout ScenarioLine) throws(ScenarioError) {
+        if try self.parseHeader(&line) { return }
+        guard !self.scenario.peers.isEmpty else { throw line.failure("the first line says who the peers are") }
+        let content: Scenario.Content
+        if line.take("wait") {
+            content = .wait(try line.duration())
+        } else if line.take("settle") {
+            content = .settle(core: try self.core(&line))
+        } else if line.take("expect") {
+            content = .expect(try self.expectation(&line))
+        } else if let word = line.peek, word.hasSuffix(":") {
+            _ = try line.word("a peer")
+            content = .action(try self.peerAction(try self.peer(String(word.dropLast()), line), &line))
+        } else {
+            content = .action(try self.worldAction(&line))
+        }
+        self.scenario.statements.append(Scenario.Statement(line: line.number, content: content))
+    }
+
+    private mutating func parseHeader(_ line: inout ScenarioLine) throws(ScenarioError) -> Bool {
+        if line.take("peers") {
+            while !line.isAtEnd { self.scenario.peers.append(try line.word("a peer")) }
+            guard Set(self.scenario.peers).count == self.scenario.peers.count else {
+                throw line.failure("two peers have one name")
+            }
+        } else if line.take("topology") {
+            let word = try line.word("a topology")
+            guard let topology = Topology(rawValue: word) else { throw line.failure("“\(word)” is not a topology") }
+            self.scenario.topology = topology
+        } else if line.take("links") {
+            let word = try line.word("a class of links")
+            guard let links = LinkClass(rawValue: word) else { throw line.failure("“\(word)” is not a class of links") }
+            self.scenario.links = links
+        } else if line.take("seed") {
+            self.scenario.seed = UInt64(try line.number("a seed"))
+        } else if line.take("checkpoint") {
+            self.scenario.checkpointPageCount = try line.number("a number of pages")
+        } else {
+            return false
+        }
+        return true
+    }
+
+    // MARK: - Names
+
+    func peer(_ name: String, _ line: ScenarioLine) throws(ScenarioError) -> Int {
+        guard let number = self.scenario.peers.firstIndex(of: name) else {
+            throw line.failure("“\(name)” is not a peer")
+        }
+        return number
+    }
+
+    func peer(_ line: inout ScenarioLine) throws(ScenarioError) -> Int {
+        try self.peer(try line.word("a peer"), line)
+    }
+
+    mutating func object(_ line: inout ScenarioLine) throws(ScenarioError) -> Int {
+        self.object(try line.word("an object"))
+    }
+
+    private mutating func object(_ name: String) -> Int {
+        if let number = self.objects[name] { return number }
+        self.objects[name] = self.objects.count
+        return self.objects.count - 1
+    }
+
+    /// An object and one of its properties, with a dot in between.
+    mutating func property(_ line: inout ScenarioLine) throws(ScenarioError) -> (object: Int, name: String) {
+        let word = try line.word("an object and a property")
+        guard let dot = word.firstIndex(of: "."), dot != word.startIndex else {
+            throw line.failure("“\(word)” is not an object and a property")
+        }
+        return (self.object(String(word[..<dot])), String(word[word.index(after: dot)...]))
+    }
+
+    private func core(_ line: inout ScenarioLine) throws(ScenarioError) -> [Int] {
+        if line.isAtEnd { return Array(self.scenario.peers.indices) }
+        var core: [Int] = []
+        while !line.isAtEnd { core.append(try self.peer(&line)) }
+        return core
+    }
+
+    // MARK: - Expectations
+
+    private mutating func expectation(_ line: inout ScenarioLine) throws(ScenarioError) -> Expectation {
+        if line.take("seen") { return .seen(try self.mark(&line)) }
+        if line.take("never", "seen") { return .neverSeen(try self.mark(&line)) }
+        if line.take("conflict") {
+            let (object, name) = try self.property(&line)
+            return .conflict(object, property: name, text: try line.text())
+        }
+        if line.peek?.contains(".") ?? false {
+            let (object, name) = try self.property(&line)
+            if line.take("none") { return .value(object, property: name, anyOf: []) }
+            var texts = [try line.text()]
+            while line.take("or") { texts.append(try line.text()) }
+            return .value(object, property: name, anyOf: texts)
+        }
+        let object = try self.object(&line)
+        if line.take("exists") { return .exists(object) }
+        if line.take("gone") { return .isGone(object) }
+        if line.take("at", "root") { return .stands(object, under: nil) }
+        try line.expect("under")
+        return .stands(object, under: try self.object(&line))
+    }
+
+    private func mark(_ line: inout ScenarioLine) throws(ScenarioError) -> Mark {
+        let word = try line.word("a mark")
+        guard let mark = Mark(rawValue: word) else { throw line.failure("“\(word)” is not a mark") }
+        return mark
+    }
+}

@@ -1,0 +1,145 @@
+internal import CRDTCore
+
+/// Makes a scenario happen.
+struct ScenarioRunner {
+    /// What it came to.
+    struct Outcome: Sendable {
+        var record: RunRecord
+        /// The first expectation that was not met.
+        var failure: ScenarioError?
+        var hash: String
+
+        var isPassed: Bool { self.failure == nil && self.record.findings.isEmpty }
+    }
+
+    /// The time from one statement to the next.
+    private static let pace = VirtualTime.milliseconds(20)
+
+    private let world: World
+
+    static func run(_ scenario: Scenario) -> Outcome {
+        let runner = ScenarioRunner(scenario)
+        let failure = runner.perform(scenario)
+        return Outcome(record: runner.world.record, failure: failure, hash: runner.world.hash.text)
+    }
+
+    private init(_ scenario: Scenario) {
+        let plan = Plan(
+            peerCount: scenario.peers.count,
+            topology: scenario.topology,
+            links: scenario.links,
+            faults: [],
+            checkpointPageCount: scenario.checkpointPageCount,
+            duration: .zero,
+            actions: [],
+            core: Array(scenario.peers.indices)
+        )
+        self.world = World(plan: plan, tape: ChoiceTape(seed: scenario.seed))
+        self.world.found()
+        for _ in scenario.peers.indices.dropFirst() { self.world.join(self.world.machines[0]) }
+        self.world.run(until: Simulation.preparation)
+    }
+
+    private func perform(_ scenario: Scenario) -> ScenarioError? {
+        for statement in scenario.statements {
+            switch statement.content {
+            case .action(let action): self.world.perform(action)
+            case .wait(let length): self.world.run(until: self.world.time + length)
+            case .settle(let core):
+                self.world.settle(core: core)
+                self.world.isFaulty = true
+                if self.world.record.marks.contains(.strangersLeft) {
+                    let message = "some of these peers have never heard of another"
+                    return ScenarioError(line: statement.line, message: message)
+                }
+            case .expect(let expectation):
+                if let message = self.contradiction(to: expectation) {
+                    return ScenarioError(line: statement.line, message: message)
+                }
+            }
+            if let finding = self.world.record.findings.first {
+                return ScenarioError(line: statement.line, message: "\(finding.property.rawValue): \(finding.message)")
+            }
+            self.world.run(until: self.world.time + ScenarioRunner.pace)
+        }
+        return nil
+    }
+
+    // MARK: - Expectations
+
+    private func contradiction(to expectation: Expectation) -> String? {
+        switch expectation {
+        case .seen(let mark): return self.world.record.marks.contains(mark) ? nil : "\(mark.rawValue) was not seen"
+        case .neverSeen(let mark): return self.world.record.marks.contains(mark) ? "\(mark.rawValue) was seen" : nil
+        case .exists, .isGone, .stands, .value, .conflict: break
+        }
+        for machine in self.world.machines where machine.isUp {
+            let found = try? machine.read { transaction throws(StoreError) -> String? in
+                try ScenarioRunner.contradiction(to: expectation, in: &transaction)
+            }
+            guard let found else { return "machine \(machine.number) cannot be read" }
+            if let message = found { return "on machine \(machine.number) \(message)" }
+        }
+        return nil
+    }
+
+    private static func contradiction(
+        to expectation: Expectation,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> String? {
+        switch expectation {
+        case .exists(let object):
+            return try self.isVisible(object, in: &transaction) ? nil : "the object is gone"
+        case .isGone(let object):
+            return try self.isVisible(object, in: &transaction) ? "the object is there" : nil
+        case .stands(let object, let parent):
+            guard try self.isVisible(object, in: &transaction),
+                let index = try transaction.existingObjectIndex(of: Workload.object(object))
+            else { return "the object is gone" }
+            let actual = try transaction.parent(of: index)
+            guard let actual else { return parent == nil ? nil : "the object is at the root" }
+            let id = try transaction.object(actual).id
+            return id == parent.map { Workload.object($0) } ? nil : "the object is under \(id)"
+        case .value(let object, let property, let texts):
+            guard let value = try self.value(object, property, in: &transaction) else {
+                return texts.isEmpty ? nil : "there is no value"
+            }
+            return texts.contains { value == .string($0) } ? nil : "the value is \(value)"
+        case .conflict(let object, let property, let text):
+            let values = try self.conflicts(object, property, in: &transaction)
+            return values.contains(.string(text)) ? nil : "the conflicts are \(values)"
+        case .seen, .neverSeen: return nil
+        }
+    }
+
+    private static func isVisible(
+        _ object: Int,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        guard let index = try transaction.existingObjectIndex(of: Workload.object(object)) else { return false }
+        return try transaction.object(index).isVisible
+    }
+
+    private static func value(
+        _ object: Int,
+        _ property: String,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Value? {
+        guard let index = try transaction.existingObjectIndex(of: Workload.object(object)) else { return nil }
+        return try StateExport.properties(of: index, in: &transaction)[CRDTCore.ExactText(property)]
+    }
+
+    private static func conflicts(
+        _ object: Int,
+        _ property: String,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [Value] {
+        guard let index = try transaction.existingObjectIndex(of: Workload.object(object)) else { return [] }
+        let key = RegisterKey(object: index, name: try transaction.nameIndex(of: property))
+        var values: [Value] = []
+        for write in try transaction.conflicts(at: key) {
+            if case .set(_, _, let value) = try transaction.edit(write) { values.append(value) }
+        }
+        return values
+    }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import Testing
+
+@testable import Simulator
+
+struct ScenarioTests {
+    static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Scenarios")
+
+    static func names() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: self.folder.path).filter { $0.hasSuffix(".scn") }.sorted()
+    }
+
+    @Test(arguments: try ScenarioTests.names())
+    func `a scenario comes out as it says`(_ name: String) throws {
+        let text = try String(contentsOf: Self.folder.appendingPathComponent(name), encoding: .utf8)
+        let outcome = ScenarioRunner.run(try ScenarioParser.parse(text))
+        #expect(outcome.failure == nil, "\(name)")
+        #expect(outcome.isPassed)
+    }
+
+    @Test func `an expectation that is not met is reported with its line`() throws {
+        let scenario = try ScenarioParser.parse("peers A B\nA: set k.v \"1\"\nsettle\nexpect k.v \"2\"\n")
+        #expect(ScenarioRunner.run(scenario).failure?.line == 4)
+    }
+}
+
+struct ScenarioParserTests {
+    @Test(
+        arguments: [
+            ("A: kill", 1, "the first line says who the peers are"),
+            ("peers A B\n\nC: kill", 3, "“C” is not a peer"),
+            ("peers A B\nA: set k.v text", 2, "a text in quotes is missing"),
+            ("peers A B\nA: set k.v \"text", 2, "a text has no end"),
+            ("peers A B\nA: clock 10y", 2, "“10y” is not how far a clock can be off"),
+            ("peers A B\nwait 10", 2, "“10” is not a length of time"),
+            ("peers A B\nfly A B", 2, "“fly” is not a statement"),
+            ("peers A B\nheal now", 2, "“now” is too much"),
+            ("peers A B\nexpect seen something", 2, "“something” is not a mark"),
+            ("peers A A", 1, "two peers have one name"),
+            ("# nothing", 1, "“peers” is missing"),
+        ]
+    )
+    func `what cannot be read is reported with its line`(_ text: String, _ line: Int, _ message: String) {
+        #expect(throws: ScenarioError(line: line, message: message)) { try ScenarioParser.parse(text) }
+    }
+
+    @Test func `peers that no group of a cut names are a group of their own`() throws {
+        let scenario = try ScenarioParser.parse("peers A B C D\ncut A|B\n")
+        #expect(scenario.statements.map(\.content) == [.action(.network(.partition([[0], [1], [2, 3]])))])
+    }
+}
