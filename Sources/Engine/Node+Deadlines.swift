@@ -13,6 +13,10 @@ extension Node where Store: ~Copyable {
                 self.checkSilence(connection)
             }
         }
+        // A peer said that our changes are held; by now our clock may have been put right.
+        if self.clockAheadMilliseconds != nil, HybridClock.isHeld(self.author.clock.last, at: self.now.wall) {
+            _ = self.repairClockIfNeeded()
+        }
         if let due = self.nextDue, due <= self.now.wall { self.applyDueChanges() }
         self.dialWhoeverIsDue()
         if self.configuration.discovers, self.nextBeacon <= now { self.sendBeacon() }

@@ -115,6 +115,21 @@ struct RepairTests {
         try self.demandEqual(network, [first, second])
     }
 
+    /// Found by the simulator: clocks, seed 11.
+    @Test func `a clock that is put right is noticed though nobody writes any more`() throws {
+        let network = TestNetwork()
+        let first = try self.founder(network)
+        let second = try network.join(first, name: "second", seed: 3)
+        network.machines[first].clockOffsetMilliseconds = 10 * 365 * 86_400_000
+        try network.write(first, .create(.init(type: "note", properties: ["k": .string("early")])))
+        network.settle()
+        #expect(try !network.export(second).contains("early"))
+        network.machines[first].clockOffsetMilliseconds = 0
+        network.settle()
+        #expect(try network.export(second).contains("early"))
+        try self.demandEqual(network, [first, second])
+    }
+
     @Test func `a change held for an hour is applied when it is due`() throws {
         let network = TestNetwork()
         let first = try self.founder(network)
