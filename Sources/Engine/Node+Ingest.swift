@@ -42,15 +42,19 @@ extension Node where Store: ~Copyable {
         if runs.contains(where: { $0.firstSequence == 1 }) { try self.refreshBook() }
         if summary.storedChangeCount > 0 { try self.refreshWaits() }
         var stored: [Dot] = []
+        var fresh: [Dot] = []
         var violation: String?
         var sawDuplicate = false
         for (run, acceptance) in zip(runs, acceptances) {
             switch acceptance {
             case .stored, .duplicate:
-                stored.append(Dot(replica: run.replica, sequence: run.lastSequence))
+                let dot = Dot(replica: run.replica, sequence: run.lastSequence)
+                stored.append(dot)
                 if case .duplicate = acceptance {
                     sawDuplicate = true
                     connection.traffic.duplicateChangeCount += run.changes.count
+                } else {
+                    fresh.append(dot)
                 }
             case .fork(_, let dot): self.forkProved(dot)
             case .violation(let reason): violation = reason
@@ -74,7 +78,7 @@ extension Node where Store: ~Copyable {
             }
             self.sendHeldNotices(connection)
         }
-        self.adoptRollbacks(stored)
+        self.adoptRollbacks(fresh)
         self.pumpAll()
     }
 

@@ -25,16 +25,17 @@ extension Node where Store: ~Copyable {
         return false
     }
 
-    /// A peer holds more of the chain we write than we do: the database was rolled back.
+    /// A peer has sent us changes of the chain we write that we did not have: the database was rolled back.
     ///
-    /// It must not write under that id again; what the peer holds comes back as any change does.
-    mutating func adoptRollbacks(_ stored: [Dot]) {
+    /// (To be sent what we do have says nothing: it may have come by way of others before its sender heard that we have
+    /// it.) It must not write under that id again; what the peer holds comes back as any change does.
+    mutating func adoptRollbacks(_ fresh: [Dot]) {
         guard let index = self.author.activeReplica else { return }
         do throws(StoreError) {
             let record = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
                 transaction.replica(index)
             }
-            if stored.contains(where: { $0.replica == record.id }) { try self.abandonReplica(.rolledBack) }
+            if fresh.contains(where: { $0.replica == record.id }) { try self.abandonReplica(.rolledBack) }
         } catch {
             self.note(error)
         }
