@@ -12,13 +12,16 @@ extension Author {
         guard HybridClock.isHeld(record.storedStamp, at: self.now), let introduction = record.introduction else {
             return
         }
-        let good = try self.lastSaneSequence(of: index, record, at: self.now, in: &transaction)
-        let changes = try self.ownChanges(of: index, after: good, upTo: record.storedSequence, in: &transaction)
         var sane = HybridClock()
         for position in 0..<transaction.replicaCount {
             let other = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
             if other.id != record.id, other.isEffective(other.appliedSequence) { sane.observe(other.appliedStamp) }
         }
+        // What others wrote is ahead of our clock as well: it is our clock that is behind, or was when we applied theirs.
+        // Written again, our changes would be stamped after those, and be held as before; then again, without end.
+        guard !HybridClock.isHeld(sane.last, at: self.now) else { return }
+        let good = try self.lastSaneSequence(of: index, record, at: self.now, in: &transaction)
+        let changes = try self.ownChanges(of: index, after: good, upTo: record.storedSequence, in: &transaction)
         self.clock = sane
         let base = try transaction.stamp(of: index, sequence: good) ?? .zero
         let retirement = Retirement(replica: record.id, nonce: introduction.nonce, lastSequence: good)

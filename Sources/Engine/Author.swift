@@ -68,6 +68,7 @@ struct Author: ~Copyable {
         let change = OwnChange(stamp: stamp, context: context, edits: edits)
         try self.append([change], to: index, &merge, in: &transaction)
         try merge.finish(in: &transaction)
+        self.clock.observe(merge.summary.appliedStamp)
         let record = transaction.replica(index)
         return Dot(replica: record.id, sequence: record.storedSequence)
     }
@@ -88,6 +89,8 @@ struct Author: ~Copyable {
         )
         try self.append([introduction], to: index, &merge, in: &transaction)
         try merge.finish(in: &transaction)
+        // With a clock that is behind, this may have applied what was held: what is written next has seen it.
+        self.clock.observe(merge.summary.appliedStamp)
         try transaction.setFact(NodeFact.activeReplica, id.bytes.array)
         self.activeReplica = index
     }

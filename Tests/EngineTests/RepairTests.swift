@@ -130,6 +130,48 @@ struct RepairTests {
         try self.demandEqual(network, [first, second])
     }
 
+    /// Found by the simulator: seed 119. Each told the other that its changes are held, and each wrote them again.
+    @Test func `two devices whose clocks fall back to 1970 do not write their changes again and again`() throws {
+        let network = TestNetwork()
+        let first = try self.founder(network)
+        let second = try network.join(first, name: "second", seed: 3)
+        for machine in [first, second] { try network.write(machine, .create(.init(type: "note"))) }
+        network.settle()
+        let before = try network.frontier(first).entries.count
+        for machine in [first, second] {
+            network.machines[machine].clockOffsetMilliseconds = -Int64(network.moment(of: machine).wall.milliseconds)
+        }
+        try network.write(first, .create(.init(type: "note", properties: ["k": .string("written in 1970")])))
+        network.cut(first, second)
+        network.healAll()
+        network.settle(seconds: 60)
+        #expect(try network.frontier(first).entries.count <= before + 1)
+        #expect(try network.frontier(second).entries.count <= before + 1)
+        for machine in [first, second] { network.machines[machine].clockOffsetMilliseconds = 0 }
+        network.settle()
+        try self.demandEqual(network, [first, second])
+        #expect(try network.export(second).contains("written in 1970"))
+    }
+
+    /// Found by the simulator: seed 119. The first write applied what was held, and was stamped before it.
+    @Test func `the first write of a device whose clock fell back to 1970 counts`() throws {
+        let network = TestNetwork()
+        let first = try self.founder(network)
+        let second = try network.join(first, name: "second", seed: 3)
+        let note = try network.write(first, .create(.init(type: "note"))).created[0]
+        network.settle()
+        network.machines[second].clockOffsetMilliseconds = -Int64(network.moment(of: second).wall.milliseconds)
+        try network.write(first, .set(note, name: "a", value: .string("held there")))
+        network.settle(seconds: 30)
+        try network.write(second, .set(note, name: "b", value: .string("written in 1970")))
+        try network.write(second, .set(note, name: "c", value: .string("and again")))
+        network.machines[second].clockOffsetMilliseconds = 0
+        network.settle()
+        #expect(try network.export(first).contains("written in 1970"))
+        #expect(try network.export(first).contains("and again"))
+        try self.demandEqual(network, [first, second])
+    }
+
     @Test func `a change held for an hour is applied when it is due`() throws {
         let network = TestNetwork()
         let first = try self.founder(network)
