@@ -17,8 +17,9 @@ extension Author {
             let other = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
             if other.id != record.id, other.isEffective(other.appliedSequence) { sane.observe(other.appliedStamp) }
         }
-        // What others wrote is ahead of our clock as well: it is our clock that is behind, or was when we applied theirs.
-        // Written again, our changes would be stamped after those, and be held as before; then again, without end.
+        // What others wrote is ahead of our clock as well: it is our clock that is behind, or was when we applied
+        // theirs. Written again, our changes would be stamped after those, and be held as before; then again, without
+        // end.
         guard !HybridClock.isHeld(sane.last, at: self.now) else { return }
         let good = try self.lastSaneSequence(of: index, record, at: self.now, in: &transaction)
         let changes = try self.ownChanges(of: index, after: good, upTo: record.storedSequence, in: &transaction)

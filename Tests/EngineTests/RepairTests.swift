@@ -130,7 +130,9 @@ struct RepairTests {
         try self.demandEqual(network, [first, second])
     }
 
-    /// Found by the simulator: seed 119. Each told the other that its changes are held, and each wrote them again.
+    /// Found by the simulator: seed 119.
+    ///
+    /// Each told the other that its changes are held, and each wrote them again.
     @Test func `two devices whose clocks fall back to 1970 do not write their changes again and again`() throws {
         let network = TestNetwork()
         let first = try self.founder(network)
@@ -153,7 +155,9 @@ struct RepairTests {
         #expect(try network.export(second).contains("written in 1970"))
     }
 
-    /// Found by the simulator: seed 119. The first write applied what was held, and was stamped before it.
+    /// Found by the simulator: seed 119.
+    ///
+    /// The first write applied what was held, and was stamped before it.
     @Test func `the first write of a device whose clock fell back to 1970 counts`() throws {
         let network = TestNetwork()
         let first = try self.founder(network)
