@@ -60,8 +60,9 @@ format:  ## format the Swift sources in place
 
 .PHONY: sanitize
 sanitize: setup  ## run the Swift tests under ThreadSanitizer, then under AddressSanitizer
-	$(SWIFT) test --sanitize=thread --scratch-path .build-tsan
-	$(SWIFT) test --sanitize=address --scratch-path .build-asan
+	$(SWIFT) test --sanitize=thread --scratch-path .build-tsan --disable-xctest
+	LSAN_OPTIONS=suppressions=$(CURDIR)/scripts/leak-suppressions.txt:print_suppressions=0 \
+	    $(SWIFT) test --sanitize=address --scratch-path .build-asan --disable-xctest
 
 .PHONY: fuzz
 fuzz: setup  ## run the coverage-guided fuzzers of the decoders

@@ -28,6 +28,30 @@ extension Node where Store: ~Copyable {
         self.pumpAll()
     }
 
+    /// Opens this device's first replica, if it has none.
+    ///
+    /// Only its introduction lets devices that it was not paired with know it and let it in.
+    mutating func introduce() {
+        guard self.author.activeReplica == nil else { return }
+        let device = self.author.identity.device
+        let clockBefore = self.author.clock
+        do throws(StoreError) {
+            let isNew = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) -> Bool in
+                let isKnown = (0..<transaction.replicaCount).contains {
+                    transaction.replica(ReplicaIndex(rawValue: UInt32($0))).introduction?.device == device
+                }
+                guard !isKnown, let stamp = self.author.clock.next(at: self.now.wall) else { return false }
+                try self.author.openReplica(stamp: stamp, in: &transaction)
+                return true
+            }
+            if isNew { self.pumpAll() }
+        } catch {
+            self.author.clock = clockBefore
+            self.author.activeReplica = nil
+            self.note(error)
+        }
+    }
+
     /// The id of the replica written under.
     mutating func activeReplicaID() throws(StoreError) -> ReplicaID? {
         guard let index = self.author.activeReplica else { return nil }

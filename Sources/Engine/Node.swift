@@ -66,6 +66,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         case .flushed(let id, let byteCount): self.flushed(id, byteCount)
         case .closed(let id): self.closed(id)
         case .write(let requests): self.write(requests)
+        case .introduce: self.introduce()
         case .beacon(let bytes, let host): self.heardBeacon(bytes, fromHost: host)
         case .addAddress(let address): self.addAddress(address)
         case .dialAll: self.dialAll()

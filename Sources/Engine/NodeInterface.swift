@@ -54,6 +54,8 @@ package enum Event: Sendable {
     case closed(ConnectionID)
     /// Local callers want these written; each is one transaction, and all become durable together.
     case write([WriteRequest])
+    /// This device takes part from now on: others should learn of it although it has written nothing.
+    case introduce
     /// A discovery beacon arrived.
     case beacon([UInt8], fromHost: String)
     /// The user named an address to keep a connection to.

@@ -45,6 +45,17 @@ package final class SQLiteTransaction: StoreTransaction {
         try self.writeReplicas()
     }
 
+    /// What SQLite's own check of the file finds wrong, at most three sentences; empty if nothing.
+    ///
+    /// Reads the whole database.
+    package func damages() throws(StoreError) -> [String] {
+        let statement = try self.statements[.integrityCheck]
+        defer { statement.reset() }
+        var findings: [String] = []
+        while try statement.step() { findings.append(statement.text(0)) }
+        return findings == ["ok"] ? [] : findings
+    }
+
     func didCommit() {
         self.replicas.commit()
         self.identifiers.commit()

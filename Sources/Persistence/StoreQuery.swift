@@ -18,6 +18,7 @@ enum StoreQuery: Int, CaseIterable {
     case insertMove, setMove, movesInRange, movesOfObject, objectsWithoutEffect
     case fact, setFact, deleteFact
     case clearRegisters, clearVersions, clearMoves, clearObjects
+    case integrityCheck
 
     var sql: String {
         switch self {
@@ -45,6 +46,7 @@ enum StoreQuery: Int, CaseIterable {
         case .fact: "SELECT value FROM fact WHERE name = ?"
         case .setFact: "INSERT OR REPLACE INTO fact (name, value) VALUES (?, ?)"
         case .deleteFact: "DELETE FROM fact WHERE name = ?"
+        case .integrityCheck: "PRAGMA integrity_check(3)"
         case .clearRegisters: "DELETE FROM register"
         case .clearVersions: "DELETE FROM version"
         case .clearMoves: "DELETE FROM move"

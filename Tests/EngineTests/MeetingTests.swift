@@ -28,6 +28,24 @@ struct MeetingTests {
         #expect(try network.frontier(0) == network.frontier(1))
     }
 
+    @Test func `devices that never wrote learn of each other through the one that paired them`() throws {
+        let network = try self.pair()
+        _ = try network.join(0, name: "third", seed: 4)
+        for machine in 0..<3 { network.handle(machine, .introduce) }
+        // The second and the third were never paired with each other.
+        network.settle()
+        for machine in 0..<3 {
+            let status = try network.machines[machine].node.status(at: network.moment(of: machine))
+            let others = Set(["first", "second", "third"]).subtracting([status.deviceName])
+            #expect(Set(status.peers.map(\.name)) == others)
+            #expect(status.frontier.count == 3)
+        }
+        // Once is enough.
+        let frontier = try network.frontier(1)
+        network.handle(1, .introduce)
+        #expect(try network.frontier(1) == frontier)
+    }
+
     @Test func `edits made apart for days come together on three devices`() throws {
         let network = try self.pair()
         let third = try network.join(0, name: "third", seed: 4)

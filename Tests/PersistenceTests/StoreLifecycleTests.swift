@@ -24,6 +24,21 @@ import Testing
         }
     }
 
+    @Test func `a damaged file is told from a sound one`() throws {
+        let directory = try TemporaryDirectory()
+        var store = try SQLiteStoreHandle(directory)
+        var author = Author(number: 1)
+        try store.receive([author.run([[.create(object(1), type: "note", kind: "")]])])
+        #expect(try store.read { transaction throws(StoreError) in try transaction.damages() } == [])
+        try store.close()
+        // The index is said to be in another order than it is.
+        let sql = "UPDATE sqlite_schema SET sql = 'CREATE INDEX object_place ON object (position, parent)'"
+        _ = try directory.shell("PRAGMA writable_schema = ON; \(sql) WHERE name = 'object_place'")
+        store = try SQLiteStoreHandle(directory)
+        let damages = try store.read { transaction throws(StoreError) in try transaction.damages() }
+        #expect(damages.contains { $0.contains("object_place") }, "\(damages)")
+    }
+
     @Test func `a directory is had by one at a time`() throws {
         let directory = try TemporaryDirectory()
         let first = try SQLiteStoreHandle(directory)

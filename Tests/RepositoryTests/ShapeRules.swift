@@ -2,9 +2,11 @@
 enum ShapeRules {
     static let lineCountMax = 700
     static let lineWidthMax = 120
+    static let functionLineCountMax = 70
 
     static func violations(in file: SourceFile) -> [String] {
-        self.sizeViolations(in: file) + self.nameViolations(in: file) + self.escapeHatchViolations(in: file)
+        self.sizeViolations(in: file) + self.functionViolations(in: file) + self.nameViolations(in: file)
+            + self.escapeHatchViolations(in: file)
     }
 
     static func sizeViolations(in file: SourceFile) -> [String] {
@@ -18,6 +20,27 @@ enum ShapeRules {
             found.append("\(file.path):\(index + 1): \(line.count) columns, over \(self.lineWidthMax)")
         }
         return found
+    }
+
+    /// Relies on the format: a body ends at the first line that begins with a brace in the column of its declaration.
+    static func functionViolations(in file: SourceFile) -> [String] {
+        guard file.name.hasSuffix(".swift") else { return [] }
+        let declaration = /^ *(?:[@\w()]+ )*(?:func |init[?<(]|subscript[<(]).*[{(]$/
+        let lines = file.code.lines
+        return lines.indices.filter { start in
+            guard lines[start].prefixMatch(of: declaration) != nil else { return false }
+            let indentation = lines[start].prefix { $0 == " " }
+            let body = lines[(start + 1)...]
+            if lines[start].hasSuffix("(") {
+                // A requirement of a protocol has no body.
+                let signatureEnd = body.first { $0.hasPrefix(indentation + ")") }
+                guard let signatureEnd, signatureEnd.hasSuffix("{") else { return false }
+            }
+            let end = indentation + "}"
+            let length = (body.firstIndex { $0.hasPrefix(end) } ?? body.endIndex) - start - 1
+            return length > self.functionLineCountMax
+        }
+        .map { "\(file.path):\($0 + 1): a function of over \(self.functionLineCountMax) lines" }
     }
 
     /// An `extension` may name a type of someone else, so only declarations are looked at.

@@ -21,6 +21,19 @@ import Testing
         }
     }
 
+    @Test func `a function of more lines is found, in a type and outside`() {
+        let long = String(repeating: "        a()\n", count: ShapeRules.functionLineCountMax + 1)
+        let fitting = String(repeating: "        a()\n", count: ShapeRules.functionLineCountMax)
+        let texts = [
+            "struct A {\n    func b() {\n\(long)    }\n    func c() {\n\(fitting)    }\n}\n",
+            "private func b(\n    a: Int\n) {\n\(long)}\nfunc c() {\n}\n",
+            "extension A {\n    init?(a: Int) throws {\n\(long)    }\n}\n",
+        ]
+        for text in texts {
+            #expect(ShapeRules.violations(in: SourceFile(path: "Sources/peerd/A.swift", text: text)).count == 1)
+        }
+    }
+
     @Test(arguments: ["struct PeerManager {}", "enum ByteUtils {}", "final class TestHelper {}", "actor HelperBox {}"])
     func `a type name that says nothing is found`(line: String) {
         #expect(ShapeRules.nameViolations(in: SourceFile(path: "Tests/A/B.swift", text: line)).count == 1)

@@ -151,7 +151,7 @@ def pair_as_responder(world):
     listener = Listener()
     secret = os.urandom(32)
     line = noise.Invite(python.static_public, secret, listener.port, ["127.0.0.1"]).line()
-    command = [program(), "join", "--dir", str(joining.directory), "--name", "joining", line]
+    command = [program(), "join", "--dir", str(joining.directory), "--name", "joining", "--timeout", "1", line]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         wire = listener.accept()
@@ -163,7 +163,7 @@ def pair_as_responder(world):
         say("XXpsk0+psk3: peerd join dialled noiseprotocol, and named itself only in the last handshake message")
         workspace = welcome(channel, python, device, static)
         wire.close()
-        # The exchange that follows finds nobody, since Python dials no more; the workspace is there all the same.
+        # The exchange that follows finds nobody, since Python answers no more; the workspace is there all the same.
         code = process.wait(30)
         check(code in (0, SYNC_INCOMPLETE), f"join failed: {process.stderr.read().decode()}")
         check(joining.run("status"), "no status after join")

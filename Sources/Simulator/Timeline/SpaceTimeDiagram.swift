@@ -33,8 +33,8 @@ struct SpaceTimeDiagram {
             .action { fill: #06c } .notice { fill: #a50 } .found { fill: #c00; font-weight: 700 }
             </style></head><body>
             <h1>\(self.escaped(title))</h1>
-            <p>Time goes down, not to scale. The colour of a line is the state its machine has: equal colours are equal \
-            states. Grey: down. Blue: paused. Red: gone. Yellow: a partition. Point at something to read it whole.</p>
+            <p>Time goes down, not to scale. The colour of a line is the state its machine has: equal colours are \
+            equal states. Grey: down. Blue: paused. Red: gone. Yellow: a partition. Point at something to read it whole.</p>
             <svg xmlns="http://www.w3.org/2000/svg" width="\(self.number(width))" height="\(self.number(bottom))">
             \(diagram.shapes.joined(separator: "\n"))
             </svg></body></html>

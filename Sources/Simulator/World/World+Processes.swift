@@ -24,7 +24,7 @@ extension World {
             return
         }
         self.oracles.started(machine, in: self)
-        self.handle(machine, .timer)
+        self.handle(machine, .introduce)
         self.releaseHeldLanes()
     }
 

@@ -61,7 +61,7 @@ actor NodeDriver {
 
     /// Handles what comes in, until the inbox is closed.
     func run() async {
-        self.handle(.timer)
+        self.handle(self.dialsPeers ? .introduce : .timer)
         for await _ in self.inbox.arrivals {
             await self.drain()
         }
@@ -210,6 +210,7 @@ actor NodeDriver {
     /// Dials every known machine now, also in a process that was opened for the store alone.
     func meetEveryone() {
         self.dialsPeers = true
+        self.inbox.post(.introduce)
         self.inbox.post(.dialAll)
     }
 

@@ -8,6 +8,17 @@ extension Executor {
     func doctor(_ output: CommandOutput) async throws -> Completion {
         var report = DoctorReport()
         report.checkFiles(self.paths, daemonRuns: self.daemon != nil)
+        let damages = try await self.driver.read { transaction in try transaction.damages() }
+        if damages.isEmpty {
+            report.add(.ok, "database", "SQLite finds the file sound")
+        } else {
+            report.add(
+                .problem,
+                "database",
+                "SQLite finds the file damaged: \(damages.joined(separator: "; "))",
+                "export what you have, then restore the data directory from a backup or join again"
+            )
+        }
         try await self.checkLog(&report, output)
         report.checkNode(try await self.driver.status(), daemonRuns: self.daemon != nil)
         let stamps = try await self.driver.read { transaction in
