@@ -34,7 +34,8 @@ struct SpaceTimeDiagram {
             </style></head><body>
             <h1>\(self.escaped(title))</h1>
             <p>Time goes down, not to scale. The colour of a line is the state its machine has: equal colours are \
-            equal states. Grey: down. Blue: paused. Red: gone. Yellow: a partition. Point at something to read it whole.</p>
+            equal states. Grey: down. Blue: paused. Red: gone. Yellow: a partition. Point at something to read it \
+            whole.</p>
             <svg xmlns="http://www.w3.org/2000/svg" width="\(self.number(width))" height="\(self.number(bottom))">
             \(diagram.shapes.joined(separator: "\n"))
             </svg></body></html>
