@@ -90,14 +90,9 @@ extension World {
         return core.dropFirst().allSatisfy { self.state(of: $0) == first }
     }
 
-    private struct State: Equatable {
-        var frontier: Frontier
-        var export: [UInt8]
-    }
-
-    private func state(of machine: Machine) -> State? {
-        let state = try? machine.read { transaction throws(StoreError) -> State in
-            State(frontier: try Frontier(of: &transaction), export: try StateExport.json(of: &transaction))
+    private func state(of machine: Machine) -> MachineState? {
+        let state = try? machine.read { transaction throws(StoreError) -> MachineState in
+            MachineState(frontier: try Frontier(of: &transaction), export: try StateExport.json(of: &transaction))
         }
         return state ?? nil
     }
