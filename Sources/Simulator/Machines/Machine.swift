@@ -30,6 +30,8 @@ final class Machine {
     var recording: [[UInt8]] = []
     /// What its store held when it was last looked at.
     var view = StoreView()
+    /// What was found when it was last inspected, and what its store held then.
+    var inspection: (view: StoreView, state: MachineState?)?
     /// Whether its disk has broken a promise: lost what it had synced, or changed it.
     var isTainted = false
     var refusesDialsUntil = VirtualTime.zero

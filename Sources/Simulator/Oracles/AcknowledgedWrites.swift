@@ -7,6 +7,8 @@ internal import CRDTCore
 struct AcknowledgedWrites {
     struct Write {
         var dot: Dot
+        /// The machine that acknowledged it.
+        var author: Int
         /// Of two changes with one dot, which one it was.
         var hash: Hash256
         var edits: [Edit]
@@ -17,7 +19,7 @@ struct AcknowledgedWrites {
     private(set) var writes: [Write] = []
 
     mutating func add(_ dot: Dot, _ hash: Hash256, _ edits: [Edit], on machine: Int) {
-        self.writes.append(Write(dot: dot, hash: hash, edits: edits, holders: [machine]))
+        self.writes.append(Write(dot: dot, author: machine, hash: hash, edits: edits, holders: [machine]))
     }
 
     /// A machine is gone, or its disk went back in time: others who hold what it held answer for it.

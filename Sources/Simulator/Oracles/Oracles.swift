@@ -51,6 +51,12 @@ struct Oracles {
     }
 }
 
+/// What a machine holds: by its frontier, and in full.
+struct MachineState: Hashable {
+    var frontier: Frontier
+    var export: [UInt8]
+}
+
 extension Machine {
     /// Whether its store is known to hold a change, which counts.
     func holds(_ dot: Dot, _ hash: Hash256) -> Bool {
@@ -87,10 +93,18 @@ extension World {
         if self.isFaulty { self.schedule(.inspection, after: World.inspectionInterval) }
     }
 
-    /// Checks one machine.
+    /// Checks one machine, unless nothing has changed there since this was last done.
     ///
     /// - Returns: What it holds, if nothing of it waits.
-    private func inspect(_ machine: Machine) -> (frontier: Frontier, export: [UInt8])? {
+    private func inspect(_ machine: Machine) -> MachineState? {
+        self.oracles.look(at: machine, in: self)
+        if let last = machine.inspection, last.view == machine.view { return last.state }
+        let state = self.inspectAnew(machine)
+        machine.inspection = (machine.view, state)
+        return state
+    }
+
+    private func inspectAnew(_ machine: Machine) -> MachineState? {
         do throws(StoreError) {
             let found = try machine.read { transaction throws(StoreError) -> Inspection in
                 var found = Inspection()
@@ -109,7 +123,7 @@ extension World {
             if found.hasConflict { self.record.mark(.conflictShown) }
             if found.hasMoveWithoutEffect { self.record.mark(.moveWithoutEffect) }
             if found.isWaiting { self.record.mark(.changeWaited) }
-            return found.isWaiting ? nil : (found.frontier, found.export)
+            return found.isWaiting ? nil : MachineState(frontier: found.frontier, export: found.export)
         } catch {
             self.record.mark(.storeFailed)
             return nil

@@ -1,12 +1,13 @@
 internal import CRDTCore
 
 /// What a store holds of each replica, as an oracle saw it.
-struct StoreView {
+struct StoreView: Hashable {
     private var replicas: [ReplicaID: Chain] = [:]
 
     struct Chain: Hashable {
         var storedSequence: UInt64
         var storedHash: Hash256
+        var appliedSequence: UInt64
         var isExcluded: Bool
     }
 
@@ -18,6 +19,7 @@ struct StoreView {
             self.replicas[record.id] = Chain(
                 storedSequence: record.storedSequence,
                 storedHash: record.storedHash,
+                appliedSequence: record.appliedSequence,
                 isExcluded: record.exclusion != nil
             )
         }

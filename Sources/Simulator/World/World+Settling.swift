@@ -93,14 +93,9 @@ extension World {
         return core.dropFirst().allSatisfy { self.state(of: $0) == first }
     }
 
-    private struct State: Equatable {
-        var frontier: Frontier
-        var export: [UInt8]
-    }
-
-    private func state(of machine: Machine) -> State? {
-        let state = try? machine.read { transaction throws(StoreError) -> State in
-            State(frontier: try Frontier(of: &transaction), export: try StateExport.json(of: &transaction))
+    private func state(of machine: Machine) -> MachineState? {
+        let state = try? machine.read { transaction throws(StoreError) -> MachineState in
+            MachineState(frontier: try Frontier(of: &transaction), export: try StateExport.json(of: &transaction))
         }
         return state ?? nil
     }
@@ -149,18 +144,23 @@ extension World {
         let now = core[0].clock.wall(at: self.time)
         let log = try? core[0].read { transaction throws(StoreError) in try LogReading(of: &transaction, now: now) }
         guard let log = log ?? nil else { return }
+        let exclusions = core[0].observedStatus(at: self.time)?.exclusions ?? []
         for write in self.oracles.acknowledged.required {
             let wanted = write.edits.filter { $0.kind != .introduce && $0.kind != .retire }
-            let missing = wanted.filter { !log.effectiveEdits.contains($0) }
-            guard let first = missing.first else { continue }
-            let exclusions = core[0].observedStatus(at: self.time)?.exclusions ?? []
+            guard let missing = wanted.first(where: { !log.effectiveEdits.contains($0) }) else { continue }
+            // Both branches of a fork are excluded, and told to the user; only the device they are of can write them
+            // again.
+            let isForked = exclusions.contains {
+                $0.replica == write.dot.replica && $0.exclusion.reason == .equivocation
+            }
+            if isForked, !core.contains(where: { $0.keyFile == self.machines[write.author].keyFile }) { continue }
             let excluded = exclusions.map {
                 "\(PlainText.short($0.replica)) after \($0.exclusion.lastSequence): \($0.exclusion.reason)"
             }
             self.record.find(
                 .lostWrite,
                 "\(PlainText.short(write.dot.replica)):\(write.dot.sequence), held by \(write.holders.sorted()), is "
-                    + "gone from the core: \(PlainText.short(first)); excluded: \(excluded.joined(separator: ", "))"
+                    + "gone from the core: \(PlainText.short(missing)); excluded: \(excluded.joined(separator: ", "))"
             )
             return
         }
