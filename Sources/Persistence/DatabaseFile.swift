@@ -153,9 +153,9 @@ final class DatabaseFile {
 
     /// Puts on the disk what the write-ahead log holds.
     ///
-    /// A process that ends between writing a commit and waiting for the disk leaves a commit that is found again, and is
-    /// durable only from here on: it must not be told to anyone before. A checkpoint waits for the log first, and so
-    /// does its duty also where there is no room for the rest of it.
+    /// A process that ends between writing a commit and waiting for the disk leaves a commit that is found again, and
+    /// is durable only from here on: it must not be told to anyone before. A checkpoint waits for the log first, and
+    /// so does its duty also where there is no room for the rest of it.
     private static func syncLog(_ database: Database) throws {
         do {
             try database.execute(sql: "PRAGMA wal_checkpoint(FULL)")
