@@ -124,7 +124,7 @@ let package = Package(
         .testTarget(
             name: "SimulatorTests",
             dependencies: ["CRDTCore", "Engine", "Persistence", "Simulator"],
-            exclude: ["Scenarios"],
+            exclude: ["LEDGER.md", "Scenarios"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -97,7 +97,10 @@ final class DatabaseFile {
         try StoreError.translating {
             let queue = try DatabaseQueue(path: path, configuration: self.connectionConfiguration(configuration))
             return try queue.writeWithoutTransaction { database in
-                if mustCheck { try self.checkIntegrity(database, path: path) }
+                if mustCheck {
+                    try self.checkIntegrity(database, path: path)
+                    try self.syncLog(database)
+                }
                 try upgrade.apply(to: database, path: path) { database in
                     guard let origin else { throw StoreError.unavailable("There is no workspace in \(path).") }
                     let bytes = origin.bytes.array.map { $0 }
@@ -146,6 +149,17 @@ final class DatabaseFile {
             }
         }
         return connection
+    }
+
+    /// Puts on the disk what the write-ahead log holds.
+    ///
+    /// A process that ends between writing a commit and waiting for the disk leaves a commit that is found again, and
+    /// is durable only from here on: it must not be told to anyone before. A checkpoint waits for the log first, and
+    /// so does its duty also where there is no room for the rest of it.
+    private static func syncLog(_ database: Database) throws {
+        do {
+            try database.execute(sql: "PRAGMA wal_checkpoint(FULL)")
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {}
     }
 
     private static func checkIntegrity(_ database: Database, path: String) throws {

@@ -47,4 +47,25 @@ struct CrashPointTests {
         }
         #expect(call > 10)
     }
+
+    /// Found by the simulator, seed 11419: what a killed process had written and not synced was taken for durable.
+    @Test func `a commit that is found after a kill survives the power cut that follows`() {
+        var call = 1
+        while true {
+            let world = self.world()
+            let machine = world.machines[0]
+            machine.disk.faults.ending = (machine.disk.callCount + call, .kill)
+            machine.plannedDowntime = .seconds(1)
+            world.write([.set(1, property: 1), .twins, .delete(0)], on: machine)
+            let hasEnded = machine.condition == .down
+            world.run(until: .seconds(5))
+            world.end(machine, .powerCut(.losesAll), downtime: .seconds(1))
+            world.run(until: .seconds(10))
+            #expect(world.record.findings == [], "call \(call)")
+            #expect(machine.isUp)
+            if !hasEnded { break }
+            call += 1
+        }
+        #expect(call > 10)
+    }
 }

@@ -8,6 +8,8 @@ internal import Persistence
 extension World {
     /// 3 × (the longest backoff + a round trip).
     static let settlingTime = VirtualTime.milliseconds(3 * (ConnectionTimes.backoffMax + 2 * 1_500))
+    /// How long they must have been equal.
+    private static let calmTime = VirtualTime.seconds(3)
     /// How long equal machines are watched for silence.
     private static let quietTime = VirtualTime.seconds(60)
     /// The model is slow: larger histories are not compared with it.
@@ -25,6 +27,9 @@ extension World {
         let deadline = start + World.settlingTime
         while self.time < deadline, !self.record.hasFatalFinding {
             self.run(until: self.time + .seconds(1))
+            guard self.isEqual(core) else { continue }
+            // Equal machines may still have to write again what a fork has excluded.
+            self.run(until: self.time + World.calmTime)
             if self.isEqual(core) { break }
         }
         guard !self.record.hasFatalFinding else { return }
@@ -33,7 +38,7 @@ extension World {
             return
         }
         self.record.mark(.equalInTime)
-        self.record.convergenceTime = self.time - start
+        self.record.convergenceTime = self.time - start - World.calmTime
         self.inspect()
         let hasMended = core.contains { $0.observedStatus(at: self.time)?.counters.reauthoredChangeCount ?? 0 > 0 }
         if hasMended, self.record.marks.contains(.forkProved) { self.record.mark(.forkMended) }
