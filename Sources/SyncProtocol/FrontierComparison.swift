@@ -1,9 +1,9 @@
 package import CRDTCore
 
 /// Finds out how two frontiers differ without sending all of them: ranges of replica ids whose fingerprints differ
-/// are split until they are small enough to list (A.
+/// are split until they are small enough to list.
 ///
-/// Meyer, "Range-Based Set Reconciliation", 2023).
+/// After A. Meyer, "Range-Based Set Reconciliation", 2023.
 ///
 /// One side's view: it keeps the ranges it has not learned yet, and answers what the other side claims.
 package struct FrontierComparison: Hashable, Sendable {
@@ -28,6 +28,10 @@ package struct FrontierComparison: Hashable, Sendable {
 
     /// The ranges of which the other side's entries are not known.
     package private(set) var unlearned: [Span]
+    /// What the fingerprints of our last message were of: our frontier may have gone on since.
+    ///
+    /// The two sides speak in turns, and the ranges of one message do not overlap: this is never more than a frontier.
+    private var claimed: [Span: [FrontierEntry]] = [:]
 
     /// Up to this many entries are listed rather than split further.
     package static let listedEntryCountMax = 64
@@ -48,8 +52,8 @@ package struct FrontierComparison: Hashable, Sendable {
     package mutating func learnAll() { self.unlearned = [] }
 
     /// The first claims, made by the side that dialled.
-    package func opening(_ mine: Frontier, _ cryptography: some ChangeCryptography) -> [FrontierRange] {
-        FrontierComparison.claims(mine, Span(start: FrontierComparison.firstID, end: nil), cryptography)
+    package mutating func opening(_ mine: Frontier, _ cryptography: some ChangeCryptography) -> [FrontierRange] {
+        self.claims(mine, Span(start: FrontierComparison.firstID, end: nil), cryptography)
     }
 
     /// Answers claims.
@@ -60,6 +64,8 @@ package struct FrontierComparison: Hashable, Sendable {
         _ mine: Frontier,
         _ cryptography: some ChangeCryptography
     ) -> Outcome {
+        let answered = self.claimed
+        self.claimed = [:]
         var outcome = Outcome()
         var start = FrontierComparison.firstID
         for range in claims {
@@ -72,20 +78,21 @@ package struct FrontierComparison: Hashable, Sendable {
                     self.learn(span, Array(entries), &outcome)
                     outcome.reply.append(FrontierRange(end: range.end, claim: .equal))
                 } else {
-                    outcome.reply += FrontierComparison.claims(mine, span, cryptography)
+                    outcome.reply += self.claims(mine, span, cryptography)
                 }
             case .entries(let theirs):
                 self.learn(span, theirs, &outcome)
                 if entries.count <= MessageLimits.rangeEntryCountMax / 4 {
                     outcome.reply.append(FrontierRange(end: range.end, claim: .answer(Array(entries))))
                 } else {
-                    outcome.reply += FrontierComparison.claims(mine, span, cryptography)
+                    outcome.reply += self.claims(mine, span, cryptography)
                 }
             case .answer(let theirs):
                 self.learn(span, theirs, &outcome)
                 outcome.reply.append(FrontierRange(end: range.end, claim: .skip))
             case .equal:
-                self.learn(span, Array(entries), &outcome)
+                // Nothing is learned from an answer to what we did not say.
+                if let said = answered[span] { self.learn(span, said, &outcome) }
                 outcome.reply.append(FrontierRange(end: range.end, claim: .skip))
             }
             guard let end = range.end else { break }
@@ -95,21 +102,23 @@ package struct FrontierComparison: Hashable, Sendable {
         return outcome
     }
 
-    private static func claims(
+    private mutating func claims(
         _ mine: Frontier,
         _ span: Span,
         _ cryptography: some ChangeCryptography
     ) -> [FrontierRange] {
         let entries = mine.entries(from: span.start, to: span.end)
-        guard entries.count > self.listedEntryCountMax else {
+        guard entries.count > FrontierComparison.listedEntryCountMax else {
             return [FrontierRange(end: span.end, claim: .entries(Array(entries)))]
         }
         var ranges: [FrontierRange] = []
-        let size = (entries.count + self.splitCount - 1) / self.splitCount
+        let size = (entries.count + FrontierComparison.splitCount - 1) / FrontierComparison.splitCount
         var position = entries.startIndex
         while position < entries.endIndex {
             let next = min(position + size, entries.endIndex)
             let end = next < entries.endIndex ? entries[next].replica : span.end
+            let start = position == entries.startIndex ? span.start : entries[position].replica
+            self.claimed[Span(start: start, end: end)] = Array(entries[position..<next])
             ranges.append(
                 FrontierRange(
                     end: end,

@@ -1,0 +1,80 @@
+import CRDTCore
+import SyncProtocol
+import Testing
+
+/// Two sides that find out how their frontiers differ, with as many replicas as it takes to split ranges.
+@Suite struct FrontierComparisonTests {
+    private func entry(_ number: UInt64, sequence: UInt64) -> FrontierEntry {
+        // Spread over all ids.
+        let id = Bytes16(high: number &* 0x9e37_79b9_7f4a_7c15, low: number)
+        let hash = Hash256(bytes: Bytes32(number, sequence, 0, 0))
+        return FrontierEntry(replica: ReplicaID(bytes: id), sequence: sequence, hash: hash, isForked: false)
+    }
+
+    private func frontier(_ sequences: [UInt64: UInt64]) -> Frontier {
+        Frontier(sequences.map { self.entry($0.key, sequence: $0.value) })
+    }
+
+    /// What a side was taught of the other, all lessons together.
+    private struct Side {
+        var comparison = FrontierComparison()
+        var learned: [FrontierEntry] = []
+
+        mutating func hear(_ claims: [FrontierRange], _ mine: Frontier) -> [FrontierRange] {
+            let outcome = self.comparison.answer(claims, mine, SodiumCryptography())
+            for lesson in outcome.lessons { self.learned += lesson.entries }
+            return outcome.reply
+        }
+
+        var frontier: Frontier { Frontier(self.learned) }
+    }
+
+    @Test(arguments: [0, 1, 63, 64, 65, 300, 5_000], [0, 1, 40])
+    func `each side learns exactly what the other holds`(count: Int, differences: Int) throws {
+        var mine: [UInt64: UInt64] = [:]
+        for number in 0..<UInt64(count) { mine[number] = number % 7 + 1 }
+        var theirs = mine
+        for number in 0..<UInt64(differences) {
+            // One is behind here, one is behind there, one is unknown here.
+            mine[number * 31, default: 0] += 1
+            theirs[number * 17 + 3, default: 0] += 2
+            theirs[1_000_000 + number] = 1
+        }
+        let (left, right) = (self.frontier(mine), self.frontier(theirs))
+        var (dialler, answerer) = (Side(), Side())
+        var claims = dialler.comparison.opening(left, SodiumCryptography())
+        var rounds = 0
+        while !claims.isEmpty {
+            rounds += 1
+            try #require(rounds < 10)
+            claims = answerer.hear(claims, right)
+            if !claims.isEmpty { claims = dialler.hear(claims, left) }
+        }
+        #expect(dialler.comparison.isComplete && answerer.comparison.isComplete)
+        #expect(dialler.frontier == right)
+        #expect(answerer.frontier == left)
+    }
+
+    /// Otherwise a change would be taken for sent, and the next would leave a gap.
+    @Test func `what is written while the comparison goes on is not taken for known to the other side`() {
+        var sequences: [UInt64: UInt64] = [:]
+        for number in 0..<200 as Range<UInt64> { sequences[number] = 5 }
+        let before = self.frontier(sequences)
+        sequences[7] = 6
+        let after = self.frontier(sequences)
+        var (dialler, answerer) = (Side(), Side())
+        let answer = answerer.hear(dialler.comparison.opening(before, SodiumCryptography()), before)
+        #expect(answer.allSatisfy { $0.claim == .equal })
+        _ = dialler.hear(answer, after)
+        #expect(dialler.comparison.isComplete)
+        #expect(dialler.frontier == before)
+    }
+
+    @Test func `nothing is learned from an answer to what was not asked`() {
+        let mine = self.frontier([1: 1, 2: 2])
+        var side = Side()
+        _ = side.hear([FrontierRange(end: nil, claim: .equal)], mine)
+        #expect(!side.comparison.isComplete)
+        #expect(side.learned.isEmpty)
+    }
+}
