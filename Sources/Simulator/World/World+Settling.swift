@@ -95,6 +95,7 @@ extension World {
 
     private func isEqual(_ core: [Machine]) -> Bool {
         guard core.allSatisfy(\.isUp), let first = self.state(of: core[0]) else { return false }
+        if core.contains(where: { self.isUnfinished($0) }) { return false }
         return core.dropFirst().allSatisfy { self.state(of: $0) == first }
     }
 
@@ -123,23 +124,36 @@ extension World {
     // MARK: - What must hold of equal machines
 
     /// P9: only what is held, what nobody in the core can supply, and what comes behind such changes, may wait.
-    private func checkResidue(_ core: [Machine]) {
-        for machine in core {
-            let now = machine.clock.wall(at: self.time)
-            let found = try? machine.read { transaction throws(StoreError) -> Merge.Wait? in
-                let waits = try Merge.waits(at: now, in: &transaction)
-                return waits.values.first { wait in
-                    switch wait {
-                    case .held(let until): return until <= now
-                    case .missing(let dot):
-                        guard let index = transaction.existingReplicaIndex(of: dot.replica) else { return false }
-                        return transaction.replica(index).storedSequence >= dot.sequence && waits[index] == nil
-                    }
+    private func needlessWait(of machine: Machine) -> Merge.Wait? {
+        let now = machine.clock.wall(at: self.time)
+        let found = try? machine.read { transaction throws(StoreError) -> Merge.Wait? in
+            let waits = try Merge.waits(at: now, in: &transaction)
+            return waits.values.first { wait in
+                switch wait {
+                case .held(let until): return until <= now
+                case .missing(let dot):
+                    guard let index = transaction.existingReplicaIndex(of: dot.replica) else { return false }
+                    return transaction.replica(index).storedSequence >= dot.sequence && waits[index] == nil
                 }
             }
-            if let found, let wait = found {
-                self.record.find(.residue, "machine \(machine.number) needlessly waits: \(wait)")
-            }
+        }
+        return (found ?? nil) ?? nil
+    }
+
+    /// Whether something is stored, ready, and not applied: as after a disk refused to apply what had come due.
+    private func isUnfinished(_ machine: Machine) -> Bool {
+        let now = machine.clock.wall(at: self.time)
+        let found = try? machine.read { transaction throws(StoreError) -> Bool in
+            guard StateChecks.isWaiting(in: transaction) else { return false }
+            return try Merge.waits(at: now, in: &transaction).isEmpty
+        }
+        return (found ?? nil) ?? true
+    }
+
+    private func checkResidue(_ core: [Machine]) {
+        for machine in core {
+            guard let wait = self.needlessWait(of: machine) else { continue }
+            self.record.find(.residue, "machine \(machine.number) needlessly waits: \(wait)")
         }
     }
 
