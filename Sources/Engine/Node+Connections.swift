@@ -47,8 +47,6 @@ extension Node where Store: ~Copyable {
         guard let connection = self.connections[id] else { return }
         self.effects.append(.resumeReading(id, byteCount: bytes.count))
         connection.traffic.receivedByteCount += bytes.count
-        connection.lastHeard = self.now.monotonicMilliseconds
-        connection.pingSent = false
         // The invites a stranger may use are those open when he first spoke, so that their order stays as it was.
         let offered = connection.offeredInvites ?? self.invites.filter { $0.expiry > self.now.wall }
         connection.offeredInvites = offered
@@ -61,6 +59,11 @@ extension Node where Store: ~Copyable {
             authority: authority,
             now: self.now.monotonicMilliseconds
         ) { AgreementKey(seed: drawn.secret(32)) }
+        // Bytes alone are no sign of life: of a record whose length was changed on the way the rest never comes.
+        if output.isAuthentic {
+            connection.lastHeard = self.now.monotonicMilliseconds
+            connection.pingSent = false
+        }
         if !output.bytes.isEmpty { self.transmit(output.bytes, on: connection) }
         self.handle(output.events, on: connection)
     }

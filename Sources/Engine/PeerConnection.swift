@@ -19,7 +19,7 @@ final class PeerConnection {
     var offeredInvites: [OpenInvite]?
     /// Whose key a dialler expects.
     var expectedKey: StaticKey?
-    /// When the other side was last heard, in monotonic milliseconds.
+    /// When a whole record of the other side last came, in monotonic milliseconds.
     var lastHeard: UInt64
     var pingSent = false
     var conversation = Conversation()
@@ -178,7 +178,8 @@ package enum ConnectionTimes {
     package static let dialDeadline: UInt64 = 10_000
     /// Without a word for so long, a peer is pinged.
     package static let pingAfter: UInt64 = 15_000
-    /// Without a word for so long, the connection is dropped.
+    /// Without a whole record for so long, the connection is dropped: a link must carry one, of at most 64 KiB, in this
+    /// time.
     package static let silenceMax: UInt64 = 45_000
     /// The first wait before dialling again, doubled each time.
     package static let backoffFirst: UInt64 = 500

@@ -19,6 +19,8 @@ package struct PeerLink: ~Copyable, Sendable {
         /// What to send.
         package var bytes: [UInt8] = []
         package var events: [LinkEvent] = []
+        /// Whether something was among them that only the peer can have sealed.
+        package var isAuthentic = false
     }
 
     /// Something a link has to tell.
@@ -311,6 +313,7 @@ package struct PeerLink: ~Copyable, Sendable {
         case .handshaking: return
         case .ended: return
         }
+        if !opened.stream.isEmpty { output.isAuthentic = true }
         self.reader.append(opened.stream)
         do throws(WireError) {
             while let received = try self.reader.next() {

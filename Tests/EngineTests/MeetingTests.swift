@@ -1,6 +1,7 @@
 import CRDTCore
-import Engine
 import Testing
+
+@testable import Engine
 
 /// Devices that edit apart and meet: the whole node, without disk or sockets.
 struct MeetingTests {
@@ -44,6 +45,25 @@ struct MeetingTests {
         let frontier = try network.frontier(1)
         network.handle(1, .introduce)
         #expect(try network.frontier(1) == frontier)
+    }
+
+    /// Found by the simulator: a flipped bit in the length of a record.
+    @Test func `a record whose end never comes does not keep a connection alive`() throws {
+        let network = try self.pair()
+        network.settle(seconds: 5)
+        let connection = try #require(network.machines[0].node.connections.keys.first)
+        network.machines[0].notices = []
+        // The longest record there may be, a byte every ten seconds; what the peer says in between becomes part of it.
+        network.handle(0, .received(connection, [0xff, 0x00]))
+        for _ in 0..<6 {
+            network.settle(seconds: 10)
+            network.handle(0, .received(connection, [0]))
+            // So that the peer does not give up first.
+            try network.write(0, .create(.init(type: "note")))
+        }
+        #expect(network.machines[0].notices.contains(.disconnected(device: "second")))
+        network.settle()
+        #expect(try network.machines[0].node.status(at: network.moment(of: 0)).peers.allSatisfy(\.isConnected))
     }
 
     @Test func `edits made apart for days come together on three devices`() throws {
