@@ -16,14 +16,19 @@ package struct Bytes32: Hashable, Sendable {
     }
 
     /// Reads exactly 32 bytes, or returns nil.
-    package init?(_ bytes: some Collection<UInt8>) {
+    package init?(_ bytes: ArraySlice<UInt8>) {
         guard bytes.count == Bytes32.byteCount else { return nil }
-        var words: [UInt64] = [0, 0, 0, 0]
-        for (offset, byte) in bytes.enumerated() {
-            words[offset / 8] = words[offset / 8] << 8 | UInt64(byte)
-        }
-        self.init(words[0], words[1], words[2], words[3])
+        let start = bytes.startIndex
+        self.init(
+            bytes.bigEndianWord(at: start),
+            bytes.bigEndianWord(at: start + 8),
+            bytes.bigEndianWord(at: start + 16),
+            bytes.bigEndianWord(at: start + 24)
+        )
     }
+
+    /// Reads exactly 32 bytes, or returns nil.
+    package init?(_ bytes: [UInt8]) { self.init(bytes[...]) }
 
     package static func == (left: Bytes32, right: Bytes32) -> Bool {
         left.words == right.words
@@ -75,17 +80,14 @@ package struct Bytes16: Hashable, Sendable {
     }
 
     /// Reads exactly 16 bytes, or returns nil.
-    package init?(_ bytes: some Collection<UInt8>) {
+    package init?(_ bytes: ArraySlice<UInt8>) {
         guard bytes.count == Bytes16.byteCount else { return nil }
-        self.init(high: 0, low: 0)
-        for (offset, byte) in bytes.enumerated() {
-            if offset < 8 {
-                self.high = self.high << 8 | UInt64(byte)
-            } else {
-                self.low = self.low << 8 | UInt64(byte)
-            }
-        }
+        let start = bytes.startIndex
+        self.init(high: bytes.bigEndianWord(at: start), low: bytes.bigEndianWord(at: start + 8))
     }
+
+    /// Reads exactly 16 bytes, or returns nil.
+    package init?(_ bytes: [UInt8]) { self.init(bytes[...]) }
 
     /// Appends the 16 bytes.
     package func append(to bytes: inout [UInt8]) {
@@ -105,6 +107,15 @@ package struct Bytes16: Hashable, Sendable {
 extension Bytes16: Comparable {
     package static func < (left: Bytes16, right: Bytes16) -> Bool {
         (left.high, left.low) < (right.high, right.low)
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// Eight bytes, most significant first; the caller has checked that they are there.
+    fileprivate func bigEndianWord(at start: Int) -> UInt64 {
+        var word: UInt64 = 0
+        for position in start..<start + 8 { word = word << 8 | UInt64(self[position]) }
+        return word
     }
 }
 

@@ -64,13 +64,16 @@ package struct Signature: Hashable, Sendable {
     package static let byteCount = 64
 
     /// Reads exactly 64 bytes, or returns nil.
-    package init?(_ bytes: some Collection<UInt8>) {
+    package init?(_ bytes: ArraySlice<UInt8>) {
         guard bytes.count == Signature.byteCount, let first = Bytes32(bytes.prefix(32)),
             let second = Bytes32(bytes.suffix(32))
         else { return nil }
         self.first = first
         self.second = second
     }
+
+    /// Reads exactly 64 bytes, or returns nil.
+    package init?(_ bytes: [UInt8]) { self.init(bytes[...]) }
 
     /// The 64 bytes.
     package var array: [UInt8] { self.first.array + self.second.array }

@@ -8,7 +8,7 @@ internal import SyncProtocol
 struct Author: ~Copyable {
     let identity: DeviceIdentity
     let membership: Membership
-    let cryptography = SodiumCryptography()
+    let cryptography: SodiumCryptography
     var entropy: EntropyStream
     var clock = HybridClock()
     /// The replica written under; nil until the next write makes one.
@@ -19,7 +19,13 @@ struct Author: ~Copyable {
     /// The wall time of the event being handled.
     var now: WallTime
 
-    init(identity: consuming DeviceIdentity, entropy: consuming EntropyStream, at now: WallTime) {
+    init(
+        identity: consuming DeviceIdentity,
+        entropy: consuming EntropyStream,
+        cryptography: SodiumCryptography,
+        at now: WallTime
+    ) {
+        self.cryptography = cryptography
         self.membership = identity.membership
         self.identity = identity
         self.entropy = entropy

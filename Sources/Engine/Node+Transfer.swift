@@ -5,17 +5,25 @@ internal import SyncProtocol
 /// Sending changes. The database is the queue: runs are loaded when a connection has room, never before.
 extension Node where Store: ~Copyable {
     mutating func pumpAll() {
-        for connection in self.readyConnections { self.pump(connection) }
+        var last: EncodedRun?
+        for connection in self.readyConnections { self.pump(connection, after: &last) }
+    }
+
+    mutating func pump(_ connection: PeerConnection) {
+        var last: EncodedRun?
+        self.pump(connection, after: &last)
     }
 
     /// Sends what the peer lacks, as far as its credit and the connection's queue allow.
-    mutating func pump(_ connection: PeerConnection) {
+    ///
+    /// `last`: what was sent last, perhaps to another peer; nothing may have been stored since.
+    private mutating func pump(_ connection: PeerConnection, after last: inout EncodedRun?) {
         guard connection.device != nil, connection.conversation.comparison.isComplete,
             self.connections[connection.id] != nil
         else { return }
         while connection.conversation.window.free > 0, connection.unsentByteCount < TransferLimits.unsentByteCountMax {
             do throws(StoreError) {
-                guard let run = try self.nextRun(for: connection) else {
+                guard let run = try self.nextRun(for: connection, after: last) else {
                     if !connection.conversation.saidCaughtUp {
                         connection.conversation.saidCaughtUp = true
                         self.send(.caughtUp, on: connection)
@@ -23,6 +31,7 @@ extension Node where Store: ~Copyable {
                     return
                 }
                 self.send(run, on: connection)
+                last = run
             } catch {
                 self.note(error)
                 return
@@ -30,24 +39,26 @@ extension Node where Store: ~Copyable {
         }
     }
 
-    private mutating func send(_ run: Run, on connection: PeerConnection) {
-        let bytes = Message.run(run).encoded()
-        connection.conversation.window.sent(bytes.count)
+    private mutating func send(_ run: EncodedRun, on connection: PeerConnection) {
+        connection.conversation.window.sent(run.bytes.count)
         connection.conversation.sentSequences[run.replica] = run.lastSequence
-        connection.traffic.pushedChangeCount += run.changes.count
-        connection.traffic.pushedOperationCount += run.operations.count
-        self.transmit(connection.link.seal(encoded: bytes, now: self.now.monotonicMilliseconds), on: connection)
+        connection.traffic.pushedChangeCount += run.changeCount
+        connection.traffic.pushedOperationCount += run.operationCount
+        self.transmit(connection.link.seal(encoded: run.bytes, now: self.now.monotonicMilliseconds), on: connection)
     }
 
     /// The run to send next: of the chains the peer lacks something of, the one whose next change is stamped first, so
     /// that causes mostly come before effects.
-    private mutating func nextRun(for connection: PeerConnection) throws(StoreError) -> Run? {
+    private mutating func nextRun(
+        for connection: PeerConnection,
+        after last: EncodedRun?
+    ) throws(StoreError) -> EncodedRun? {
         let sent = connection.conversation.sentSequences
         let own = self.author.activeReplica
         let isLazy = connection.conversation.isPeerLazy
         let disputed = connection.conversation.disputed
         let limits = TransferLimits.streamed(connection.conversation.window)
-        return try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) -> Run? in
+        return try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) -> EncodedRun? in
             var candidates: [(index: ReplicaIndex, next: UInt64)] = []
             for position in 0..<transaction.replicaCount {
                 let index = ReplicaIndex(rawValue: UInt32(position))
@@ -69,13 +80,34 @@ extension Node where Store: ~Copyable {
                     }
                 }
             }
-            return try transaction.loadRun(
-                of: best.index,
-                from: best.next,
-                limits: limits,
-                signed: true
-            )
+            // What was just written goes to every peer: it is loaded and compressed once.
+            if let last, last.replica == transaction.replica(best.index).id, last.firstSequence == best.next,
+                last.bytes.count <= limits.byteCountMax
+            {
+                return last
+            }
+            let run = try transaction.loadRun(of: best.index, from: best.next, limits: limits, signed: true)
+            return run.map { EncodedRun($0) }
         }
+    }
+}
+
+/// A run as it goes to a peer.
+private struct EncodedRun {
+    let replica: ReplicaID
+    let firstSequence: UInt64
+    let lastSequence: UInt64
+    let changeCount: Int
+    let operationCount: Int
+    let bytes: [UInt8]
+
+    init(_ run: Run) {
+        self.replica = run.replica
+        self.firstSequence = run.firstSequence
+        self.lastSequence = run.lastSequence
+        self.changeCount = run.changes.count
+        self.operationCount = run.operations.count
+        self.bytes = Message.run(run).encoded()
     }
 }
 

@@ -1,6 +1,6 @@
 package import CRDTCore
 package import PeerCrypto
-internal import SyncProtocol
+package import SyncProtocol
 
 /// One device of a workspace: its store, its conversations with other devices, and its own writes.
 ///
@@ -33,16 +33,23 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
 
     /// Starts a node on a store.
     ///
-    /// `entropy`: where all of the node's randomness comes from; never to be used again.
+    /// `entropy`: where all of the node's randomness comes from; never to be used again. `signatureMemo`: where many
+    /// nodes of one process keep which signatures hold.
     package init(
         store: consuming Store,
         identity: consuming DeviceIdentity,
         configuration: NodeConfiguration,
+        signatureMemo: (any SignatureMemo)? = nil,
         entropy: consuming EntropyStream,
         at now: Moment
     ) throws(StoreError) {
         self.store = store
-        self.author = Author(identity: identity, entropy: entropy, at: now.wall)
+        self.author = Author(
+            identity: identity,
+            entropy: entropy,
+            cryptography: SodiumCryptography(memo: signatureMemo),
+            at: now.wall
+        )
         self.configuration = configuration
         self.now = now
         try self.open()

@@ -1,9 +1,17 @@
 package import CRDTCore
 internal import PeerCrypto
 
+/// Remembers which signatures hold, so that one process that runs many nodes checks each only once.
+package protocol SignatureMemo: AnyObject, Sendable {
+    /// What `check` says, or said when it was last asked of the same signature, message and key.
+    func isValid(_ signature: Signature, of message: [UInt8], by key: Bytes32, check: () -> Bool) -> Bool
+}
+
 /// The cryptography of changes, done by libsodium.
 package struct SodiumCryptography: ChangeCryptography {
-    package init() {}
+    private let memo: (any SignatureMemo)?
+
+    package init(memo: (any SignatureMemo)? = nil) { self.memo = memo }
 
     package func hash256(_ domain: HashDomain, _ message: [UInt8]) -> Bytes32 {
         let digest = Blake2b.hash256(domain.hashPersonal, message)
@@ -21,6 +29,11 @@ package struct SodiumCryptography: ChangeCryptography {
     }
 
     package func isValid(_ signature: Signature, of message: [UInt8], by key: Bytes32) -> Bool {
+        guard let memo = self.memo else { return Self.check(signature, of: message, by: key) }
+        return memo.isValid(signature, of: message, by: key) { Self.check(signature, of: message, by: key) }
+    }
+
+    private static func check(_ signature: Signature, of message: [UInt8], by key: Bytes32) -> Bool {
         Ed25519.isValid(signature: signature.array, message: message, publicKey: key.array)
     }
 }

@@ -84,10 +84,16 @@ struct WorldOptions: ParsableArguments {
 
     @Option(help: "Edits a second, one after the other; bursts are drawn if it is not given.")
     var edits: UInt64?
+    @Option(help: "How many simulated seconds the faults go on; 20 to 180 are drawn if it is not given.")
+    var duration: UInt64?
 
     func limits() throws -> PlanLimits {
         var limits = PlanLimits()
         limits.editsPerSecond = self.edits
+        if let duration {
+            guard (1...86_400).contains(duration) else { throw ValidationError("Faults go on for 1 to 86,400 seconds.") }
+            limits.duration = .seconds(duration)
+        }
         if let peers {
             guard (2...7).contains(peers) else { throw ValidationError("There are 2 to 7 peers in a world.") }
             limits.peerCount = peers
@@ -107,7 +113,7 @@ struct WorldOptions: ParsableArguments {
     /// The options as they were given, to be copied.
     var text: String {
         (self.peers.map { " --peers \($0)" } ?? "") + (self.faults.map { " --faults \($0)" } ?? "")
-            + (self.edits.map { " --edits \($0)" } ?? "")
+            + (self.edits.map { " --edits \($0)" } ?? "") + (self.duration.map { " --duration \($0)" } ?? "")
     }
 }
 

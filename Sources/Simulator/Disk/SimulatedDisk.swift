@@ -8,6 +8,8 @@ final class SimulatedDisk {
     var isObserved = false
     /// Store calls so far.
     private(set) var callCount = 0
+    /// How many of them change a file.
+    private(set) var changeCount = 0
     /// Rises with every ending: handles opened before it are dead.
     private(set) var epoch = 0
     /// False from an ending until the next start: nothing can be read or written.
@@ -34,6 +36,7 @@ final class SimulatedDisk {
         guard self.isOn else { return .off }
         if self.isObserved { return nil }
         self.callCount += 1
+        if call == .write || call == .truncate { self.changeCount += 1 }
         if let planned = self.faults.ending, self.callCount >= planned.call {
             self.faults.ending = nil
             self.ending = planned.1

@@ -12,6 +12,8 @@ final class Machine {
     let origin: Hash256
     let disk: SimulatedDisk
     let fileSystem: VirtualFileSystem
+    /// What the signatures were that any machine of its world has checked.
+    let signatureMemo: WorldSignatureMemo
     var clock = MachineClock()
     var node: Node<SQLiteStore>?
     var condition = Condition.down
@@ -30,6 +32,8 @@ final class Machine {
     var recording: [[UInt8]] = []
     /// What its store held when it was last looked at.
     var view = StoreView()
+    /// How often its disk had been changed by then.
+    var viewedChangeCount = -1
     /// What was found when it was last inspected, and what its store held then.
     var inspection: (view: StoreView, state: MachineState?)?
     /// Whether its disk has broken a promise: lost what it had synced, or changed it.
@@ -54,12 +58,13 @@ final class Machine {
     static let port: UInt16 = 7000
     static let databasePath = "/peerd.sqlite"
 
-    init(number: Int, keyFile: [UInt8], origin: Hash256, disk: SimulatedDisk, seed: UInt64) {
+    init(number: Int, keyFile: [UInt8], origin: Hash256, disk: SimulatedDisk, seed: UInt64, memo: WorldSignatureMemo) {
         self.number = number
         self.host = "10.0.0.\(number + 1)"
         self.keyFile = keyFile
         self.origin = origin
         self.disk = disk
+        self.signatureMemo = memo
         self.fileSystem = VirtualFileSystem(disk: disk, seed: seed)
         self.storeIdentity = UInt64(number) + 1
     }
@@ -75,6 +80,7 @@ final class Machine {
     /// Starts the process: opens the store and the node on it.
     func start(at time: VirtualTime, entropySeed: UInt64, checkpointPageCount: Int) throws(StoreError) {
         self.disk.start()
+        self.viewedChangeCount = -1
         self.incarnation += 1
         self.connections = [:]
         self.alarm = nil
@@ -104,6 +110,7 @@ final class Machine {
                 discovers: true,
                 storeIdentity: storeIdentity
             ),
+            signatureMemo: self.signatureMemo,
             entropy: EntropyStream.from(entropySeed),
             at: moment
         )

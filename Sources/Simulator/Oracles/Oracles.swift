@@ -9,6 +9,10 @@ struct Oracles {
     /// After an event: no frontier goes back, and nothing is applied before its causes.
     func look(at machine: Machine, in world: World) {
         guard !machine.isTainted, machine.node != nil else { return }
+        // Where nothing was written, nothing has changed.
+        let changeCount = machine.disk.changeCount
+        guard machine.viewedChangeCount != changeCount else { return }
+        machine.viewedChangeCount = changeCount
         do throws(StoreError) {
             let found = try machine.read { transaction throws(StoreError) -> (StoreView, String?) in
                 (StoreView(of: transaction), StateChecks.causality(in: transaction))

@@ -8,6 +8,8 @@ struct PlanLimits: Hashable, Sendable {
     var usesAll = false
     /// One edit after another at this rate, in place of bursts.
     var editsPerSecond: UInt64?
+    /// How long the faults go on; nil to draw it.
+    var duration: VirtualTime?
 }
 
 /// Draws a plan from a tape.
@@ -62,6 +64,7 @@ struct PlanGenerator {
             actions: [],
             core: core
         )
+        if let duration = limits.duration { self.plan.duration = duration }
     }
 
     mutating func add(_ action: Action, at time: VirtualTime) {

@@ -11,7 +11,8 @@ extension World {
             keyFile: keyFile,
             origin: origin,
             disk: SimulatedDisk(seed: self.tape.seed()),
-            seed: self.tape.seed()
+            seed: self.tape.seed(),
+            memo: self.signatureMemo
         )
         machine.clock.set(offsetMilliseconds: 0, at: self.time)
         self.machines.append(machine)

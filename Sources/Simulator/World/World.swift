@@ -18,6 +18,7 @@ final class World {
     var record = RunRecord()
     var oracles = Oracles()
     var work = Workload()
+    let signatureMemo = WorldSignatureMemo()
     /// What is recorded for looking at; nil unless it is asked for.
     var trace: Trace?
     /// Whether the faults are still going on.
