@@ -34,8 +34,9 @@ extension Node where Store: ~Copyable {
 
     mutating func flushed(_ id: ConnectionID, _ byteCount: Int) {
         guard let connection = self.connections[id] else { return }
+        let wasFull = connection.unsentByteCount >= TransferLimits.unsentByteCountMax
         connection.unsentByteCount = max(0, connection.unsentByteCount - byteCount)
-        self.pump(connection)
+        if wasFull { self.pump(connection) }
     }
 
     mutating func closed(_ id: ConnectionID) {

@@ -112,7 +112,12 @@ extension SQLiteTransaction {
         _ begin: StoreQuery,
         _ body: (inout SQLiteTransaction) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
-        try self.statements[begin].run()
+        if begin == .beginImmediate {
+            try self.statements[begin].run()
+        } else {
+            // What is kept in memory is read without SQLite.
+            self.statements.beginsWhenUsed = true
+        }
         do throws(StoreError) {
             var transaction = self
             let result = try body(&transaction)
@@ -120,8 +125,12 @@ extension SQLiteTransaction {
                 try self.prepareCommit()
                 try self.statements[.commit].run()
                 self.didCommit()
+            } else if self.statements.beginsWhenUsed {
+                self.statements.beginsWhenUsed = false
             } else {
-                self.abandon()
+                assert(!self.statements.isAnyBusy)
+                try self.statements[.rollback].run()
+                self.didRollback()
             }
             return result
         } catch {
@@ -131,6 +140,7 @@ extension SQLiteTransaction {
     }
 
     private func abandon() {
+        self.statements.beginsWhenUsed = false
         self.statements.resetAll()
         // SQLite has rolled back by itself after some errors.
         if self.statements.isInTransaction { try? self.statements[.rollback].run() }

@@ -5,6 +5,8 @@ import GRDBSQLite
 final class StatementCache {
     private let connection: OpaquePointer
     private var handles: [OpaquePointer?]
+    /// Whether a transaction is to begin as soon as a statement is used.
+    var beginsWhenUsed = false
 
     /// - Parameter connection: GRDB's own connection to the database.
     init(connection: OpaquePointer) {
@@ -14,6 +16,10 @@ final class StatementCache {
 
     subscript(_ query: StoreQuery) -> Statement {
         get throws(StoreError) {
+            if self.beginsWhenUsed {
+                self.beginsWhenUsed = false
+                try self[.begin].run()
+            }
             if let handle = self.handles[query.rawValue] { return Statement(handle: handle) }
             var handle: OpaquePointer?
             let code = sqlite3_prepare_v3(
@@ -34,6 +40,9 @@ final class StatementCache {
 
     /// Whether a transaction is open.
     var isInTransaction: Bool { sqlite3_get_autocommit(self.connection) == 0 }
+
+    /// Whether a statement is in the middle of its rows.
+    var isAnyBusy: Bool { self.handles.contains { $0.map { sqlite3_stmt_busy($0) != 0 } ?? false } }
 
     /// Makes every statement ready for the next use, whatever was thrown while it was stepped.
     func resetAll() {

@@ -77,7 +77,7 @@ extension Machine {
 
 extension World {
     /// How often everything is looked at.
-    static let inspectionInterval = VirtualTime.seconds(5)
+    static let inspectionInterval = VirtualTime.seconds(10)
 
     /// Looks at every machine's state, and compares machines that should have the same.
     func inspect() {
