@@ -9,7 +9,6 @@ struct BatchSummary {
     private(set) var faultCounts: [Fault: Int] = [:]
     private(set) var markCounts: [Mark: Int] = [:]
     private(set) var failures: [Property: Failure] = [:]
-    private(set) var lastHash = ""
     private(set) var worstConvergence = VirtualTime.zero
 
     /// Seeds that broke one property.
@@ -24,35 +23,37 @@ struct BatchSummary {
     /// Below so many seeds, marks that were missed say nothing.
     private static let seedCountForMarks = 500
 
-    mutating func add(_ outcome: Simulation.Outcome) {
+    mutating func add(_ report: SeedReport) {
         self.seedCount += 1
-        self.simulated = self.simulated + outcome.simulated
-        self.eventCount += outcome.eventCount
-        self.operationCount += outcome.record.operationCount
-        self.acknowledgedCount += outcome.acknowledgedCount
-        self.worstConvergence = max(self.worstConvergence, outcome.record.convergenceTime ?? .zero)
-        self.lastHash = outcome.hash
-        for (fault, count) in outcome.record.faultCounts { self.faultCounts[fault, default: 0] += count }
-        for mark in outcome.record.marks { self.markCounts[mark, default: 0] += 1 }
-        for finding in outcome.record.findings { self.add(finding, outcome) }
+        self.simulated = self.simulated + .microseconds(report.simulatedMicroseconds)
+        self.eventCount += report.eventCount
+        self.operationCount += report.operationCount
+        self.acknowledgedCount += report.acknowledgedCount
+        self.worstConvergence = max(self.worstConvergence, .microseconds(report.convergenceMicroseconds ?? 0))
+        for (name, count) in report.faultCounts {
+            if let fault = Fault(rawValue: name) { self.faultCounts[fault, default: 0] += count }
+        }
+        for mark in report.marks.compactMap({ Mark(rawValue: $0) }) { self.markCounts[mark, default: 0] += 1 }
+        for finding in report.findings { self.add(finding, report) }
     }
 
-    /// The seed that was added last, run again.
-    mutating func addSecondRun(_ outcome: Simulation.Outcome) {
+    /// The same seed, run again by another process.
+    mutating func addSecondRun(_ second: SeedReport, of first: SeedReport) {
         self.secondRunCount += 1
-        if outcome.hash != self.lastHash {
-            self.add(Finding(property: .notRepeatable, message: "\(self.lastHash) and \(outcome.hash)"), outcome)
+        if second != first {
+            self.add(Finding(property: .notRepeatable, message: "\(first.hash) and \(second.hash)"), first)
         }
     }
 
-    private mutating func add(_ finding: Finding, _ outcome: Simulation.Outcome) {
+    private mutating func add(_ finding: Finding, _ report: SeedReport) {
         var failure =
             self.failures[finding.property]
-            ?? Failure(count: 0, seed: outcome.seed, eventCount: .max, message: "")
+            ?? Failure(count: 0, seed: report.seed, eventCount: .max, message: "")
         failure.count += 1
-        if outcome.eventCount < failure.eventCount {
-            failure.seed = outcome.seed
-            failure.eventCount = outcome.eventCount
+        // Workers finish in any order; the summary does not depend on it.
+        if (report.eventCount, report.seed) < (failure.eventCount, failure.seed) {
+            failure.seed = report.seed
+            failure.eventCount = report.eventCount
             failure.message = finding.message
         }
         self.failures[finding.property] = failure

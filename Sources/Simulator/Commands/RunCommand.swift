@@ -1,11 +1,11 @@
 import ArgumentParser
-import Glibc
+import Foundation
 
 /// `run`: many seeds.
 struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Runs seeds one after the other and sums up what they showed."
+        abstract: "Runs many seeds, on all cores, and sums up what they showed."
     )
 
     @Option(help: "How many seeds to run.")
@@ -17,27 +17,30 @@ struct RunCommand: ParsableCommand {
     @OptionGroup var world: WorldOptions
     @Option(help: "How many of a hundred seeds are run twice, to see that both runs are the same.")
     var twice = 5
+    @Option(help: "How many processes to run them in; one a core if it is not given.")
+    var jobs: Int?
     @Flag(help: "Print the summary as JSON.")
     var json = false
 
     func run() throws {
-        let limits = try self.world.limits()
-        var summary = BatchSummary()
+        _ = try self.world.limits()
         let start = WallClock.seconds()
         var shown = start
-        for offset in 0..<UInt64(max(0, self.seeds)) {
-            let seed = self.first &+ offset
-            summary.add(Simulation.run(seed: seed, limits: limits))
-            if seed % 100 < UInt64(max(0, self.twice)) {
-                summary.addSecondRun(Simulation.run(seed: seed, limits: limits))
-            }
+        let pool = SeedPool(
+            seeds: self.first..<(self.first &+ UInt64(max(0, self.seeds))),
+            twicePercent: UInt64(max(0, self.twice))
+        )
+        let jobs = self.jobs ?? ProcessInfo.processInfo.activeProcessorCount
+        pool.run(jobs: jobs, .ofThisProgram(self.world.text)) {
             let now = WallClock.seconds()
             if now - shown >= 10 {
                 shown = now
-                StandardError.write(summary.progress(wallSeconds: now - start))
+                StandardError.write(pool.summary.progress(wallSeconds: now - start))
             }
-            if let minutes, now - start >= minutes * 60 { break }
+            if let minutes, now - start >= minutes * 60 { pool.stop() }
         }
+        if let failure = pool.launchFailure { throw ValidationError("A worker cannot be started: \(failure)") }
+        let summary = pool.summary
         let wall = WallClock.seconds() - start
         print(self.json ? summary.json(wallSeconds: wall) : summary.text(wallSeconds: wall, options: self.world.text))
         if !summary.isClean { throw ExitCode.failure }
@@ -121,7 +124,7 @@ struct WorldOptions: ParsableArguments {
 enum StandardError {
     static func write(_ line: String) {
         let bytes = Array((line + "\n").utf8)
-        _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
+        Foundation.FileHandle.standardError.write(Data(bytes))
     }
 }
 

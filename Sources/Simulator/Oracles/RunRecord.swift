@@ -25,13 +25,13 @@ struct RunRecord: Sendable {
 }
 
 /// A property that did not hold.
-struct Finding: Hashable, Sendable {
+struct Finding: Codable, Hashable, Sendable {
     var property: Property
     var message: String
 }
 
 /// What must hold; the numbers are those of the list of properties.
-enum Property: String, CaseIterable, Hashable, Sendable {
+enum Property: String, CaseIterable, Codable, Hashable, Sendable {
     /// P1, P10: equal frontiers hide different states, or the core's frontiers differ.
     case divergence
     /// P8: the naive model comes to another state.
@@ -64,6 +64,8 @@ enum Property: String, CaseIterable, Hashable, Sendable {
     case violation
     /// One seed made two different runs.
     case notRepeatable
+    /// P30: the process that ran the seed trapped.
+    case crash
 }
 
 /// Rare states that a batch of seeds must reach: else it has not tried what it is meant to try.

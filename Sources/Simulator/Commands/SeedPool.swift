@@ -1,0 +1,94 @@
+internal import Foundation
+internal import Synchronization
+
+/// Hands seeds to workers, one process a core, and collects what they report.
+final class SeedPool: Sendable {
+    /// Seeds to run, from the first one on.
+    let seeds: Range<UInt64>
+    /// How many of a hundred seeds are run twice.
+    let twicePercent: UInt64
+    private let state: Mutex<State>
+
+    private struct State {
+        var next: UInt64
+        var mustStop = false
+        var summary = BatchSummary()
+        var launchFailure: String?
+    }
+
+    init(seeds: Range<UInt64>, twicePercent: UInt64) {
+        self.seeds = seeds
+        self.twicePercent = twicePercent
+        self.state = Mutex(State(next: seeds.lowerBound))
+    }
+
+    /// What has been reported so far.
+    var summary: BatchSummary { self.state.withLock { $0.summary } }
+    /// Why a worker could not be started.
+    var launchFailure: String? { self.state.withLock { $0.launchFailure } }
+
+    /// No more seeds are begun.
+    func stop() { self.state.withLock { $0.mustStop = true } }
+
+    /// Runs everything, on so many workers; returns when all have ended.
+    ///
+    /// - Parameter tick: Called about once a second meanwhile.
+    func run(jobs: Int, _ launch: SeedWorker.Launch, tick: () -> Void) {
+        let group = DispatchGroup()
+        for number in 0..<max(1, jobs) {
+            let thread = Thread { [self] in
+                self.work(launch)
+                group.leave()
+            }
+            thread.name = "worker \(number)"
+            group.enter()
+            thread.start()
+        }
+        while group.wait(timeout: .now() + 1) == .timedOut { tick() }
+    }
+
+    private func nextSeed() -> UInt64? {
+        self.state.withLock { state in
+            guard !state.mustStop, state.next < self.seeds.upperBound else { return nil }
+            defer { state.next += 1 }
+            return state.next
+        }
+    }
+
+    private func work(_ launch: SeedWorker.Launch) {
+        var worker: SeedWorker?
+        // The second run of a seed is in another process, whose hash tables are ordered otherwise.
+        var second: SeedWorker?
+        defer {
+            worker?.stop()
+            second?.stop()
+        }
+        do {
+            while let seed = self.nextSeed() {
+                let report = try Self.run(seed, on: &worker, launch)
+                var again: SeedReport?
+                if seed % 100 < self.twicePercent, report.findings.allSatisfy({ $0.property != .crash }) {
+                    again = try Self.run(seed, on: &second, launch)
+                }
+                self.state.withLock { state in
+                    state.summary.add(report)
+                    if let again { state.summary.addSecondRun(again, of: report) }
+                }
+            }
+        } catch {
+            self.state.withLock { $0.launchFailure = "\(error)" }
+            self.stop()
+        }
+    }
+
+    private static func run(
+        _ seed: UInt64,
+        on worker: inout SeedWorker?,
+        _ launch: SeedWorker.Launch
+    ) throws -> SeedReport {
+        let present = try worker ?? SeedWorker(launch)
+        let (report, isAlive) = present.run(seed: seed)
+        worker = isAlive ? present : nil
+        return report
+    }
+}

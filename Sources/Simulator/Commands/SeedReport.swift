@@ -1,0 +1,42 @@
+/// What one seed came to, as a worker tells it to the process that asked.
+struct SeedReport: Codable, Hashable, Sendable {
+    var seed: UInt64
+    var hash: String
+    var eventCount: Int
+    var simulatedMicroseconds: UInt64
+    var convergenceMicroseconds: UInt64?
+    var operationCount: Int
+    var acknowledgedCount: Int
+    /// How often each fault took effect, by its name.
+    var faultCounts: [String: Int]
+    /// The rare states that were reached, by name and in the order of the names.
+    var marks: [String]
+    var findings: [Finding]
+
+    init(_ outcome: Simulation.Outcome) {
+        self.seed = outcome.seed
+        self.hash = outcome.hash
+        self.eventCount = outcome.eventCount
+        self.simulatedMicroseconds = outcome.simulated.microseconds
+        self.convergenceMicroseconds = outcome.record.convergenceTime?.microseconds
+        self.operationCount = outcome.record.operationCount
+        self.acknowledgedCount = outcome.acknowledgedCount
+        self.faultCounts = [:]
+        for (fault, count) in outcome.record.faultCounts { self.faultCounts[fault.rawValue] = count }
+        self.marks = outcome.record.marks.map(\.rawValue).sorted()
+        self.findings = outcome.record.findings
+    }
+
+    /// A seed whose process ended in the middle of it.
+    init(crashed seed: UInt64, _ how: String) {
+        self.seed = seed
+        self.hash = ""
+        self.eventCount = 0
+        self.simulatedMicroseconds = 0
+        self.operationCount = 0
+        self.acknowledgedCount = 0
+        self.faultCounts = [:]
+        self.marks = []
+        self.findings = [Finding(property: .crash, message: how)]
+    }
+}
