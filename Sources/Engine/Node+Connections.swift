@@ -27,9 +27,19 @@ extension Node where Store: ~Copyable {
     }
 
     mutating func connected(_ id: ConnectionID) {
-        guard let connection = self.connections[id] else { return }
-        self.transmit(connection.firstBytes, on: connection)
-        connection.firstBytes = []
+        guard let connection = self.connections[id], connection.isDialled, !connection.hasBegun,
+            let key = connection.expectedKey
+        else { return }
+        connection.hasBegun = true
+        guard let ephemeral = AgreementKey(seed: self.author.entropy.secret(32)),
+            let start = PeerLink.dialling(key, own: self.author.identity.staticKey, ephemeral: ephemeral)
+        else {
+            self.drop(connection)
+            return
+        }
+        let bytes = start.bytes
+        connection.link = start.takeLink()
+        self.transmit(bytes, on: connection)
     }
 
     mutating func flushed(_ id: ConnectionID, _ byteCount: Int) {
@@ -45,7 +55,7 @@ extension Node where Store: ~Copyable {
     }
 
     mutating func received(_ id: ConnectionID, _ bytes: [UInt8]) {
-        guard let connection = self.connections[id] else { return }
+        guard let connection = self.connections[id], connection.hasBegun || !connection.isDialled else { return }
         self.effects.append(.resumeReading(id, byteCount: bytes.count))
         connection.traffic.receivedByteCount += bytes.count
         // The invites a stranger may use are those open when he first spoke, so that their order stays as it was.

@@ -97,23 +97,19 @@ extension Node where Store: ~Copyable {
     }
 
     private mutating func dial(_ address: NetworkAddress, _ key: StaticKey) {
-        guard self.connections.count < ConnectionLimits.countMax,
-            let ephemeral = AgreementKey(seed: self.author.entropy.secret(32)),
-            let start = PeerLink.dialling(key, own: self.author.identity.staticKey, ephemeral: ephemeral)
-        else { return }
+        guard self.connections.count < ConnectionLimits.countMax else { return }
         let id = ConnectionID(rawValue: self.nextConnection)
         self.nextConnection += 1
         let now = self.now.monotonicMilliseconds
-        let bytes = start.bytes
+        // The handshake is made when somebody answers: most dials of an absent peer come to nothing.
         let connection = PeerConnection(
             id: id,
             isDialled: true,
             address: address,
-            link: start.takeLink(),
+            link: .answering(ownStatic: self.author.identity.publicStaticKey),
             deadline: now + ConnectionTimes.dialDeadline,
             now: now
         )
-        connection.firstBytes = bytes
         connection.expectedKey = key
         self.connections[id] = connection
         self.effects.append(.dial(id, address))

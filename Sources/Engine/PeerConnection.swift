@@ -13,8 +13,8 @@ final class PeerConnection {
     var phase: Phase
     /// Bytes handed to the transport that have not left yet.
     var unsentByteCount = 0
-    /// What a dialler says as soon as the connection stands.
-    var firstBytes: [UInt8] = []
+    /// Whether a dialled connection stands, and its handshake has begun.
+    var hasBegun = false
     /// The invites that were open when the other side first spoke.
     var offeredInvites: [OpenInvite]?
     /// Whose key a dialler expects.

@@ -94,7 +94,9 @@ struct WorldOptions: ParsableArguments {
         var limits = PlanLimits()
         limits.editsPerSecond = self.edits
         if let duration {
-            guard (1...86_400).contains(duration) else { throw ValidationError("Faults go on for 1 to 86,400 seconds.") }
+            guard (1...86_400).contains(duration) else {
+                throw ValidationError("Faults go on for 1 to 86,400 seconds.")
+            }
             limits.duration = .seconds(duration)
         }
         if let peers {

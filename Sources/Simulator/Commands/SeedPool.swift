@@ -30,9 +30,8 @@ final class SeedPool: Sendable {
     /// No more seeds are begun.
     func stop() { self.state.withLock { $0.mustStop = true } }
 
-    /// Runs everything, on so many workers; returns when all have ended.
-    ///
-    /// - Parameter tick: Called about once a second meanwhile.
+    /// Runs everything, on so many workers, and returns when all have ended; `tick` is called about once a second
+    /// meanwhile.
     func run(jobs: Int, _ launch: SeedWorker.Launch, tick: () -> Void) {
         let group = DispatchGroup()
         for number in 0..<max(1, jobs) {

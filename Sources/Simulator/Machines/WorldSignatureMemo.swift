@@ -1,6 +1,6 @@
 internal import CRDTCore
-internal import Synchronization
 internal import SyncProtocol
+internal import Synchronization
 
 /// Which signatures hold, for all machines of a world: each is checked by the first that meets it.
 ///
