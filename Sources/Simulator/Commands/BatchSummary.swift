@@ -21,7 +21,7 @@ struct BatchSummary {
     }
 
     /// Below so many seeds, marks that were missed say nothing.
-    private static let seedCountForMarks = 500
+    private static let seedCountForMarks = 2_000
 
     mutating func add(_ report: SeedReport) {
         self.seedCount += 1

@@ -82,6 +82,8 @@ struct ReplayCommand: ParsableCommand {
 struct WorldOptions: ParsableArguments {
     @Option(help: "The number of peers, 2 to 7; drawn if it is not given.")
     var peers: Int?
+    @Option(help: "Who can reach whom: mesh, star, line, ring, twoCliques, sneakernet or churn; drawn if not given.")
+    var topology: Topology?
     @Option(help: "Faults to choose from, with commas between them; “none” for none, all if it is not given.")
     var faults: String?
 
@@ -93,6 +95,7 @@ struct WorldOptions: ParsableArguments {
     func limits() throws -> PlanLimits {
         var limits = PlanLimits()
         limits.editsPerSecond = self.edits
+        limits.topology = self.topology
         if let duration {
             guard (1...86_400).contains(duration) else {
                 throw ValidationError("Faults go on for 1 to 86,400 seconds.")
@@ -117,7 +120,8 @@ struct WorldOptions: ParsableArguments {
 
     /// The options as they were given, to be copied.
     var text: String {
-        (self.peers.map { " --peers \($0)" } ?? "") + (self.faults.map { " --faults \($0)" } ?? "")
+        (self.peers.map { " --peers \($0)" } ?? "") + (self.topology.map { " --topology \($0.rawValue)" } ?? "")
+            + (self.faults.map { " --faults \($0)" } ?? "")
             + (self.edits.map { " --edits \($0)" } ?? "") + (self.duration.map { " --duration \($0)" } ?? "")
     }
 }
@@ -138,3 +142,5 @@ enum WallClock {
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 }
+
+extension Topology: ExpressibleByArgument {}

@@ -24,6 +24,8 @@ enum Topology: String, CaseIterable, Hashable, Sendable {
     case twoCliques
     /// Two at a time.
     case sneakernet
+    /// Everybody reaches everybody, and devices come and go for good.
+    case churn
 
     /// Whether a link joins two of so many peers.
     ///
@@ -33,7 +35,7 @@ enum Topology: String, CaseIterable, Hashable, Sendable {
         let low = min(left, right)
         let high = max(left, right)
         switch self {
-        case .mesh, .sneakernet: return true
+        case .mesh, .sneakernet, .churn: return true
         case .star: return low == 0
         case .line: return high - low == 1
         case .ring: return high - low == 1 || (low == 0 && high == count - 1)

@@ -5,6 +5,7 @@ extension PlanGenerator {
 
     mutating func addFaults() {
         if self.plan.topology == .sneakernet { self.addMeetings() }
+        if self.plan.topology == .churn { self.addChurn() }
         // Always drawn, in the order of the list, so that one switch does not shift what the others draw.
         for fault in Fault.allCases where self.plan.faults.contains(fault) {
             for _ in 0..<1 + self.tape.below(PlanGenerator.occurrenceCountMax, .plan) { self.add(fault) }
@@ -47,6 +48,16 @@ extension PlanGenerator {
             let others = (0..<self.plan.peerCount).filter { $0 != left && $0 != right }
             self.add(.network(.partition([[left, right]] + others.map { [$0] })), at: time)
             time = time + .seconds(self.tape.between(5, 60, .plan))
+        }
+    }
+
+    /// A few devices join, and those outside the core may leave.
+    private mutating func addChurn() {
+        for _ in 0..<1 + self.tape.below(PlanGenerator.occurrenceCountMax, .plan) {
+            self.add(.join(inviter: self.peer()), at: self.time())
+        }
+        for peer in 0..<self.plan.peerCount where !self.plan.core.contains(peer) && self.tape.chance(50, .plan) {
+            self.add(.leave(peer: peer), at: self.time())
         }
     }
 

@@ -2,6 +2,8 @@
 struct PlanLimits: Hashable, Sendable {
     /// The number of peers; nil to draw it.
     var peerCount: Int?
+    /// Who can reach whom; nil to draw it.
+    var topology: Topology?
     /// The faults to choose from.
     var faults: [Fault] = Fault.usual
     /// Whether each of them may be switched off.
@@ -46,6 +48,7 @@ struct PlanGenerator {
         if hasBoth, !faults.contains(.clocksBeyondRepair) { faults.removeAll { dropped.contains($0) } }
         var topology = tape.pick(Topology.allCases, .plan)
         if topology == .sneakernet, !faults.contains(.sneakernet) { topology = .mesh }
+        if let wanted = limits.topology { topology = wanted }
         var links: [LinkClass] = [.lan]
         if faults.contains(.slowLinks) { links.append(.wifi) }
         if faults.contains(.mobileLinks) { links += [.mobile, .mixed] }
