@@ -69,6 +69,9 @@ final class SeedPool: Sendable {
                 if seed % 100 < self.twicePercent, report.findings.allSatisfy({ $0.property != .crash }) {
                     again = try Self.run(seed, on: &second, launch)
                 }
+                for finding in report.findings {
+                    StandardError.write("seed \(seed): \(finding.property.rawValue): \(finding.message)")
+                }
                 self.state.withLock { state in
                     state.summary.add(report)
                     if let again { state.summary.addSecondRun(again, of: report) }
