@@ -6,33 +6,71 @@ internal import PeerCrypto
 extension Author {
     /// If the last changes of the chain written under are stamped far ahead of what the clock says now, takes them back
     /// and writes them again under a new replica id.
+    ///
+    /// With them goes what is still far ahead in the chains that earlier repairs ended: a clock that is put right in two
+    /// steps is still wrong after the first.
     mutating func repairClock(in transaction: inout some StoreTransaction) throws(StoreError) {
-        guard let index = self.activeReplica else { return }
-        let record = transaction.replica(index)
-        guard HybridClock.isHeld(record.storedStamp, at: self.now), let introduction = record.introduction else {
-            return
+        guard let active = self.activeReplica, HybridClock.isHeld(transaction.replica(active).storedStamp, at: self.now)
+        else { return }
+        let former = try FormerReplicas.indexes(in: &transaction)
+        var ahead: [ChainAhead] = []
+        for index in [active] + former {
+            if let chain = try self.chainAhead(index, in: &transaction) { ahead.append(chain) }
         }
         var sane = HybridClock()
         for position in 0..<transaction.replicaCount {
             let other = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
-            if other.id != record.id, other.isEffective(other.appliedSequence) { sane.observe(other.appliedStamp) }
+            let isRepaired = ahead.contains { $0.retirement.replica == other.id }
+            if !isRepaired, other.isEffective(other.appliedSequence) { sane.observe(other.appliedStamp) }
         }
-        let good = try self.lastSaneSequence(of: index, record, at: self.now, in: &transaction)
-        let changes = try self.ownChanges(of: index, after: good, upTo: record.storedSequence, in: &transaction)
+        var changes: [OwnChange] = []
+        for chain in ahead { changes += chain.changes }
+        changes.sort { $0.stamp < $1.stamp }
+        // What is taken back is no longer anything a change was made on.
+        for position in changes.indices {
+            changes[position].context = changes[position].context.compactMap { entry in
+                let good = ahead.first { $0.retirement.replica == entry.replica }?.retirement.lastSequence ?? .max
+                return good == 0 ? nil : Dot(replica: entry.replica, sequence: min(entry.sequence, good))
+            }
+        }
         // If what our changes had seen is ahead of our clock as well, our clock is behind, or was ahead when that was
         // applied. Written again, they would be stamped after that, and be held as before; then again, without end.
         guard try !self.hasSeenHeld(changes, sane, in: &transaction) else { return }
         self.clock = sane
-        let base = try transaction.stamp(of: index, sequence: good) ?? .zero
-        let retirement = Retirement(replica: record.id, nonce: introduction.nonce, lastSequence: good)
+        try FormerReplicas.add(transaction.replica(active).id, in: &transaction)
         try self.reauthor(
             changes,
-            stampedAfter: base,
+            stampedAfter: ahead.map(\.lastSaneStamp).max() ?? .zero,
             keepingStamps: false,
-            first: [.retire(retirement)],
+            first: ahead.map { .retire($0.retirement) },
             in: &transaction
         )
         self.newReplicaReason = .clockRepaired
+    }
+
+    /// The part of a chain of ours that is stamped far ahead.
+    private struct ChainAhead {
+        var retirement: Retirement
+        var lastSaneStamp: Stamp
+        var changes: [OwnChange]
+    }
+
+    /// What still counts of a chain of ours and is stamped far ahead; nil if nothing is.
+    private func chainAhead(
+        _ index: ReplicaIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> ChainAhead? {
+        let record = transaction.replica(index)
+        let last = min(record.storedSequence, record.exclusion?.lastSequence ?? .max)
+        guard let introduction = record.introduction, last > 0,
+            let stamp = try transaction.stamp(of: index, sequence: last), HybridClock.isHeld(stamp, at: self.now)
+        else { return nil }
+        let good = try self.lastSaneSequence(of: index, upTo: last, in: &transaction)
+        return ChainAhead(
+            retirement: Retirement(replica: record.id, nonce: introduction.nonce, lastSequence: good),
+            lastSaneStamp: try transaction.stamp(of: index, sequence: good) ?? .zero,
+            changes: try self.ownChanges(of: index, after: good, upTo: last, in: &transaction)
+        )
     }
 
     /// Whether changes were made on something that would be held by now.
@@ -56,16 +94,15 @@ extension Author {
     /// The last change of a chain whose stamp is not too far ahead: stamps rise along it, so it is found by halving.
     private func lastSaneSequence(
         of index: ReplicaIndex,
-        _ record: ReplicaRecord,
-        at now: WallTime,
+        upTo last: UInt64,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> UInt64 {
         var low: UInt64 = 0
-        var high = record.storedSequence
+        var high = last
         while high - low > 1 {
             let middle = low + (high - low) / 2
             let stamp = try transaction.stamp(of: index, sequence: middle) ?? .zero
-            if HybridClock.isHeld(stamp, at: now) { high = middle } else { low = middle }
+            if HybridClock.isHeld(stamp, at: self.now) { high = middle } else { low = middle }
         }
         return low
     }
@@ -85,7 +122,8 @@ extension Author {
         while next <= last,
             let run = try transaction.loadRun(of: index, from: next, limits: RunLimits(), signed: false)
         {
-            changes += try self.ownChanges(in: run, context: &context, in: &transaction)
+            let wanted = Int(clamping: last - next + 1)
+            changes += try self.ownChanges(in: run, context: &context, in: &transaction).prefix(wanted)
             next = run.lastSequence + 1
         }
         return changes

@@ -117,6 +117,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
                 if start.isCopy {
                     start.active = nil
                     try transaction.setFact(NodeFact.activeReplica, nil)
+                    try FormerReplicas.forget(in: &transaction)
                 }
                 try transaction.setFact(NodeFact.storeIdentity, identityBytes)
             }
@@ -155,6 +156,7 @@ extension Node {
 enum NodeFact {
     static let activeReplica = "active-replica"
     static let storeIdentity = "store-identity"
+    static let formerReplicas = "former-replicas"
     static let paired = "paired-devices"
     static let addresses = "addresses"
     static let invites = "invites"
