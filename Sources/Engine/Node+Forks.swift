@@ -171,10 +171,10 @@ extension Node where Store: ~Copyable {
         }
         connection.conversation.sharedForks[dot.replica] =
             min(connection.conversation.sharedForks[dot.replica] ?? .max, dot.sequence)
-        self.keep(proof, dot)
+        self.keep(proof, dot, from: connection)
     }
 
-    private mutating func keep(_ proof: ForkProof, _ dot: Dot) {
+    private mutating func keep(_ proof: ForkProof, _ dot: Dot, from connection: PeerConnection) {
         let standing = self.author.standing
         do throws(StoreError) {
             var isNew = false
@@ -189,7 +189,7 @@ extension Node where Store: ~Copyable {
             self.pumpAll()
         } catch {
             self.author.standing = standing
-            self.note(error)
+            self.failed(error, on: connection)
         }
     }
 
@@ -220,7 +220,7 @@ extension Node where Store: ~Copyable {
                 self.send(.branchRequest(request), on: connection)
             }
         } catch {
-            self.note(error)
+            self.failed(error, on: connection)
         }
     }
 
@@ -239,7 +239,7 @@ extension Node where Store: ~Copyable {
             }
             if let run { self.send(.branch(run), on: connection) }
         } catch {
-            self.note(error)
+            self.failed(error, on: connection)
         }
     }
 
@@ -257,7 +257,7 @@ extension Node where Store: ~Copyable {
             switch found {
             case .nothing: break
             case .refused(let reason): self.violation(connection, reason)
-            case .proof(let proof, let dot): self.keep(proof, dot)
+            case .proof(let proof, let dot): self.keep(proof, dot, from: connection)
             case .reauthored(let sequence, let hash):
                 let next = Conversation.AwaitedBranch(sequence: sequence + 1, previous: hash)
                 connection.conversation.awaitedBranches[run.replica] = next
@@ -267,7 +267,13 @@ extension Node where Store: ~Copyable {
             }
         } catch {
             self.author.standing = standing
-            self.note(error)
+            self.failed(error, on: connection)
         }
+    }
+
+    /// The store failed in the middle of what a session does once: the next one begins it again.
+    private mutating func failed(_ error: StoreError, on connection: PeerConnection) {
+        self.note(error)
+        self.drop(connection)
     }
 }
