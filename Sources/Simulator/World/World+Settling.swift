@@ -95,8 +95,19 @@ extension World {
 
     private func isEqual(_ core: [Machine]) -> Bool {
         guard core.allSatisfy(\.isUp), let first = self.state(of: core[0]) else { return false }
-        if core.contains(where: { self.isUnfinished($0) }) { return false }
+        if core.contains(where: { self.isUnfinished($0) || self.speaksToTheDead($0) }) { return false }
         return core.dropFirst().allSatisfy { self.state(of: $0) == first }
+    }
+
+    /// Whether a session stands with somebody who has failed: until it is noticed, a device with the same keys that is
+    /// there is not dialled, and what only it holds may still come.
+    private func speaksToTheDead(_ machine: Machine) -> Bool {
+        self.wires.contains { wire in
+            guard wire.isConnected, let side = wire.ends.firstIndex(where: { $0.machine == machine.number }),
+                wire.ends[side].state == .open, let other = wire.ends[1 - side].machine
+            else { return false }
+            return self.machines[other].condition == .failed
+        }
     }
 
     private func state(of machine: Machine) -> MachineState? {
