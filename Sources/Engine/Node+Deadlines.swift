@@ -14,7 +14,7 @@ extension Node where Store: ~Copyable {
             }
         }
         self.retryClockRepair()
-        if let due = self.nextDue, due <= self.now.wall { self.applyDueChanges() }
+        if let due = self.nextDue, due <= self.now.wall, self.nextDueTry <= now { self.applyDueChanges() }
         self.dialWhoeverIsDue()
         if self.configuration.discovers, self.nextBeacon <= now { self.sendBeacon() }
     }
@@ -64,7 +64,7 @@ extension Node where Store: ~Copyable {
         if self.configuration.discovers { consider(self.nextBeacon) }
         if let due = self.nextDue {
             let wait = due.milliseconds > self.now.wall.milliseconds ? due.milliseconds - self.now.wall.milliseconds : 0
-            consider(self.now.monotonicMilliseconds.addingReportingOverflow(wait).partialValue)
+            consider(max(self.nextDueTry, self.now.monotonicMilliseconds.addingReportingOverflow(wait).partialValue))
         }
         return earliest
     }
@@ -82,7 +82,8 @@ extension Node where Store: ~Copyable {
             self.storeFailure = nil
         } catch {
             self.note(error)
-            self.nextDue = self.now.wall.advanced(byMilliseconds: ConnectionTimes.backoffMax)
+            // Not by the wall clock: put right meanwhile, it might show the time of the next try in years.
+            self.nextDueTry = self.now.monotonicMilliseconds + ConnectionTimes.backoffMax
         }
     }
 

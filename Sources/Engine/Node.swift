@@ -19,6 +19,8 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
     var nextBeacon: UInt64 = 0
     /// When a held change is due, in wall time.
     var nextDue: WallTime?
+    /// Not before this monotonic time are due changes tried again that the store could not apply.
+    var nextDueTry: UInt64 = 0
     var clockAheadMilliseconds: UInt64?
     /// When it was last tried, by our clock, to write again what a peer holds of ours; nil if no peer holds any.
     var clockRepairTried: WallTime?
