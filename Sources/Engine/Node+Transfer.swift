@@ -34,6 +34,11 @@ extension Node where Store: ~Copyable {
         let bytes = Message.run(run).encoded()
         connection.conversation.window.sent(bytes.count)
         connection.conversation.sentSequences[run.replica] = run.lastSequence
+        #if PLANTED_BUGS
+        if PlantedBug.longRunOvershoots.isPlanted, run.changes.count > 5 {
+            connection.conversation.sentSequences[run.replica] = run.lastSequence + 1
+        }
+        #endif
         connection.traffic.pushedChangeCount += run.changes.count
         connection.traffic.pushedOperationCount += run.operations.count
         self.transmit(connection.link.seal(encoded: bytes, now: self.now.monotonicMilliseconds), on: connection)
@@ -51,6 +56,9 @@ extension Node where Store: ~Copyable {
             var candidates: [(index: ReplicaIndex, next: UInt64)] = []
             for position in 0..<transaction.replicaCount {
                 let index = ReplicaIndex(rawValue: UInt32(position))
+                #if PLANTED_BUGS
+                if PlantedBug.onlyOwnSent.isPlanted, index != own { continue }
+                #endif
                 let record = transaction.replica(index)
                 let next = (sent[record.id] ?? 0) + 1
                 guard next <= record.sendableSequence, !isLazy || index == own, !disputed.contains(record.id) else {
