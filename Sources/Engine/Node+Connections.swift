@@ -66,7 +66,10 @@ extension Node where Store: ~Copyable {
         ) { AgreementKey(seed: drawn.secret(32)) }
         // Bytes alone are no sign of life: of a record whose length was changed on the way the rest never comes.
         #if PLANTED_BUGS
-        if PlantedBug.bytesTakenForLife.isPlanted { connection.lastHeard = self.now.monotonicMilliseconds }
+        if PlantedBug.bytesTakenForLife.isPlanted {
+            connection.lastHeard = self.now.monotonicMilliseconds
+            connection.pingSent = false
+        }
         #endif
         if output.isAuthentic {
             connection.lastHeard = self.now.monotonicMilliseconds

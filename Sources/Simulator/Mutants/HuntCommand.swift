@@ -19,7 +19,8 @@ struct HuntCommand: ParsableCommand {
             StandardOutput.write("scenario \(file) begins")
             let text = try String(contentsOfFile: self.scenarios + "/" + file, encoding: .utf8)
             let outcome = ScenarioRunner.run(try ScenarioParser.parse(text))
-            if !outcome.isPassed { StandardOutput.write("scenario \(file) failed \(outcome.failure.map { "\($0)" } ?? "")") }
+            guard !outcome.isPassed else { continue }
+            StandardOutput.write("scenario \(file) failed \(outcome.failure.map { "\($0)" } ?? "")")
         }
         let start = WallClock.seconds()
         for offset in 0..<UInt64(max(0, self.seeds)) where WallClock.seconds() - start < self.seconds {

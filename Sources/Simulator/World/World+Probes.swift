@@ -10,7 +10,7 @@ extension World {
     private static let quietByteCountMax = 2_048
     /// How long connections that are dead without knowing it can last.
     private static let staleTime = VirtualTime.milliseconds(ConnectionTimes.silenceMax + 5_000)
-    /// An object that nothing else touches.
+    /// From here on numbers of objects that nothing else touches.
     private static let probedObject = 2_000
 
     func probe(_ core: [Machine]) {
@@ -49,7 +49,7 @@ extension World {
 
     /// P24: what is written reaches all who are connected, without waiting for anything else.
     private func checkPush(_ core: [Machine]) {
-        for machine in core { self.write([.set(World.probedObject, property: 0)], on: machine) }
+        for machine in core { self.write([.set(World.probedObject + machine.number, property: 0)], on: machine) }
         let isNear = self.plan.links == .lan || self.plan.links == .wifi
         self.run(until: self.time + .seconds(isNear ? 3 : 12))
         if !self.isEqual(core) { self.record.find(.notPushed, self.inequality(of: core)) }
@@ -106,8 +106,10 @@ extension World {
         }
         if !self.isJoined(core) { self.record.find(.notQuiet, "a machine of the core is not connected again") }
         self.run(until: self.time + .seconds(5))
+        let growth = self.changeCount(of: core[0]) - held
+        if growth != 1 { self.record.find(.repeated, "one change was written, and there are \(growth) more") }
         // Twice, since a session may give way to another that was dialled at the same time.
-        let most = 2 * (core.count - 1) * (self.changeCount(of: core[0]) - held)
+        let most = 2 * (core.count - 1)
         for (machine, before) in zip(core, pushed) where self.pushedCount(of: machine) - before > most {
             let count = self.pushedCount(of: machine) - before
             self.record.find(.repeated, "machine \(machine.number) sent \(count) changes where \(most) would do")
