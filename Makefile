@@ -68,6 +68,10 @@ sanitize: setup  ## run the Swift tests under ThreadSanitizer, then under Addres
 fuzz: setup  ## run the coverage-guided fuzzers of the decoders
 	@scripts/fuzz.sh
 
+.PHONY: mutants
+mutants: setup-system  ## plant bugs one at a time, and see that the simulator finds each
+	@scripts/mutants.sh $(MUTANTS)
+
 .PHONY: bench
 bench: setup build
 	@scripts/bench.sh

@@ -62,6 +62,14 @@ package struct Existence: Hashable, Sendable {
     ///
     /// Causal delivery has brought all of those before it.
     package mutating func remove(coveredBy context: CausalContext) {
+        #if PLANTED_BUGS
+        if PlantedBug.deletionTakesUnseen.isPlanted {
+            self = Existence()
+            return
+        }
+        let seen = PlantedBug.deletionTakesOnlyOwn.isPlanted ? [] : context.sequences
+        let context = CausalContext(sequences: seen, author: context.author, ordinal: context.ordinal)
+        #endif
         if let entry = self.first {
             self.first?.removed = max(entry.removed, min(entry.touched, context.end(of: entry.replica)))
         }
@@ -94,6 +102,9 @@ package struct CausalContext: Sendable {
 
     /// Whether the author had seen a write.
     package func covers(_ write: WriteReference) -> Bool {
-        write.ordinal < self.end(of: write.replica)
+        #if PLANTED_BUGS
+        if PlantedBug.conflictForgotten.isPlanted { return true }
+        #endif
+        return write.ordinal < self.end(of: write.replica)
     }
 }

@@ -68,6 +68,9 @@ extension Merge {
         _ window: MoveWindow,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
+        #if PLANTED_BUGS
+        if PlantedBug.cycleUnchecked.isPlanted { return false }
+        #endif
         guard let parent = move.parent else { return false }
         if parent == move.object { return true }
         // An object that nothing stood under within the window is above nothing. This keeps building a long chain
@@ -100,6 +103,9 @@ extension Merge {
         for (number, standing) in window.standings.enumerated() where standing.isPlaced {
             var record = try self.record(standing.object, in: &transaction)
             if record.parent == standing.parent {
+                #if PLANTED_BUGS
+                if PlantedBug.positionIgnored.isPlanted { continue }
+                #endif
                 if record.position != window.positions[number] {
                     record.position = window.positions[number]
                     try self.setRecord(record, at: standing.object, in: &transaction)

@@ -100,6 +100,9 @@ package struct Merge {
         guard sequence < record.forkSequence ?? .max else { return }
         record.forkSequence = sequence
         try transaction.setReplica(record, at: replica)
+        #if PLANTED_BUGS
+        if PlantedBug.forkedTailCounts.isPlanted { return }
+        #endif
         // What the replica took back of others after the fork comes back too.
         let retired = try RetirementRecord.all(in: &transaction).contains {
             $0.author == replica && $0.sequence >= sequence
@@ -178,11 +181,17 @@ package struct Merge {
         now: WallTime,
         _ transaction: inout some StoreTransaction
     ) throws(StoreError) -> Wait? {
+        #if PLANTED_BUGS
+        let now = PlantedBug.heldApplied.isPlanted ? WallTime(milliseconds: .max) : now
+        #endif
         guard record.isEffective(record.appliedSequence + 1) else { return nil }
         if HybridClock.isHeld(change.stamp, at: now) {
             return .held(until: HybridClock.dueTime(of: change.stamp))
         }
         for entry in run.contextEntries[change.contextRange] {
+            #if PLANTED_BUGS
+            if PlantedBug.causesIgnored.isPlanted { break }
+            #endif
             // Two steps: the first may enter the replica, which a value read before would not know.
             let index = try transaction.replicaIndex(of: entry.replica)
             let seen = transaction.replica(index)
@@ -297,9 +306,16 @@ package struct Merge {
         by write: WriteReference,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
+        #if PLANTED_BUGS
+        let isMade = try self.objects.record(object, in: &transaction).creation != nil
+        if PlantedBug.editRevivesNothing.isPlanted, isMade { return }
+        #endif
         let isStale = try self.objects.update(object, in: &transaction) { record in
             record.existence.touch(by: write.replica, at: write.ordinal)
             record.updated = max(record.updated, write.stamp)
+            #if PLANTED_BUGS
+            if PlantedBug.updateTimeByArrival.isPlanted { record.updated = write.stamp }
+            #endif
             return !record.isVisible
         }
         if isStale { try self.refreshVisibility(of: object, in: &transaction) }
@@ -314,6 +330,14 @@ package struct Merge {
     ) throws(StoreError) {
         let type = try transaction.nameIndex(of: body.type)
         let kind = try transaction.nameIndex(of: body.kind)
+        #if PLANTED_BUGS
+        if PlantedBug.lastCreationCounts.isPlanted {
+            _ = try self.objects.update(object, in: &transaction) { record in
+                record.creation = nil
+                return false
+            }
+        }
+        #endif
         let current = try self.objects.record(object, in: &transaction).creation
         if let current, !WriteOrder.precedes(write, current.write, transaction) { return }
         _ = try self.objects.update(object, in: &transaction) { record in
@@ -342,6 +366,18 @@ package struct Merge {
                 register.conflictCount -= 1
             }
         }
+        #if PLANTED_BUGS
+        if PlantedBug.lastArrivalWins.isPlanted {
+            register.winner = write
+            register.isRemoval = isRemoval
+            return try transaction.setRegister(register, at: key)
+        }
+        if PlantedBug.removalAlwaysLoses.isPlanted, isRemoval, !current.isRemoval, !context.covers(current.winner) {
+            try transaction.addVersion(write, status: .conflict, at: key)
+            register.conflictCount += 1
+            return try transaction.setRegister(register, at: key)
+        }
+        #endif
         if WriteOrder.precedes(current.winner, write, transaction) {
             let isSeen = context.covers(current.winner)
             try transaction.addVersion(current.winner, status: isSeen ? .superseded : .conflict, at: key)
@@ -393,6 +429,9 @@ package struct Merge {
         author: ReplicaIndex,
         _ transaction: inout some StoreTransaction
     ) throws(StoreError) {
+        #if PLANTED_BUGS
+        if PlantedBug.retirementIgnored.isPlanted { return }
+        #endif
         for (position, change) in run.changes.enumerated() {
             for operation in run.operations[change.operationRange] where operation.kind == .retire {
                 guard let retirement = try? Retirement(decoding: run.payload[operation.payloadRange]) else { continue }
@@ -458,6 +497,9 @@ package struct Merge {
             var above = try self.objects.record(parent, in: &transaction)
             above.visibleChildCount = record.isVisible ? above.visibleChildCount + 1 : above.visibleChildCount - 1
             try self.objects.set(above, at: parent, in: &transaction)
+            #if PLANTED_BUGS
+            if PlantedBug.visibilityStopsAtParent.isPlanted { return }
+            #endif
             current = parent
         }
     }
@@ -485,7 +527,12 @@ package struct Merge {
 
 extension ObjectRecord {
     /// An object shows if it lives, or if something below it shows.
-    package var shouldBeVisible: Bool { self.visibleChildCount > 0 || self.existence.isAlive }
+    package var shouldBeVisible: Bool {
+        #if PLANTED_BUGS
+        if PlantedBug.folderHidesContent.isPlanted { return self.existence.isAlive }
+        #endif
+        return self.visibleChildCount > 0 || self.existence.isAlive
+    }
 }
 
 extension RunLimits {
@@ -503,6 +550,9 @@ package enum WriteOrder {
     ) -> Bool {
         if left.stamp != right.stamp { return left.stamp < right.stamp }
         if left.replica == right.replica { return left.ordinal < right.ordinal }
+        #if PLANTED_BUGS
+        if PlantedBug.tieGoesToTheFirstHeard.isPlanted { return left.replica.rawValue < right.replica.rawValue }
+        #endif
         return transaction.replica(left.replica).id < transaction.replica(right.replica).id
     }
 

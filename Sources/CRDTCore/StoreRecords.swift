@@ -211,6 +211,11 @@ package struct ReplicaRecord: Hashable, Sendable {
     ///
     /// Nil if all count.
     package var exclusion: Exclusion? {
+        #if PLANTED_BUGS
+        if PlantedBug.disputedChangeCounts.isPlanted, let fork = self.forkSequence {
+            return Exclusion(lastSequence: fork, reason: .equivocation)
+        }
+        #endif
         var lowest: Exclusion?
         func consider(_ sequence: UInt64?, _ reason: ExclusionReason) {
             guard let sequence, sequence < lowest?.lastSequence ?? .max else { return }

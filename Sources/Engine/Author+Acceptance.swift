@@ -22,6 +22,9 @@ extension Author {
         guard !run.changes.isEmpty else { return .violation("an empty run") }
         let known = transaction.existingReplicaIndex(of: run.replica).map { transaction.replica($0) }
         let stored = known?.storedSequence ?? 0
+        #if PLANTED_BUGS
+        if PlantedBug.duplicateIsViolation.isPlanted, run.lastSequence <= stored { return .violation("known") }
+        #endif
         guard run.lastSequence > stored else { return .duplicate }
         guard run.firstSequence <= stored + 1 else { return .violation("a run that leaves a gap in its chain") }
         var previous = known?.storedHash ?? ChainHash.origin(self.membership.workspace)

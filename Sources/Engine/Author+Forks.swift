@@ -66,6 +66,9 @@ extension Author {
         if let own = try transaction.hash(of: index, sequence: dot.sequence) {
             try ReauthoredBranches.add(own, upTo: before.storedSequence, of: dot.replica, in: &transaction)
         }
+        #if PLANTED_BUGS
+        if PlantedBug.branchNotRewritten.isPlanted { return }
+        #endif
         try self.reauthor(changes, keepingOrderOf: changes, in: &transaction)
     }
 
@@ -147,6 +150,9 @@ enum ReauthoredBranches {
         of replica: ReplicaID,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
+        #if PLANTED_BUGS
+        if PlantedBug.branchRewrittenAgain.isPlanted { return false }
+        #endif
         let bytes = try transaction.fact(NodeFact.reauthored(replica)) ?? []
         return stride(from: 0, to: bytes.count - 31, by: 32).contains { start in
             Bytes32(bytes[start..<start + 32]) == hash.bytes

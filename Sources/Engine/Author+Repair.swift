@@ -188,6 +188,9 @@ extension Author {
         first: [Edit],
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
+        #if PLANTED_BUGS
+        let changes = PlantedBug.repairLosesWrites.isPlanted && !keepingStamps ? [] : changes
+        #endif
         var last = base
         var isFresh = self.activeReplica == nil
         if !first.isEmpty { isFresh = true }
@@ -212,6 +215,10 @@ extension Author {
             }
             guard let lowest = floor.successor else { break }
             last = keepingStamps ? max(change.stamp, lowest) : lowest
+            #if PLANTED_BUGS
+            let present = Stamp(milliseconds: self.now.milliseconds)
+            if PlantedBug.repairStampsNow.isPlanted, !keepingStamps { last = max(lowest, present) }
+            #endif
             rewritten.append(OwnChange(stamp: last, context: context, edits: change.edits))
         }
         var merge = Merge(now: max(self.now, WallTime(milliseconds: last.milliseconds)))

@@ -123,6 +123,9 @@ struct Author: ~Copyable {
         // With a clock that is behind, this may have applied what was held: what is written next has seen it.
         self.clock.observe(merge.summary.appliedStamp)
         try transaction.setFact(NodeFact.activeReplica, id.bytes.array)
+        #if PLANTED_BUGS
+        if PlantedBug.replicaForgotten.isPlanted { try transaction.setFact(NodeFact.activeReplica, nil) }
+        #endif
         self.activeReplica = index
     }
 

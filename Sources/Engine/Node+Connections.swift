@@ -5,7 +5,12 @@ internal import SyncProtocol
 /// Connections from the first byte to the last.
 extension Node where Store: ~Copyable {
     mutating func accepted(_ id: ConnectionID, from address: NetworkAddress) {
-        let halfOpen = self.connections.values.filter { !$0.isDialled && $0.device == nil }
+        let halfOpen = self.connections.values.filter { connection in
+            #if PLANTED_BUGS
+            if PlantedBug.strangersUnlimited.isPlanted { return false }
+            #endif
+            return !connection.isDialled && connection.device == nil
+        }
         let isCrowded =
             halfOpen.count >= ConnectionLimits.halfOpenCountMax
             || halfOpen.count { $0.address.host == address.host } >= ConnectionLimits.halfOpenCountMaxByHost
@@ -71,6 +76,12 @@ extension Node where Store: ~Copyable {
             now: self.now.monotonicMilliseconds
         ) { AgreementKey(seed: drawn.secret(32)) }
         // Bytes alone are no sign of life: of a record whose length was changed on the way the rest never comes.
+        #if PLANTED_BUGS
+        if PlantedBug.bytesTakenForLife.isPlanted {
+            connection.lastHeard = self.now.monotonicMilliseconds
+            connection.pingSent = false
+        }
+        #endif
         if output.isAuthentic {
             connection.lastHeard = self.now.monotonicMilliseconds
             connection.pingSent = false

@@ -10,6 +10,11 @@ extension Node where Store: ~Copyable {
     /// own hello proves that it is there.
     mutating func established(_ connection: PeerConnection, _ key: StaticKey) {
         connection.conversation.staticKey = key
+        #if PLANTED_BUGS
+        if PlantedBug.replayBelieved.isPlanted, !connection.isDialled {
+            for other in self.readyConnections where other.conversation.staticKey == key { self.sayGoodbye(other) }
+        }
+        #endif
         do throws(StoreError) {
             let frontier = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
                 try Frontier(of: &transaction)
@@ -82,6 +87,12 @@ extension Node where Store: ~Copyable {
         self.noteAddress(of: connection, hello: hello, key: key)
         self.effects.append(.notice(.connected(device: entry.shownName)))
         if hello.fingerprint == connection.conversation.sentFingerprint {
+            #if PLANTED_BUGS
+            let late = try? self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+                try Frontier(of: &transaction)
+            }
+            if PlantedBug.helloFrontierReadLate.isPlanted, let late { connection.conversation.helloFrontier = late }
+            #endif
             connection.conversation.comparison.learnAll()
             for entry in connection.conversation.helloFrontier.entries {
                 connection.conversation.peerSequences[entry.replica] = entry.sequence
@@ -114,6 +125,13 @@ extension Node where Store: ~Copyable {
     /// of two dialled from one end, the newer, since the older is then dead.
     private mutating func settlesOn(_ connection: PeerConnection, device: DeviceID) -> Bool {
         guard let other = self.readyConnections.first(where: { $0.device == device }) else { return true }
+        #if PLANTED_BUGS
+        if PlantedBug.bothSessionsKept.isPlanted { return true }
+        if PlantedBug.olderSessionStays.isPlanted, other.isDialled == connection.isDialled {
+            self.sayGoodbye(connection)
+            return false
+        }
+        #endif
         let preferDialled = self.author.identity.device < device
         if other.isDialled != connection.isDialled, other.isDialled == preferDialled {
             self.sayGoodbye(connection)
@@ -157,6 +175,10 @@ extension Node where Store: ~Copyable {
         for entry in lesson.entries {
             connection.conversation.peerSequences[entry.replica] = entry.sequence
             connection.conversation.sentSequences[entry.replica] = entry.sequence
+            #if PLANTED_BUGS
+            if PlantedBug.everythingSentAgain.isPlanted { connection.conversation.sentSequences[entry.replica] = 0 }
+            if PlantedBug.resumesTooFar.isPlanted { connection.conversation.sentSequences[entry.replica]? += 1 }
+            #endif
             if entry.isForked { connection.conversation.sharedForks[entry.replica] = entry.sequence + 1 }
             try self.checkAgainstOwn(entry, on: connection)
         }
@@ -218,6 +240,9 @@ extension Node where Store: ~Copyable {
 
     /// Tells a device that its own changes are held here.
     mutating func sendHeldNotices(_ connection: PeerConnection) {
+        #if PLANTED_BUGS
+        if PlantedBug.heldNoticeForgotten.isPlanted { return }
+        #endif
         guard let device = connection.device, self.nextDue != nil else { return }
         let now = self.now.wall
         do throws(StoreError) {

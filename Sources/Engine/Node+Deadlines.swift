@@ -31,6 +31,10 @@ extension Node where Store: ~Copyable {
 
     private mutating func checkSilence(_ connection: PeerConnection) {
         let now = self.now.monotonicMilliseconds
+        #if PLANTED_BUGS
+        let isSilent = connection.lastHeard + ConnectionTimes.silenceMax <= now
+        if PlantedBug.silenceTolerated.isPlanted, isSilent { connection.lastHeard = now }
+        #endif
         if connection.lastHeard + ConnectionTimes.silenceMax <= now {
             self.drop(connection)
             return
@@ -42,6 +46,9 @@ extension Node where Store: ~Copyable {
         if let graft = connection.conversation.graftDeadline, graft <= now {
             connection.conversation.graftDeadline = nil
             connection.conversation.askedForLazy = false
+            #if PLANTED_BUGS
+            if PlantedBug.announcedNotAskedFor.isPlanted { return }
+            #endif
             self.send(.eagerness(true), on: connection)
         }
     }
@@ -71,6 +78,12 @@ extension Node where Store: ~Copyable {
 
     /// Held changes have come due, or may have: applies what is ready.
     mutating func applyDueChanges() {
+        #if PLANTED_BUGS
+        if PlantedBug.heldNeverReleased.isPlanted {
+            self.nextDue = nil
+            return
+        }
+        #endif
         do throws(StoreError) {
             let summary = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
                 var merge = Merge(now: self.now.wall)

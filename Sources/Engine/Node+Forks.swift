@@ -20,12 +20,18 @@ extension Node where Store: ~Copyable {
         if view.isActive, entry.sequence > view.record.storedSequence {
             try self.abandonReplica(.rolledBack)
         }
+        #if PLANTED_BUGS
+        if PlantedBug.differenceOverlooked.isPlanted { return }
+        #endif
         let undisputed = view.record.sendableSequence
         guard entry.sequence > 0, entry.sequence <= undisputed, let hash = view.hashThere, hash != entry.hash else {
             return
         }
         // The two chains part somewhere up to here: find where. What follows on ours does not fit the peer's.
         connection.conversation.disputed.insert(entry.replica)
+        #if PLANTED_BUGS
+        if PlantedBug.disputedChainSent.isPlanted { connection.conversation.disputed.remove(entry.replica) }
+        #endif
         try self.probe(entry.replica, upTo: entry.sequence, on: connection)
     }
 
@@ -149,6 +155,9 @@ extension Node where Store: ~Copyable {
 
     /// Sends the proof of a fork to a peer that is not known to have it.
     mutating func shareFork(_ replica: ReplicaID, on connection: PeerConnection) throws(StoreError) {
+        #if PLANTED_BUGS
+        if PlantedBug.forkProofKept.isPlanted { return }
+        #endif
         let known = connection.conversation.sharedForks[replica] ?? .max
         let held = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
             let index = transaction.existingReplicaIndex(of: replica)
@@ -197,6 +206,9 @@ extension Node where Store: ~Copyable {
 
     /// Asks a peer for its branch of each forked chain of ours: it may hold what only a lost database held here.
     mutating func requestBranches(from connection: PeerConnection) {
+        #if PLANTED_BUGS
+        if PlantedBug.otherBranchNotAsked.isPlanted { return }
+        #endif
         let device = self.author.identity.device
         do throws(StoreError) {
             let requests = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in

@@ -5,6 +5,9 @@ internal import SyncProtocol
 /// Taking in changes from peers: verified, stored and merged in one transaction, then acknowledged.
 extension Node where Store: ~Copyable {
     mutating func ingest(_ runs: [Run], from connection: PeerConnection) {
+        #if PLANTED_BUGS
+        if PlantedBug.diskFullForGood.isPlanted, case .diskFull = self.storeFailure { return self.drop(connection) }
+        #endif
         let standing = self.author.standing
         do throws(StoreError) {
             var acceptances: [RunAcceptance] = []
@@ -31,6 +34,9 @@ extension Node where Store: ~Copyable {
             self.author.standing = standing
             // Nothing was kept, and the frontier does not claim it: the peer sends it again another time.
             self.note(error)
+            #if PLANTED_BUGS
+            if PlantedBug.failedIngestGoesOn.isPlanted { return }
+            #endif
             self.drop(connection)
         }
     }
@@ -85,6 +91,9 @@ extension Node where Store: ~Copyable {
     }
 
     private mutating func giveCredit(_ connection: PeerConnection) {
+        #if PLANTED_BUGS
+        if PlantedBug.creditKept.isPlanted { return }
+        #endif
         let byteCount = connection.conversation.uncreditedByteCount
         guard byteCount > 0 else { return }
         connection.conversation.uncreditedByteCount = 0

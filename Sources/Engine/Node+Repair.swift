@@ -45,6 +45,9 @@ extension Node where Store: ~Copyable {
 
     /// The next write goes under a new replica id.
     mutating func abandonReplica(_ reason: NewReplicaReason) throws(StoreError) {
+        #if PLANTED_BUGS
+        if PlantedBug.rollbackUnnoticed.isPlanted, reason == .rolledBack { return }
+        #endif
         guard self.author.activeReplica != nil else { return }
         try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
             try transaction.setFact(NodeFact.activeReplica, nil)

@@ -42,6 +42,11 @@ extension Node where Store: ~Copyable {
     private mutating func send(_ run: EncodedRun, on connection: PeerConnection) {
         connection.conversation.window.sent(run.bytes.count)
         connection.conversation.sentSequences[run.replica] = run.lastSequence
+        #if PLANTED_BUGS
+        if PlantedBug.longRunOvershoots.isPlanted, run.changeCount > 5 {
+            connection.conversation.sentSequences[run.replica] = run.lastSequence + 1
+        }
+        #endif
         connection.traffic.pushedChangeCount += run.changeCount
         connection.traffic.pushedOperationCount += run.operationCount
         self.transmit(connection.link.seal(encoded: run.bytes, now: self.now.monotonicMilliseconds), on: connection)
@@ -62,6 +67,9 @@ extension Node where Store: ~Copyable {
             var candidates: [(index: ReplicaIndex, next: UInt64)] = []
             for position in 0..<transaction.replicaCount {
                 let index = ReplicaIndex(rawValue: UInt32(position))
+                #if PLANTED_BUGS
+                if PlantedBug.onlyOwnSent.isPlanted, index != own { continue }
+                #endif
                 let record = transaction.replica(index)
                 let next = (sent[record.id] ?? 0) + 1
                 guard next <= record.sendableSequence, !isLazy || index == own, !disputed.contains(record.id) else {

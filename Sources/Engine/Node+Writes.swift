@@ -13,6 +13,11 @@ extension Node where Store: ~Copyable {
                 answers = []
                 for request in requests {
                     answers.append((request.id, try self.author.perform(request.transaction, in: &transaction)))
+                    #if PLANTED_BUGS
+                    if PlantedBug.answeredBeforeCommit.isPlanted, let (id, result) = answers.last {
+                        self.effects.append(.answer(id, result))
+                    }
+                    #endif
                 }
             }
             self.storeFailure = nil
@@ -25,6 +30,9 @@ extension Node where Store: ~Copyable {
         if standing.activeReplica != self.author.activeReplica, self.author.activeReplica != nil {
             self.effects.append(.notice(.newReplica(self.author.newReplicaReason)))
         }
+        #if PLANTED_BUGS
+        if PlantedBug.livePushForgotten.isPlanted { return }
+        #endif
         self.pumpAll()
     }
 

@@ -116,6 +116,9 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
             if remembered != identityBytes {
                 // A copied or restored file must never write under the id its original may still be writing under.
                 start.isCopy = remembered != nil && start.active != nil
+                #if PLANTED_BUGS
+                if PlantedBug.copyUnnoticed.isPlanted { start.isCopy = false }
+                #endif
                 if start.isCopy {
                     start.active = nil
                     try transaction.setFact(NodeFact.activeReplica, nil)

@@ -78,6 +78,9 @@ struct TransactionPlan {
         keeping properties: [ExactText: Value],
         in transaction: inout some StoreTransaction
     ) throws(WriteRefusal) {
+        #if PLANTED_BUGS
+        if PlantedBug.formerLifeReturns.isPlanted { return }
+        #endif
         let names = try WriteRefusal.from { () throws(StoreError) -> [ExactText] in
             guard let index = try transaction.existingObjectIndex(of: object) else { return [] }
             return try StateExport.properties(of: index, in: &transaction).keys.sorted()

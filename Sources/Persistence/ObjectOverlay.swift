@@ -35,6 +35,10 @@ struct ObjectOverlay {
         let held = self.entries.values[position].record
         if held.parent != record.parent || held.position != record.position {
             self.entries.values[position].isMoved = true
+            #if PLANTED_BUGS
+            let staysUnder = PlantedBug.positionNotStored.isPlanted && held.parent == record.parent
+            if staysUnder { self.entries.values[position].isMoved = false }
+            #endif
         }
         self.entries.values[position].record = record
         self.entries.values[position].isChanged = true

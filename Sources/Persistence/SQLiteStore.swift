@@ -122,7 +122,22 @@ extension SQLiteTransaction {
             var transaction = self
             let result = try body(&transaction)
             if begin == .beginImmediate {
+                #if PLANTED_BUGS
+                if PlantedBug.stateCommittedApart.isPlanted {
+                    try self.writeReplicas()
+                    self.replicas.commit()
+                    try self.statements[.commit].run()
+                    try self.statements[begin].run()
+                }
+                #endif
                 try self.prepareCommit()
+                #if PLANTED_BUGS
+                if PlantedBug.commitErrorSwallowed.isPlanted {
+                    try? self.statements[.commit].run()
+                    self.didCommit()
+                    return result
+                }
+                #endif
                 try self.statements[.commit].run()
                 self.didCommit()
             } else if self.statements.beginsWhenUsed {

@@ -14,6 +14,9 @@ extension SQLiteTransaction {
     }
 
     package func setMove(_ move: MoveRecord) throws(StoreError) {
+        #if PLANTED_BUGS
+        if PlantedBug.verdictNotRecorded.isPlanted { return }
+        #endif
         let statement = try self.statements[.setMove]
         SQLiteTransaction.bind(move.write, to: statement)
         statement.bind(5, move.isEffective)
@@ -21,6 +24,9 @@ extension SQLiteTransaction {
     }
 
     package func moves(after write: WriteReference) throws(StoreError) -> [MoveRecord] {
+        #if PLANTED_BUGS
+        if PlantedBug.movesOnArrival.isPlanted { return [] }
+        #endif
         var moves: [MoveRecord] = []
         let statement = try self.statements[.movesInRange]
         defer { statement.reset() }
@@ -40,7 +46,10 @@ extension SQLiteTransaction {
         of object: ObjectIndex,
         before write: WriteReference
     ) throws(StoreError) -> MoveRecord? {
-        try self.lastMove(of: object, isEffective: true, before: write)
+        #if PLANTED_BUGS
+        if PlantedBug.undoneMovesFallToRoot.isPlanted { return nil }
+        #endif
+        return try self.lastMove(of: object, isEffective: true, before: write)
     }
 
     package func movesWithoutEffect() throws(StoreError) -> [MoveRecord] {

@@ -108,6 +108,9 @@ extension SQLiteTransaction {
         guard !changes.isEmpty else { return }
         let statement = try self.statements[.setVersion]
         for (key, entry) in changes {
+            #if PLANTED_BUGS
+            if PlantedBug.conflictRowsDropped.isPlanted, entry.status == .conflict { continue }
+            #endif
             statement.bind(1, key)
             statement.bind(2, bits: entry.write.stamp.rawValue)
             statement.bind(3, entry.write.replica.rawValue)

@@ -45,6 +45,9 @@ extension SQLiteTransaction {
     /// Writes the replicas that have changed.
     func writeReplicas() throws(StoreError) {
         for change in self.replicas.changes() {
+            #if PLANTED_BUGS
+            if PlantedBug.frontierNotStored.isPlanted, change.original != nil { continue }
+            #endif
             let record = change.record
             let statement = try self.statements[change.original == nil ? .insertReplica : .updateReplica]
             statement.bind(1, change.index)

@@ -66,7 +66,13 @@ package final class SQLiteTransaction: StoreTransaction {
         self.registers.removeAll()
         self.versions.removeAll()
         self.objects.removeAll()
+        #if PLANTED_BUGS
+        if PlantedBug.rolledBackChainsKept.isPlanted { return self.identifiers.rollback() }
+        #endif
         self.replicas.rollback()
+        #if PLANTED_BUGS
+        if PlantedBug.rolledBackNumbersKept.isPlanted { return }
+        #endif
         self.identifiers.rollback()
     }
 
@@ -173,6 +179,9 @@ package final class SQLiteTransaction: StoreTransaction {
         self.versions.removeAll()
         try self.flushObjects()
         for query in [StoreQuery.clearRegisters, .clearVersions, .clearMoves, .clearObjects] {
+            #if PLANTED_BUGS
+            if PlantedBug.rebuildKeepsRegisters.isPlanted, query == .clearRegisters { continue }
+            #endif
             try self.statements[query].run()
         }
     }

@@ -1,3 +1,7 @@
+#if PLANTED_BUGS
+import CRDTCore
+#endif
+
 /// Every statement of the hot path.
 ///
 /// The raw value is its place in the `StatementCache`.
@@ -100,6 +104,12 @@ enum StoreQuery: Int, CaseIterable {
             kind = ?7, existence = ?8, updated = ?9, child_count = ?10, visible_child_count = ?11, visible = ?12,
             parent = ?13, position = ?14 WHERE object = ?1
             """
+        #if PLANTED_BUGS
+        case .children where PlantedBug.siblingsByArrival.isPlanted:
+            "SELECT object FROM object WHERE parent = ? ORDER BY position, object"
+        case .rootChildren where PlantedBug.siblingsByArrival.isPlanted:
+            "SELECT object FROM object WHERE parent IS NULL ORDER BY position, object"
+        #endif
         case .children: "SELECT object FROM object WHERE parent = ? ORDER BY position, id"
         case .rootChildren: "SELECT object FROM object WHERE parent IS NULL ORDER BY position, id"
         default: "SELECT object FROM object WHERE visible ORDER BY id"

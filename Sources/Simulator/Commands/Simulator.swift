@@ -7,7 +7,16 @@ struct Simulator: ParsableCommand {
         commandName: "Simulator",
         abstract: "Runs the production node in deterministic worlds, and looks for properties that do not hold.",
         subcommands: [
-            RunCommand.self, ReplayCommand.self, ShrinkCommand.self, ScenarioCommand.self, WorkerCommand.self,
-        ]
+            RunCommand.self, ReplayCommand.self, ShrinkCommand.self, ScenarioCommand.self, MutantsCommand.self,
+            WorkerCommand.self,
+        ] + Simulator.hiddenCommands
     )
+
+    #if PLANTED_BUGS
+    private static let hiddenCommands: [any ParsableCommand.Type] = [HuntCommand.self]
+
+    static func main() { self.main(PlantedOption.takeOut(of: Array(CommandLine.arguments.dropFirst()))) }
+    #else
+    private static let hiddenCommands: [any ParsableCommand.Type] = []
+    #endif
 }

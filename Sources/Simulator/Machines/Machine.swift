@@ -41,6 +41,10 @@ final class Machine {
     var refusesDialsUntil = VirtualTime.zero
     /// Whether its clock was ever further ahead than others tolerate.
     var wasAhead = false
+    /// The latest time that its clock has shown.
+    var highestWall = WallTime(milliseconds: 0)
+    /// The minute of its last dial, and how often it has dialled in it.
+    var dials = (minute: 0, count: 0)
     /// How long it stays down after the ending that is planned.
     var plannedDowntime: VirtualTime?
     /// How often it failed to start in a row.
@@ -86,6 +90,7 @@ final class Machine {
         self.alarm = nil
         let moment = self.moment(at: time)
         self.disk.wallMilliseconds = moment.wall.milliseconds
+        self.highestWall = max(self.highestWall, moment.wall)
         var configuration = StoreConfiguration()
         configuration.checkpointPageCount = checkpointPageCount
         let store = try SQLiteStore(

@@ -14,10 +14,13 @@ struct Oracles {
         guard machine.viewedChangeCount != changeCount else { return }
         machine.viewedChangeCount = changeCount
         do throws(StoreError) {
-            let found = try machine.read { transaction throws(StoreError) -> (StoreView, String?) in
-                (StoreView(of: transaction), StateChecks.causality(in: transaction))
+            let latest = machine.highestWall
+            let found = try machine.read { transaction throws(StoreError) -> (StoreView, String?, String?) in
+                let early = StateChecks.appliedTooEarly(after: latest, in: transaction)
+                return (StoreView(of: transaction), StateChecks.causality(in: transaction), early)
             }
-            guard let (view, causality) = found else { return }
+            guard let (view, causality, early) = found else { return }
+            if let early { world.record.find(.appliedTooEarly, "machine \(machine.number): \(early)") }
             if let regression = view.regression(from: machine.view) {
                 world.record.find(.frontierWentBack, "machine \(machine.number): \(regression)")
             }

@@ -60,6 +60,14 @@ enum Property: String, CaseIterable, Codable, Hashable, Sendable {
     case needlessReplica
     /// P28: a store is damaged though its disk kept its promises.
     case damage
+    /// P24: what is written does not reach all who are connected at once.
+    case notPushed
+    /// What is stamped far ahead of all that a machine's clock has ever shown is applied there.
+    case appliedTooEarly
+    /// A fork is proved where nothing could have led to one.
+    case needlessFork
+    /// Strangers hold more than they may.
+    case unbounded
     /// Honest peers say of each other that they break the protocol.
     case violation
     /// One seed made two different runs.

@@ -42,6 +42,24 @@ enum StateChecks {
         return false
     }
 
+    /// What is applied and counts although it is stamped a day or more after a time.
+    ///
+    /// Held is what is stamped ten minutes ahead; but whoever is behind by less than that draws others' clocks along.
+    static func appliedTooEarly(
+        after time: WallTime,
+        in transaction: borrowing some StoreTransaction
+    ) -> String? {
+        let latest = time.advanced(byMilliseconds: 86_400_000).milliseconds
+        for position in 0..<transaction.replicaCount {
+            let record = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
+            guard record.isEffective(record.appliedSequence), record.appliedStamp.milliseconds > latest else {
+                continue
+            }
+            return "\(record.id):\(record.appliedSequence) is stamped \(record.appliedStamp.milliseconds)"
+        }
+        return nil
+    }
+
     /// P13: registers that are only ever written together have one value.
     static func twins(in transaction: inout some StoreTransaction) throws(StoreError) -> String? {
         var values: [Value?] = []

@@ -82,7 +82,9 @@ extension PlanGenerator {
         case .stalledLink: self.add(.network(.stall(left, right, self.seconds(5, 60))), at: time)
         case .halfOpenLink: self.add(.network(.halfOpen(from: left, to: right, self.seconds(5, 90))), at: time)
         case .bitFlip:
-            self.add(.network(.flipBit(from: left, to: right, bit: self.tape.below(8_000, .plan))), at: time)
+            // Half of them hit the length of a record, and make it much longer.
+            let bit = self.tape.chance(50, .plan) ? self.tape.pick([4, 5, 6, 7], .plan) : self.tape.below(8_000, .plan)
+            self.add(.network(.flipBit(from: left, to: right, bit: bit)), at: time)
         case .refusedDials: self.add(.network(.refuseDials(to: left, self.seconds(1, 30))), at: time)
         case .simultaneousDial: self.add(.network(.dialTogether(left, right)), at: time)
         case .partition:
@@ -145,7 +147,12 @@ extension PlanGenerator {
         switch fault {
         case .kill: action = .kill(downtime: downtime)
         case .powerCut: action = .powerCut(self.powerLoss(), downtime: downtime)
-        case .killAtStoreCall: action = .killAtStoreCall(calls, downtime: downtime)
+        case .killAtStoreCall:
+            guard self.tape.chance(50, .plan) else {
+                action = .killAtStoreCall(calls, downtime: downtime)
+                break
+            }
+            return self.addKillInCommit()
         case .powerCutAtStoreCall: action = .powerCutAtStoreCall(calls, self.powerLoss(), downtime: downtime)
         case .restart: action = .restart(downtime: downtime, clockBackMilliseconds: 0)
         case .clockBackAtRestart:
@@ -153,6 +160,17 @@ extension PlanGenerator {
         default: action = .pause(self.seconds(1, 600))
         }
         self.add(.process(peer: self.peer(), action), at: self.time())
+    }
+
+    /// The process ends in the middle of a commit of its own, and the power soon after it is back.
+    private mutating func addKillInCommit() {
+        let peer = self.peer()
+        let time = self.time()
+        let calls = 1 + self.tape.below(20, .plan)
+        self.add(.process(peer: peer, .killAtStoreCall(calls, downtime: .milliseconds(200))), at: time)
+        self.add(.write(peer: peer, [.set(self.tape.below(3, .plan), property: 0)]), at: time)
+        guard self.plan.faults.contains(.powerCut) else { return }
+        self.add(.process(peer: peer, .powerCut(self.powerLoss(), downtime: .seconds(1))), at: time + .seconds(2))
     }
 
     private mutating func addDiskFault(_ fault: Fault) {

@@ -27,7 +27,12 @@ struct PlanGenerator {
 
     static func plan(_ tape: ChoiceTape, _ limits: PlanLimits) -> Plan {
         var generator = PlanGenerator(tape, limits)
-        if let rate = limits.editsPerSecond { generator.addSteadyWork(rate) } else { generator.addWork() }
+        if let rate = limits.editsPerSecond {
+            generator.addSteadyWork(rate)
+        } else {
+            generator.addWork()
+            generator.addCollisions()
+        }
         generator.addFaults()
         // A stable order: what was drawn first comes first.
         let indexed = generator.plan.actions.enumerated().sorted {
@@ -102,6 +107,36 @@ struct PlanGenerator {
                 self.add(.write(peer: peer, steps), at: time)
                 time = time + .milliseconds(self.tape.between(0, 400, .plan))
             }
+        }
+    }
+
+    /// Several peers at about one time on the same three objects: what each does, the others have not seen.
+    private mutating func addCollisions() {
+        for _ in 0..<2 + self.tape.below(3, .plan) {
+            let first = self.tape.below(PlanGenerator.objectCount - 2, .plan)
+            let objects = Array(first..<first + 3)
+            let start = self.time()
+            let time = start + .seconds(2)
+            self.add(.write(peer: self.peer(), objects.map { .create($0, parent: nil) }), at: start)
+            let isApart = !self.plan.faults.isDisjoint(with: [.partition, .isolation]) && self.tape.chance(60, .plan)
+            if isApart { self.add(.network(.partition((0..<self.plan.peerCount).map { [$0] })), at: time) }
+            for peer in 0..<self.plan.peerCount where self.tape.chance(80, .plan) {
+                for _ in 0..<1 + self.tape.below(3, .plan) {
+                    let delay = self.tape.between(0, isApart ? 900 : 2, .plan)
+                    self.add(.write(peer: peer, [self.collidingStep(objects)]), at: time + .milliseconds(1 + delay))
+                }
+            }
+            if isApart { self.add(.network(.healPartition), at: time + .seconds(1)) }
+        }
+    }
+
+    private func collidingStep(_ objects: [Int]) -> WorkStep {
+        let place = self.tape.below(objects.count, .plan)
+        let other = objects[(place + 1 + self.tape.below(objects.count - 1, .plan)) % objects.count]
+        switch self.tape.below(10, .plan) {
+        case 0..<7: return .move(objects[place], parent: other)
+        case 7..<9: return .set(objects[place], property: 0)
+        default: return .delete(objects[place])
         }
     }
 

@@ -84,7 +84,10 @@ struct Workload {
     /// A value that is written once.
     private mutating func nextValue() -> Value {
         self.values += 1
-        return .string("value \(self.values)")
+        // Some are long, so that the room on a connection and in a run comes to its end, and cannot be compressed.
+        let byteCount = self.values % 16 == 0 ? 4_000 : self.values % 4 == 0 ? 1_000 : 0
+        var noise = LossGenerator(seed: self.values)
+        return .string("value \(self.values) " + Hexadecimal.text(noise.bytes(byteCount)))
     }
 }
 

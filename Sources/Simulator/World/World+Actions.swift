@@ -94,7 +94,7 @@ extension World {
         self.handle(self.machines[number], .closed(end.connection))
     }
 
-    private func openWires(_ left: Int, _ right: Int) -> [Wire] {
+    func openWires(_ left: Int, _ right: Int) -> [Wire] {
         self.wires.filter { $0.joins(left, right) && $0.ends[0].state == .open && $0.ends[1].state == .open }
     }
 

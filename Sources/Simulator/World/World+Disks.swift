@@ -46,6 +46,7 @@ extension World {
         self.end(machine, .kill, downtime: World.restoreTime)
         machine.view = StoreView()
         machine.disk.restore(backup)
+        self.hasHiddenCopy = self.hasHiddenCopy || !isElsewhere
         if isElsewhere { machine.storeIdentity += 1 << 32 }
     }
 
@@ -60,6 +61,8 @@ extension World {
         let copy = self.add(keyFile: machine.keyFile, origin: machine.origin)
         copy.disk.restore(machine.disk.image())
         copy.clock = machine.clock
+        copy.highestWall = machine.highestWall
+        self.hasHiddenCopy = self.hasHiddenCopy || !isElsewhere
         copy.endedUncleanly = true
         copy.isTainted = machine.isTainted
         if !isElsewhere { copy.storeIdentity = machine.storeIdentity }

@@ -1,5 +1,6 @@
 internal import CRDTCore
 internal import Engine
+internal import Persistence
 
 /// Doing what nodes ask for.
 extension World {
@@ -36,12 +37,19 @@ extension World {
         self.trace?.add(.notice(Trace.words(notice)), machine: machine.number, at: self.time)
         switch notice {
         case .connected: self.record.mark(.sessionStood)
-        case .disconnected, .paired: break
+        case .disconnected: self.endedSessionCount += 1
+        case .paired: break
         case .held: self.record.mark(.changeHeld)
         case .clockAhead: self.record.mark(.clockAheadTold)
         case .newReplica(let reason): self.wentOn(reason, machine)
-        case .equivocation: self.record.mark(.forkProved)
-        case .protocolViolation(_, let reason): self.violation(reason, at: machine)
+        case .equivocation:
+            self.record.mark(.forkProved)
+            if !self.hasHiddenCopy, !self.machines.contains(where: \.isTainted) {
+                let message = "machine \(machine.number) proves a fork, and every copy could be told from its original"
+                self.record.find(.needlessFork, message)
+            }
+        case .protocolViolation(let device, let reason):
+            self.violation(reason, isDevice: device != nil, at: machine)
         case .storeFailed(let error):
             switch error {
             case .diskFull: self.record.mark(.writeRefusedByFullDisk)
@@ -60,7 +68,7 @@ extension World {
         let hasCause: Bool
         let wasCopied = self.record.saw(.restoredBackup, .movedBackup, .clonedDisk)
         switch reason {
-        case .first: hasCause = true
+        case .first: hasCause = wasCopied || machine.isTainted || !self.hasFormerReplica(machine)
         case .copiedOrRestored:
             self.record.mark(.copyNoticed)
             hasCause = self.record.saw(.movedBackup, .clonedDisk)
@@ -87,11 +95,24 @@ extension World {
         }
     }
 
-    /// A peer is said to have broken the protocol: true only of bytes that were changed on the way, of strangers, and
-    /// of those who have something from a disk that decayed.
-    private func violation(_ reason: String, at machine: Machine) {
+    /// Whether a machine's device has opened a replica before its present one.
+    private func hasFormerReplica(_ machine: Machine) -> Bool {
+        let device = machine.observedStatus(at: self.time)?.device
+        let count = try? machine.read { transaction throws(StoreError) in
+            (0..<transaction.replicaCount).count {
+                transaction.replica(ReplicaIndex(rawValue: UInt32($0))).introduction?.device == device
+            }
+        }
+        return (count ?? nil) ?? 0 > 1
+    }
+
+    /// A peer is said to have broken the protocol: true only of strangers, of bytes that were changed on the way, which
+    /// no record survives, and of those who have something from a disk that decayed.
+    private func violation(_ reason: String, isDevice: Bool, at machine: Machine) {
         self.record.mark(.violationSeen)
-        if self.record.saw(.bitFlip, .garbageStranger, .replayedHandshake, .replayedStream) { return }
+        if !isDevice, self.record.saw(.bitFlip, .garbageStranger, .replayedHandshake, .replayedStream) { return }
+        let isOfRecords = ["badTag", "shortRecord", "malformedRecord", "overusedKey"].contains(reason)
+        if isOfRecords, self.record.saw(.bitFlip) { return }
         if self.machines.contains(where: \.isTainted) { return }
         self.record.find(.violation, "machine \(machine.number) says that an honest peer broke the protocol: \(reason)")
     }

@@ -10,8 +10,6 @@ extension World {
     static let settlingTime = VirtualTime.milliseconds(3 * (ConnectionTimes.backoffMax + 2 * 1_500))
     /// How long they must have been equal.
     private static let calmTime = VirtualTime.seconds(3)
-    /// How long equal machines are watched for silence.
-    private static let quietTime = VirtualTime.seconds(60)
     /// The model is slow: larger histories are not compared with it.
     private static let modelChangeCountMax = 250
 
@@ -43,9 +41,10 @@ extension World {
         let hasMended = core.contains { $0.observedStatus(at: self.time)?.counters.reauthoredChangeCount ?? 0 > 0 }
         if hasMended, self.record.marks.contains(.forkProved) { self.record.mark(.forkMended) }
         self.checkResidue(core)
+        self.checkAcquaintance(core)
         self.checkAcknowledgedWrites(core)
         self.compareWithModel(core[0])
-        self.checkSilence(core)
+        self.probe(core)
     }
 
     private func heal(_ planned: [Int]) -> [Machine] {
@@ -93,7 +92,7 @@ extension World {
 
     // MARK: - Equality
 
-    private func isEqual(_ core: [Machine]) -> Bool {
+    func isEqual(_ core: [Machine]) -> Bool {
         guard core.allSatisfy(\.isUp), let first = self.state(of: core[0]) else { return false }
         if core.contains(where: { self.isUnfinished($0) || self.speaksToTheDead($0) }) { return false }
         return core.dropFirst().allSatisfy { self.state(of: $0) == first }
@@ -117,7 +116,7 @@ extension World {
         return state ?? nil
     }
 
-    private func inequality(of core: [Machine]) -> String {
+    func inequality(of core: [Machine]) -> String {
         var lines: [String] = []
         for machine in core {
             guard let state = self.state(of: machine) else {
@@ -165,6 +164,21 @@ extension World {
         for machine in core {
             guard let wait = self.needlessWait(of: machine) else { continue }
             self.record.find(.residue, "machine \(machine.number) needlessly waits: \(wait)")
+        }
+    }
+
+    /// Whoever is introduced in a machine's log is known to it, so that the two can meet.
+    private func checkAcquaintance(_ core: [Machine]) {
+        for machine in core {
+            guard let status = machine.observedStatus(at: self.time) else { continue }
+            let introduced = try? machine.read { transaction throws(StoreError) in
+                (0..<transaction.replicaCount).compactMap {
+                    transaction.replica(ReplicaIndex(rawValue: UInt32($0))).introduction?.device
+                }
+            }
+            let known = Set(status.peers.map(\.device) + [status.device])
+            guard let stranger = (introduced ?? nil)?.first(where: { !known.contains($0) }) else { continue }
+            self.record.find(.residue, "machine \(machine.number) holds changes of \(stranger), and does not know it")
         }
     }
 
@@ -222,32 +236,6 @@ extension World {
         } catch {
             self.record.find(.damage, "machine \(machine.number): \(error)")
         }
-    }
-
-    /// P24 and P25: equal machines exchange nothing more, and when they meet again nothing is repeated.
-    private func checkSilence(_ core: [Machine]) {
-        guard core.count > 1, !self.record.hasFatalFinding else { return }
-        // Announcements of what came last are still under way.
-        self.run(until: self.time + .seconds(5))
-        let before = core.map { self.pushedCount(of: $0) }
-        self.run(until: self.time + World.quietTime)
-        for wire in self.wires where wire.isConnected { self.reset(wire) }
-        self.run(until: self.time + World.settlingTime)
-        let after = core.map { self.pushedCount(of: $0) }
-        if before != after {
-            self.record.find(.notQuiet, "equal machines pushed changes: \(before) before, \(after) after")
-        }
-        let isConnected = core.allSatisfy { self.connectedCount(of: $0) > 0 }
-        if !isConnected { self.record.find(.notQuiet, "a machine of the core is not connected again") }
-    }
-
-    private func pushedCount(of machine: Machine) -> Int {
-        let status = machine.observedStatus(at: self.time)
-        return status?.traffic.pushedChangeCount ?? 0
-    }
-
-    private func connectedCount(of machine: Machine) -> Int {
-        machine.observedStatus(at: self.time)?.peers.count { $0.isConnected } ?? 0
     }
 }
 

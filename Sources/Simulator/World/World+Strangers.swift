@@ -28,7 +28,7 @@ extension World {
         }
     }
 
-    private func connectStranger(to machine: Machine, _ chunks: [[UInt8]], every pause: VirtualTime) {
+    func connectStranger(to machine: Machine, _ chunks: [[UInt8]], every pause: VirtualTime) {
         let wire = self.newWire(
             dialler: WireEnd(machine: nil, incarnation: 0, connection: self.newConnection()),
             acceptor: WireEnd(

@@ -4,12 +4,15 @@ internal import Engine
 extension World {
     /// How long a dial may take.
     private static let dialTimeout = VirtualTime.seconds(10)
+    /// More dials of one machine in a minute mean that it does not wait between them.
+    private static let dialCountMax = 1_000
 
     // MARK: - Beginning
 
     func dial(_ connection: ConnectionID, _ address: NetworkAddress, from machine: Machine) {
         let dialler = WireEnd(machine: machine.number, incarnation: machine.incarnation, connection: connection)
         machine.connections[connection] = dialler
+        self.count(dialBy: machine)
         let target = self.machines.first { $0.host == address.host }
         guard let target, target.number != machine.number else {
             self.fail(dialler, after: .milliseconds(1))
@@ -23,6 +26,14 @@ extension World {
         let wire = self.newWire(dialler: dialler, acceptor: acceptor)
         self.enqueue(.opening, on: wire, lane: 0)
         self.schedule(.dialTimeout(wire), after: World.dialTimeout)
+    }
+
+    /// P24: who fails to reach another waits longer each time.
+    private func count(dialBy machine: Machine) {
+        let minute = Int(self.time.seconds) / 60
+        machine.dials = machine.dials.minute == minute ? (minute, machine.dials.count + 1) : (minute, 1)
+        guard machine.dials.count == World.dialCountMax else { return }
+        self.record.find(.spinning, "machine \(machine.number) dials \(World.dialCountMax) times a minute")
     }
 
     func newConnection() -> ConnectionID {
@@ -59,6 +70,14 @@ extension World {
         self.enqueue(.opening, on: wire, lane: 1)
         let host = wire.ends[0].machine.map { self.machines[$0].host } ?? "10.9.9.\(wire.number % 250)"
         self.handle(target, .accepted(acceptor.connection, from: NetworkAddress(host: host, port: 40_000)))
+        guard wire.ends[0].machine == nil else { return }
+        let strangers = self.wires.count {
+            $0.ends[0].machine == nil && $0.ends[1].machine == target.number && $0.ends[1].state == .open
+                && $0.isConnected
+        }
+        if strangers > ConnectionLimits.halfOpenCountMax {
+            self.record.find(.unbounded, "machine \(target.number) lets \(strangers) strangers in at once")
+        }
     }
 
     // MARK: - Sending

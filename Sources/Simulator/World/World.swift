@@ -24,6 +24,10 @@ final class World {
     /// Whether the faults are still going on.
     var isFaulty = true
     var nextConnection: UInt64 = 1 << 63
+    /// Sessions that ended, as the machines said.
+    var endedSessionCount = 0
+    /// Whether there was ever a copy of a database that nobody could tell from the original.
+    var hasHiddenCopy = false
     private var nextAlarm: UInt64 = 0
     private var nextWire = 0
 
@@ -87,6 +91,7 @@ final class World {
         guard machine.isUp else { return }
         let moment = machine.moment(at: self.time)
         machine.disk.wallMilliseconds = moment.wall.milliseconds
+        machine.highestWall = max(machine.highestWall, moment.wall)
         self.note(event, machine)
         guard let effects = machine.node?.handle(event, at: moment) else { return }
         for fault in machine.disk.takeShown() { self.record.count(fault) }

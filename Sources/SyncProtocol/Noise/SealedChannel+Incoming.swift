@@ -1,3 +1,7 @@
+#if PLANTED_BUGS
+internal import CRDTCore
+#endif
+
 extension SealedChannel {
     /// The receiving direction.
     struct Incoming: ~Copyable, Sendable {
@@ -55,6 +59,9 @@ extension SealedChannel.Incoming {
             self.violation = .recordAfterClose
             return
         }
+        #if PLANTED_BUGS
+        if PlantedBug.fragmentsDropped.isPlanted { return }
+        #endif
         rest.withUnsafeBytes { self.pending.append(contentsOf: $0) }
         let byteCount = Self.recordByteCount(of: self.pending.span.bytes, at: 0)
         if let byteCount, byteCount < SealedRecord.lengthByteCount + SealedRecord.ciphertextByteCountMin {

@@ -1,0 +1,96 @@
+import ArgumentParser
+import CRDTCore
+import Glibc
+
+/// `mutants`: whether the bugs that can be planted are found.
+struct MutantsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mutants",
+        abstract: "Plants bugs in the merge, the sessions and the store, one at a time, and looks for each."
+    )
+
+    @Option(help: "Only these bugs, with commas between them.")
+    var only: String?
+    @Option(help: "Only so many bugs, drawn by the first seed.")
+    var sample: Int?
+    @Option(help: "The seed to begin with.")
+    var firstSeed: UInt64 = 1
+    @Option(help: "How many seeds to look through for a bug.")
+    var seeds = 1000
+    @Option(help: "How many seconds to look for a bug.")
+    var seconds = 60.0
+    @Option(help: "How many bugs to look for at a time.")
+    var jobs = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    @Option(help: "The folder of the scenario files.")
+    var scenarios = "Tests/SimulatorTests/Scenarios"
+    @Flag(help: "Print the result as JSON.")
+    var json = false
+
+    #if PLANTED_BUGS
+    func run() throws {
+        let bugs = try self.chosen()
+        let arguments = [
+            "--first", "\(self.firstSeed)", "--seeds", "\(self.seeds)", "--seconds", "\(self.seconds)",
+            "--scenarios", self.scenarios,
+        ]
+        let files = try ScenarioFolder.names(in: self.scenarios)
+        var trials: [MutantTrial] = []
+        var running: [MutantProcess] = []
+        var next = 0
+        if !self.json { StandardOutput.write(MutantScore.heading) }
+        while next < bugs.count || !running.isEmpty {
+            while next < bugs.count, running.count < max(1, self.jobs) {
+                running.append(try MutantProcess(bugs[next], arguments: arguments))
+                next += 1
+            }
+            usleep(20_000)
+            var going: [MutantProcess] = []
+            for process in running {
+                guard try process.isOver() else {
+                    going.append(process)
+                    continue
+                }
+                trials.append(process.trial)
+                if !self.json { StandardOutput.write(MutantScore.row(process.trial)) }
+            }
+            running = going
+        }
+        let isWhole = bugs.count == PlantedBug.allCases.count
+        let score = MutantScore(trials: trials, isWhole: isWhole, scenarios: files)
+        StandardOutput.write(self.json ? score.json : score.conclusion)
+        if !score.isPerfect { throw ExitCode.failure }
+    }
+
+    private func chosen() throws -> [PlantedBug] {
+        var bugs = PlantedBug.allCases
+        if let only {
+            bugs = try only.split(separator: ",").map { name in
+                guard let bug = PlantedBug(rawValue: String(name)) else {
+                    throw ValidationError("There is no planted bug “\(name)”.")
+                }
+                return bug
+            }
+        }
+        if let sample {
+            var generator = LossGenerator(seed: self.firstSeed)
+            while bugs.count > max(1, sample) { bugs.remove(at: generator.below(bugs.count)) }
+        }
+        return bugs
+    }
+    #else
+    func run() throws {
+        StandardError.write(
+            "There are no planted bugs in this build: “make mutants” makes one that has them, and runs it."
+        )
+        throw ExitCode(2)
+    }
+    #endif
+}
+
+/// Where results go: at once, so that a pipe has them as they come.
+enum StandardOutput {
+    static func write(_ line: String) {
+        print(line)
+        fflush(nil)
+    }
+}

@@ -1,0 +1,148 @@
+internal import CRDTCore
+internal import Engine
+
+/// What equal machines are put through at the end of a run: a write must reach all at once, then nothing more may be
+/// said, a stranger must not disturb that, and who meets again must not repeat what is known.
+extension World {
+    /// How long equal machines are watched for silence.
+    private static let quietTime = VirtualTime.seconds(60)
+    /// What two of them may say to each other meanwhile: pings and their answers.
+    private static let quietByteCountMax = 2_048
+    /// How long connections that are dead without knowing it can last.
+    private static let staleTime = VirtualTime.milliseconds(ConnectionTimes.silenceMax + 5_000)
+    /// From here on numbers of objects that nothing else touches.
+    private static let probedObject = 2_000
+
+    func probe(_ core: [Machine]) {
+        guard core.count > 1, !self.record.hasFatalFinding else { return }
+        // Two machines with one device's keys push each other out of their sessions for ever.
+        guard Set(core.map(\.keyFile)).count == core.count else { return self.probeTwins(core) }
+        let deadline = self.time + World.settlingTime
+        while self.time < deadline, !self.isJoined(core) { self.run(until: self.time + .seconds(1)) }
+        guard self.isJoined(core) else {
+            self.record.find(.notQuiet, "no sessions join all machines of the core")
+            return
+        }
+        self.run(until: self.time + World.staleTime)
+        for check in [self.checkPush, self.checkSilence, self.checkStrangers, self.checkMeetingAgain]
+        where !self.record.hasFatalFinding {
+            check(core)
+        }
+    }
+
+    /// Whether sessions that both sides know of join all machines.
+    private func isJoined(_ core: [Machine]) -> Bool {
+        let statuses = core.compactMap { $0.observedStatus(at: self.time) }
+        guard statuses.count == core.count else { return false }
+        func hasSession(_ left: Int, _ right: Int) -> Bool {
+            statuses[left].peers.contains { $0.isConnected && $0.device == statuses[right].device }
+        }
+        var group = [0]
+        var next = 0
+        while next < group.count {
+            let here = group[next]
+            group += core.indices.filter { !group.contains($0) && hasSession(here, $0) && hasSession($0, here) }
+            next += 1
+        }
+        return group.count == core.count
+    }
+
+    /// P24: what is written reaches all who are connected, without waiting for anything else.
+    private func checkPush(_ core: [Machine]) {
+        for machine in core { self.write([.set(World.probedObject + machine.number, property: 0)], on: machine) }
+        let isNear = self.plan.links == .lan || self.plan.links == .wifi
+        self.run(until: self.time + .seconds(isNear ? 3 : 12))
+        if !self.isEqual(core) { self.record.find(.notPushed, self.inequality(of: core)) }
+    }
+
+    /// P24: equal machines say nothing more, and keep one session with each other.
+    private func checkSilence(_ core: [Machine]) {
+        // Announcements of what came last are still under way.
+        self.run(until: self.time + .seconds(5))
+        let before = (core.map { self.pushedCount(of: $0) }, self.endedSessionCount, self.record.deliveredByteCount)
+        self.run(until: self.time + World.quietTime)
+        let after = (core.map { self.pushedCount(of: $0) }, self.endedSessionCount, self.record.deliveredByteCount)
+        if before.0 != after.0 {
+            self.record.find(.notQuiet, "equal machines pushed changes: \(before.0) before, \(after.0) after")
+        }
+        if before.1 != after.1 { self.record.find(.notQuiet, "a session of equal machines ended") }
+        let pairCount = core.count * (core.count - 1) / 2
+        if after.2 - before.2 > pairCount * World.quietByteCountMax {
+            self.record.find(.notQuiet, "equal machines sent each other \(after.2 - before.2) bytes")
+        }
+        for (position, left) in core.enumerated() {
+            for right in core[(position + 1)...] where self.openWires(left.number, right.number).count > 1 {
+                self.record.find(.notQuiet, "machines \(left.number) and \(right.number) keep two sessions")
+            }
+        }
+    }
+
+    /// Whoever has recorded how a session began can do nothing with it.
+    private func checkStrangers(_ core: [Machine]) {
+        let before = self.endedSessionCount
+        for machine in core {
+            guard let first = machine.recording.first else { continue }
+            self.connectStranger(to: machine, [first], every: .milliseconds(5))
+        }
+        self.run(until: self.time + .seconds(10))
+        if self.endedSessionCount != before { self.record.find(.notQuiet, "a stranger ended a session") }
+    }
+
+    /// P25: new sessions send what was written meanwhile, and nothing that is known.
+    private func checkMeetingAgain(_ core: [Machine]) {
+        let pushed = core.map { self.pushedCount(of: $0) }
+        let held = self.changeCount(of: core[0])
+        for wire in self.wires where wire.isConnected { self.reset(wire) }
+        self.write([.set(World.probedObject, property: 1)], on: core[core.count - 1])
+        let deadline = self.time + World.settlingTime
+        self.run(until: self.time + .seconds(1))
+        while self.time < deadline, !self.isJoined(core) || !self.isEqual(core), !self.record.hasFatalFinding {
+            self.run(until: self.time + .seconds(1))
+        }
+        guard !self.record.hasFatalFinding else { return }
+        guard self.isEqual(core) else {
+            self.record.find(.notConverged, self.inequality(of: core))
+            return
+        }
+        if !self.isJoined(core) { self.record.find(.notQuiet, "a machine of the core is not connected again") }
+        self.run(until: self.time + .seconds(5))
+        let growth = self.changeCount(of: core[0]) - held
+        if growth != 1 { self.record.find(.repeated, "one change was written, and there are \(growth) more") }
+        // Twice, since a session may give way to another that was dialled at the same time.
+        let most = 2 * (core.count - 1)
+        for (machine, before) in zip(core, pushed) where self.pushedCount(of: machine) - before > most {
+            let count = self.pushedCount(of: machine) - before
+            self.record.find(.repeated, "machine \(machine.number) sent \(count) changes where \(most) would do")
+        }
+    }
+
+    private func probeTwins(_ core: [Machine]) {
+        self.run(until: self.time + .seconds(5))
+        let before = core.map { self.pushedCount(of: $0) }
+        self.run(until: self.time + World.quietTime)
+        for wire in self.wires where wire.isConnected { self.reset(wire) }
+        self.run(until: self.time + World.settlingTime)
+        let after = core.map { self.pushedCount(of: $0) }
+        if before != after {
+            self.record.find(.notQuiet, "equal machines pushed changes: \(before) before, \(after) after")
+        }
+        let isConnected = core.allSatisfy { self.connectedCount(of: $0) > 0 }
+        if !isConnected { self.record.find(.notQuiet, "a machine of the core is not connected again") }
+    }
+
+    private func pushedCount(of machine: Machine) -> Int {
+        machine.observedStatus(at: self.time)?.traffic.pushedChangeCount ?? 0
+    }
+
+    private func connectedCount(of machine: Machine) -> Int {
+        machine.observedStatus(at: self.time)?.peers.count { $0.isConnected } ?? 0
+    }
+
+    /// How many changes a machine holds.
+    private func changeCount(of machine: Machine) -> Int {
+        let found = try? machine.read { transaction throws(StoreError) in
+            try Frontier(of: &transaction).entries.reduce(0) { $0 + Int($1.sequence) }
+        }
+        return (found ?? nil) ?? 0
+    }
+}
