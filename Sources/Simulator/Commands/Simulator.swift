@@ -6,6 +6,8 @@ struct Simulator: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "Simulator",
         abstract: "Runs the production node in deterministic worlds, and looks for properties that do not hold.",
-        subcommands: [RunCommand.self, ReplayCommand.self, ShrinkCommand.self, ScenarioCommand.self]
+        subcommands: [
+            RunCommand.self, ReplayCommand.self, ShrinkCommand.self, ScenarioCommand.self, ExploreCommand.self,
+        ]
     )
 }
