@@ -8,6 +8,7 @@ struct Simulator: ParsableCommand {
         abstract: "Runs the production node in deterministic worlds, and looks for properties that do not hold.",
         subcommands: [
             RunCommand.self, ReplayCommand.self, ShrinkCommand.self, ScenarioCommand.self, ExploreCommand.self,
+            WhatIfCommand.self,
         ]
     )
 }
