@@ -156,9 +156,11 @@ final class Meeting {
                 guard self.sides[side].alarm?.number == number else { continue }
                 self.sides[side].alarm = nil
                 self.handle(side, .timer)
-            case .event(let side, let event): self.handle(side, event)
+            case .event(let side, let event):
+                self.handle(side, event)
+                // Only what is heard brings them together.
+                if case .received = event { try self.lookForAgreement() }
             }
-            try self.lookForAgreement()
         }
         guard self.agreement != nil else { return .stuck("they exchange nothing more and are not in sync") }
         let frontiers = try self.frontiers()
