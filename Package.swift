@@ -123,7 +123,7 @@ let package = Package(
         .testTarget(name: "RepositoryTests", exclude: ["Fixtures"], swiftSettings: settings),
         .testTarget(
             name: "SimulatorTests",
-            dependencies: ["CRDTCore", "Engine", "Persistence", "Simulator"],
+            dependencies: ["CRDTCore", "Engine", "MergeTestSupport", "Persistence", "Simulator"],
             exclude: ["LEDGER.md", "Scenarios"],
             swiftSettings: settings
         ),

@@ -3,7 +3,7 @@ import Foundation
 /// Which seeds a property is tried with.
 ///
 /// A failure names its seed; `PEERD_SEED=<seed>` runs that one alone, `PEERD_SEED_COUNT=<n>` runs more or fewer of
-/// them, and `PEERD_EXHAUSTIVE=1` runs the small worlds in full where a debug build takes only a part of them.
+/// them, and `PEERD_EXHAUSTIVE=1` tries in full what a debug build takes only a part of.
 package enum Seeds {
     /// `count` seeds from `first` on, or what the environment asks for.
     package static func range(from first: UInt64, count: Int) -> [UInt64] {

@@ -1,0 +1,117 @@
+import ArgumentParser
+internal import CRDTCore
+internal import Synchronization
+
+/// `explore`: small worlds in full.
+struct ExploreCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explore",
+        abstract: "Tries everything that can happen in small worlds.",
+        discussion: """
+            trees: four moves made apart over three nodes, in every order of arrival. existence: what two replicas can \
+            do to one object in a few steps, in every order of arrival. crashes: an end at every store call of a \
+            commit. cuts: a connection that breaks after every byte of a handshake and of a short sync.
+
+            Exit codes: 0 nothing found, 1 a property did not hold, 64 the command line is not understood.
+            """
+    )
+
+    @Option(help: "What to explore, with commas between: trees, existence, crashes, cuts. All if it is not given.")
+    var only: String?
+    @Option(
+        name: .customLong("case"),
+        help: ArgumentHelp("One case alone, as a finding names it; with --only.", valueName: "name")
+    )
+    var caseName: String?
+    @Flag(help: "Print what was found as JSON.")
+    var json = false
+
+    func run() throws {
+        let scopes = try self.scopes()
+        let start = WallClock.seconds()
+        var summary = ExplorationSummary()
+        for scope in scopes {
+            let begin = WallClock.seconds()
+            let result = try self.explore(scope)
+            summary.add(result, seconds: WallClock.seconds() - begin)
+        }
+        let seconds = WallClock.seconds() - start
+        print(self.json ? summary.json(seconds: seconds) : summary.text(seconds: seconds))
+        if !summary.isClean { throw ExitCode.failure }
+    }
+
+    private func scopes() throws -> [Exploration.Scope] {
+        guard let only else {
+            if self.caseName != nil { throw ValidationError("--case needs --only, to say what kind of case it is.") }
+            return Exploration.Scope.allCases
+        }
+        let scopes = try only.split(separator: ",").map { name in
+            guard let scope = Exploration.Scope(rawValue: String(name)) else {
+                throw ValidationError("There is nothing “\(name)” to explore: trees, existence, crashes, cuts.")
+            }
+            return scope
+        }
+        if scopes.isEmpty || (self.caseName != nil && scopes.count != 1) {
+            throw ValidationError("--only needs one or more of trees, existence, crashes, cuts; with --case just one.")
+        }
+        return scopes
+    }
+
+    private func explore(_ scope: Exploration.Scope) throws -> Exploration {
+        if let name = self.caseName {
+            do {
+                return try scope.replay(name)
+            } catch let error as UnknownCase {
+                throw ValidationError("\(error)")
+            }
+        }
+        let progress = ExplorationProgress(scope)
+        return scope.run { progress.advance($0) }
+    }
+}
+
+extension Exploration.Scope {
+    /// Tries every case; `advance` is called with the number of cases done since it was last called.
+    func run(_ advance: @escaping @Sendable (Int) -> Void) -> Exploration {
+        switch self {
+        case .trees: TreeSearch.run(advance)
+        case .existence: ExistenceSearch.run(advance)
+        case .crashes: CrashSearch.run(advance)
+        case .cuts: CutSearch.run(advance)
+        }
+    }
+
+    /// Tries one case.
+    func replay(_ name: String) throws -> Exploration {
+        switch self {
+        case .trees: try TreeCase.replay(name)
+        case .existence: try ExistenceSearch.replay(name)
+        case .crashes: try CrashSearch.replay(name)
+        case .cuts: try CutSearch.replay(name)
+        }
+    }
+}
+
+/// Says on standard error how far a search is, every two seconds.
+private final class ExplorationProgress: Sendable {
+    private let scope: Exploration.Scope
+    private let state: Mutex<(caseCount: Int, shown: Double)>
+
+    private static let interval = 2.0
+
+    init(_ scope: Exploration.Scope) {
+        self.scope = scope
+        self.state = Mutex((0, WallClock.seconds()))
+    }
+
+    func advance(_ count: Int) {
+        let now = WallClock.seconds()
+        let line = self.state.withLock { state -> String? in
+            state.caseCount += count
+            guard now - state.shown >= ExplorationProgress.interval else { return nil }
+            state.shown = now
+            return "\(self.scope.rawValue): \(state.caseCount) cases"
+        }
+        if let line { StandardError.write(line) }
+    }
+}

@@ -1,0 +1,103 @@
+internal import CRDTCore
+internal import MergeTestSupport
+
+/// What two replicas did to one object, step by step: made it, edited it, deleted it, and heard of each other in between.
+///
+/// Written as letters, one a step: `c` creates, `e` edits, `d` deletes, `l` listens; capitals are the second replica's.
+struct ExistenceHistory {
+    enum Step: Character, CaseIterable, Sendable {
+        case firstCreates = "c"
+        case firstEdits = "e"
+        case firstDeletes = "d"
+        case firstListens = "l"
+        case secondEdits = "E"
+        case secondDeletes = "D"
+        case secondListens = "L"
+    }
+
+    static let object = ObjectID(bytes: Bytes16(high: 1, low: 1))
+    static let now = WallTime(milliseconds: 1_000)
+
+    private(set) var steps: [Step] = []
+    /// The runs of both, a change each.
+    private(set) var runs: [[VerifiedRun]] = [[], []]
+    private var history = GeneratedHistory()
+    private var replicas: [ReplicaID] = []
+    /// How much of the other's chain each has heard, and has named in a change.
+    private var heard = [0, 0]
+    private var named = [0, 0]
+
+    init() {
+        for number in 0..<2 {
+            let device = TestDevice(number: UInt64(number))
+            let replica = device.replica(nonce: ExistenceHistory.nonce(number))
+            self.replicas.append(replica)
+            self.history.devices[replica] = device
+        }
+    }
+
+    init?(named name: some StringProtocol) {
+        self.init()
+        for letter in name {
+            guard let step = Step(rawValue: letter), let next = self.appending(step) else { return nil }
+            self = next
+        }
+    }
+
+    var name: String { String(self.steps.map(\.rawValue)) }
+
+    private static func nonce(_ author: Int) -> Bytes16 { Bytes16(high: 2, low: UInt64(author)) }
+
+    /// The history with one more step; nil if nobody has anything to hear.
+    func appending(_ step: Step) -> ExistenceHistory? {
+        var next = self
+        next.steps.append(step)
+        let stamp = Int64(self.steps.count)
+        let title = Edit.set(ExistenceHistory.object, name: "title", value: .int(stamp))
+        switch step {
+        case .firstCreates: next.write(0, .create(ExistenceHistory.object, type: "note", kind: ""))
+        case .firstEdits: next.write(0, title)
+        case .firstDeletes: next.write(0, .delete(ExistenceHistory.object))
+        case .secondEdits: next.write(1, title)
+        case .secondDeletes: next.write(1, .delete(ExistenceHistory.object))
+        case .firstListens, .secondListens:
+            let listener = step == .firstListens ? 0 : 1
+            guard self.runs[1 - listener].count > self.heard[listener] else { return nil }
+            next.heard[listener] = self.runs[1 - listener].count
+        }
+        return next
+    }
+
+    /// Whether the last step wrote: listening alone changes nothing that could arrive.
+    var endsWithWrite: Bool {
+        switch self.steps.last {
+        case nil, .firstListens, .secondListens: false
+        default: true
+        }
+    }
+
+    private mutating func write(_ author: Int, _ edit: Edit) {
+        let nonce = ExistenceHistory.nonce(author)
+        let introduction = TestDevice(number: UInt64(author)).introduction(nonce: nonce)
+        let sequence = self.runs[author].count + 1
+        let isNew = self.heard[author] > self.named[author]
+        self.history.append(
+            NaiveChange(
+                dot: Dot(replica: self.replicas[author], sequence: UInt64(sequence)),
+                stamp: Stamp(rawValue: UInt64(self.steps.count)),
+                contextDifference: isNew
+                    ? [Dot(replica: self.replicas[1 - author], sequence: UInt64(self.heard[author]))] : [],
+                edits: (sequence == 1 ? [.introduce(introduction)] : []) + [edit]
+            )
+        )
+        self.named[author] = self.heard[author]
+        self.runs[author].append(self.history.sealed(self.replicas[author], sequence - 1..<sequence))
+    }
+
+    /// What the naive model makes of it when everything, or a part of each chain, has arrived.
+    func model(upTo counts: [Int]? = nil) -> PlainState {
+        guard let counts else { return NaiveModel(self.history.naive(now: ExistenceHistory.now)).state() }
+        let frontier = [self.replicas[0]: counts[0], self.replicas[1]: counts[1]]
+        return NaiveModel(self.history.naive(upTo: frontier, now: ExistenceHistory.now)).state()
+    }
+}

@@ -1,0 +1,51 @@
+/// What one exhaustive search came to.
+struct Exploration: Sendable {
+    /// What was searched.
+    var scope: Scope
+    /// How many cases there were.
+    var caseCount = 0
+    /// What was counted besides, for people.
+    var details: [String] = []
+    /// The first findings, in the order of the cases.
+    private(set) var findings: [ExhaustiveFinding] = []
+    private(set) var findingCount = 0
+
+    /// The small worlds there are.
+    enum Scope: String, CaseIterable, Sendable {
+        case trees
+        case existence
+        case crashes
+        case cuts
+    }
+
+    private static let findingCountMax = 20
+
+    init(_ scope: Scope) { self.scope = scope }
+
+    mutating func find(_ property: Property, in name: String, _ message: String) {
+        self.findingCount += 1
+        guard self.findings.count < Exploration.findingCountMax else { return }
+        self.findings.append(ExhaustiveFinding(property: property, caseName: name, message: message))
+    }
+
+    /// Takes in what was found in another part of the same search.
+    mutating func add(_ part: Exploration) {
+        self.caseCount += part.caseCount
+        self.findingCount += part.findingCount
+        self.findings += part.findings.prefix(max(0, Exploration.findingCountMax - self.findings.count))
+    }
+}
+
+/// A case in which a property did not hold.
+struct ExhaustiveFinding: Hashable, Sendable {
+    var property: Property
+    /// The case, in the words that replay it.
+    var caseName: String
+    var message: String
+}
+
+/// A case name that means nothing.
+struct UnknownCase: Error, CustomStringConvertible {
+    var name: String
+    var description: String { "There is no case “\(self.name)”." }
+}

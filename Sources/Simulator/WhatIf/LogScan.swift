@@ -1,0 +1,108 @@
+internal import CRDTCore
+
+/// One pass over the whole log of a database that has everything: what each device lacks of it, and what had been seen
+/// when each change was made.
+struct LogScan {
+    /// What a device lacks.
+    struct Lack {
+        var changeCount = 0
+        var operationCount = 0
+        /// By name; creations, moves and deletions have names of their own.
+        var operationsByProperty: [String: Int] = [:]
+        var operationsByObject: [ObjectID: Int] = [:]
+    }
+
+    /// Where operations other than writes of properties are counted.
+    static let creations = "(made)"
+    static let moves = "(moved)"
+    static let deletions = "(deleted)"
+
+    /// By the number of the device.
+    private(set) var lacks: [Lack]
+    /// Objects that some device lacks an operation on.
+    private(set) var objects: Set<ObjectID> = []
+    /// Of those, the last deletion and the last other operation that some device lacks.
+    private(set) var deletions: [ObjectID: WriteReference] = [:]
+    private(set) var touches: [ObjectID: WriteReference] = [:]
+    private(set) var blobReferenceCount = 0
+    /// What each replica's changes name as newly seen, in the order of its chain.
+    private var contexts: [ReplicaID: [(sequence: UInt64, seen: Dot)]] = [:]
+
+    init(of transaction: inout some StoreTransaction, for surveys: [DeviceSurvey]) throws(StoreError) {
+        self.lacks = surveys.map { _ in Lack() }
+        for position in 0..<transaction.replicaCount {
+            let index = ReplicaIndex(rawValue: UInt32(position))
+            let replica = transaction.replica(index).id
+            let held = surveys.map { $0.stored[replica] ?? 0 }
+            var next: UInt64 = 1
+            while let run = try transaction.loadRun(of: index, from: next, limits: RunLimits(), signed: false) {
+                for (place, change) in run.changes.enumerated() {
+                    let sequence = run.firstSequence + UInt64(place)
+                    for seen in run.contextEntries[change.contextRange] {
+                        self.contexts[replica, default: []].append((sequence, seen))
+                    }
+                    let lacking = held.indices.filter { held[$0] < sequence }
+                    let write = WriteReference(stamp: change.stamp, replica: index, sequence: sequence, index: 0)
+                    self.add(change, write, of: run, lacking: lacking)
+                }
+                next = run.lastSequence + 1
+            }
+        }
+    }
+
+    private mutating func add(_ change: Change, _ write: WriteReference, of run: Run, lacking: [Int]) {
+        for device in lacking { self.lacks[device].changeCount += 1 }
+        for (number, position) in change.operationRange.enumerated() {
+            let operation = run.operations[position]
+            if operation.kind == .set, case .set(_, _, .blob)? = try? run.edit(operation) {
+                self.blobReferenceCount += 1
+            }
+            guard !lacking.isEmpty else { continue }
+            for device in lacking { self.lacks[device].operationCount += 1 }
+            guard operation.kind.hasObject else { continue }
+            let object = run.objects[Int(operation.object)]
+            let name = LogScan.name(of: operation, in: run)
+            for device in lacking {
+                self.lacks[device].operationsByProperty[name, default: 0] += 1
+                self.lacks[device].operationsByObject[object, default: 0] += 1
+            }
+            self.objects.insert(object)
+            var reference = write
+            reference.index = UInt32(number)
+            if operation.kind == .delete {
+                LogScan.keepLater(reference, of: object, in: &self.deletions)
+            } else {
+                LogScan.keepLater(reference, of: object, in: &self.touches)
+            }
+        }
+    }
+
+    private static func keepLater(
+        _ write: WriteReference,
+        of object: ObjectID,
+        in table: inout [ObjectID: WriteReference]
+    ) {
+        if let kept = table[object], kept.stamp >= write.stamp { return }
+        table[object] = write
+    }
+
+    private static func name(of operation: Operation, in run: Run) -> String {
+        switch operation.kind {
+        case .create: self.creations
+        case .move: self.moves
+        case .delete: self.deletions
+        default: operation.kind.hasName ? run.names[Int(operation.operand)] : "(other)"
+        }
+    }
+
+    /// Whether whoever made the second operation had seen the first.
+    func had(_ first: WriteID, seenBy second: WriteID) -> Bool {
+        if first.replica == second.replica {
+            return (first.sequence, first.index) < (second.sequence, second.index)
+        }
+        return (self.contexts[second.replica] ?? []).contains { entry in
+            entry.sequence <= second.sequence && entry.seen.replica == first.replica
+                && entry.seen.sequence >= first.sequence
+        }
+    }
+}
