@@ -62,6 +62,10 @@ enum Property: String, CaseIterable, Hashable, Sendable {
     case damage
     /// Honest peers say of each other that they break the protocol.
     case violation
+    /// P26: somebody is a member who held no invite, or whoever was told that he is one is not.
+    case membership
+    /// A node holds more in memory for others than its limits say.
+    case unbounded
     /// One seed made two different runs.
     case notRepeatable
 }
@@ -89,6 +93,16 @@ enum Mark: String, CaseIterable, Hashable, Sendable {
     case changeWaited
     case acknowledgedThenExcused
     case strangersLeft
+    case pairedUnderFaults
+    case pairingFailed
+    case hostileSessionStood
+    case hostileStayed
+    /// A change waits for one that nobody has, and everything else goes on.
+    case causeNeverCame
+    /// Two different changes with one dot were proved of a hostile member.
+    case liarExcluded
+    case backdatingExcluded
+    case falseClaimBelieved
     case equalInTime
     case comparedWithModel
 }

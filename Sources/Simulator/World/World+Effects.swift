@@ -41,7 +41,7 @@ extension World {
         case .clockAhead: self.record.mark(.clockAheadTold)
         case .newReplica(let reason): self.wentOn(reason, machine)
         case .equivocation: self.record.mark(.forkProved)
-        case .protocolViolation(_, let reason): self.violation(reason, at: machine)
+        case .protocolViolation(let device, let reason): self.violation(reason, of: device, at: machine)
         case .storeFailed(let error):
             switch error {
             case .diskFull: self.record.mark(.writeRefusedByFullDisk)
@@ -66,7 +66,7 @@ extension World {
             hasCause = self.record.saw(.movedBackup, .clonedDisk)
         case .rolledBack:
             self.record.mark(.rollbackNoticed)
-            hasCause = wasCopied || machine.isTainted
+            hasCause = wasCopied || machine.isTainted || self.believesLiar(machine)
         case .forked:
             self.record.mark(.forkMended)
             hasCause = wasCopied || machine.isTainted
@@ -87,12 +87,26 @@ extension World {
         }
     }
 
+    /// Whether a machine took the word of a hostile member that it had lost changes: once for each of them.
+    private func believesLiar(_ machine: Machine) -> Bool {
+        guard self.machines.contains(where: { $0.hostile != nil }) else { return false }
+        self.record.mark(.falseClaimBelieved)
+        machine.rollbackCount += 1
+        return machine.rollbackCount <= self.machines.count { $0.hostile != nil }
+    }
+
     /// A peer is said to have broken the protocol: true only of bytes that were changed on the way, of strangers, and
     /// of those who have something from a disk that decayed.
-    private func violation(_ reason: String, at machine: Machine) {
+    private func violation(_ reason: String, of device: String?, at machine: Machine) {
         self.record.mark(.violationSeen)
+        let hostile = self.machines.compactMap(\.hostile).flatMap(\.names)
+        if device.map({ hostile.contains($0) }) ?? !hostile.isEmpty { return }
         if self.record.saw(.bitFlip, .garbageStranger, .replayedHandshake, .replayedStream) { return }
         if self.machines.contains(where: \.isTainted) { return }
-        self.record.find(.violation, "machine \(machine.number) says that an honest peer broke the protocol: \(reason)")
+        self.record.find(
+            .violation,
+            "machine \(machine.number) says that an honest peer broke the protocol "
+                + "(\(device ?? "nobody")): \(reason)"
+        )
     }
 }
