@@ -115,10 +115,7 @@ struct ViolationTests {
         run.firstSequence = victim.sequence + 1
         run.changes.removeFirst()
         peer.send(.run(run))
-        // It might as well be of a fork that its sender does not know of: nobody is accused.
-        #expect(peer.isClosed)
-        #expect(try network.export(0) == before)
-        #expect(try network.machines[0].node.status(at: network.moment(of: 0)).counters.disputedRunCount == 1)
+        try self.expectViolation(network, peer, before)
     }
 
     @Test func `an unsigned run ends the session`() throws {
