@@ -8,11 +8,27 @@ enum RunAcceptance {
     case duplicate
     /// It and what is stored prove two changes with one dot.
     case fork(ForkProof, Dot)
+    /// It goes on from another change than the one that is stored: one of the two is of a fork that the sender need not
+    /// know of. Or its signature is false.
+    case disputed
     case violation(String)
+}
+
+extension RunAcceptance {
+    /// Whether nothing that comes after it over the same connection can be of use.
+    var endsSession: Bool {
+        switch self {
+        case .disputed, .violation: true
+        case .stored, .duplicate, .fork: false
+        }
+    }
 }
 
 /// Checking what peers send before it is kept.
 extension Author {
+    /// Header bytes of one run: two of them, with what stands before them, must fit a proof that the chain forks.
+    static let headerByteCountMax = (ForkProof.byteCountMax - (64 << 10)) / 2
+
     /// Checks a run against what is stored, and merges what is new.
     func accept(
         _ run: Run,
@@ -20,12 +36,16 @@ extension Author {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> RunAcceptance {
         guard !run.changes.isEmpty else { return .violation("an empty run") }
+        guard !run.leavesOut else { return .violation("a run of which something was left out") }
+        guard run.headerByteCountMax <= Author.headerByteCountMax else {
+            return .violation("a run too large to prove a fork with")
+        }
         let known = transaction.existingReplicaIndex(of: run.replica).map { transaction.replica($0) }
         let stored = known?.storedSequence ?? 0
         #if PLANTED_BUGS
         if PlantedBug.duplicateIsViolation.isPlanted, run.lastSequence <= stored { return .violation("known") }
         #endif
-        guard run.lastSequence > stored else { return .duplicate }
+        if try self.isKnown(run, upTo: stored, in: &transaction) { return .duplicate }
         guard run.firstSequence <= stored + 1 else { return .violation("a run that leaves a gap in its chain") }
         var previous = known?.storedHash ?? ChainHash.origin(self.membership.workspace)
         if run.firstSequence == 1 {
@@ -43,6 +63,7 @@ extension Author {
                 self.cryptography
             )
         } catch {
+            if error == .badSignature, run.firstSequence > 1 { return .disputed }
             return .violation("a run was refused: \(error)")
         }
         if run.firstSequence <= stored, let index = transaction.existingReplicaIndex(of: run.replica) {
@@ -55,6 +76,25 @@ extension Author {
         case .stored: return .stored
         case .doesNotFit: return .violation("a run that does not fit its chain")
         }
+    }
+
+    /// Whether all of a run is stored, and the same: then its signature says nothing new.
+    private func isKnown(
+        _ run: Run,
+        upTo stored: UInt64,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        guard run.lastSequence <= stored, let index = transaction.existingReplicaIndex(of: run.replica) else {
+            return false
+        }
+        // Beyond a proved fork nothing is compared any more.
+        if let fork = transaction.replica(index).forkSequence, fork <= run.firstSequence { return true }
+        var previous = ChainHash.origin(self.membership.workspace)
+        if run.firstSequence > 1 {
+            previous = try transaction.hash(of: index, sequence: run.firstSequence - 1) ?? previous
+        }
+        let last = ChainHash.hashes(of: run, previous: previous, self.cryptography).last
+        return try transaction.hash(of: index, sequence: run.lastSequence) == last
     }
 
     /// The first sequence at which a verified run and the stored chain differ, if they do.
@@ -83,4 +123,15 @@ extension Author {
         }
         return .fork(proof, Dot(replica: theirs.run.replica, sequence: sequence))
     }
+}
+
+extension Run {
+    /// Whether an operation is not there but for its leaf.
+    ///
+    /// The signature holds without it, so the hash of the change is the same, and two peers of which one has it would
+    /// have equal frontiers and different states. There is no rule yet by which a peer may leave something out.
+    var leavesOut: Bool { self.changes.contains(where: \.hasLeftOut) }
+
+    /// More than all its headers have bytes.
+    var headerByteCountMax: Int { self.changes.count * 128 + self.contextEntries.count * 26 }
 }

@@ -88,7 +88,9 @@ extension Author {
         awaited: Conversation.AwaitedBranch?,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> BranchOutcome {
-        guard let index = transaction.existingReplicaIndex(of: run.replica), !run.changes.isEmpty else {
+        guard let index = transaction.existingReplicaIndex(of: run.replica), !run.changes.isEmpty, !run.leavesOut,
+            run.headerByteCountMax <= Author.headerByteCountMax
+        else {
             return .nothing
         }
         let record = transaction.replica(index)

@@ -129,9 +129,24 @@ struct Author: ~Copyable {
         self.activeReplica = index
     }
 
-    /// Appends changes of our own to a replica's chain, signed once.
+    /// Appends changes of our own to a replica's chain, with as many signatures as runs of them need.
     mutating func append(
         _ changes: [OwnChange],
+        to index: ReplicaIndex,
+        _ merge: inout Merge,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        var rest = changes[...]
+        while !rest.isEmpty {
+            let count = OwnChange.countSignedTogether(rest)
+            try self.appendSigned(rest.prefix(count), to: index, &merge, in: &transaction)
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Appends changes with one signature.
+    private mutating func appendSigned(
+        _ changes: ArraySlice<OwnChange>,
         to index: ReplicaIndex,
         _ merge: inout Merge,
         in transaction: inout some StoreTransaction
@@ -163,6 +178,20 @@ struct OwnChange {
     /// What it was made on: all of it, not the difference.
     var context: [Dot]
     var edits: [Edit]
+
+    /// Changes and bytes of edits that one signature covers: a run is sent whole, and is limited.
+    private static let signedCountMax = 256
+    private static let signedByteCountMax = 256 << 10
+
+    /// How many of these changes, at least one, go under one signature.
+    static func countSignedTogether(_ changes: ArraySlice<OwnChange>) -> Int {
+        var byteCount = 0
+        for (count, change) in changes.prefix(self.signedCountMax).enumerated() {
+            byteCount += change.edits.reduce(0) { $0 + $1.payload.count } + change.context.count * 24
+            if byteCount > self.signedByteCountMax { return max(1, count) }
+        }
+        return min(changes.count, self.signedCountMax)
+    }
 
     /// Everything that is applied and counts, but for the replica's own chain.
     static func currentContext(

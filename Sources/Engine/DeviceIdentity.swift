@@ -11,8 +11,8 @@ package struct DeviceIdentity: ~Copyable, Sendable {
     package let workspaceNonce: Bytes16
     package let user: UserID
     package let certificates: [DeviceCertificate]
-    let signingKey: SigningKey
-    let staticKey: AgreementKey
+    package let signingKey: SigningKey
+    package let staticKey: AgreementKey
     /// The user's root key, on the device where the user was made.
     let userKey: SigningKey?
 
@@ -229,7 +229,7 @@ package struct DeviceIdentity: ~Copyable, Sendable {
 
 extension SigningKey {
     /// The signature as the core's type.
-    func signature(of message: [UInt8]) -> Signature {
+    package func signature(of message: [UInt8]) -> Signature {
         let bytes = self.sign(message).bytes
         guard let signature = Signature(bytes) else { preconditionFailure("a signature has 64 bytes") }
         return signature

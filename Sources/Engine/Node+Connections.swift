@@ -167,10 +167,11 @@ extension Node where Store: ~Copyable {
 
     /// Hands bytes to the transport.
     mutating func transmit(_ bytes: [UInt8], on connection: PeerConnection) {
-        guard !bytes.isEmpty else { return }
+        guard !bytes.isEmpty, self.connections[connection.id] === connection else { return }
         connection.unsentByteCount += bytes.count
         connection.traffic.sentByteCount += bytes.count
         self.effects.append(.send(connection.id, bytes))
+        if connection.unsentByteCount > TransferLimits.unsentByteCountLimit { self.drop(connection) }
     }
 
     /// Seals a message and hands it to the transport.

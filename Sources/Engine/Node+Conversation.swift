@@ -151,6 +151,10 @@ extension Node where Store: ~Copyable {
             }
             let wasComplete = connection.conversation.comparison.isComplete
             let outcome = connection.conversation.comparison.answer(claims, frontier, self.author.cryptography)
+            guard connection.conversation.comparison.unlearned.count <= TransferLimits.openSpanCountMax else {
+                self.violation(connection, "a comparison in too many pieces")
+                return
+            }
             if !outcome.reply.isEmpty { self.send(.ranges(outcome.reply), on: connection) }
             for lesson in outcome.lessons {
                 try self.learn(lesson, frontier, on: connection)
@@ -172,7 +176,7 @@ extension Node where Store: ~Copyable {
         _ mine: Frontier,
         on connection: PeerConnection
     ) throws(StoreError) {
-        for entry in lesson.entries {
+        for entry in lesson.entries where connection.conversation.hasRoom(for: entry.replica) {
             connection.conversation.peerSequences[entry.replica] = entry.sequence
             connection.conversation.sentSequences[entry.replica] = entry.sequence
             #if PLANTED_BUGS
@@ -184,7 +188,7 @@ extension Node where Store: ~Copyable {
         }
         let theirs = Dictionary(lesson.entries.map { ($0.replica, $0) }) { first, _ in first }
         for entry in mine.entries(from: lesson.span.start, to: lesson.span.end) {
-            if theirs[entry.replica] == nil {
+            if theirs[entry.replica] == nil, connection.conversation.hasRoom(for: entry.replica) {
                 connection.conversation.peerSequences[entry.replica] = 0
                 connection.conversation.sentSequences[entry.replica] = 0
             }
@@ -213,9 +217,8 @@ extension Node where Store: ~Copyable {
                 return lacking
             }
             for dot in dots {
+                guard connection.conversation.hasRoom(for: dot.replica) else { continue }
                 let known = connection.conversation.peerSequences[dot.replica] ?? 0
-                guard known > 0 || connection.conversation.peerSequences.count < TransferLimits.announcedReplicaCountMax
-                else { continue }
                 connection.conversation.peerSequences[dot.replica] = max(known, dot.sequence)
                 let sent = connection.conversation.sentSequences[dot.replica] ?? 0
                 connection.conversation.sentSequences[dot.replica] = max(sent, dot.sequence)

@@ -17,7 +17,10 @@ extension Node where Store: ~Copyable {
             return OwnView(record: record, hashThere: hash, isActive: index == self.author.activeReplica)
         }
         guard let view else { return }
-        if view.isActive, entry.sequence > view.record.storedSequence {
+        // Believed once of each device: a database goes back only while no process has it open.
+        if view.isActive, entry.sequence > view.record.storedSequence, let device = connection.device,
+            self.doubters.insert(device).inserted
+        {
             try self.abandonReplica(.rolledBack)
         }
         #if PLANTED_BUGS

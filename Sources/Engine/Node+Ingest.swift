@@ -17,7 +17,7 @@ extension Node where Store: ~Copyable {
                 for run in runs {
                     let acceptance = try self.author.accept(run, &merge, in: &transaction)
                     acceptances.append(acceptance)
-                    if case .violation = acceptance { break }
+                    if acceptance.endsSession { break }
                     if case .fork(let proof, let dot) = acceptance {
                         try self.author.record(proof, dot, &merge, in: &transaction)
                     }
@@ -52,6 +52,7 @@ extension Node where Store: ~Copyable {
         var stored: [Dot] = []
         var fresh: [Dot] = []
         var violation: String?
+        var isDisputed = false
         var sawDuplicate = false
         for (run, acceptance) in zip(runs, acceptances) {
             switch acceptance {
@@ -65,6 +66,7 @@ extension Node where Store: ~Copyable {
                     fresh.append(dot)
                 }
             case .fork(_, let dot): self.forkProved(dot)
+            case .disputed: isDisputed = true
             case .violation(let reason): violation = reason
             }
         }
@@ -78,6 +80,10 @@ extension Node where Store: ~Copyable {
         self.announce(stored)
         if let violation {
             self.violation(connection, violation)
+        } else if isDisputed {
+            // Where the two chains part is found when the frontiers are compared again.
+            self.counters.disputedRunCount += 1
+            self.drop(connection)
         } else {
             self.giveCredit(connection)
             if sawDuplicate, !connection.conversation.askedForLazy, connection.conversation.peerIsCaughtUp {

@@ -63,6 +63,8 @@ package struct ReplicaExclusion: Hashable, Sendable {
 package struct NodeCounters: Hashable, Sendable {
     package var refusedConnectionCount = 0
     package var protocolViolationCount = 0
+    /// Runs that go on from another change than the one that is stored.
+    package var disputedRunCount = 0
     package var ignoredBeaconCount = 0
     package var reauthoredChangeCount = 0
 

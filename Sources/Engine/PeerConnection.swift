@@ -106,6 +106,11 @@ struct Conversation {
     /// The last held notice sent, by replica, so that it is said once.
     var heldNotices: [ReplicaID: UInt64] = [:]
 
+    /// Whether something may be noted of a chain: of one more only up to a limit, since a peer can name any number.
+    func hasRoom(for replica: ReplicaID) -> Bool {
+        self.peerSequences[replica] != nil || self.peerSequences.count < TransferLimits.announcedReplicaCountMax
+    }
+
     struct AwaitedBranch {
         var sequence: UInt64
         var previous: Hash256
@@ -166,6 +171,10 @@ enum TransferLimits {
     }
     /// Probes answered in one session.
     static let probeCountMax = 256
+    /// A peer that lets more bytes than this wait for it is dropped: it asks and does not take the answers.
+    static let unsentByteCountLimit = 16 << 20
+    /// Parts of one comparison of frontiers that may be open: many more than honest peers come to.
+    static let openSpanCountMax = 4096
     /// Chains that a peer may announce before we know them.
     static let announcedReplicaCountMax = 1 << 16
 }

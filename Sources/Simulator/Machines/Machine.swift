@@ -38,7 +38,13 @@ final class Machine {
     var inspection: (view: StoreView, state: MachineState?)?
     /// Whether its disk has broken a promise: lost what it had synced, or changed it.
     var isTainted = false
+    /// What has taken the place of its node, if it does not keep to the protocol any more.
+    var hostile: HostileMember?
+    /// How often its present process went on under a new replica id because a peer knew more of its chain.
+    var rollbackCount = 0
     var refusesDialsUntil = VirtualTime.zero
+    /// Which machine answers at its address, and until when.
+    var impostor: (number: Int, until: VirtualTime)?
     /// Whether its clock was ever further ahead than others tolerate.
     var wasAhead = false
     /// The latest time that its clock has shown.
@@ -86,6 +92,7 @@ final class Machine {
         self.disk.start()
         self.viewedChangeCount = -1
         self.incarnation += 1
+        self.rollbackCount = 0
         self.connections = [:]
         self.alarm = nil
         let moment = self.moment(at: time)

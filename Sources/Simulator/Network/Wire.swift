@@ -38,6 +38,10 @@ final class WireEnd {
     let incarnation: Int
     let connection: ConnectionID
     var state = State.open
+    /// Whether it takes nothing of what is sent to it.
+    var isDeaf = false
+    /// The device that joins here, which has no machine yet.
+    weak var newcomer: Newcomer?
     private(set) weak var wire: Wire?
     private(set) var side = 0
 
@@ -53,6 +57,9 @@ final class WireEnd {
         self.incarnation = incarnation
         self.connection = connection
     }
+
+    /// Where in the network it is; strangers are nowhere in particular.
+    var place: Int? { self.machine ?? self.newcomer.map { 100 + $0.number } }
 
     fileprivate func attach(_ wire: Wire, side: Int) {
         self.wire = wire

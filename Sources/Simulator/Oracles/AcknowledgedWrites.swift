@@ -24,7 +24,9 @@ struct AcknowledgedWrites {
 
     /// A machine is gone, or its disk went back in time: others who hold what it held answer for it.
     mutating func holderIsGone(_ machine: Machine, _ machines: [Machine]) {
-        let others = machines.filter { $0.number != machine.number && $0.condition != .failed && !$0.isTainted }
+        let others = machines.filter {
+            $0.number != machine.number && $0.condition != .failed && !$0.isTainted && $0.hostile == nil
+        }
         for position in self.writes.indices where self.writes[position].holders.contains(machine.number) {
             self.writes[position].holders.remove(machine.number)
             guard self.writes[position].holders.isEmpty else { continue }

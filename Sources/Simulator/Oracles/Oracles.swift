@@ -85,7 +85,7 @@ extension World {
     /// Looks at every machine's state, and compares machines that should have the same.
     func inspect() {
         var states: [(machine: Int, frontier: Frontier, export: [UInt8])] = []
-        for machine in self.machines where machine.isUp && !machine.isTainted {
+        for machine in self.machines where machine.isUp && !machine.isTainted && machine.hostile == nil {
             guard let state = self.inspect(machine) else { continue }
             if let twin = states.first(where: { $0.frontier == state.frontier }), twin.export != state.export {
                 let difference = World.firstDifference(twin.export, state.export)
@@ -105,6 +105,10 @@ extension World {
     /// - Returns: What it holds, if nothing of it waits.
     private func inspect(_ machine: Machine) -> MachineState? {
         self.oracles.look(at: machine, in: self)
+        if let excess = machine.node?.footprint.excess {
+            self.record.find(.unbounded, "machine \(machine.number) keeps \(excess)")
+        }
+        self.checkMembership(of: machine)
         if let last = machine.inspection, last.view == machine.view { return last.state }
         let state = self.inspectAnew(machine)
         machine.inspection = (machine.view, state)

@@ -66,10 +66,12 @@ enum Property: String, CaseIterable, Codable, Hashable, Sendable {
     case appliedTooEarly
     /// A fork is proved where nothing could have led to one.
     case needlessFork
-    /// Strangers hold more than they may.
-    case unbounded
     /// Honest peers say of each other that they break the protocol.
     case violation
+    /// P26: somebody is a member who held no invite, or whoever was told that he is one is not.
+    case membership
+    /// A node holds more for others than its limits say, or lets more strangers in.
+    case unbounded
     /// One seed made two different runs.
     case notRepeatable
     /// P30: the process that ran the seed trapped.
@@ -99,6 +101,16 @@ enum Mark: String, CaseIterable, Hashable, Sendable {
     case changeWaited
     case acknowledgedThenExcused
     case strangersLeft
+    case pairedUnderFaults
+    case pairingFailed
+    case hostileSessionStood
+    case hostileStayed
+    /// A change waits for one that nobody has, and everything else goes on.
+    case causeNeverCame
+    /// Two different changes with one dot were proved of a hostile member.
+    case liarExcluded
+    case backdatingExcluded
+    case falseClaimBelieved
     case equalInTime
     case comparedWithModel
 }

@@ -5,11 +5,15 @@ enum Action: Hashable, Sendable {
     case write(peer: Int, [WorkStep])
     case network(NetworkAction)
     case stranger(peer: Int, StrangerAction)
+    /// A member does what the protocol forbids; the first time, it stops being an ordinary peer for good.
+    case hostile(peer: Int, victim: Int, HostileAction)
     case clock(peer: Int, ClockAction)
     case process(peer: Int, ProcessAction)
     case disk(peer: Int, DiskAction)
     /// A new device joins by an invite of this peer.
     case join(inviter: Int)
+    /// A new device comes with an invite of this peer, over a connection on which something goes wrong.
+    case pair(inviter: Int, PairingTrouble)
     /// The peer fails for good.
     case leave(peer: Int)
 }
@@ -48,6 +52,8 @@ enum NetworkAction: Hashable, Sendable {
     /// One bit of the next bytes from the first to the second arrives changed.
     case flipBit(from: Int, to: Int, bit: Int)
     case refuseDials(to: Int, VirtualTime)
+    /// The second answers at the first's address for a time.
+    case impersonate(Int, by: Int, VirtualTime)
     /// Both dial at the same instant.
     case dialTogether(Int, Int)
 }
@@ -62,6 +68,8 @@ enum StrangerAction: Hashable, Sendable {
     /// Connects and says nothing, or one byte at a time.
     case silence
     case flood(connectionCount: Int)
+    /// Comes with keys that are nobody's, so many times.
+    case knock(count: Int)
 }
 
 enum ClockAction: Hashable, Sendable {

@@ -17,17 +17,39 @@ enum Fault: String, CaseIterable, Sendable, Hashable {
     case refusedDials
     case simultaneousDial
     case lostBeacons
+    case swappedIdentity
     // Strangers.
     case replayedHandshake
     case replayedStream
     case garbageStranger
     case silentStranger
     case strangerFlood
+    // Members that hold valid keys.
+    case hostileWrite
+    case equivocation
+    case replayedChanges
+    case withheldChanges
+    case falseHeads
+    case missingDependency
+    case hostileStamp
+    case backdating
+    case spoiledRun
+    case malformedMessage
+    case slowMember
+    case flood
+    case hostileStays
     // Topologies.
     case partition
     case isolation
     case sneakernet
     case lateJoin
+    case pairingCut
+    case pairingInviterEnds
+    case pairingNewcomerGone
+    case pairingReplayed
+    case wrongInvite
+    case expiredInvite
+    case inviteUsedTwice
     case earlyLeave
     // Clocks.
     /// Lets clocks be wrong in ways that the engine has no way out of yet: only drawn where it is asked for.
@@ -73,6 +95,11 @@ enum Fault: String, CaseIterable, Sendable, Hashable {
     /// Those that put a clock further off than others tolerate.
     static let wrongClocks: Set<Fault> = [
         .clockHourAhead, .clockDayBehind, .clockYearsAhead, .clockAtEpoch, .clockJump, .clockBackAtRestart,
+    ]
+    /// Those of members that do not keep to the protocol.
+    static let hostile: Set<Fault> = [
+        .hostileWrite, .equivocation, .replayedChanges, .withheldChanges, .falseHeads, .missingDependency,
+        .hostileStamp, .backdating, .spoiledRun, .malformedMessage, .slowMember, .flood, .hostileStays,
     ]
     /// Those after which two databases may go on from one.
     static let copies: Set<Fault> = [.restoredBackup, .movedBackup, .clonedDisk]

@@ -19,7 +19,7 @@ extension PlanGenerator {
             // Not events: they change how links are, and what a power cut does.
             return
         case .connectionReset, .cutAfterBytes, .cutInHandshake, .oneSidedCut, .truncatedStream, .stalledLink,
-            .halfOpenLink, .bitFlip, .refusedDials, .simultaneousDial, .partition, .isolation:
+            .halfOpenLink, .bitFlip, .refusedDials, .simultaneousDial, .partition, .isolation, .swappedIdentity:
             self.addNetworkFault(fault)
         case .replayedHandshake, .replayedStream, .garbageStranger, .silentStranger, .strangerFlood:
             self.addStranger(fault)
@@ -31,6 +31,12 @@ extension PlanGenerator {
         case .readError, .writeError, .syncError, .diskFull, .lyingSync, .bitRot, .lostLog, .restoredBackup,
             .movedBackup, .clonedDisk:
             self.addDiskFault(fault)
+        case .hostileWrite, .equivocation, .replayedChanges, .withheldChanges, .falseHeads, .missingDependency,
+            .hostileStamp, .backdating, .spoiledRun, .malformedMessage, .slowMember, .flood, .hostileStays:
+            self.addHostility(fault)
+        case .pairingCut, .pairingInviterEnds, .pairingNewcomerGone, .pairingReplayed, .wrongInvite, .expiredInvite,
+            .inviteUsedTwice:
+            self.add(.pair(inviter: self.peer(), self.pairingTrouble(fault)), at: self.time())
         case .lateJoin: self.add(.join(inviter: self.peer()), at: self.time())
         case .earlyLeave:
             let outside = (0..<self.plan.peerCount).filter { !self.plan.core.contains($0) }
@@ -86,6 +92,7 @@ extension PlanGenerator {
             let bit = self.tape.chance(50, .plan) ? self.tape.pick([4, 5, 6, 7], .plan) : self.tape.below(8_000, .plan)
             self.add(.network(.flipBit(from: left, to: right, bit: bit)), at: time)
         case .refusedDials: self.add(.network(.refuseDials(to: left, self.seconds(1, 30))), at: time)
+        case .swappedIdentity: self.add(.network(.impersonate(left, by: right, self.seconds(5, 60))), at: time)
         case .simultaneousDial: self.add(.network(.dialTogether(left, right)), at: time)
         case .partition:
             let inside = (0..<self.plan.peerCount).filter { _ in self.tape.chance(50, .plan) }

@@ -22,6 +22,8 @@ struct PlanGenerator {
     private var lastTouch: [Int: Int] = [:]
     /// The one whose clock may be far ahead, where only one may.
     let aheadPeer: Int
+    /// The one that does not keep to the protocol; nil if everyone is in the core.
+    let hostilePeer: Int?
 
     private static let objectCount = 6
 
@@ -51,6 +53,10 @@ struct PlanGenerator {
         let dropped = tape.chance(50, .plan) ? Fault.copies : Fault.wrongClocks
         let hasBoth = !Fault.copies.isDisjoint(with: faults) && !Fault.wrongClocks.isDisjoint(with: faults)
         if hasBoth, !faults.contains(.clocksBeyondRepair) { faults.removeAll { dropped.contains($0) } }
+        // Most runs are without a hostile member, so that what honest ones do to each other is seen for itself.
+        if !tape.chance(60, .plan), !limits.usesAll { faults.removeAll { Fault.hostile.contains($0) } }
+        let mixesClocks = faults.contains(.hostileStamp) && !Fault.wrongClocks.isDisjoint(with: faults)
+        if mixesClocks, !faults.contains(.clocksBeyondRepair) { faults.removeAll { $0 == .hostileStamp } }
         var topology = tape.pick(Topology.allCases, .plan)
         if topology == .sneakernet, !faults.contains(.sneakernet) { topology = .mesh }
         if let wanted = limits.topology { topology = wanted }
@@ -61,6 +67,9 @@ struct PlanGenerator {
         let coreCount = 2 + tape.below(peerCount - 1, .plan)
         var core = Array(0..<peerCount)
         while core.count > coreCount { core.remove(at: tape.below(core.count, .plan)) }
+        let outside = (0..<peerCount).filter { !core.contains($0) }
+        let drawnOutside = tape.below(max(1, outside.count), .plan)
+        self.hostilePeer = outside.isEmpty ? nil : outside[drawnOutside]
         self.aheadPeer = tape.below(peerCount, .plan)
         self.plan = Plan(
             peerCount: peerCount,
@@ -150,7 +159,7 @@ struct PlanGenerator {
         }
     }
 
-    private mutating func step(_ peer: Int) -> WorkStep {
+    mutating func step(_ peer: Int) -> WorkStep {
         let kind = self.tape.below(100, .plan)
         switch kind {
         case 0..<15:

@@ -85,8 +85,11 @@ extension Action {
     var highestPeer: Int? {
         switch self {
         case .write(let peer, _), .stranger(let peer, _), .clock(let peer, _), .process(let peer, _),
-            .disk(let peer, _), .join(let peer), .leave(let peer):
+            .disk(let peer, _), .join(let peer), .pair(let peer, _), .leave(let peer):
             return peer
+        case .hostile(let peer, let victim, let action):
+            if case .equivocate(_, let other, _, _) = action { return max(peer, victim, other) }
+            return max(peer, victim)
         case .network(let action):
             switch action {
             case .partition(let groups): return groups.joined().max()
@@ -95,6 +98,7 @@ extension Action {
                 .dialTogether(let left, let right), .halfOpen(let left, let right, _), .truncate(let left, let right),
                 .cut(let left, let right, _), .flipBit(let left, let right, _):
                 return max(left, right)
+            case .impersonate(let left, let right, _): return max(left, right)
             case .refuseDials(let peer, _): return peer
             }
         }

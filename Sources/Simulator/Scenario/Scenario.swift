@@ -34,6 +34,14 @@ enum Expectation: Hashable, Sendable {
     case value(Int, property: String, anyOf: [String])
     /// The text is listed as a conflict.
     case conflict(Int, property: String, text: String)
+    /// So many changes are stored and wait; 0: everything is applied.
+    case waiting(Int)
+    /// So many chains have an end that does not count.
+    case excluded(Int)
+    /// So many other devices are known.
+    case members(Int)
+    /// At most so many replicas are known.
+    case replicas(Int)
     case seen(Mark)
     case neverSeen(Mark)
 }

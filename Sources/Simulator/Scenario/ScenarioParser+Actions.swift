@@ -12,6 +12,11 @@ extension ScenarioParser {
         if line.take("clone") { return .disk(peer: peer, .clone(isElsewhere: line.take("elsewhere"))) }
         if line.take("disk") { return .disk(peer: peer, try self.diskAction(&line)) }
         if line.take("invites") { return .join(inviter: peer) }
+        if line.take("pairs") { return .pair(inviter: peer, try self.pairingTrouble(&line)) }
+        if line.take("hostile") { return try self.hostileAction(peer, &line) }
+        if line.take("answers", "for") {
+            return .network(.impersonate(try self.peer(&line), by: peer, try line.duration()))
+        }
         if line.take("leaves") { return .leave(peer: peer) }
         if let action = try self.processAction(&line) { return .process(peer: peer, action) }
         var steps = [try self.step(&line)]
@@ -111,6 +116,7 @@ extension ScenarioParser {
         if line.take("replays", "stream") { return .replayStream }
         if line.take("garbage") { return .garbage(byteCount: try line.number("a number of bytes")) }
         if line.take("silent") { return .silence }
+        if line.take("knocks") { return .knock(count: try line.number("a number of times")) }
         try line.expect("floods")
         return .flood(connectionCount: try line.number("a number of connections"))
     }

@@ -104,6 +104,10 @@ struct ScenarioParser {
     private mutating func expectation(_ line: inout ScenarioLine) throws(ScenarioError) -> Expectation {
         if line.take("seen") { return .seen(try self.mark(&line)) }
         if line.take("never", "seen") { return .neverSeen(try self.mark(&line)) }
+        if line.take("waiting") { return .waiting(try line.number("a number of changes")) }
+        if line.take("excluded") { return .excluded(try line.number("a number of chains")) }
+        if line.take("members") { return .members(try line.number("a number of devices")) }
+        if line.take("replicas") { return .replicas(try line.number("a number of replicas")) }
         if line.take("conflict") {
             let (object, name) = try self.property(&line)
             return .conflict(object, property: name, text: try line.text())

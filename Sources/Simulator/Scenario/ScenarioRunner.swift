@@ -1,4 +1,5 @@
 internal import CRDTCore
+internal import Engine
 
 /// Makes a scenario happen.
 struct ScenarioRunner {
@@ -71,14 +72,47 @@ struct ScenarioRunner {
         switch expectation {
         case .seen(let mark): return self.world.record.marks.contains(mark) ? nil : "\(mark.rawValue) was not seen"
         case .neverSeen(let mark): return self.world.record.marks.contains(mark) ? "\(mark.rawValue) was seen" : nil
+        case .waiting, .excluded, .members, .replicas: return self.statusContradiction(to: expectation)
         case .exists, .isGone, .stands, .value, .conflict: break
         }
-        for machine in self.world.machines where machine.isUp {
+        for machine in self.world.machines where machine.isUp && machine.hostile == nil {
             let found = try? machine.read { transaction throws(StoreError) -> String? in
                 try ScenarioRunner.contradiction(to: expectation, in: &transaction)
             }
             guard let found else { return "machine \(machine.number) cannot be read" }
             if let message = found { return "on machine \(machine.number) \(message)" }
+        }
+        return nil
+    }
+
+    /// What nodes say of themselves.
+    private func statusContradiction(to expectation: Expectation) -> String? {
+        for machine in self.world.machines where machine.isUp && machine.hostile == nil {
+            guard let status = machine.observedStatus(at: self.world.time) else {
+                return "machine \(machine.number) cannot be read"
+            }
+            let wanted: Int
+            let found: Int
+            var isMost = false
+            switch expectation {
+            case .waiting(let count):
+                wanted = count
+                found = Int(clamping: status.waits.reduce(0) { $0 + $1.changeCount })
+            case .excluded(let count):
+                wanted = count
+                found = status.exclusions.count
+            case .members(let count):
+                wanted = count
+                found = status.peers.count
+            case .replicas(let count):
+                wanted = count
+                found = status.frontier.count
+                isMost = true
+            case .exists, .isGone, .stands, .value, .conflict, .seen, .neverSeen: return nil
+            }
+            if found != wanted, !(isMost && found < wanted) {
+                return "machine \(machine.number) says \(found)"
+            }
         }
         return nil
     }
@@ -108,7 +142,7 @@ struct ScenarioRunner {
         case .conflict(let object, let property, let text):
             let values = try self.conflicts(object, property, in: &transaction)
             return values.contains(.string(text)) ? nil : "the conflicts are \(values)"
-        case .seen, .neverSeen: return nil
+        case .seen, .neverSeen, .waiting, .excluded, .members, .replicas: return nil
         }
     }
 

@@ -111,7 +111,8 @@ extension Trace {
             .disk(let peer, _),
             .leave(let peer):
             machine = peer
-        case .join(let inviter): machine = inviter
+        case .hostile(let peer, _, _): machine = peer
+        case .join(let inviter), .pair(let inviter, _): machine = inviter
         case .network: machine = nil
         }
         self.add(.action(Trace.words(action)), machine: machine, at: time)

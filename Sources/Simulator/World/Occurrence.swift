@@ -20,6 +20,13 @@ enum Occurrence {
     case diskIsHonest(machine: Int)
     /// A stranger goes on.
     case stranger(Wire, chunks: [[UInt8]], every: VirtualTime)
+    case newcomerGivesUp(Int)
+    /// A stranger with keys of his own comes to a machine.
+    case knock(machine: Int, [UInt8])
+    /// A hostile member that stays goes to somebody.
+    case hostileVisit(machine: Int)
+    /// A hostile member goes on with what it sends a byte at a time.
+    case hostileBytes(machine: Int, connection: ConnectionID, [UInt8])
     /// Somebody writes on a machine that no plan knew of.
     case work(machine: Int, [WorkStep])
     /// The oracles look at everything.

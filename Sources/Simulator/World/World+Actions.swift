@@ -8,10 +8,13 @@ extension World {
         case .write(let peer, let steps): self.write(steps, on: self.machines[peer])
         case .network(let action): self.perform(action)
         case .stranger(let peer, let action): self.sendStranger(action, to: self.machines[peer])
+        case .hostile(let peer, let victim, let action):
+            self.perform(action, of: self.machines[peer], to: self.machines[victim])
         case .clock(let peer, let action): self.perform(action, on: self.machines[peer])
         case .process(let peer, let action): self.perform(action, on: self.machines[peer])
         case .disk(let peer, let action): self.perform(action, on: self.machines[peer])
         case .join(let inviter): self.join(self.machines[inviter])
+        case .pair(let inviter, let trouble): self.pair(self.machines[inviter], trouble)
         case .leave(let peer):
             self.record.count(.earlyLeave)
             self.fail(self.machines[peer])
@@ -38,6 +41,8 @@ extension World {
             self.network.block(from: from, to: to, until: self.time + length)
             self.schedule(.release, after: length)
         case .refuseDials(let peer, let length): self.machines[peer].refusesDialsUntil = self.time + length
+        case .impersonate(let peer, let impostor, let length):
+            self.machines[peer].impostor = (impostor, self.time + length)
         case .dialTogether(let left, let right):
             self.record.count(.simultaneousDial)
             self.handle(self.machines[left], .dialAll)
@@ -85,7 +90,7 @@ extension World {
             }
         case .flipBit(let from, let to, let bit):
             for wire in self.openWires(from, to) { wire.lanes[wire.lane(from: from)].bitToFlip = bit }
-        case .partition, .healPartition, .stall, .halfOpen, .refuseDials, .dialTogether: break
+        case .partition, .healPartition, .stall, .halfOpen, .refuseDials, .impersonate, .dialTogether: break
         }
     }
 

@@ -6,6 +6,7 @@ extension World {
     private static let restoreTime = VirtualTime.seconds(2)
 
     func perform(_ action: DiskAction, on machine: Machine) {
+        if machine.hostile != nil { return }
         switch action {
         case .failNext(let call): machine.disk.faults.failing = call
         case .full(let length):

@@ -44,12 +44,12 @@ extension World {
         case .newReplica(let reason): self.wentOn(reason, machine)
         case .equivocation:
             self.record.mark(.forkProved)
-            if !self.hasHiddenCopy, !self.machines.contains(where: \.isTainted) {
+            let isHonest = !self.machines.contains { $0.hostile != nil }
+            if isHonest, !self.hasHiddenCopy, !self.machines.contains(where: \.isTainted) {
                 let message = "machine \(machine.number) proves a fork, and every copy could be told from its original"
                 self.record.find(.needlessFork, message)
             }
-        case .protocolViolation(let device, let reason):
-            self.violation(reason, isDevice: device != nil, at: machine)
+        case .protocolViolation(let device, let reason): self.violation(reason, of: device, at: machine)
         case .storeFailed(let error):
             switch error {
             case .diskFull: self.record.mark(.writeRefusedByFullDisk)
@@ -74,7 +74,7 @@ extension World {
             hasCause = self.record.saw(.movedBackup, .clonedDisk)
         case .rolledBack:
             self.record.mark(.rollbackNoticed)
-            hasCause = wasCopied || machine.isTainted
+            hasCause = wasCopied || machine.isTainted || self.believesLiar(machine)
         case .forked:
             self.record.mark(.forkMended)
             hasCause = wasCopied || machine.isTainted
@@ -106,14 +106,29 @@ extension World {
         return (count ?? nil) ?? 0 > 1
     }
 
-    /// A peer is said to have broken the protocol: true only of strangers, of bytes that were changed on the way, which
-    /// no record survives, and of those who have something from a disk that decayed.
-    private func violation(_ reason: String, isDevice: Bool, at machine: Machine) {
+    /// Whether a machine took the word of a hostile member that it had lost changes: once for each of them.
+    private func believesLiar(_ machine: Machine) -> Bool {
+        guard self.machines.contains(where: { $0.hostile != nil }) else { return false }
+        self.record.mark(.falseClaimBelieved)
+        machine.rollbackCount += 1
+        return machine.rollbackCount <= self.machines.count { $0.hostile != nil }
+    }
+
+    /// A peer is said to have broken the protocol: true only of hostile members, of strangers, of bytes that were
+    /// changed on the way, which no record survives, and of those who have something from a disk that decayed.
+    private func violation(_ reason: String, of device: String?, at machine: Machine) {
         self.record.mark(.violationSeen)
-        if !isDevice, self.record.saw(.bitFlip, .garbageStranger, .replayedHandshake, .replayedStream) { return }
+        let hostile = self.machines.compactMap(\.hostile).flatMap(\.names)
+        if device.map({ hostile.contains($0) }) ?? !hostile.isEmpty { return }
+        let isOfStrangers = self.record.saw(.bitFlip, .garbageStranger, .replayedHandshake, .replayedStream)
+        if device == nil, isOfStrangers { return }
         let isOfRecords = ["badTag", "shortRecord", "malformedRecord", "overusedKey"].contains(reason)
         if isOfRecords, self.record.saw(.bitFlip) { return }
         if self.machines.contains(where: \.isTainted) { return }
-        self.record.find(.violation, "machine \(machine.number) says that an honest peer broke the protocol: \(reason)")
+        self.record.find(
+            .violation,
+            "machine \(machine.number) says that an honest peer broke the protocol "
+                + "(\(device ?? "nobody")): \(reason)"
+        )
     }
 }

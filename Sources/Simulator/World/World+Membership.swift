@@ -32,7 +32,7 @@ extension World {
     ///
     /// Nothing disturbs a pairing here: it takes place at once, or not at all because the inviter is not there.
     func join(_ inviter: Machine) {
-        guard inviter.isUp else { return }
+        guard inviter.isUp, inviter.hostile == nil else { return }
         let moment = inviter.moment(at: self.time)
         let invite = try? inviter.node?.makeInvite(addresses: [inviter.host], port: Machine.port, at: moment)
         guard let invite, inviter.disk.ending == nil,
@@ -63,7 +63,7 @@ extension World {
         self.handle(inviter, .closed(connection))
     }
 
-    private func admit(_ keyFile: [UInt8], _ origin: Hash256, inviter: Machine, _ key: StaticKey) {
+    func admit(_ keyFile: [UInt8], _ origin: Hash256, inviter: Machine, _ key: StaticKey) {
         if self.machines.count >= self.plan.peerCount { self.record.count(.lateJoin) }
         let machine = self.add(keyFile: keyFile, origin: origin)
         self.start(machine)
@@ -76,7 +76,7 @@ extension World {
         if let ending = machine.disk.ending { self.ended(machine, ending) }
     }
 
-    private static func keyFile(of identity: borrowing DeviceIdentity) -> [UInt8] {
+    static func keyFile(of identity: borrowing DeviceIdentity) -> [UInt8] {
         identity.encoded().withBytes { Array($0) }
     }
 }

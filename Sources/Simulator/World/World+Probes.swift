@@ -5,7 +5,7 @@ internal import Engine
 /// said, a stranger must not disturb that, and who meets again must not repeat what is known.
 extension World {
     /// How long equal machines are watched for silence.
-    private static let quietTime = VirtualTime.seconds(60)
+    static let quietTime = VirtualTime.seconds(60)
     /// What two of them may say to each other meanwhile: pings and their answers.
     private static let quietByteCountMax = 2_048
     /// How long connections that are dead without knowing it can last.
@@ -15,6 +15,11 @@ extension World {
 
     func probe(_ core: [Machine]) {
         guard core.count > 1, !self.record.hasFatalFinding else { return }
+        if self.machines.contains(where: { $0.hostile != nil && $0.isUp }) {
+            // Announcements of what came last are still under way.
+            self.run(until: self.time + .seconds(5))
+            return self.checkSilenceAmong(core)
+        }
         // Two machines with one device's keys push each other out of their sessions for ever.
         guard Set(core.map(\.keyFile)).count == core.count else { return self.probeTwins(core) }
         let deadline = self.time + World.settlingTime

@@ -40,6 +40,7 @@ extension World {
         self.inspect()
         let hasMended = core.contains { $0.observedStatus(at: self.time)?.counters.reauthoredChangeCount ?? 0 > 0 }
         if hasMended, self.record.marks.contains(.forkProved) { self.record.mark(.forkMended) }
+        self.markHostility(core)
         self.checkResidue(core)
         self.checkAcquaintance(core)
         self.checkAcknowledgedWrites(core)
@@ -51,14 +52,21 @@ extension World {
         for machine in self.machines {
             machine.disk.faults = DiskFaults()
             machine.refusesDialsUntil = .zero
+            machine.impostor = nil
             guard planned.contains(machine.number), !machine.isTainted, machine.condition != .failed else { continue }
             machine.clock.set(offsetMilliseconds: 0, at: self.time)
             if machine.condition == .paused { self.resume(machine, machine.incarnation) }
             if machine.condition == .down { self.start(machine) }
         }
-        let core = self.acquainted(self.machines.filter { planned.contains($0.number) && $0.isUp && !$0.isTainted })
+        let core = self.acquainted(
+            self.machines.filter {
+                planned.contains($0.number) && $0.isUp && !$0.isTainted && !self.isHostile($0)
+            }
+        )
         // Whoever is in the core answers for what those hold who fail now.
-        for machine in self.machines where !core.contains(where: { $0 === machine }) { self.fail(machine) }
+        for machine in self.machines where !core.contains(where: { $0 === machine }) {
+            if !self.staysHostile(machine) { self.fail(machine) }
+        }
         self.network.heal(core: core.map(\.number))
         for machine in core { self.handle(machine, .timer) }
         self.releaseHeldLanes()
@@ -189,7 +197,7 @@ extension World {
         let log = try? core[0].read { transaction throws(StoreError) in try LogReading(of: &transaction, now: now) }
         guard let log = log ?? nil else { return }
         let exclusions = core[0].observedStatus(at: self.time)?.exclusions ?? []
-        for write in self.oracles.acknowledged.required {
+        for write in self.oracles.acknowledged.required where !self.isHostile(self.machines[write.author]) {
             let wanted = write.edits.filter { $0.kind != .introduce && $0.kind != .retire }
             guard let missing = wanted.first(where: { !log.effectiveEdits.contains($0) }) else { continue }
             // Both branches of a fork are excluded, and told to the user; only the device they are of can write them

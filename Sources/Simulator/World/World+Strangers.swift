@@ -1,4 +1,6 @@
 internal import Engine
+internal import PeerCrypto
+internal import SyncProtocol
 
 /// People without keys, who connect all the same.
 extension World {
@@ -22,10 +24,27 @@ extension World {
             self.record.count(.silentStranger)
             let slow = Array("peerd/1k".utf8).map { [$0] }
             self.connectStranger(to: machine, slow, every: .milliseconds(900))
+        case .knock(let count):
+            self.record.count(.strangerFlood)
+            guard let first = self.knock(at: machine) else { return }
+            for number in 0..<count {
+                let start = VirtualTime.milliseconds(UInt64(number) * 20)
+                self.schedule(.knock(machine: machine.number, first), after: start)
+            }
         case .flood(let count):
             self.record.count(.strangerFlood)
             for _ in 0..<count { self.connectStranger(to: machine, [], every: .seconds(30)) }
         }
+    }
+
+    /// What somebody who knows a machine's static key, and has keys of his own, says first.
+    private func knock(at machine: Machine) -> [UInt8]? {
+        var entropy = EntropyStream.from(self.tape.seed())
+        guard let key = DeviceIdentity.decode(SecretBytes(machine.keyFile))?.publicStaticKey,
+            let own = AgreementKey(seed: entropy.secret(32)), let ephemeral = AgreementKey(seed: entropy.secret(32)),
+            let start = PeerLink.dialling(key, own: own, ephemeral: ephemeral)
+        else { return nil }
+        return start.bytes
     }
 
     func connectStranger(to machine: Machine, _ chunks: [[UInt8]], every pause: VirtualTime) {

@@ -13,7 +13,7 @@ extension World {
         let dialler = WireEnd(machine: machine.number, incarnation: machine.incarnation, connection: connection)
         machine.connections[connection] = dialler
         self.count(dialBy: machine)
-        let target = self.machines.first { $0.host == address.host }
+        let target = self.machines.first { $0.host == address.host }.map { self.whoAnswers(for: $0) }
         guard let target, target.number != machine.number else {
             self.fail(dialler, after: .milliseconds(1))
             return
@@ -34,6 +34,13 @@ extension World {
         machine.dials = machine.dials.minute == minute ? (minute, machine.dials.count + 1) : (minute, 1)
         guard machine.dials.count == World.dialCountMax else { return }
         self.record.find(.spinning, "machine \(machine.number) dials \(World.dialCountMax) times a minute")
+    }
+
+    /// Who answers at a machine's address: itself, but for a time in which another has taken its place.
+    private func whoAnswers(for machine: Machine) -> Machine {
+        guard let impostor = machine.impostor, impostor.until > self.time else { return machine }
+        self.record.count(.swappedIdentity)
+        return self.machines[impostor.number]
     }
 
     func newConnection() -> ConnectionID {
@@ -96,7 +103,7 @@ extension World {
         if machine.recording.count < 16 { machine.recording.append(bytes) }
     }
 
-    private func pieces(of bytes: [UInt8]) -> [[UInt8]] {
+    func pieces(of bytes: [UInt8]) -> [[UInt8]] {
         guard self.isFaulty, self.plan.faults.contains(.fragmentation), bytes.count > 1,
             self.tape.chance(15, .network)
         else { return [bytes] }
@@ -112,11 +119,11 @@ extension World {
     func enqueue(_ content: ByteLane.Content, on wire: Wire, lane: Int) {
         var delay = VirtualTime.microseconds(500)
         var traceNumber: Int?
-        if let from = wire.ends[lane].machine, let to = wire.ends[1 - lane].machine {
+        if let from = wire.ends[lane].place, let to = wire.ends[1 - lane].place {
             let choice = self.tape.draw(.network, below: 1 << 50)
             let isLossy = self.isFaulty && self.plan.faults.contains(.lostSegments)
             delay = self.network.latency(from, to, isLossy: isLossy, choice: choice)
-            if case .bytes(let bytes) = content {
+            if case .bytes(let bytes) = content, wire.ends.allSatisfy({ $0.machine != nil }) {
                 traceNumber = self.trace?.add(.sent(to: to, byteCount: bytes.count), machine: from, at: self.time)
             }
         }
@@ -163,6 +170,7 @@ extension World {
     }
 
     private func isBlocked(_ wire: Wire, _ lane: Int) -> Bool {
+        if wire.ends[1 - lane].isDeaf { return true }
         guard let to = wire.ends[1 - lane].machine else { return false }
         let target = self.machines[to]
         // A machine without power answers nobody; one that sleeps takes it all in when it wakes.
@@ -205,6 +213,10 @@ extension World {
 
     /// Gives an event to the process that has an end.
     private func give(_ event: Event, to end: WireEnd) {
+        if let newcomer = end.newcomer {
+            if end.state == .open { self.hear(event, newcomer) }
+            return
+        }
         guard let number = end.machine, end.state == .open, self.machines[number].incarnation == end.incarnation else {
             return
         }

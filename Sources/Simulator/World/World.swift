@@ -19,6 +19,8 @@ final class World {
     var oracles = Oracles()
     var work = Workload()
     let signatureMemo = WorldSignatureMemo()
+    /// Devices that came to join over connections that things go wrong on.
+    var newcomers: [Newcomer] = []
     /// What is recorded for looking at; nil unless it is asked for.
     var trace: Trace?
     /// Whether the faults are still going on.
@@ -78,6 +80,12 @@ final class World {
         case .diskHasRoom(let machine): self.machines[machine].disk.faults.isFull = false
         case .diskIsHonest(let machine): self.machines[machine].disk.faults.syncLies = false
         case .stranger(let wire, let chunks, let pause): self.continueStranger(wire, chunks, every: pause)
+        case .knock(let machine, let first):
+            self.connectStranger(to: self.machines[machine], [first], every: .milliseconds(5))
+        case .newcomerGivesUp(let number): self.giveUp(self.newcomers[number])
+        case .hostileVisit(let machine): self.keepVisiting(self.machines[machine])
+        case .hostileBytes(let machine, let connection, let bytes):
+            self.sayOn(bytes, connection, of: self.machines[machine])
         case .work(let machine, let steps): if self.isFaulty { self.write(steps, on: self.machines[machine]) }
         case .inspection: self.inspect()
         }
@@ -93,6 +101,10 @@ final class World {
         machine.disk.wallMilliseconds = moment.wall.milliseconds
         machine.highestWall = max(machine.highestWall, moment.wall)
         self.note(event, machine)
+        if let member = machine.hostile {
+            self.hear(event, member)
+            return
+        }
         guard let effects = machine.node?.handle(event, at: moment) else { return }
         for fault in machine.disk.takeShown() { self.record.count(fault) }
         if let ending = machine.disk.ending {

@@ -49,7 +49,8 @@ extension Executor {
                 "pushed": .int(Int64(traffic.pushedOperationCount)),
                 "pulled": .int(Int64(traffic.pulledOperationCount)),
                 "traffic": TrafficReport.json(traffic),
-                "in_sync": .bool(state.shortcoming == nil),
+                "in_sync": .bool(state.shortcoming == nil && state.status.waits.isEmpty),
+                "waiting": .array(state.status.waits.map(WaitReport.json)),
                 "peers": .array(state.status.peers.map(PeerReport.json)),
             ])
             return try await output.line(json.canonicalText)
@@ -62,6 +63,7 @@ extension Executor {
             (\(PlainText.bytes(UInt64(clamping: traffic.receivedByteCount))))
             """
         )
+        for wait in state.status.waits { try await output.line("waiting: \(WaitReport.sentence(wait))") }
         for peer in state.status.peers {
             try await output.line(
                 peer.isConnected ? PeerReport.sentence(peer) : "\(PlainText.printable(peer.name)): offline"

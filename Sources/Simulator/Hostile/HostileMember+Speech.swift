@@ -1,0 +1,220 @@
+internal import CRDTCore
+internal import Engine
+internal import SyncProtocol
+
+/// What a hostile member says once its victim has said hello.
+extension HostileMember {
+    /// What goes over a session, in this order.
+    enum Utterance {
+        case message(Message)
+        /// Sealed as if it were a message.
+        case sealed([UInt8])
+        /// Sent as it is.
+        case raw([UInt8])
+        /// One byte after the other.
+        case slowly([UInt8])
+    }
+
+    /// The most changes of a flood in one run.
+    private static let runChangeCount = 50
+
+    /// What the hello claims to be the frontier.
+    func pretence(for action: HostileAction?, victim: Frontier) -> Frontier {
+        let own = self.frontier()
+        switch action {
+        case .withhold:
+            // It would have had to write more itself, and to have heard more of others.
+            return Frontier(
+                own.entries.map { entry in
+                    FrontierEntry(
+                        replica: entry.replica,
+                        sequence: entry.sequence + 7,
+                        hash: self.inventedHash(),
+                        isForked: false
+                    )
+                } + [self.inventedEntry(3)]
+            )
+        case .claim:
+            return Frontier(
+                victim.entries.map { entry in
+                    FrontierEntry(
+                        replica: entry.replica,
+                        sequence: entry.sequence + (self.random.below(2) == 0 ? 2 : 0),
+                        hash: self.inventedHash(),
+                        isForked: self.random.below(4) == 0
+                    )
+                } + (0..<20).map { _ in self.inventedEntry(UInt64(self.random.below(1_000))) }
+            )
+        default: return own
+        }
+    }
+
+    private func inventedEntry(_ sequence: UInt64) -> FrontierEntry {
+        FrontierEntry(
+            replica: self.inventedReplica(),
+            sequence: sequence,
+            hash: self.inventedHash(),
+            isForked: self.random.below(4) == 0
+        )
+    }
+
+    /// What is said for an action.
+    func speech(for action: HostileAction, on session: HostileSession, at time: VirtualTime) -> [Utterance] {
+        switch action {
+        case .write(let change), .equivocate(let change, _, _, _), .orphan(let change), .stampAhead(let change, _),
+            .backdate(let change):
+            return self.wholeChain(change.chain).map { .message(.run($0)) }
+        case .replay: return self.replay(session)
+        case .withhold, .stay: return []
+        case .claim:
+            let dots = session.pretence.entries.map { Dot(replica: $0.replica, sequence: $0.sequence + 9) }
+            return [.message(.stored(dots)), .message(.eagerness(false))]
+        case .spoil(let spoiling, let change): return self.spoiled(spoiling, change, at: time)
+        case .garble(let seed): return self.garbled(seed)
+        case .dawdle: return [.slowly(Message.ping(1 << 40).encoded() + Message.stored(self.inventedDots(3)).encoded())]
+        case .flood(let flooding, let count): return self.flood(flooding, count, at: time)
+        }
+    }
+
+    private func inventedDots(_ count: Int) -> [Dot] {
+        (0..<count).map { Dot(replica: self.inventedReplica(), sequence: UInt64($0) + 1) }
+    }
+
+    // MARK: - Old things
+
+    private func replay(_ session: HostileSession) -> [Utterance] {
+        let runs = self.frontier().entries.flatMap { self.storedRuns(of: $0.replica) }
+        var utterances = (runs + runs.reversed()).map { Utterance.message(.run($0)) }
+        switch self.random.below(3) {
+        case 0: utterances.append(.raw(session.lastRecord))
+        case 1: utterances += self.machine.recording.map { .raw($0) }
+        default: break
+        }
+        return utterances
+    }
+
+    // MARK: - Spoiled runs
+
+    private func spoiled(_ spoiling: Spoiling, _ change: HostileChange, at time: VirtualTime) -> [Utterance] {
+        let stamp = self.nextStamp(on: change.chain, at: time)
+        let drafts = [HostileDraft(stamp: stamp, edits: change.step.hostileEdits)]
+        guard var run = self.sign(drafts + drafts, on: change.chain, opening: stamp)?.run else { return [] }
+        let before = self.wholeChain(change.chain).map { Utterance.message(.run($0)) }
+        switch spoiling {
+        case .flippedPayload:
+            guard !run.payload.isEmpty else { return [] }
+            run.payload[run.payload.count - 1] ^= 1
+        case .wrongSignature: run.signature = Signature(self.randomBytes(Signature.byteCount))
+        case .noSignature: run.signature = nil
+        case .truncated:
+            run.operations.removeLast(Int(run.changes.removeLast().operationCount))
+        case .gap: run.firstSequence += 1
+        case .foreignChain:
+            guard let other = self.frontier().entries.first(where: { $0.replica != run.replica }) else { return [] }
+            run.replica = other.replica
+            run.firstSequence = other.sequence + 1
+        case .leftOut:
+            return self.frontier().entries.flatMap { self.storedRuns(of: $0.replica) }
+                .map { .message(.run(self.leavingOut($0))) }
+        }
+        return before + [.message(.run(run))]
+    }
+
+    /// A run of anybody with all that it says left out, but for introductions: its signature still holds.
+    private func leavingOut(_ whole: Run) -> Run {
+        var builder = RunBuilder(replica: whole.replica, firstSequence: whole.firstSequence)
+        for change in whole.changes {
+            let count = Int(change.operationCount) * Bytes16.byteCount
+            let salts = Array(ChainHash.salts(of: change, in: whole, self.cryptography).prefix(count))
+            let leavesOut = change.operationRange.contains { whole.operations[$0].kind != .introduce }
+            builder.beginChange(
+                stamp: change.stamp,
+                context: whole.contextEntries[change.contextRange],
+                blinding: leavesOut ? salts : Array(whole.blinding(of: change)),
+                hasLeftOut: leavesOut
+            )
+            for (place, position) in change.operationRange.enumerated() {
+                let operation = whole.operations[position]
+                if operation.kind == .introduce, let edit = try? whole.edit(operation) {
+                    builder.append(edit)
+                } else {
+                    let salt = salts[place * Bytes16.byteCount..<(place + 1) * Bytes16.byteCount]
+                    let leaf = ChainHash.leaf(of: operation, in: whole, salt: salt, self.cryptography)
+                    builder.append(.leftOut(leaf: leaf))
+                }
+            }
+        }
+        return builder.signed(whole.signature)
+    }
+
+    // MARK: - What is no message
+
+    private func garbled(_ seed: Int) -> [Utterance] {
+        var random = LossGenerator(seed: UInt64(seed))
+        switch random.below(5) {
+        case 0: return [.sealed(random.bytes(1 + random.below(200)))]
+        case 1:
+            // A kind that exists, with a length no message of it may have.
+            return [.sealed([UInt8(1 + random.below(15)), 0xff, 0xff, 0xff, 0xff, 0x7f])]
+        case 2: return [.sealed([UInt8(1 + random.below(15)), 0x80, 0x80, 0x00])]
+        case 3: return [.sealed([UInt8(16 + random.below(240)), 0])]
+        default:
+            // A true message, changed or cut short.
+            var bytes = Message.stored(self.inventedDots(4)).encoded()
+            bytes[2 + random.below(bytes.count - 2)] ^= UInt8(1 << random.below(8))
+            return [.sealed(bytes), .sealed(Array(Message.ping(7).encoded().dropLast())), .sealed([0])]
+        }
+    }
+
+    // MARK: - Too much
+
+    private func flood(_ flooding: Flooding, _ count: Int, at time: VirtualTime) -> [Utterance] {
+        switch flooding {
+        case .pings: return (0..<count * 20).map { .message(.ping(UInt64($0))) }
+        case .branches:
+            let entries = self.frontier().entries.filter { $0.sequence > 0 }
+            guard let longest = entries.max(by: { ($0.sequence, $0.replica) < ($1.sequence, $1.replica) }) else {
+                return []
+            }
+            let request = BranchRequest(replica: longest.replica, sequence: 1, knownHash: .zero)
+            return (0..<count * 20).map { _ in .message(.branchRequest(request)) }
+        case .frontiers:
+            return (0..<count).map { _ in
+                let entries = (0..<200).map { _ in self.inventedEntry(1) }.sorted { $0.replica < $1.replica }
+                return .message(.ranges([FrontierRange(end: nil, claim: .entries(entries))]))
+            }
+        case .announcements: return (0..<count).map { _ in .message(.stored(self.inventedDots(200))) }
+        case .replicas: return (0..<count).flatMap { self.writtenFlood(chain: 1_000 + $0, 1, [], [], at: time) }
+        case .contexts:
+            let context = (0..<count * 10).map { Dot(replica: self.inventedReplica(), sequence: UInt64($0) + 1) }
+            return self.writtenFlood(chain: 999, 1, context, [.unset(Workload.object(0), name: "title")], at: time)
+        case .values:
+            let value = Value.string(String(repeating: "flood", count: 400))
+            let edit = Edit.set(Workload.object(0), name: "flood", value: value)
+            return self.writtenFlood(chain: 998, count, [], [edit], at: time)
+        }
+    }
+
+    private func writtenFlood(
+        chain: Int,
+        _ count: Int,
+        _ context: [Dot],
+        _ edits: [Edit],
+        at time: VirtualTime
+    ) -> [Utterance] {
+        var left = count
+        while left > 0 {
+            let size = min(left, Self.runChangeCount)
+            var stamp = self.nextStamp(on: chain, at: time)
+            let opening = stamp
+            var drafts: [HostileDraft] = []
+            for _ in 0..<size {
+                stamp = stamp.successor ?? stamp
+                drafts.append(HostileDraft(stamp: stamp, context: drafts.isEmpty ? context : [], edits: edits))
+            }
+            self.extend(chain, drafts, opening: opening)
+            left -= size
+        }
+        return self.wholeChain(chain).map { .message(.run($0)) }
+    }
+}

@@ -1,0 +1,183 @@
+import CRDTCore
+import PeerCrypto
+import SyncProtocol
+import Testing
+
+@testable import Engine
+
+/// What a member can do that keeps to the letter of the messages and not to their sense: it costs the others little,
+/// and makes no two of them differ.
+struct HostileMemberTests {
+    private let objectID = ObjectID(bytes: Bytes16(high: 7, low: 7))
+
+    private func world() throws -> (TestNetwork, RawPeer.IdentityBox) {
+        let network = TestNetwork()
+        var entropy = TestNetwork.entropy(1)
+        guard let identity = DeviceIdentity.founding(name: "first", entropy: &entropy) else {
+            throw TestFailure("no identity")
+        }
+        let first = try network.add(identity, seed: 2)
+        try network.write(first, .create(.init(type: "note", properties: ["title": .string("kept")])))
+        return (network, try RawPeer.member(of: network, invitedBy: first, seed: 9))
+    }
+
+    private func peer(_ member: RawPeer.IdentityBox, of network: TestNetwork, _ number: UInt64) throws -> RawPeer {
+        let peer = try RawPeer(member, to: 0, of: network, connection: number)
+        peer.send(peer.hello)
+        return peer
+    }
+
+    /// The run with what its changes say left out, but for introductions: the signature still holds.
+    private func leavingOut(_ whole: Run) throws -> Run {
+        let cryptography = SodiumCryptography()
+        var builder = RunBuilder(replica: whole.replica, firstSequence: whole.firstSequence)
+        for change in whole.changes {
+            let isPartial = change.operationRange.contains { whole.operations[$0].kind != .introduce }
+            let salts = ChainHash.salts(of: change, in: whole, cryptography).prefix(Int(change.operationCount) * 16)
+            builder.beginChange(
+                stamp: change.stamp,
+                context: whole.contextEntries[change.contextRange],
+                blinding: isPartial ? Array(salts) : Array(whole.blinding(of: change)),
+                hasLeftOut: isPartial
+            )
+            for (place, position) in change.operationRange.enumerated() {
+                let operation = whole.operations[position]
+                let salt = Array(salts)[place * 16..<place * 16 + 16]
+                let leaf = ChainHash.leaf(of: operation, in: whole, salt: salt, cryptography)
+                builder.append(operation.kind == .introduce ? try whole.edit(operation) : .leftOut(leaf: leaf))
+            }
+        }
+        return builder.signed(whole.signature)
+    }
+
+    @Test func `a signed change whose operations were left out on the way is not taken for the change`() throws {
+        let (network, member) = try self.world()
+        let before = try network.export(0)
+        let peer = try self.peer(member, of: network, 1)
+        let whole = peer.chain([[.set(self.objectID, name: "n", value: .int(1))]], nonce: 1).run
+        peer.send(.run(try self.leavingOut(whole)))
+        #expect(peer.isClosed)
+        #expect(try network.export(0) == before)
+        let again = try self.peer(member, of: network, 2)
+        again.send(.run(whole))
+        #expect(try network.export(0).contains("\"n\":1"))
+    }
+
+    @Test func `a liar who claims that we have forgotten changes makes us take a new replica id once`() throws {
+        let (network, member) = try self.world()
+        var replicas: Set<ReplicaID> = []
+        for number in 1...5 as ClosedRange<UInt64> {
+            let peer = try self.peer(member, of: network, number)
+            let claims = try network.frontier(0).entries.map {
+                FrontierEntry(replica: $0.replica, sequence: $0.sequence + 5, hash: .zero, isForked: false)
+            }
+            peer.send(.ranges([FrontierRange(end: nil, claim: .entries(claims))]))
+            try network.write(0, .create(.init(type: "note")))
+            replicas.formUnion(try network.frontier(0).entries.map(\.replica))
+        }
+        #expect(replicas.count == 2)
+    }
+
+    @Test func `frontiers of replicas that do not exist are forgotten beyond a limit`() throws {
+        let (network, member) = try self.world()
+        let peer = try self.peer(member, of: network, 1)
+        var next: UInt64 = 1
+        for _ in 0..<40 where !peer.isClosed {
+            let entries = (0..<UInt64(MessageLimits.rangeEntryCountMax)).map { offset in
+                let replica = ReplicaID(bytes: Bytes16(high: next, low: offset))
+                return FrontierEntry(replica: replica, sequence: 1, hash: .zero, isForked: true)
+            }
+            peer.send(.ranges([FrontierRange(end: nil, claim: .answer(entries))]))
+            next += 1
+        }
+        #expect(network.machines[0].node.footprint.excess == nil)
+        #expect(!peer.isClosed)
+    }
+
+    @Test func `a comparison in ever more pieces ends the session`() throws {
+        let (network, member) = try self.world()
+        let peer = try self.peer(member, of: network, 1)
+        for message in 0..<40 as Range<UInt64> where !peer.isClosed {
+            let ranges = (0..<2_000 as Range<UInt64>).map { place in
+                let end = ReplicaID(bytes: Bytes16(high: message << 32 | place, low: 0))
+                return FrontierRange(end: end, claim: place % 2 == 1 ? .answer([]) : .skip)
+            }
+            peer.send(.ranges(ranges))
+        }
+        #expect(peer.isClosed)
+        #expect(network.machines[0].node.footprint.excess == nil)
+    }
+
+    @Test func `who asks and asks and takes nothing of the answers is dropped`() throws {
+        let (network, member) = try self.world()
+        let text = Value.string(String(repeating: "long ", count: 100_000))
+        for _ in 0..<3 { try network.write(0, .create(.init(type: "note", properties: ["text": text]))) }
+        let replica = try network.frontier(0).entries[0].replica
+        let peer = try self.peer(member, of: network, 1)
+        let request = BranchRequest(replica: replica, sequence: 1, knownHash: .zero)
+        for _ in 0..<1_000 where !peer.isClosed {
+            peer.send(.branchRequest(request))
+            #expect(network.machines[0].node.footprint.excess == nil)
+        }
+        #expect(peer.isClosed)
+        #expect(peer.rawBytes.count < 40 << 20)
+    }
+
+    @Test func `a fork of runs too large to prove it with does not part honest peers`() throws {
+        let (network, member) = try self.world()
+        let second = try network.join(0, name: "second", seed: 31)
+        network.settle()
+        network.cut(0, second)
+        for (target, value) in [(0, 1), (second, 2)] as [(Int, Int64)] {
+            let peer = try RawPeer(member, to: target, of: network, connection: UInt64(20 + target))
+            peer.send(peer.hello)
+            peer.send(.run(peer.largeChain(.set(self.objectID, name: "n", value: .int(value)))))
+        }
+        network.healAll()
+        network.settle(seconds: 300)
+        #expect(try network.frontier(0) == network.frontier(second))
+        #expect(try network.export(0) == network.export(second))
+    }
+
+    @Test func `a chain of more changes than a run may have can be written again and passed on`() throws {
+        let (network, _) = try self.world()
+        network.machines[0].clockOffsetMilliseconds = 86_400_000
+        let requests = (0..<UInt64(Limits.runChangeCountMax + 10)).map { number in
+            let steps = [Transaction.Step.create(.init(type: "note", properties: ["n": .int(Int64(number))]))]
+            return WriteRequest(id: RequestID(rawValue: 1_000_000 + number), transaction: Transaction(steps))
+        }
+        network.handle(0, .write(requests))
+        network.machines[0].clockOffsetMilliseconds = 0
+        try network.write(0, .create(.init(type: "last")))
+        let second = try network.join(0, name: "second", seed: 31)
+        network.settle(seconds: 300)
+        #expect(try network.frontier(0) == network.frontier(second))
+        #expect(try network.export(0) == network.export(second))
+    }
+}
+
+extension RawPeer {
+    /// A chain of few changes with very large headers, signed once.
+    fileprivate func largeChain(_ edit: Edit) -> Run {
+        let nonce = Bytes16(high: 5, low: 5)
+        let cryptography = SodiumCryptography()
+        let replica = ReplicaID(device: self.identity.value.device, nonce: nonce, cryptography)
+        var builder = RunBuilder(replica: replica, firstSequence: 1)
+        var stamp = Stamp(milliseconds: self.network.moment(of: self.target).wall.milliseconds)
+        for number in 0..<8 as Range<UInt64> {
+            let context = (0..<10_000 as Range<UInt64>).map { place in
+                Dot(replica: ReplicaID(bytes: Bytes16(high: number, low: place)), sequence: 1)
+            }
+            builder.beginChange(stamp: stamp, context: context, blinding: [UInt8](repeating: 3, count: 16))
+            builder.append(number == 0 ? .introduce(self.identity.value.introduction(nonce: nonce)) : edit)
+            stamp = stamp.successor ?? stamp
+        }
+        if case .set(_, _, let value) = edit, value == .int(1) {
+            // Else the two would part only after the introduction.
+            builder.append(.unset(ObjectID(bytes: Bytes16(high: 1, low: 1)), name: "n"))
+        }
+        return VerifiedRun.seal(builder, previous: self.identity.value.origin, cryptography) {
+            self.identity.value.signingKey.signature(of: $0)
+        }.run
+    }
+}
