@@ -56,7 +56,8 @@ enum ShapeRules {
     }
 
     static func escapeHatchViolations(in file: SourceFile) -> [String] {
-        guard file.module != nil else { return [] }
+        // The switch of planted bugs is set before anything else happens, and is in no build that people use.
+        guard file.module != nil, file.path != PlantedBugRules.list else { return [] }
         let hatches = Regex<AnyRegexOutput>(
             /\bnonisolated\(unsafe\)|@preconcurrency\s+import|@_(?:exported|spi|silgen_name|implementationOnly)\b/
         )

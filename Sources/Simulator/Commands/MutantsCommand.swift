@@ -17,7 +17,7 @@ struct MutantsCommand: ParsableCommand {
     var firstSeed: UInt64 = 1
     @Option(help: "How many seeds to look through for a bug.")
     var seeds = 1000
-    @Option(help: "How many seconds to look for a bug.")
+    @Option(help: "How many seconds of a processor's time to look for a bug.")
     var seconds = 60.0
     @Option(help: "How many bugs to look for at a time.")
     var jobs = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))

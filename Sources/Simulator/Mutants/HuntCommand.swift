@@ -22,8 +22,9 @@ struct HuntCommand: ParsableCommand {
             guard !outcome.isPassed else { continue }
             StandardOutput.write("scenario \(file) failed \(outcome.failure.map { "\($0)" } ?? "")")
         }
-        let start = WallClock.seconds()
-        for offset in 0..<UInt64(max(0, self.seeds)) where WallClock.seconds() - start < self.seconds {
+        let start = WallClock.processorSeconds()
+        for offset in 0..<UInt64(max(0, self.seeds)) {
+            if WallClock.processorSeconds() - start >= self.seconds { return }
             let seed = self.first &+ offset
             let outcome = Simulation.run(seed: seed)
             StandardOutput.write("seed \(seed)")
@@ -40,6 +41,15 @@ struct HuntCommand: ParsableCommand {
 enum ScenarioFolder {
     static func names(in folder: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".scn") }.sorted()
+    }
+}
+
+extension WallClock {
+    /// What processors have spent on this process.
+    fileprivate static func processorSeconds() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 }
 

@@ -55,11 +55,11 @@ final class MutantProcess {
     private let report: URL
     private var reportByteCount: UInt64 = 0
     private let start = WallClock.seconds()
-    private var lastSign = WallClock.seconds()
+    private var processorSecondsAtLastSign = 0.0
     private var ending: String?
 
-    /// Without a word for so long, it hangs.
-    private static let silenceMax = 40.0
+    /// Without a word for so much work, it hangs.
+    private static let silentProcessorSecondsMax = 30.0
 
     init(_ bug: PlantedBug, arguments: [String]) throws {
         self.trial = MutantTrial(bug)
@@ -75,14 +75,27 @@ final class MutantProcess {
         try output.close()
     }
 
+    /// The time that processors have spent on it: unlike time by the wall, it does not count what others do.
+    private var processorSeconds: Double {
+        let path = "/proc/\(self.process.processIdentifier)/stat"
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8),
+            let afterName = text.lastIndex(of: ")")
+        else { return self.processorSecondsAtLastSign }
+        let fields = text[afterName...].split(separator: " ")
+        guard fields.count > 13, let user = Double(fields[12]), let system = Double(fields[13]) else { return 0 }
+        return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+
     /// Whether it has ended; then the trial is complete.
     func isOver() throws -> Bool {
         let now = WallClock.seconds()
         let size = try FileManager.default.attributesOfItem(atPath: self.report.path)[.size] as? UInt64 ?? 0
         if size != self.reportByteCount {
             self.reportByteCount = size
-            self.lastSign = now
-        } else if now - self.lastSign > MutantProcess.silenceMax, self.ending == nil {
+            self.processorSecondsAtLastSign = self.processorSeconds
+        } else if self.processorSeconds - self.processorSecondsAtLastSign > MutantProcess.silentProcessorSecondsMax,
+            self.ending == nil
+        {
             self.ending = "hang"
             kill(self.process.processIdentifier, SIGKILL)
         }
