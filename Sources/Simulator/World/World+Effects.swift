@@ -68,7 +68,10 @@ extension World {
         let hasCause: Bool
         let wasCopied = self.record.saw(.restoredBackup, .movedBackup, .clonedDisk)
         switch reason {
-        case .first: hasCause = wasCopied || machine.isTainted || !self.hasFormerReplica(machine)
+        case .first:
+            // Why a replica was given up is not remembered over a restart, be it a liar's claim.
+            let wasLiedTo = self.machines.contains { $0.hostile != nil }
+            hasCause = wasCopied || machine.isTainted || wasLiedTo || !self.hasFormerReplica(machine)
         case .copiedOrRestored:
             self.record.mark(.copyNoticed)
             hasCause = self.record.saw(.movedBackup, .clonedDisk)
