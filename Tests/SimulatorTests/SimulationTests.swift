@@ -15,7 +15,7 @@ struct SimulationTests {
     @Test func `each seed switches off about half of the faults, and of those that clash more`() {
         var counts: [Fault: Int] = [:]
         for seed in 0..<200 {
-            for fault in PlanGenerator.plan(ChoiceTape(seed: UInt64(seed)), PlanLimits()).faults {
+            for fault in PlanGenerator.faults(ChoiceTape(seed: UInt64(seed)), PlanLimits()) {
                 counts[fault, default: 0] += 1
             }
         }

@@ -19,6 +19,8 @@ struct BatchSummary {
         var seed: UInt64
         var eventCount: Int
         var message: String
+        /// Tells its plan from others.
+        var planHash: String
     }
 
     /// Below so many seeds, marks that were missed say nothing.
@@ -48,17 +50,18 @@ struct BatchSummary {
     private mutating func add(_ finding: Finding, _ outcome: Simulation.Outcome) {
         var failure =
             self.failures[finding.property]
-            ?? Failure(count: 0, seed: outcome.seed, eventCount: .max, message: "")
+            ?? Failure(count: 0, seed: outcome.seed, eventCount: .max, message: "", planHash: "")
         failure.count += 1
         if outcome.eventCount < failure.eventCount {
             failure.seed = outcome.seed
             failure.eventCount = outcome.eventCount
             failure.message = finding.message
+            failure.planHash = outcome.planHash ?? ""
         }
         self.failures[finding.property] = failure
     }
 
-    private var missedMarks: [Mark] { Mark.allCases.filter { self.markCounts[$0] == nil } }
+    var missedMarks: [Mark] { Mark.allCases.filter { self.markCounts[$0] == nil } }
 
     /// Whether nothing was found, and a batch that is large enough has reached every rare state.
     var isClean: Bool {
@@ -70,7 +73,7 @@ struct BatchSummary {
             + "\(self.ratio(wallSeconds)) x real time, \(self.failures.values.map(\.count).reduce(0, +)) failures"
     }
 
-    private func ratio(_ wallSeconds: Double) -> Int {
+    func ratio(_ wallSeconds: Double) -> Int {
         wallSeconds > 0 ? Int(self.simulated.seconds / wallSeconds) : 0
     }
 
@@ -90,7 +93,8 @@ struct BatchSummary {
         for property in Property.allCases {
             guard let failure = self.failures[property] else { continue }
             lines.append("FAILED       \(property.rawValue) in \(failure.count) seeds: \(failure.message)")
-            lines.append("             Simulator replay \(failure.seed)\(options)")
+            let line = Checkout.replayLine(seed: failure.seed, options: options, plan: failure.planHash)
+            lines.append("             \(line)")
         }
         lines.append(self.failures.isEmpty ? "no failures" : "\(self.failures.count) properties failed")
         return lines.joined(separator: "\n")

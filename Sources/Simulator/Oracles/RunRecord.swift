@@ -24,12 +24,6 @@ struct RunRecord: Sendable {
     mutating func count(_ fault: Fault) { self.faultCounts[fault, default: 0] += 1 }
 }
 
-/// A property that did not hold.
-struct Finding: Hashable, Sendable {
-    var property: Property
-    var message: String
-}
-
 /// What must hold; the numbers are those of the list of properties.
 enum Property: String, CaseIterable, Hashable, Sendable {
     /// P1, P10: equal frontiers hide different states, or the core's frontiers differ.

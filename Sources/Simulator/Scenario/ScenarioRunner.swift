@@ -8,6 +8,10 @@ struct ScenarioRunner {
         /// The first expectation that was not met.
         var failure: ScenarioError?
         var hash: String
+        var eventCount: Int
+        var simulated: VirtualTime
+        /// What happened, if it was recorded.
+        var trace: Trace?
 
         var isPassed: Bool { self.failure == nil && self.record.findings.isEmpty }
     }
@@ -16,11 +20,23 @@ struct ScenarioRunner {
     private static let pace = VirtualTime.milliseconds(20)
 
     private let world: World
+    private let hasExpectations: Bool
 
-    static func run(_ scenario: Scenario) -> Outcome {
+    /// `watchesSilence`: whether equal machines are watched for saying nothing more, which takes the longest.
+    static func run(_ scenario: Scenario, watchesSilence: Bool = true, isTraced: Bool = false) -> Outcome {
         let runner = ScenarioRunner(scenario)
+        runner.world.watchesSilence = watchesSilence
+        if isTraced { runner.world.trace = Trace() }
         let failure = runner.perform(scenario)
-        return Outcome(record: runner.world.record, failure: failure, hash: runner.world.hash.text)
+        for finding in runner.world.record.findings { runner.world.trace?.add(finding, at: runner.world.time) }
+        return Outcome(
+            record: runner.world.record,
+            failure: failure,
+            hash: runner.world.hash.text,
+            eventCount: runner.world.hash.eventCount,
+            simulated: runner.world.time,
+            trace: runner.world.trace
+        )
     }
 
     private init(_ scenario: Scenario) {
@@ -28,41 +44,56 @@ struct ScenarioRunner {
             peerCount: scenario.peers.count,
             topology: scenario.topology,
             links: scenario.links,
-            faults: [],
+            faults: scenario.faults,
             checkpointPageCount: scenario.checkpointPageCount,
             duration: .zero,
-            actions: [],
+            actions: scenario.timedActions,
             core: Array(scenario.peers.indices)
         )
-        self.world = World(plan: plan, tape: ChoiceTape(seed: scenario.seed))
-        self.world.found()
-        for _ in scenario.peers.indices.dropFirst() { self.world.join(self.world.machines[0]) }
-        self.world.run(until: Simulation.preparation)
+        let tape = ChoiceTape(seed: scenario.seed, plain: scenario.isNetworkPlain ? [.network] : [])
+        self.world = World(plan: plan, tape: tape)
+        self.hasExpectations = scenario.statements.contains { if case .expect = $0.content { true } else { false } }
     }
 
     private func perform(_ scenario: Scenario) -> ScenarioError? {
+        self.world.begin()
         for statement in scenario.statements {
-            switch statement.content {
-            case .action(let action): self.world.perform(action)
-            case .wait(let length): self.world.run(until: self.world.time + length)
-            case .settle(let core):
-                self.world.settle(core: core)
-                self.world.isFaulty = true
-                if self.world.record.marks.contains(.strangersLeft) {
-                    let message = "some of these peers have never heard of another"
-                    return ScenarioError(line: statement.line, message: message)
-                }
-            case .expect(let expectation):
-                if let message = self.contradiction(to: expectation) {
-                    return ScenarioError(line: statement.line, message: message)
-                }
-            }
-            if let finding = self.world.record.findings.first {
-                return ScenarioError(line: statement.line, message: "\(finding.property.rawValue): \(finding.message)")
-            }
-            self.world.run(until: self.world.time + ScenarioRunner.pace)
+            if let time = statement.time { self.world.run(until: Simulation.preparation + time) }
+            if let failure = self.perform(statement) ?? self.finding(statement) { return failure }
+            // What has a time of its own leaves none behind it.
+            if statement.time == nil { self.world.run(until: self.world.time + ScenarioRunner.pace) }
         }
         return nil
+    }
+
+    private func perform(_ statement: Scenario.Statement) -> ScenarioError? {
+        switch statement.content {
+        case .action(let action):
+            // Those with a time are performed by the queue.
+            guard statement.time == nil else { return nil }
+            self.world.trace?.add(action, at: self.world.time)
+            self.world.perform(action)
+            self.world.updateTrace()
+        case .wait(let length): self.world.run(until: self.world.time + length)
+        case .settle(let core):
+            if self.world.record.hasFatalFinding { return nil }
+            self.world.settle(core: core)
+            self.world.isFaulty = true
+            self.world.schedule(.inspection, after: World.inspectionInterval)
+            if self.hasExpectations, self.world.record.marks.contains(.strangersLeft) {
+                let message = "some of these peers have never heard of another"
+                return ScenarioError(line: statement.line, message: message)
+            }
+        case .expect(let expectation):
+            if let message = self.contradiction(to: expectation) {
+                return ScenarioError(line: statement.line, message: message)
+            }
+        }
+        return nil
+    }
+
+    private func finding(_ statement: Scenario.Statement) -> ScenarioError? {
+        self.world.record.findings.first.map { ScenarioError(line: statement.line, message: "\($0)") }
     }
 
     // MARK: - Expectations

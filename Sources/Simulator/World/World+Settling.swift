@@ -45,7 +45,7 @@ extension World {
         self.checkResidue(core)
         self.checkAcknowledgedWrites(core)
         self.compareWithModel(core[0])
-        self.checkSilence(core)
+        if self.watchesSilence { self.checkSilence(core) }
     }
 
     private func heal(_ planned: [Int]) -> [Machine] {

@@ -22,6 +22,8 @@ final class World {
     var trace: Trace?
     /// Whether the faults are still going on.
     var isFaulty = true
+    /// Whether equal machines are watched for saying nothing more, which takes the longest of all.
+    var watchesSilence = true
     var nextConnection: UInt64 = 1 << 63
     private var nextAlarm: UInt64 = 0
     private var nextWire = 0
