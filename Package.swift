@@ -70,7 +70,7 @@ let package = Package(
         .executableTarget(
             name: "Simulator",
             dependencies: [
-                "CRDTCore", "Engine", "MergeTestSupport", "PeerCrypto", "Persistence",
+                "CRDTCore", "Engine", "MergeTestSupport", "PeerCrypto", "Persistence", "SyncProtocol",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],

@@ -50,12 +50,20 @@ struct ScenarioParserTests {
             ("peers A B\nat 1s expect o1 exists", 2, "“expect” is not a statement"),
             ("peers A B\nA: clock drift fast", 2, "“fast” is not how fast a clock can be"),
             ("peers A B\nA: disk fails often", 2, "“often” is not a kind of store call"),
+            ("peers A B\nrepeat 20000 A: kill", 2, "20000 times is too often"),
+            ("peers A B\nexpect delivered at most few bytes", 2, "a number of bytes is not a number: “few”"),
+            ("peers A B\nA: disk full after 10 bytes 3s", 2, "“for” is missing"),
             ("peers A B\nwait 900000y", 2, "“900000y” is not a length of time"),
             ("# nothing", 1, "“peers” is missing"),
         ]
     )
     func `what cannot be read is reported with its line`(_ text: String, _ line: Int, _ message: String) {
         #expect(throws: ScenarioError(line: line, message: message)) { try ScenarioParser.parse(text) }
+    }
+
+    @Test func `a line that is repeated is there as often as it says`() throws {
+        let scenario = try ScenarioParser.parse("peers A\nrepeat 3 A: set o1.title\nsettle")
+        #expect(scenario.lines == ["peers A"] + Array(repeating: "A: set o1.title", count: 3) + ["settle"])
     }
 
     @Test func `peers that no group of a cut names are a group of their own`() throws {

@@ -2,7 +2,7 @@ internal import CRDTCore
 
 extension BatchSummary {
     /// Everything of the summary for programs to read.
-    func json(wallSeconds: Double, options: String) -> String {
+    func json(wallSeconds: Double, world: WorldOptions) -> String {
         let members: [ExactText: JSON] = [
             "seeds": .int(Int64(self.seedCount)),
             "second_runs": .int(Int64(self.secondRunCount)),
@@ -16,7 +16,7 @@ extension BatchSummary {
             "marks": self.object(Mark.allCases.map { ($0.rawValue, self.markCounts[$0] ?? 0) }),
             "ratio": .int(Int64(self.ratio(wallSeconds))),
             "marks_missed": .array(self.missedMarks.map { .string($0.rawValue) }),
-            "failures": .array(Property.allCases.compactMap { self.failure($0, options) }),
+            "failures": .array(Property.allCases.compactMap { self.failure($0, world) }),
             "commit": .string(Checkout.commit),
         ]
         return JSON.object(members).text
@@ -28,15 +28,15 @@ extension BatchSummary {
         return .object(members)
     }
 
-    private func failure(_ property: Property, _ options: String) -> JSON? {
+    private func failure(_ property: Property, _ world: WorldOptions) -> JSON? {
         guard let failure = self.failures[property] else { return nil }
         return .object([
             "property": .string(property.rawValue),
             "seeds": .int(Int64(failure.count)),
             "shortest_seed": .string(String(failure.seed)),
             "message": .string(failure.message),
-            "plan": .string(failure.planHash),
-            "replay": .string(Checkout.replayLine(seed: failure.seed, options: options, plan: failure.planHash)),
+            "plan": .string(Checkout.planHash(seed: failure.seed, world)),
+            "replay": .string(Checkout.replayLine(seed: failure.seed, world)),
         ])
     }
 }

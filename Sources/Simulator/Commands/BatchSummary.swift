@@ -19,8 +19,6 @@ struct BatchSummary {
         var seed: UInt64
         var eventCount: Int
         var message: String
-        /// Tells its plan from others.
-        var planHash: String
     }
 
     /// Below so many seeds, marks that were missed say nothing.
@@ -50,13 +48,12 @@ struct BatchSummary {
     private mutating func add(_ finding: Finding, _ outcome: Simulation.Outcome) {
         var failure =
             self.failures[finding.property]
-            ?? Failure(count: 0, seed: outcome.seed, eventCount: .max, message: "", planHash: "")
+            ?? Failure(count: 0, seed: outcome.seed, eventCount: .max, message: "")
         failure.count += 1
         if outcome.eventCount < failure.eventCount {
             failure.seed = outcome.seed
             failure.eventCount = outcome.eventCount
             failure.message = finding.message
-            failure.planHash = outcome.planHash ?? ""
         }
         self.failures[finding.property] = failure
     }
@@ -77,7 +74,7 @@ struct BatchSummary {
         wallSeconds > 0 ? Int(self.simulated.seconds / wallSeconds) : 0
     }
 
-    func text(wallSeconds: Double, options: String) -> String {
+    func text(wallSeconds: Double, world: WorldOptions) -> String {
         var lines = [
             "seeds        \(self.seedCount), \(self.secondRunCount) of them run twice",
             "simulated    \(Int(self.simulated.seconds)) s in \(Int(wallSeconds * 1000)) ms: "
@@ -93,8 +90,7 @@ struct BatchSummary {
         for property in Property.allCases {
             guard let failure = self.failures[property] else { continue }
             lines.append("FAILED       \(property.rawValue) in \(failure.count) seeds: \(failure.message)")
-            let line = Checkout.replayLine(seed: failure.seed, options: options, plan: failure.planHash)
-            lines.append("             \(line)")
+            lines.append("             \(Checkout.replayLine(seed: failure.seed, world))")
         }
         lines.append(self.failures.isEmpty ? "no failures" : "\(self.failures.count) properties failed")
         return lines.joined(separator: "\n")

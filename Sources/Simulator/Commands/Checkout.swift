@@ -30,7 +30,14 @@ enum Checkout {
     }
 
     /// One line to copy that runs a seed again.
-    static func replayLine(seed: UInt64, options: String, plan: String) -> String {
-        "swift run -c release Simulator replay \(seed)\(options)  # commit \(self.commit), plan \(plan)"
+    static func replayLine(seed: UInt64, _ world: WorldOptions) -> String {
+        "swift run -c release Simulator replay \(seed)\(world.text)  # commit \(self.commit), "
+            + "plan \(self.planHash(seed: seed, world))"
+    }
+
+    /// Tells the plan of a seed in this build from what another build draws.
+    static func planHash(seed: UInt64, _ world: WorldOptions) -> String {
+        guard let limits = try? world.limits() else { return "unknown" }
+        return Recipe(seed: seed, limits: limits).scenario.meaningHash
     }
 }

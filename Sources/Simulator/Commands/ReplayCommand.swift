@@ -29,7 +29,7 @@ struct ReplayCommand: ParsableCommand {
         if let trace = outcome.trace {
             try self.pictures.make(trace, title: "Simulator replay \(self.seed)\(self.world.text)")
         }
-        let line = Checkout.replayLine(seed: self.seed, options: self.world.text, plan: hash)
+        let line = Checkout.replayLine(seed: self.seed, self.world)
         let report = RunReport(outcome)
         if self.json {
             var members = report.members

@@ -39,11 +39,8 @@ struct RunCommand: ParsableCommand {
             if let minutes, now - start >= minutes * 60 { break }
         }
         let wall = WallClock.seconds() - start
-        let options = self.world.text
-        print(
-            self.json
-                ? summary.json(wallSeconds: wall, options: options) : summary.text(wallSeconds: wall, options: options)
-        )
+        let world = self.world
+        print(self.json ? summary.json(wallSeconds: wall, world: world) : summary.text(wallSeconds: wall, world: world))
         if !summary.isClean { throw ExitCode.failure }
     }
 }

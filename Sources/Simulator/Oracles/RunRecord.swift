@@ -24,12 +24,20 @@ struct RunRecord: Sendable {
     mutating func count(_ fault: Fault) { self.faultCounts[fault, default: 0] += 1 }
 }
 
+/// A property that did not hold.
+struct Finding: Hashable, Sendable {
+    var property: Property
+    var message: String
+}
+
 /// What must hold; the numbers are those of the list of properties.
 enum Property: String, CaseIterable, Hashable, Sendable {
     /// P1, P10: equal frontiers hide different states, or the core's frontiers differ.
     case divergence
     /// P8: the naive model comes to another state.
     case modelDisagrees
+    /// P5, P6, P19: the log, merged from nothing and in another order, makes another state.
+    case replayDisagrees
     /// P9: something waits for what is there.
     case residue
     /// P11: a frontier went back, or a chain changed behind it.
@@ -85,4 +93,5 @@ enum Mark: String, CaseIterable, Hashable, Sendable {
     case strangersLeft
     case equalInTime
     case comparedWithModel
+    case comparedWithReplay
 }

@@ -149,6 +149,8 @@ extension DiskAction {
     fileprivate var simplerForms: [DiskAction] {
         switch self {
         case .failNext, .loseLog, .backUp: []
+        case .fullAfter(let count, let length):
+            [.full(length)] + length.simplerForms.map { .fullAfter(byteCount: count, $0) }
         case .full(let length): length.simplerForms.map { .full($0) }
         case .lie(let length): length.simplerForms.map { .lie($0) }
         case .flipBit(let seed): (0..<4).filter { $0 < seed }.map { .flipBit(seed: $0) }

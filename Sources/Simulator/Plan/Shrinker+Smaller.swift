@@ -34,12 +34,12 @@ extension Shrinker {
     }
 
     /// Fewer peers: without one and what it does, or with another in its place.
-    mutating func dropPeers() {
+    mutating func dropPeers(mayReplace: Bool) {
         var peer = self.recipe.plan.peerCount - 1
         while peer >= 0, self.recipe.plan.peerCount > 1, !self.isOutOfTime {
             let count = self.recipe.plan.peerCount
             var isGone = self.adopt(self.recipe.replacing(peer, by: nil))
-            if !isGone, count > 2 {
+            if !isGone, mayReplace, count > 2 {
                 isGone = (0..<count).contains { $0 != peer && self.adopt(self.recipe.replacing(peer, by: $0)) }
             }
             peer -= 1

@@ -54,7 +54,7 @@ struct Shrinker {
     mutating func shrink() -> Scenario {
         self.cutOff()
         self.simplifySurroundings()
-        self.dropPeers()
+        self.dropPeers(mayReplace: false)
         self.dropActions(from: max(1, self.recipe.plan.actions.count / 2))
         self.tighten()
         if !self.isSmall {
@@ -82,7 +82,8 @@ struct Shrinker {
         while !self.isOutOfTime {
             let before = self.recipe
             self.cutOff()
-            self.dropPeers()
+            // With many actions left, a run takes long, and one peer seldom does for another.
+            self.dropPeers(mayReplace: self.recipe.plan.actions.count <= 20)
             self.dropActions(from: max(1, min(8, self.recipe.plan.actions.count / 2)))
             self.simplifyActions()
             self.joinTransactions()

@@ -52,6 +52,9 @@ enum Expectation: Hashable, Sendable {
     case value(Int, property: String, anyOf: [String])
     /// The text is listed as a conflict.
     case conflict(Int, property: String, text: String)
+    case noConflict(Int, property: String)
+    /// No more than so many bytes have arrived at all machines together.
+    case deliveredAtMost(byteCount: Int)
     case seen(Mark)
     case neverSeen(Mark)
 }

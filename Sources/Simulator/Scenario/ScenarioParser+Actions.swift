@@ -65,6 +65,12 @@ extension ScenarioParser {
     }
 
     private func diskAction(_ line: inout ScenarioLine) throws(ScenarioError) -> DiskAction {
+        if line.take("full", "after") {
+            let count = try line.number("a number of bytes")
+            try line.expect("bytes")
+            try line.expect("for")
+            return .fullAfter(byteCount: count, try line.duration())
+        }
         if line.take("full") { return .full(try line.duration()) }
         if line.take("lies") { return .lie(try line.duration()) }
         if line.take("loses", "log") { return .loseLog }

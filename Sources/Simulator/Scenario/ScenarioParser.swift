@@ -4,7 +4,9 @@ struct ScenarioParser {
     /// Objects by the names they were given, numbered in the order in which they came up.
     private var objects: [String: Int] = [:]
 
-    private static let firstNamedObject = 2_000
+    /// The most times that one line may be done.
+    private static let repetitionCountMax = 10_000
+    private static let firstNamedObject = 3_000
 
     static func parse(_ text: String) throws(ScenarioError) -> Scenario {
         var parser = ScenarioParser()
@@ -22,7 +24,9 @@ struct ScenarioParser {
     private mutating func parse(_ line: inout ScenarioLine) throws(ScenarioError) {
         if try self.parseHeader(&line) { return }
         guard !self.scenario.peers.isEmpty else { throw line.failure("the first line says who the peers are") }
-        let time = try self.time(&line)
+        let count = line.take("repeat") ? try line.number("how often") : 1
+        guard count <= ScenarioParser.repetitionCountMax else { throw line.failure("\(count) times is too often") }
+        let time = count == 1 ? try self.time(&line) : nil
         let content: Scenario.Content
         if time == nil, line.take("wait") {
             content = .wait(try line.duration())
@@ -36,7 +40,8 @@ struct ScenarioParser {
         } else {
             content = .action(try self.worldAction(&line))
         }
-        self.scenario.statements.append(Scenario.Statement(line: line.number, time: time, content: content))
+        let statement = Scenario.Statement(line: line.number, time: time, content: content)
+        self.scenario.statements += Array(repeating: statement, count: count)
     }
 
     /// `at 3s`: such lines come first, in the order of their times, and a `settle` is the last of them.
@@ -135,6 +140,15 @@ struct ScenarioParser {
     private mutating func expectation(_ line: inout ScenarioLine) throws(ScenarioError) -> Expectation {
         if line.take("seen") { return .seen(try self.mark(&line)) }
         if line.take("never", "seen") { return .neverSeen(try self.mark(&line)) }
+        if line.take("delivered", "at", "most") {
+            let count = try line.number("a number of bytes")
+            try line.expect("bytes")
+            return .deliveredAtMost(byteCount: count)
+        }
+        if line.take("no", "conflict") {
+            let (object, name) = try self.property(&line)
+            return .noConflict(object, property: name)
+        }
         if line.take("conflict") {
             let (object, name) = try self.property(&line)
             return .conflict(object, property: name, text: try line.text())

@@ -102,7 +102,10 @@ struct ScenarioRunner {
         switch expectation {
         case .seen(let mark): return self.world.record.marks.contains(mark) ? nil : "\(mark.rawValue) was not seen"
         case .neverSeen(let mark): return self.world.record.marks.contains(mark) ? "\(mark.rawValue) was seen" : nil
-        case .exists, .isGone, .stands, .value, .conflict: break
+        case .deliveredAtMost(let limit):
+            let count = self.world.record.deliveredByteCount
+            return count <= limit ? nil : "\(count) bytes were delivered"
+        case .exists, .isGone, .stands, .value, .conflict, .noConflict: break
         }
         for machine in self.world.machines where machine.isUp {
             let found = try? machine.read { transaction throws(StoreError) -> String? in
@@ -139,7 +142,10 @@ struct ScenarioRunner {
         case .conflict(let object, let property, let text):
             let values = try self.conflicts(object, property, in: &transaction)
             return values.contains(.string(text)) ? nil : "the conflicts are \(values)"
-        case .seen, .neverSeen: return nil
+        case .noConflict(let object, let property):
+            let values = try self.conflicts(object, property, in: &transaction)
+            return values.isEmpty ? nil : "the conflicts are \(values)"
+        case .seen, .neverSeen, .deliveredAtMost: return nil
         }
     }
 

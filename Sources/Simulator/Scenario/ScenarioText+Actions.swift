@@ -91,6 +91,7 @@ extension ScenarioText {
     private static func words(_ action: DiskAction) -> String {
         switch action {
         case .failNext(let call): "disk fails \(call.word)"
+        case .fullAfter(let count, let length): "disk full after \(count) bytes for \(length.word)"
         case .full(let length): "disk full \(length.word)"
         case .lie(let length): "disk lies \(length.word)"
         case .flipBit(let seed): "disk rots \(seed)"

@@ -52,6 +52,8 @@ enum ScenarioText {
             return "\(self.object(object)).\(property) \(values)"
         case .conflict(let object, let property, let text):
             return "conflict \(self.object(object)).\(property) \"\(text)\""
+        case .noConflict(let object, let property): return "no conflict \(self.object(object)).\(property)"
+        case .deliveredAtMost(let count): return "delivered at most \(count) bytes"
         case .seen(let mark): return "seen \(mark.rawValue)"
         case .neverSeen(let mark): return "never seen \(mark.rawValue)"
         }

@@ -10,8 +10,6 @@ struct Simulation {
         var simulated: VirtualTime
         var peerCount: Int
         var acknowledgedCount: Int
-        /// Tells the plan from others; nil if nothing was found.
-        var planHash: String?
         /// What happened, if it was recorded.
         var trace: Trace?
     }
@@ -42,7 +40,6 @@ struct Simulation {
             simulated: world.time,
             peerCount: plan.peerCount,
             acknowledgedCount: world.work.acknowledgedCount,
-            planHash: world.record.findings.isEmpty ? nil : Recipe(plan, seed: seed).scenario.meaningHash,
             trace: world.trace
         )
     }

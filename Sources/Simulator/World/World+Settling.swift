@@ -13,7 +13,7 @@ extension World {
     /// How long equal machines are watched for silence.
     private static let quietTime = VirtualTime.seconds(60)
     /// The model is slow: larger histories are not compared with it.
-    private static let modelChangeCountMax = 250
+    static let modelChangeCountMax = 250
 
     /// Heals the core and checks all that must then hold.
     func settle(core planned: [Int]) {
@@ -45,6 +45,7 @@ extension World {
         self.checkResidue(core)
         self.checkAcknowledgedWrites(core)
         self.compareWithModel(core[0])
+        self.compareWithReplay(core)
         if self.watchesSilence { self.checkSilence(core) }
     }
 

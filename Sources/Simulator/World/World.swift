@@ -72,7 +72,9 @@ final class World {
         case .start(let machine): self.start(self.machines[machine])
         case .resume(let machine, let incarnation): self.resume(self.machines[machine], incarnation)
         case .release: self.releaseHeldLanes()
-        case .diskHasRoom(let machine): self.machines[machine].disk.faults.isFull = false
+        case .diskHasRoom(let machine):
+            self.machines[machine].disk.faults.isFull = false
+            self.machines[machine].disk.faults.roomByteCount = nil
         case .diskIsHonest(let machine): self.machines[machine].disk.faults.syncLies = false
         case .stranger(let wire, let chunks, let pause): self.continueStranger(wire, chunks, every: pause)
         case .work(let machine, let steps): if self.isFaulty { self.write(steps, on: self.machines[machine]) }

@@ -1,8 +1,5 @@
-/// A property that did not hold.
-struct Finding: Hashable, Sendable, CustomStringConvertible {
-    var property: Property
-    var message: String
-
+/// How findings of two runs are compared.
+extension Finding: CustomStringConvertible {
     var description: String { "\(self.property.rawValue): \(self.message)" }
 
     /// What the same failure of another run has in common with this: the property, and the words of the message that are
@@ -23,7 +20,7 @@ struct Finding: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// What follows these is what was written, and who held it.
-    private static let ends = ["different states: ", "gone from the core: ", "registers hold "]
+    private static let ends = ["different states: ", "another state: ", "gone from the core: ", "registers hold "]
     /// What states tell of objects.
     private static let aspects: Set<Substring> = [
         "visible", "created", "conflict", "children", "roots", "effect", "counted", "excluded",
