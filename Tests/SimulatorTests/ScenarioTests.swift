@@ -10,12 +10,17 @@ struct ScenarioTests {
         try FileManager.default.contentsOfDirectory(atPath: self.folder.path).filter { $0.hasSuffix(".scn") }.sorted()
     }
 
+    static func text(of name: String) throws -> String {
+        try String(contentsOf: self.folder.appendingPathComponent(name), encoding: .utf8)
+    }
+
     @Test(arguments: try ScenarioTests.names())
     func `a scenario comes out as it says`(_ name: String) throws {
-        let text = try String(contentsOf: Self.folder.appendingPathComponent(name), encoding: .utf8)
-        let outcome = ScenarioRunner.run(try ScenarioParser.parse(text))
-        #expect(outcome.failure == nil, "\(name)")
-        #expect(outcome.isPassed)
+        for variant in try ScenarioParser.variants(of: try Self.text(of: name)) {
+            let outcome = ScenarioRunner.run(variant.scenario)
+            #expect(outcome.failure == nil, "\(name)\(variant.label)")
+            #expect(outcome.isPassed)
+        }
     }
 
     @Test func `an expectation that is not met is reported with its line`() throws {
@@ -37,11 +42,28 @@ struct ScenarioParserTests {
             ("peers A B\nheal now", 2, "“now” is too much"),
             ("peers A B\nexpect seen something", 2, "“something” is not a mark"),
             ("peers A A", 1, "two peers have one name"),
+            ("peers A B\nseed -1", 2, "“-1” is not a seed"),
+            ("peers A B\nfaults partition", 2, "“partition” is not a fault that lasts"),
+            ("peers A B\nat 3s A: kill\nat 2s B: kill", 3, "“at 2s” comes after “at 3s”"),
+            ("peers A B\nA: kill\nat 2s B: kill", 3, "“at” comes after a line without a time"),
+            ("peers A B\nat 1s settle\nat 2s B: kill", 3, "“at” comes after “settle”"),
+            ("peers A B\nat 1s expect o1 exists", 2, "“expect” is not a statement"),
+            ("peers A B\nA: clock drift fast", 2, "“fast” is not how fast a clock can be"),
+            ("peers A B\nA: disk fails often", 2, "“often” is not a kind of store call"),
+            ("peers A B\nrepeat 20000 A: kill", 2, "20000 times is too often"),
+            ("peers A B\nexpect delivered at most few bytes", 2, "a number of bytes is not a number: “few”"),
+            ("peers A B\nA: disk full after 10 bytes 3s", 2, "“for” is missing"),
+            ("peers A B\nwait 900000y", 2, "“900000y” is not a length of time"),
             ("# nothing", 1, "“peers” is missing"),
         ]
     )
     func `what cannot be read is reported with its line`(_ text: String, _ line: Int, _ message: String) {
         #expect(throws: ScenarioError(line: line, message: message)) { try ScenarioParser.parse(text) }
+    }
+
+    @Test func `a line that is repeated is there as often as it says`() throws {
+        let scenario = try ScenarioParser.parse("peers A\nrepeat 3 A: set o1.title\nsettle")
+        #expect(scenario.lines == ["peers A"] + Array(repeating: "A: set o1.title", count: 3) + ["settle"])
     }
 
     @Test func `peers that no group of a cut names are a group of their own`() throws {

@@ -15,7 +15,7 @@ struct SimulationTests {
     @Test func `each seed switches off about half of the faults, and of those that clash more`() {
         var counts: [Fault: Int] = [:]
         for seed in 0..<200 {
-            for fault in PlanGenerator.plan(ChoiceTape(seed: UInt64(seed)), PlanLimits()).faults {
+            for fault in PlanGenerator.faults(ChoiceTape(seed: UInt64(seed)), PlanLimits()) {
                 counts[fault, default: 0] += 1
             }
         }
@@ -71,6 +71,24 @@ struct CanaryTests {
         world.machines[1].disk.restore(image)
         world.run(until: .seconds(8))
         #expect(world.record.findings.map(\.property).contains(.frontierWentBack))
+    }
+
+    /// That another state is found was seen with a merge in which the write that arrives last wins.
+    @Test(arguments: [false, true])
+    func `what conflicting writes came to is what their log makes in any order`(_ isReversed: Bool) {
+        let world = self.world(peers: 2)
+        world.network.partition([[0], [1]])
+        for machine in world.machines {
+            world.write([.set(0, property: 0), .set(1, property: 0)], on: machine)
+            world.run(until: world.time + .seconds(1))
+            world.write([.move(machine.number, parent: 1 - machine.number)], on: machine)
+        }
+        world.network.healPartition()
+        world.releaseHeldLanes()
+        world.run(until: .seconds(60))
+        for machine in world.machines { world.compareWithReplay(machine, isReversed: isReversed) }
+        #expect(world.record.findings == [])
+        #expect(world.record.marks.contains(.comparedWithReplay))
     }
 
     @Test func `a core that cannot meet is found not to converge`() {

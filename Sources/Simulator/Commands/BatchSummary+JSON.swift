@@ -2,7 +2,7 @@ internal import CRDTCore
 
 extension BatchSummary {
     /// Everything of the summary for programs to read.
-    func json(wallSeconds: Double) -> String {
+    func json(wallSeconds: Double, world: WorldOptions) -> String {
         let members: [ExactText: JSON] = [
             "seeds": .int(Int64(self.seedCount)),
             "second_runs": .int(Int64(self.secondRunCount)),
@@ -14,11 +14,12 @@ extension BatchSummary {
             "convergence_milliseconds_max": .int(Int64(self.worstConvergence.milliseconds)),
             "faults": self.object(Fault.allCases.map { ($0.rawValue, self.faultCounts[$0] ?? 0) }),
             "marks": self.object(Mark.allCases.map { ($0.rawValue, self.markCounts[$0] ?? 0) }),
-            "failures": .array(Property.allCases.compactMap { self.failure($0) }),
+            "ratio": .int(Int64(self.ratio(wallSeconds))),
+            "marks_missed": .array(self.missedMarks.map { .string($0.rawValue) }),
+            "failures": .array(Property.allCases.compactMap { self.failure($0, world) }),
+            "commit": .string(Checkout.commit),
         ]
-        var bytes: [UInt8] = []
-        JSON.object(members).append(to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
+        return JSON.object(members).text
     }
 
     private func object(_ entries: [(String, Int)]) -> JSON {
@@ -27,13 +28,15 @@ extension BatchSummary {
         return .object(members)
     }
 
-    private func failure(_ property: Property) -> JSON? {
+    private func failure(_ property: Property, _ world: WorldOptions) -> JSON? {
         guard let failure = self.failures[property] else { return nil }
         return .object([
             "property": .string(property.rawValue),
             "seeds": .int(Int64(failure.count)),
             "shortest_seed": .string(String(failure.seed)),
             "message": .string(failure.message),
+            "plan": .string(Checkout.planHash(seed: failure.seed, world)),
+            "replay": .string(Checkout.replayLine(seed: failure.seed, world)),
         ])
     }
 }

@@ -59,7 +59,7 @@ struct BatchSummary {
         self.failures[finding.property] = failure
     }
 
-    private var missedMarks: [Mark] { Mark.allCases.filter { self.markCounts[$0] == nil } }
+    var missedMarks: [Mark] { Mark.allCases.filter { self.markCounts[$0] == nil } }
 
     /// Whether nothing was found, and a batch that is large enough has reached every rare state.
     var isClean: Bool {
@@ -71,11 +71,11 @@ struct BatchSummary {
             + "\(self.ratio(wallSeconds)) x real time, \(self.failures.values.map(\.count).reduce(0, +)) failures"
     }
 
-    private func ratio(_ wallSeconds: Double) -> Int {
+    func ratio(_ wallSeconds: Double) -> Int {
         wallSeconds > 0 ? Int(self.simulated.seconds / wallSeconds) : 0
     }
 
-    func text(wallSeconds: Double, options: String) -> String {
+    func text(wallSeconds: Double, world: WorldOptions) -> String {
         var lines = [
             "seeds        \(self.seedCount), \(self.secondRunCount) of them run twice",
             "simulated    \(Int(self.simulated.seconds)) s in \(Int(wallSeconds * 1000)) ms: "
@@ -91,7 +91,7 @@ struct BatchSummary {
         for property in Property.allCases {
             guard let failure = self.failures[property] else { continue }
             lines.append("FAILED       \(property.rawValue) in \(failure.count) seeds: \(failure.message)")
-            lines.append("             Simulator replay \(failure.seed)\(options)")
+            lines.append("             \(Checkout.replayLine(seed: failure.seed, world))")
         }
         lines.append(self.failures.isEmpty ? "no failures" : "\(self.failures.count) properties failed")
         return lines.joined(separator: "\n")

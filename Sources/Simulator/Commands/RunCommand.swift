@@ -42,39 +42,9 @@ struct RunCommand: ParsableCommand {
         if let failure = pool.launchFailure { throw ValidationError("A worker cannot be started: \(failure)") }
         let summary = pool.summary
         let wall = WallClock.seconds() - start
-        print(self.json ? summary.json(wallSeconds: wall) : summary.text(wallSeconds: wall, options: self.world.text))
+        let world = self.world
+        print(self.json ? summary.json(wallSeconds: wall, world: world) : summary.text(wallSeconds: wall, world: world))
         if !summary.isClean { throw ExitCode.failure }
-    }
-}
-
-/// `replay`: one seed, with all it did.
-struct ReplayCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "replay",
-        abstract: "Runs one seed and tells what it did."
-    )
-
-    @Argument(help: "The seed.")
-    var seed: UInt64
-    @OptionGroup var world: WorldOptions
-    @OptionGroup var pictures: PictureOptions
-
-    func run() throws {
-        let tape = ChoiceTape(seed: self.seed)
-        let plan = PlanGenerator.plan(tape, try self.world.limits())
-        for line in plan.lines { print(line) }
-        let outcome = Simulation.run(plan, tape, seed: self.seed, isTraced: self.pictures.areWanted)
-        if let trace = outcome.trace {
-            try self.pictures.make(trace, title: "Simulator replay \(self.seed)\(self.world.text)")
-        }
-        print("hash \(outcome.hash), \(outcome.eventCount) events, \(outcome.simulated.seconds) s")
-        for fault in Fault.allCases {
-            if let count = outcome.record.faultCounts[fault] { print("fault \(fault.rawValue): \(count)") }
-        }
-        let marks = Mark.allCases.filter { outcome.record.marks.contains($0) }.map(\.rawValue)
-        print("marks: \(marks.joined(separator: " "))")
-        for finding in outcome.record.findings { print("FOUND \(finding.property.rawValue): \(finding.message)") }
-        if !outcome.record.findings.isEmpty { throw ExitCode.failure }
     }
 }
 

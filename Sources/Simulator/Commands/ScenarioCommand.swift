@@ -1,4 +1,5 @@
 import ArgumentParser
+internal import CRDTCore
 import Foundation
 
 /// `scenario`: runs written down by people.
@@ -10,20 +11,62 @@ struct ScenarioCommand: ParsableCommand {
 
     @Argument(help: "The files.")
     var files: [String]
+    @OptionGroup var pictures: PictureOptions
+    @Flag(help: "Print what came of each run as a line of JSON.")
+    var json = false
 
     func run() throws {
         var failureCount = 0
         for file in self.files {
             let text = try String(contentsOfFile: file, encoding: .utf8)
             do throws(ScenarioError) {
-                let outcome = ScenarioRunner.run(try ScenarioParser.parse(text))
-                print(outcome.failure.map { "\(file): \($0)" } ?? "\(file): passed")
-                if !outcome.isPassed { failureCount += 1 }
+                for variant in try ScenarioParser.variants(of: text) {
+                    let isTraced = self.pictures.areWanted
+                    let outcome = ScenarioRunner.run(variant.scenario, isTraced: isTraced)
+                    self.show(file + variant.label, variant.scenario, outcome)
+                    self.draw(outcome.trace, title: file + variant.label)
+                    if !outcome.isPassed { failureCount += 1 }
+                }
             } catch {
-                print("\(file): \(error)")
+                self.show(file, error)
                 failureCount += 1
             }
         }
         if failureCount > 0 { throw ExitCode.failure }
+    }
+
+    private func show(_ name: String, _ scenario: Scenario, _ outcome: ScenarioRunner.Outcome) {
+        let hash = scenario.meaningHash
+        guard self.json else {
+            print("\(name): \(outcome.failure.map { "\($0)" } ?? "passed")  # scenario \(hash)")
+            return
+        }
+        var members = RunReport(outcome).members
+        members["file"] = .string(name)
+        members["scenario_hash"] = .string(hash)
+        members["commit"] = .string(Checkout.commit)
+        members["passed"] = .bool(outcome.isPassed)
+        if let failure = outcome.failure {
+            members["line"] = .int(Int64(failure.line))
+            members["message"] = .string(failure.message)
+        }
+        print(JSON.object(members).text)
+    }
+
+    private func show(_ file: String, _ error: ScenarioError) {
+        guard self.json else {
+            print("\(file): \(error)")
+            return
+        }
+        let members: [ExactText: JSON] = [
+            "file": .string(file), "passed": .bool(false), "line": .int(Int64(error.line)),
+            "message": .string(error.message),
+        ]
+        print(JSON.object(members).text)
+    }
+
+    private func draw(_ trace: Trace?, title: String) {
+        guard let trace else { return }
+        do { try self.pictures.make(trace, title: title) } catch { StandardError.write("\(error)") }
     }
 }

@@ -1,27 +1,69 @@
 import ArgumentParser
+internal import CRDTCore
 
 /// `shrink`: the least that still fails.
 struct ShrinkCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "shrink",
-        abstract: "Takes away from a failing seed what it does not need to fail in the same way."
+        abstract: "Makes a short scenario of a failing seed, which fails in the same way."
     )
 
     @Argument(help: "The seed.")
     var seed: UInt64
     @Option(help: "Stop after so many seconds.")
     var seconds = 30.0
+    @Option(help: ArgumentHelp("Write the scenario to a file.", valueName: "file"))
+    var out: String?
     @OptionGroup var world: WorldOptions
+    @Flag(help: "Print what came of it as JSON.")
+    var json = false
 
     func run() throws {
-        let plan = PlanGenerator.plan(ChoiceTape(seed: self.seed), try self.world.limits())
-        guard var shrinker = Shrinker(plan, seed: self.seed, seconds: self.seconds) else {
-            throw ValidationError("Seed \(self.seed) does not fail.")
+        let start = WallClock.seconds()
+        let recipe = Recipe(seed: self.seed, limits: try self.world.limits())
+        guard var shrinker = Shrinker(recipe, seconds: self.seconds) else {
+            StandardError.write("seed \(self.seed) does not fail")
+            throw ExitCode.failure
         }
-        shrinker.shrink()
-        for line in shrinker.plan.lines { print(line) }
-        let outcome = Simulation.run(shrinker.plan, ChoiceTape(seed: self.seed), seed: self.seed)
-        for finding in outcome.record.findings { print("FOUND \(finding.property.rawValue): \(finding.message)") }
-        print("\(plan.actions.count) actions became \(shrinker.plan.actions.count) in \(shrinker.runCount) runs")
+        let scenario = shrinker.shrink()
+        let wall = WallClock.seconds() - start
+        let origin = "seed \(self.seed)\(self.world.text), commit \(Checkout.commit)"
+        let remark = "# \(shrinker.finding.property.rawValue): \(origin), plan \(recipe.scenario.meaningHash)"
+        let lines = [remark] + scenario.lines
+        if let out { try OutputFile.write(lines.joined(separator: "\n") + "\n", to: out) }
+        if self.json {
+            print(self.json(shrinker, recipe, scenario, lines, wall).text)
+        } else {
+            if out == nil { for line in lines { print(line) } }
+            StandardError.write(
+                "\(shrinker.finding)\n\(recipe.plan.actions.count) actions of \(recipe.plan.peerCount) peers became "
+                    + "\(lines.count) lines and \(scenario.peers.count) peers in \(shrinker.runCount) runs, "
+                    + "\(Int(wall * 1_000)) ms"
+            )
+        }
+    }
+
+    private func json(
+        _ shrinker: Shrinker,
+        _ recipe: Recipe,
+        _ scenario: Scenario,
+        _ lines: [String],
+        _ wall: Double
+    ) -> JSON {
+        .object([
+            "seed": .string(String(self.seed)),
+            "commit": .string(Checkout.commit),
+            "plan": .string(recipe.scenario.meaningHash),
+            "property": .string(shrinker.finding.property.rawValue),
+            "message": .string(shrinker.finding.message),
+            "actions_before": .int(Int64(recipe.plan.actions.count)),
+            "peers_before": .int(Int64(recipe.plan.peerCount)),
+            "lines": .int(Int64(lines.count)),
+            "peers": .int(Int64(scenario.peers.count)),
+            "runs": .int(Int64(shrinker.runCount)),
+            "wall_milliseconds": .int(Int64(wall * 1_000)),
+            "scenario_hash": .string(scenario.meaningHash),
+            "scenario": .array(lines.map { .string($0) }),
+        ])
     }
 }

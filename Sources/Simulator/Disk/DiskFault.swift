@@ -24,6 +24,8 @@ struct DiskFaults {
     var failing: DiskCall?
     /// No file grows.
     var isFull = false
+    /// By how many bytes files may still grow; nil if there is room enough.
+    var roomByteCount: Int?
     /// A sync says that it is done and does nothing.
     var syncLies = false
 }

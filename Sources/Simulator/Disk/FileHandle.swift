@@ -34,7 +34,8 @@ final class FileHandle {
 
     private func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int32 {
         guard self.isAlive, self.disk.enter(.write) == nil else { return ResultCode.write }
-        if offset + bytes.count > self.file.content.count, !self.disk.mayGrow() { return SQLITE_FULL }
+        let growth = offset + bytes.count - self.file.content.count
+        if growth > 0, !self.disk.mayGrow(by: growth) { return SQLITE_FULL }
         self.file.write(bytes, at: offset)
         return SQLITE_OK
     }

@@ -51,8 +51,12 @@ final class SimulatedDisk {
         return nil
     }
 
-    /// Whether a file may grow.
-    func mayGrow() -> Bool {
+    /// Whether a file may grow by so many bytes, or be made.
+    func mayGrow(by byteCount: Int = 0) -> Bool {
+        if let room = self.faults.roomByteCount {
+            self.faults.roomByteCount = max(0, room - byteCount)
+            self.faults.isFull = self.faults.isFull || byteCount > room
+        }
         if self.faults.isFull { self.show(.diskFull) }
         return !self.faults.isFull
     }

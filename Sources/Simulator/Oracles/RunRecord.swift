@@ -36,6 +36,8 @@ enum Property: String, CaseIterable, Codable, Hashable, Sendable {
     case divergence
     /// P8: the naive model comes to another state.
     case modelDisagrees
+    /// P5, P6, P19: the log, merged from nothing and in another order, makes another state.
+    case replayDisagrees
     /// P9: something waits for what is there.
     case residue
     /// P11: a frontier went back, or a chain changed behind it.
@@ -113,4 +115,5 @@ enum Mark: String, CaseIterable, Hashable, Sendable {
     case falseClaimBelieved
     case equalInTime
     case comparedWithModel
+    case comparedWithReplay
 }

@@ -96,6 +96,8 @@ enum ProcessAction: Hashable, Sendable {
 enum DiskAction: Hashable, Sendable {
     case failNext(DiskCall)
     case full(VirtualTime)
+    /// Files may grow by so many bytes more; from then on the disk is full, until the time is over.
+    case fullAfter(byteCount: Int, VirtualTime)
     case lie(VirtualTime)
     case flipBit(seed: Int)
     /// The process is killed and the write-ahead log is gone when it starts.

@@ -92,6 +92,8 @@ enum Fault: String, CaseIterable, Sendable, Hashable {
 
     /// Those that a run draws from unless it is told otherwise.
     static let usual: [Fault] = Fault.allCases.filter { $0 != .clocksBeyondRepair }
+    /// Those that the world asks for while it runs; all others are actions of the plan, or have shaped it.
+    static let switches: [Fault] = [.lostSegments, .fragmentation, .lostBeacons, .clocksBeyondRepair]
     /// Those that put a clock further off than others tolerate.
     static let wrongClocks: Set<Fault> = [
         .clockHourAhead, .clockDayBehind, .clockYearsAhead, .clockAtEpoch, .clockJump, .clockBackAtRestart,

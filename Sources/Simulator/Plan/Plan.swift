@@ -3,7 +3,7 @@ struct Plan: Hashable, Sendable {
     var peerCount: Int
     var topology: Topology
     var links: LinkClass
-    /// Which faults are switched on.
+    /// Which of the faults that last are switched on.
     var faults: Set<Fault>
     /// Pages in the write-ahead log from which on a commit moves them into the database.
     var checkpointPageCount: Int

@@ -97,7 +97,7 @@ extension PlanGenerator {
         case .partition:
             let inside = (0..<self.plan.peerCount).filter { _ in self.tape.chance(50, .plan) }
             let outside = (0..<self.plan.peerCount).filter { !inside.contains($0) }
-            self.add(.network(.partition([inside, outside])), at: time)
+            self.add(.network(.partition([inside, outside].filter { !$0.isEmpty })), at: time)
             self.add(.network(.healPartition), at: time + self.seconds(1, 60))
         case .isolation:
             self.add(.network(.partition([[left], (0..<self.plan.peerCount).filter { $0 != left }])), at: time)

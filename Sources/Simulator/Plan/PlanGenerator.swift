@@ -40,8 +40,15 @@ struct PlanGenerator {
         let indexed = generator.plan.actions.enumerated().sorted {
             ($0.element.time, $0.offset) < ($1.element.time, $1.offset)
         }
-        generator.plan.actions = indexed.map(\.element)
+        // What comes when the faults are over never happens, and a fault that is an action is on by being there.
+        generator.plan.actions = indexed.map(\.element).filter { $0.time <= generator.plan.duration }
+        generator.plan.faults.formIntersection(Fault.switches)
         return generator.plan
+    }
+
+    /// All the faults that are on in the plan that a tape makes.
+    static func faults(_ tape: ChoiceTape, _ limits: PlanLimits) -> Set<Fault> {
+        PlanGenerator(tape, limits).plan.faults
     }
 
     private init(_ tape: ChoiceTape, _ limits: PlanLimits) {

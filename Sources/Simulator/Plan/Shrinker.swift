@@ -1,106 +1,137 @@
-/// Makes a failing plan smaller as long as it fails in the same way.
+/// Makes a failing run smaller as long as it fails in the same way.
+///
+/// What is tried is always a whole run, so nothing is assumed about what a failure needs. Large parts are taken away
+/// first, since runs with less in them take less time.
 struct Shrinker {
-    private let seed: UInt64
-    private let property: Property
-    private(set) var plan: Plan
-    /// How many plans were run.
+    /// What it failed with at first, and what every smaller one must fail with.
+    let finding: Finding
+    var recipe: Recipe
+    /// How many runs were made.
     private(set) var runCount = 0
-    private let deadline: Double
+    /// Lines of a script for a person to read, and peers in it: once it is as small, only cheap things are tried.
+    private static let lineCountMax = 10
+    private static let peerCountMax = 3
+    /// Seeds that are tried where the present one no longer fails: what happens hangs on them too.
+    private static let otherSeeds: ClosedRange<UInt64> = 1...4
+    /// How much of the time is for making it small; the rest is for making it plain.
+    private static let shareForSearch = 0.75
 
-    /// - Returns: nil if the plan does not fail.
-    init?(_ plan: Plan, seed: UInt64, seconds: Double) {
-        guard let finding = Simulation.run(plan, ChoiceTape(seed: seed), seed: seed).record.findings.first else {
-            return nil
-        }
-        self.seed = seed
-        self.plan = plan
-        self.property = finding.property
-        self.deadline = WallClock.seconds() + seconds
+    private let run: Run
+    private let start: Double
+    private let seconds: Double
+    private var deadline: Double
+    /// Whether other seeds are tried.
+    private var isStubborn = false
+    private var tried: Set<Recipe> = []
+    private var watchesSilence = true
+    /// When the present recipe was seen to fail, counted as its actions are.
+    private(set) var failureTime = VirtualTime.zero
+
+    /// Runs a scenario; `watchesSilence` as the runner has it.
+    typealias Run = (_ scenario: Scenario, _ watchesSilence: Bool) -> ScenarioRunner.Outcome
+
+    /// - Returns: nil if it does not fail.
+    init?(
+        _ recipe: Recipe,
+        seconds: Double,
+        run: @escaping Run = { ScenarioRunner.run($0, watchesSilence: $1) }
+    ) {
+        self.start = WallClock.seconds()
+        self.seconds = seconds
+        self.deadline = self.start + seconds * Shrinker.shareForSearch
+        self.recipe = recipe
+        self.run = run
+        let outcome = run(recipe.scenario, true)
+        self.runCount = 1
+        guard let finding = outcome.record.findings.first else { return nil }
+        self.finding = finding
+        self.failureTime = outcome.simulated - Simulation.preparation
+        let withoutSilence = run(recipe.scenario, false)
+        self.watchesSilence = withoutSilence.record.findings.first != finding
     }
 
-    /// Tries to take away actions, many at a time first, then what is left of the surroundings.
-    mutating func shrink() {
-        var size = max(1, self.plan.actions.count / 2)
-        while !self.isOutOfTime {
-            let before = self.plan.actions.count
-            self.removeActions(by: size)
-            if size == 1, self.plan.actions.count == before { break }
-            size = max(1, size / 2)
-        }
-        self.simplifyWrites()
+    /// Shrinks, and returns the script that is left.
+    mutating func shrink() -> Scenario {
+        self.cutOff()
         self.simplifySurroundings()
+        self.dropPeers(mayReplace: false)
+        self.dropActions(from: max(1, self.recipe.plan.actions.count / 2))
+        self.tighten()
+        if !self.isSmall {
+            self.isStubborn = true
+            self.tried = []
+            self.tighten()
+        }
+        self.deadline = self.start + self.seconds
+        self.isStubborn = false
+        self.makePlain()
+        return self.plainest()
     }
 
-    private var isOutOfTime: Bool { WallClock.seconds() > self.deadline }
+    /// Lines of the script, with its remark.
+    var lineCount: Int { self.recipe.scenario.lines.count + 1 }
 
-    private mutating func removeActions(by size: Int) {
-        var start = 0
-        while start < self.plan.actions.count, !self.isOutOfTime {
-            var smaller = self.plan
-            smaller.actions.removeSubrange(start..<min(start + size, smaller.actions.count))
-            if !self.adopt(smaller) { start += size }
+    private var isSmall: Bool {
+        self.lineCount <= Shrinker.lineCountMax && self.recipe.plan.peerCount <= Shrinker.peerCountMax
+    }
+
+    var isOutOfTime: Bool { WallClock.seconds() > self.deadline }
+
+    /// Takes away whatever it can until there is nothing left to take away.
+    private mutating func tighten() {
+        while !self.isOutOfTime {
+            let before = self.recipe
+            self.cutOff()
+            // With many actions left, a run takes long, and one peer seldom does for another.
+            self.dropPeers(mayReplace: self.recipe.plan.actions.count <= 20)
+            self.dropActions(from: max(1, min(8, self.recipe.plan.actions.count / 2)))
+            self.simplifyActions()
+            self.joinTransactions()
+            self.joinObjects()
+            self.simplifySurroundings()
+            if self.recipe == before { return }
         }
     }
 
-    /// Fewer steps in each transaction.
-    private mutating func simplifyWrites() {
-        for position in self.plan.actions.indices {
-            guard case .write(let peer, var steps) = self.plan.actions[position].action else { continue }
-            for step in steps.indices.reversed() where steps.count > 1 && !self.isOutOfTime {
-                var fewer = steps
-                fewer.remove(at: step)
-                var smaller = self.plan
-                smaller.actions[position].action = .write(peer: peer, fewer)
-                if self.adopt(smaller) { steps = fewer }
-            }
+    // MARK: - Trying
+
+    /// Makes a recipe the present one if it fails in the same way.
+    mutating func adopt(_ candidate: Recipe) -> Bool {
+        if self.adoptAsItIs(candidate) { return true }
+        guard self.isStubborn else { return false }
+        for seed in Shrinker.otherSeeds where seed != candidate.seed {
+            var other = candidate
+            other.seed = seed
+            if self.adoptAsItIs(other) { return true }
         }
+        return false
     }
 
-    /// Plain links, and no faults that change how they are.
-    private mutating func simplifySurroundings() {
-        var plainer = self.plan
-        plainer.topology = .mesh
-        plainer.links = .lan
-        plainer.faults = []
-        _ = self.adopt(plainer)
-        var fewer = self.plan
-        fewer.peerCount = 1 + (fewer.actions.compactMap(\.action.highestPeer) + fewer.core).reduce(1) { max($0, $1) }
-        _ = self.adopt(fewer)
-        var shorter = self.plan
-        if let last = shorter.actions.last { shorter.duration = last.time + .seconds(1) }
-        _ = self.adopt(shorter)
-    }
-
-    private mutating func adopt(_ smaller: Plan) -> Bool {
-        self.runCount += 1
-        let record = Simulation.run(smaller, ChoiceTape(seed: self.seed), seed: self.seed).record
-        guard record.findings.first?.property == self.property else { return false }
-        self.plan = smaller
+    private mutating func adoptAsItIs(_ candidate: Recipe) -> Bool {
+        guard candidate != self.recipe, !self.isOutOfTime, self.tried.insert(candidate).inserted,
+            let time = self.failureTime(of: candidate.scenario)
+        else { return false }
+        self.recipe = candidate
+        self.failureTime = time
         return true
     }
-}
 
-extension Action {
-    /// The highest number of a peer in it.
-    var highestPeer: Int? {
-        switch self {
-        case .write(let peer, _), .stranger(let peer, _), .clock(let peer, _), .process(let peer, _),
-            .disk(let peer, _), .join(let peer), .pair(let peer, _), .leave(let peer):
-            return peer
-        case .hostile(let peer, let victim, let action):
-            if case .equivocate(_, let other, _, _) = action { return max(peer, victim, other) }
-            return max(peer, victim)
-        case .network(let action):
-            switch action {
-            case .partition(let groups): return groups.joined().max()
-            case .healPartition: return nil
-            case .stall(let left, let right, _), .reset(let left, let right), .oneSidedCut(let left, let right, _),
-                .dialTogether(let left, let right), .halfOpen(let left, let right, _), .truncate(let left, let right),
-                .cut(let left, let right, _), .flipBit(let left, let right, _):
-                return max(left, right)
-            case .impersonate(let left, let right, _): return max(left, right)
-            case .refuseDials(let peer, _): return peer
-            }
-        }
+    /// When a scenario fails in the same way; nil if it does not.
+    mutating func failureTime(of scenario: Scenario) -> VirtualTime? {
+        self.runCount += 1
+        let outcome = self.run(scenario, self.watchesSilence)
+        guard outcome.record.findings.first?.kind == self.finding.kind else { return nil }
+        return outcome.simulated - Simulation.preparation
     }
+
+    /// Tries a change of the present recipe.
+    @discardableResult
+    mutating func attempt(_ change: (inout Recipe) -> Void) -> Bool {
+        var candidate = self.recipe
+        change(&candidate)
+        return self.adopt(candidate)
+    }
+
+    @discardableResult
+    mutating func attemptOnPlan(_ change: (inout Plan) -> Void) -> Bool { self.attempt { change(&$0.plan) } }
 }

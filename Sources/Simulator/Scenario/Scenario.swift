@@ -3,15 +3,23 @@ struct Scenario: Hashable, Sendable {
     var peers: [String] = []
     var topology = Topology.mesh
     var links = LinkClass.lan
-    var checkpointPageCount = 1_000
+    /// Faults that are no actions: they change how links are.
+    var faults: Set<Fault> = []
+    var checkpointPageCount = Scenario.usualCheckpointPageCount
     /// What everything is drawn from that the text leaves open.
     var seed: UInt64 = 1
+    /// Whether all that is drawn for the network is 0, the simplest.
+    var isNetworkPlain = false
     var statements: [Statement] = []
+
+    static let usualCheckpointPageCount = 1_000
 
     /// One line of it.
     struct Statement: Hashable, Sendable {
         /// Counted from 1.
         var line: Int
+        /// When it is done, counted from when all have joined; nil: after the line before.
+        var time: VirtualTime?
         var content: Content
     }
 
@@ -21,6 +29,16 @@ struct Scenario: Hashable, Sendable {
         /// Heals everything among these peers, and demands what must hold of equal machines.
         case settle(core: [Int])
         case expect(Expectation)
+    }
+}
+
+extension Scenario {
+    /// The actions with a time.
+    var timedActions: [TimedAction] {
+        self.statements.compactMap { statement in
+            guard let time = statement.time, case .action(let action) = statement.content else { return nil }
+            return TimedAction(time: time, action: action)
+        }
     }
 }
 
@@ -42,6 +60,9 @@ enum Expectation: Hashable, Sendable {
     case members(Int)
     /// At most so many replicas are known.
     case replicas(Int)
+    case noConflict(Int, property: String)
+    /// No more than so many bytes have arrived at all machines together.
+    case deliveredAtMost(byteCount: Int)
     case seen(Mark)
     case neverSeen(Mark)
 }

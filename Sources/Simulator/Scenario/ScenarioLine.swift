@@ -78,29 +78,22 @@ struct ScenarioLine {
         return number
     }
 
-    /// A length of time: a number and `ms`, `s`, `m`, `h`, `d` or `y`.
+    /// A length of time: a number and `us`, `ms`, `s`, `m`, `h`, `d` or `y`.
     mutating func duration() throws(ScenarioError) -> VirtualTime {
         let word = try self.word("a length of time")
-        guard let time = ScenarioLine.duration(word[...]) else {
+        guard let time = VirtualTime(word: word[...]) else {
             throw self.failure("“\(word)” is not a length of time")
         }
         return time
     }
 
-    static func duration(_ word: Substring) -> VirtualTime? {
-        let digits = word.prefix { $0.isNumber }
-        let milliseconds: UInt64? =
-            switch word[digits.endIndex...] {
-            case "ms": 1
-            case "s": 1_000
-            case "m": 60_000
-            case "h": 3_600_000
-            case "d": 86_400_000
-            case "y": 365 * 86_400_000
-            default: nil
-            }
-        guard let milliseconds, let count = UInt64(digits), count < 1_000_000 else { return nil }
-        return .milliseconds(count * milliseconds)
+    /// A length of time with a sign, in milliseconds; `what` for what is missing, `meaning` for what a word is not.
+    mutating func signedMilliseconds(_ what: String, _ meaning: String) throws(ScenarioError) -> Int64 {
+        let word = try self.word(what)
+        guard let sign = word.first, "+-".contains(sign), let time = VirtualTime(word: word.dropFirst()) else {
+            throw self.failure("“\(word)” is not \(meaning)")
+        }
+        return Int64(time.milliseconds) * (sign == "-" ? -1 : 1)
     }
 
     func end() throws(ScenarioError) {

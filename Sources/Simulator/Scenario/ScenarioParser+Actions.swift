@@ -1,7 +1,7 @@
 /// The actions of a scenario.
 extension ScenarioParser {
     /// How long a process is away where the text does not say.
-    private static let downtime = VirtualTime.seconds(1)
+    static let downtime = VirtualTime.seconds(1)
 
     // MARK: - On one peer
 
@@ -24,19 +24,24 @@ extension ScenarioParser {
         return .write(peer: peer, steps)
     }
 
-    private mutating func step(_ line: inout ScenarioLine) throws(ScenarioError) -> WorkStep {
+    mutating func step(_ line: inout ScenarioLine) throws(ScenarioError) -> WorkStep {
         if line.take("create") {
             let object = try self.object(&line)
             return .create(object, parent: line.take("under") ? try self.object(&line) : nil)
         }
         if line.take("set") {
             let (object, name) = try self.property(&line)
+            let number = Workload.propertyNames.firstIndex(of: name)
+            // Without a text: a value that nobody else writes.
+            if let number, line.isAtEnd || line.peek == ";" || line.peek == "else" { return .set(object, property: number) }
             return .assign(object, name: name, text: try line.text())
         }
         if line.take("unset") {
             let (object, name) = try self.property(&line)
+            if let number = Workload.propertyNames.firstIndex(of: name) { return .unset(object, property: number) }
             return .clear(object, name: name)
         }
+        if line.take("twins") { return .twins }
         if line.take("move") {
             let object = try self.object(&line)
             if line.take("to", "root") { return .move(object, parent: nil) }
@@ -51,25 +56,36 @@ extension ScenarioParser {
         if line.take("right") { return .offset(milliseconds: 0) }
         if line.take("1970") { return .epoch }
         if line.take("stuck") { return .stuck }
-        let isJump = line.take("jump")
-        let word = try line.word("how far the clock is off")
-        guard let sign = word.first, "+-".contains(sign), let time = ScenarioLine.duration(word.dropFirst()) else {
-            throw line.failure("“\(word)” is not how far a clock can be off")
+        if line.take("drift") {
+            let word = try line.word("how fast the clock is")
+            guard word.hasSuffix("ppm"), let parts = Int(word.dropLast(3)), abs(parts) < 1_000_000 else {
+                throw line.failure("“\(word)” is not how fast a clock can be")
+            }
+            return .drift(partsPerMillion: parts)
         }
-        let milliseconds = Int64(time.milliseconds) * (sign == "-" ? -1 : 1)
+        let isJump = line.take("jump")
+        let what = "how far the clock is off"
+        let milliseconds = try line.signedMilliseconds(what, "how far a clock can be off")
         return isJump ? .jump(milliseconds: milliseconds) : .offset(milliseconds: milliseconds)
     }
 
     private func diskAction(_ line: inout ScenarioLine) throws(ScenarioError) -> DiskAction {
+        if line.take("full", "after") {
+            let count = try line.number("a number of bytes")
+            try line.expect("bytes")
+            try line.expect("for")
+            return .fullAfter(byteCount: count, try line.duration())
+        }
         if line.take("full") { return .full(try line.duration()) }
         if line.take("lies") { return .lie(try line.duration()) }
         if line.take("loses", "log") { return .loseLog }
         if line.take("rots") { return .flipBit(seed: try line.number("a seed")) }
         try line.expect("fails")
-        if line.take("read") { return .failNext(.read) }
-        if line.take("write") { return .failNext(.write) }
-        try line.expect("sync")
-        return .failNext(.sync)
+        let word = try line.word("a kind of store call")
+        guard let call = DiskCall.allCases.first(where: { $0.word == word }) else {
+            throw line.failure("“\(word)” is not a kind of store call")
+        }
+        return .failNext(call)
     }
 
     private func processAction(_ line: inout ScenarioLine) throws(ScenarioError) -> ProcessAction? {
@@ -87,11 +103,7 @@ extension ScenarioParser {
         }
         guard line.take("power", "cut") else { return nil }
         let call = line.take("at", "call") ? try line.number("a number of store calls") : nil
-        let outcomes: [(word: String, outcome: PowerLoss)] = [
-            ("keeps", .keepsAll), ("loses", .losesAll), ("shortens", .losesTail), ("reorders", .losesSome),
-            ("tears", .tears),
-        ]
-        let outcome = outcomes.first { line.take($0.word) }?.outcome ?? .losesAll
+        let outcome = PowerLoss.allCases.first { line.take($0.word) } ?? .losesAll
         let downtime = try self.downtime(&line)
         guard let call else { return .powerCut(outcome, downtime: downtime) }
         return .powerCutAtStoreCall(call, outcome, downtime: downtime)

@@ -11,6 +11,12 @@ extension ScenarioParser {
     private mutating func hostility(_ verb: String, _ line: inout ScenarioLine) throws(ScenarioError) -> HostileAction {
         switch verb {
         case "writes": return .write(try self.hostileChange(&line))
+        case "equivocates" where ["on", "does", "back"].contains(line.peek):
+            let back = line.take("back") ? try line.number("a number of changes") : 0
+            let change = try self.hostileChange(&line)
+            try line.expect("else")
+            let other = try self.peer(&line)
+            return .equivocate(change, other: other, try self.step(&line), back: back)
         case "equivocates":
             let (object, name) = try self.property(&line)
             let step = WorkStep.assign(object, name: name, text: try line.text())
@@ -44,8 +50,10 @@ extension ScenarioParser {
         }
     }
 
-    /// An object's property, a text, and on which chain it is written.
+    /// An object's property, a text, and on which chain it is written; or any step after “does”.
     private mutating func hostileChange(_ line: inout ScenarioLine) throws(ScenarioError) -> HostileChange {
+        let first = line.take("on") ? try line.number("a chain") : 0
+        if line.take("does") { return HostileChange(chain: first, step: try self.step(&line)) }
         let (object, name) = try self.property(&line)
         let text = try line.text()
         let chain = line.take("on") ? try line.number("a chain") : 0

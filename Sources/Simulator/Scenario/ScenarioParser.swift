@@ -4,6 +4,10 @@ struct ScenarioParser {
     /// Objects by the names they were given, numbered in the order in which they came up.
     private var objects: [String: Int] = [:]
 
+    /// The most times that one line may be done.
+    private static let repetitionCountMax = 10_000
+    private static let firstNamedObject = 3_000
+
     static func parse(_ text: String) throws(ScenarioError) -> Scenario {
         var parser = ScenarioParser()
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -20,12 +24,15 @@ struct ScenarioParser {
     private mutating func parse(_ line: inout ScenarioLine) throws(ScenarioError) {
         if try self.parseHeader(&line) { return }
         guard !self.scenario.peers.isEmpty else { throw line.failure("the first line says who the peers are") }
+        let count = line.take("repeat") ? try line.number("how often") : 1
+        guard count <= ScenarioParser.repetitionCountMax else { throw line.failure("\(count) times is too often") }
+        let time = count == 1 ? try self.time(&line) : nil
         let content: Scenario.Content
-        if line.take("wait") {
+        if time == nil, line.take("wait") {
             content = .wait(try line.duration())
         } else if line.take("settle") {
             content = .settle(core: try self.core(&line))
-        } else if line.take("expect") {
+        } else if time == nil, line.take("expect") {
             content = .expect(try self.expectation(&line))
         } else if let word = line.peek, word.hasSuffix(":") {
             _ = try line.word("a peer")
@@ -33,7 +40,19 @@ struct ScenarioParser {
         } else {
             content = .action(try self.worldAction(&line))
         }
-        self.scenario.statements.append(Scenario.Statement(line: line.number, content: content))
+        let statement = Scenario.Statement(line: line.number, time: time, content: content)
+        self.scenario.statements += Array(repeating: statement, count: count)
+    }
+
+    /// `at 3s`: such lines come first, in the order of their times, and a `settle` is the last of them.
+    private func time(_ line: inout ScenarioLine) throws(ScenarioError) -> VirtualTime? {
+        guard line.take("at") else { return nil }
+        let time = try line.duration()
+        guard let last = self.scenario.statements.last else { return time }
+        guard let earlier = last.time else { throw line.failure("“at” comes after a line without a time") }
+        if case .settle = last.content { throw line.failure("“at” comes after “settle”") }
+        guard earlier <= time else { throw line.failure("“at \(time.word)” comes after “at \(earlier.word)”") }
+        return time
     }
 
     private mutating func parseHeader(_ line: inout ScenarioLine) throws(ScenarioError) -> Bool {
@@ -50,14 +69,28 @@ struct ScenarioParser {
             let word = try line.word("a class of links")
             guard let links = LinkClass(rawValue: word) else { throw line.failure("“\(word)” is not a class of links") }
             self.scenario.links = links
+        } else if line.take("faults") {
+            while !line.isAtEnd { self.scenario.faults.insert(try self.networkSwitch(&line)) }
+        } else if line.take("network", "plain") {
+            self.scenario.isNetworkPlain = true
         } else if line.take("seed") {
-            self.scenario.seed = UInt64(try line.number("a seed"))
+            let word = try line.word("a seed")
+            guard let seed = UInt64(word) else { throw line.failure("“\(word)” is not a seed") }
+            self.scenario.seed = seed
         } else if line.take("checkpoint") {
             self.scenario.checkpointPageCount = try line.number("a number of pages")
         } else {
             return false
         }
         return true
+    }
+
+    private func networkSwitch(_ line: inout ScenarioLine) throws(ScenarioError) -> Fault {
+        let word = try line.word("a fault")
+        guard let fault = Fault(rawValue: word), Fault.switches.contains(fault) else {
+            throw line.failure("“\(word)” is not a fault that lasts")
+        }
+        return fault
     }
 
     // MARK: - Names
@@ -77,10 +110,13 @@ struct ScenarioParser {
         self.object(try line.word("an object"))
     }
 
+    /// `o7` is object 7; any other name is given a number beyond those of plans.
     private mutating func object(_ name: String) -> Int {
+        if name.first == "o", let number = UInt32(name.dropFirst()) { return Int(number) }
         if let number = self.objects[name] { return number }
-        self.objects[name] = self.objects.count
-        return self.objects.count - 1
+        let number = ScenarioParser.firstNamedObject + self.objects.count
+        self.objects[name] = number
+        return number
     }
 
     /// An object and one of its properties, with a dot in between.
@@ -108,6 +144,15 @@ struct ScenarioParser {
         if line.take("excluded") { return .excluded(try line.number("a number of chains")) }
         if line.take("members") { return .members(try line.number("a number of devices")) }
         if line.take("replicas") { return .replicas(try line.number("a number of replicas")) }
+        if line.take("delivered", "at", "most") {
+            let count = try line.number("a number of bytes")
+            try line.expect("bytes")
+            return .deliveredAtMost(byteCount: count)
+        }
+        if line.take("no", "conflict") {
+            let (object, name) = try self.property(&line)
+            return .noConflict(object, property: name)
+        }
         if line.take("conflict") {
             let (object, name) = try self.property(&line)
             return .conflict(object, property: name, text: try line.text())

@@ -9,6 +9,10 @@ struct ScenarioRunner {
         /// The first expectation that was not met.
         var failure: ScenarioError?
         var hash: String
+        var eventCount: Int
+        var simulated: VirtualTime
+        /// What happened, if it was recorded.
+        var trace: Trace?
 
         var isPassed: Bool { self.failure == nil && self.record.findings.isEmpty }
     }
@@ -17,11 +21,23 @@ struct ScenarioRunner {
     private static let pace = VirtualTime.milliseconds(20)
 
     private let world: World
+    private let hasExpectations: Bool
 
-    static func run(_ scenario: Scenario) -> Outcome {
+    /// `watchesSilence`: whether equal machines are watched for saying nothing more, which takes the longest.
+    static func run(_ scenario: Scenario, watchesSilence: Bool = true, isTraced: Bool = false) -> Outcome {
         let runner = ScenarioRunner(scenario)
+        runner.world.watchesSilence = watchesSilence
+        if isTraced { runner.world.trace = Trace() }
         let failure = runner.perform(scenario)
-        return Outcome(record: runner.world.record, failure: failure, hash: runner.world.hash.text)
+        for finding in runner.world.record.findings { runner.world.trace?.add(finding, at: runner.world.time) }
+        return Outcome(
+            record: runner.world.record,
+            failure: failure,
+            hash: runner.world.hash.text,
+            eventCount: runner.world.hash.eventCount,
+            simulated: runner.world.time,
+            trace: runner.world.trace
+        )
     }
 
     private init(_ scenario: Scenario) {
@@ -29,41 +45,56 @@ struct ScenarioRunner {
             peerCount: scenario.peers.count,
             topology: scenario.topology,
             links: scenario.links,
-            faults: [],
+            faults: scenario.faults,
             checkpointPageCount: scenario.checkpointPageCount,
             duration: .zero,
-            actions: [],
+            actions: scenario.timedActions,
             core: Array(scenario.peers.indices)
         )
-        self.world = World(plan: plan, tape: ChoiceTape(seed: scenario.seed))
-        self.world.found()
-        for _ in scenario.peers.indices.dropFirst() { self.world.join(self.world.machines[0]) }
-        self.world.run(until: Simulation.preparation)
+        let tape = ChoiceTape(seed: scenario.seed, plain: scenario.isNetworkPlain ? [.network] : [])
+        self.world = World(plan: plan, tape: tape)
+        self.hasExpectations = scenario.statements.contains { if case .expect = $0.content { true } else { false } }
     }
 
     private func perform(_ scenario: Scenario) -> ScenarioError? {
+        self.world.begin()
         for statement in scenario.statements {
-            switch statement.content {
-            case .action(let action): self.world.perform(action)
-            case .wait(let length): self.world.run(until: self.world.time + length)
-            case .settle(let core):
-                self.world.settle(core: core)
-                self.world.isFaulty = true
-                if self.world.record.marks.contains(.strangersLeft) {
-                    let message = "some of these peers have never heard of another"
-                    return ScenarioError(line: statement.line, message: message)
-                }
-            case .expect(let expectation):
-                if let message = self.contradiction(to: expectation) {
-                    return ScenarioError(line: statement.line, message: message)
-                }
-            }
-            if let finding = self.world.record.findings.first {
-                return ScenarioError(line: statement.line, message: "\(finding.property.rawValue): \(finding.message)")
-            }
-            self.world.run(until: self.world.time + ScenarioRunner.pace)
+            if let time = statement.time { self.world.run(until: Simulation.preparation + time) }
+            if let failure = self.perform(statement) ?? self.finding(statement) { return failure }
+            // What has a time of its own leaves none behind it.
+            if statement.time == nil { self.world.run(until: self.world.time + ScenarioRunner.pace) }
         }
         return nil
+    }
+
+    private func perform(_ statement: Scenario.Statement) -> ScenarioError? {
+        switch statement.content {
+        case .action(let action):
+            // Those with a time are performed by the queue.
+            guard statement.time == nil else { return nil }
+            self.world.trace?.add(action, at: self.world.time)
+            self.world.perform(action)
+            self.world.updateTrace()
+        case .wait(let length): self.world.run(until: self.world.time + length)
+        case .settle(let core):
+            if self.world.record.hasFatalFinding { return nil }
+            self.world.settle(core: core)
+            self.world.isFaulty = true
+            self.world.schedule(.inspection, after: World.inspectionInterval)
+            if self.hasExpectations, self.world.record.marks.contains(.strangersLeft) {
+                let message = "some of these peers have never heard of another"
+                return ScenarioError(line: statement.line, message: message)
+            }
+        case .expect(let expectation):
+            if let message = self.contradiction(to: expectation) {
+                return ScenarioError(line: statement.line, message: message)
+            }
+        }
+        return nil
+    }
+
+    private func finding(_ statement: Scenario.Statement) -> ScenarioError? {
+        self.world.record.findings.first.map { ScenarioError(line: statement.line, message: "\($0)") }
     }
 
     // MARK: - Expectations
@@ -73,7 +104,10 @@ struct ScenarioRunner {
         case .seen(let mark): return self.world.record.marks.contains(mark) ? nil : "\(mark.rawValue) was not seen"
         case .neverSeen(let mark): return self.world.record.marks.contains(mark) ? "\(mark.rawValue) was seen" : nil
         case .waiting, .excluded, .members, .replicas: return self.statusContradiction(to: expectation)
-        case .exists, .isGone, .stands, .value, .conflict: break
+        case .deliveredAtMost(let limit):
+            let count = self.world.record.deliveredByteCount
+            return count <= limit ? nil : "\(count) bytes were delivered"
+        case .exists, .isGone, .stands, .value, .conflict, .noConflict: break
         }
         for machine in self.world.machines where machine.isUp && machine.hostile == nil {
             let found = try? machine.read { transaction throws(StoreError) -> String? in
@@ -108,7 +142,7 @@ struct ScenarioRunner {
                 wanted = count
                 found = status.frontier.count
                 isMost = true
-            case .exists, .isGone, .stands, .value, .conflict, .seen, .neverSeen: return nil
+            case .exists, .isGone, .stands, .value, .conflict, .noConflict, .deliveredAtMost, .seen, .neverSeen: return nil
             }
             if found != wanted, !(isMost && found < wanted) {
                 return "machine \(machine.number) says \(found)"
@@ -142,7 +176,10 @@ struct ScenarioRunner {
         case .conflict(let object, let property, let text):
             let values = try self.conflicts(object, property, in: &transaction)
             return values.contains(.string(text)) ? nil : "the conflicts are \(values)"
-        case .seen, .neverSeen, .waiting, .excluded, .members, .replicas: return nil
+        case .noConflict(let object, let property):
+            let values = try self.conflicts(object, property, in: &transaction)
+            return values.isEmpty ? nil : "the conflicts are \(values)"
+        case .seen, .neverSeen, .waiting, .excluded, .members, .replicas, .deliveredAtMost: return nil
         }
     }
 

@@ -115,7 +115,11 @@ extension Trace {
         case .join(let inviter), .pair(let inviter, _): machine = inviter
         case .network: machine = nil
         }
-        self.add(.action(Trace.words(action)), machine: machine, at: time)
+        self.add(.action(ScenarioText.line(action)), machine: machine, at: time)
+    }
+
+    mutating func add(_ finding: Finding, at time: VirtualTime) {
+        self.add(.found(finding.description), machine: nil, at: time)
     }
 
     /// What a value says of itself, without the names of its types.

@@ -18,11 +18,14 @@ final class ChoiceTape {
 
     private var generators: [SplitMix64]
     private let recorded: [[UInt64]]?
+    /// Lanes of which every choice is 0, the simplest.
+    private let plainLanes: Set<Lane>
     /// Every choice made so far, by lane.
     private(set) var choices: [[UInt64]]
 
     /// Draws from a seed.
-    init(seed: UInt64) {
+    init(seed: UInt64, plain plainLanes: Set<Lane> = []) {
+        self.plainLanes = plainLanes
         self.generators = Lane.allCases.map {
             SplitMix64(seed: SplitMix64.mixed(seed &+ UInt64($0.rawValue + 1) &* 0x9e37_79b9_7f4a_7c15))
         }
@@ -34,6 +37,7 @@ final class ChoiceTape {
     init(choices: [[UInt64]]) {
         self.generators = []
         self.recorded = choices
+        self.plainLanes = []
         self.choices = Lane.allCases.map { _ in [] }
     }
 
@@ -41,7 +45,9 @@ final class ChoiceTape {
     func draw(_ lane: Lane, below bound: UInt64) -> UInt64 {
         let made = self.choices[lane.rawValue].count
         let choice: UInt64
-        if let recorded = self.recorded {
+        if self.plainLanes.contains(lane) {
+            choice = 0
+        } else if let recorded = self.recorded {
             let choices = recorded[lane.rawValue]
             choice = made < choices.count ? choices[made] % bound : 0
         } else {

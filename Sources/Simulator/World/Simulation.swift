@@ -28,18 +28,10 @@ struct Simulation {
     static func run(_ plan: Plan, _ tape: ChoiceTape, seed: UInt64, isTraced: Bool = false) -> Outcome {
         let world = World(plan: plan, tape: tape)
         if isTraced { world.trace = Trace() }
-        world.found()
-        for _ in 1..<max(1, plan.peerCount) { world.join(world.machines[0]) }
-        world.run(until: Simulation.preparation)
-        for (number, timed) in plan.actions.enumerated() {
-            world.queue.schedule(.action(number), at: Simulation.preparation + timed.time)
-        }
-        world.schedule(.inspection, after: World.inspectionInterval)
+        world.begin()
         world.run(until: Simulation.preparation + plan.duration)
         if !world.record.hasFatalFinding { world.settle(core: plan.core) }
-        for finding in world.record.findings {
-            world.trace?.add(.found("\(finding.property.rawValue): \(finding.message)"), machine: nil, at: world.time)
-        }
+        for finding in world.record.findings { world.trace?.add(finding, at: world.time) }
         return Outcome(
             seed: seed,
             record: world.record,
@@ -50,5 +42,18 @@ struct Simulation {
             acknowledgedCount: world.work.acknowledgedCount,
             trace: world.trace
         )
+    }
+}
+
+extension World {
+    /// Lets everyone join, and makes everything happen in its time that the plan says.
+    func begin() {
+        self.found()
+        for _ in 1..<max(1, self.plan.peerCount) { self.join(self.machines[0]) }
+        self.run(until: Simulation.preparation)
+        for (number, timed) in self.plan.actions.enumerated() {
+            self.queue.schedule(.action(number), at: Simulation.preparation + timed.time)
+        }
+        self.schedule(.inspection, after: World.inspectionInterval)
     }
 }

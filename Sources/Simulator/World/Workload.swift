@@ -53,9 +53,9 @@ struct Workload {
             let object = Workload.object(number)
             return [
                 .create(Transaction.Creation(id: .given(object), type: "item")),
-                .set(object, name: self.name(property), value: self.nextValue()),
+                .set(object, name: Workload.name(property), value: self.nextValue()),
             ]
-        case .unset(let number, let property): return [.unset(Workload.object(number), name: self.name(property))]
+        case .unset(let number, let property): return [.unset(Workload.object(number), name: Workload.name(property))]
         case .assign(let number, let name, let text):
             let object = Workload.object(number)
             return [
@@ -77,7 +77,7 @@ struct Workload {
         }
     }
 
-    private func name(_ property: Int) -> String {
+    static func name(_ property: Int) -> String {
         Workload.propertyNames[property % Workload.propertyNames.count]
     }
 

@@ -12,6 +12,9 @@ extension World {
         case .full(let length):
             machine.disk.faults.isFull = true
             self.schedule(.diskHasRoom(machine: machine.number), after: length)
+        case .fullAfter(let byteCount, let length):
+            machine.disk.faults.roomByteCount = byteCount
+            self.schedule(.diskHasRoom(machine: machine.number), after: length)
         case .lie(let length):
             machine.disk.faults.syncLies = true
             self.schedule(.diskIsHonest(machine: machine.number), after: length)

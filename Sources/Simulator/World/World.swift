@@ -25,6 +25,8 @@ final class World {
     var trace: Trace?
     /// Whether the faults are still going on.
     var isFaulty = true
+    /// Whether equal machines are watched for saying nothing more, which takes the longest of all.
+    var watchesSilence = true
     var nextConnection: UInt64 = 1 << 63
     /// Sessions that ended, as the machines said.
     var endedSessionCount = 0
@@ -77,7 +79,9 @@ final class World {
         case .start(let machine): self.start(self.machines[machine])
         case .resume(let machine, let incarnation): self.resume(self.machines[machine], incarnation)
         case .release: self.releaseHeldLanes()
-        case .diskHasRoom(let machine): self.machines[machine].disk.faults.isFull = false
+        case .diskHasRoom(let machine):
+            self.machines[machine].disk.faults.isFull = false
+            self.machines[machine].disk.faults.roomByteCount = nil
         case .diskIsHonest(let machine): self.machines[machine].disk.faults.syncLies = false
         case .stranger(let wire, let chunks, let pause): self.continueStranger(wire, chunks, every: pause)
         case .knock(let machine, let first):

@@ -1,0 +1,48 @@
+import ArgumentParser
+internal import CRDTCore
+
+/// `replay`: one seed, with all it did.
+struct ReplayCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "replay",
+        abstract: "Runs one seed and tells what it did; its plan is printed as a scenario."
+    )
+
+    @Argument(help: "The seed.")
+    var seed: UInt64
+    @OptionGroup var world: WorldOptions
+    @OptionGroup var pictures: PictureOptions
+    @Option(help: ArgumentHelp("Refuse to run if the seed draws another plan in this build.", valueName: "hash"))
+    var plan: String?
+    @Flag(help: "Print what came of it as JSON.")
+    var json = false
+
+    func run() throws {
+        let tape = ChoiceTape(seed: self.seed)
+        let recipe = Recipe(PlanGenerator.plan(tape, try self.world.limits()), seed: self.seed)
+        let hash = recipe.scenario.meaningHash
+        if let plan, plan != hash {
+            StandardError.write("seed \(self.seed) draws plan \(hash) in this build (\(Checkout.commit)), not \(plan)")
+            throw ExitCode.failure
+        }
+        let outcome = Simulation.run(recipe.plan, tape, seed: self.seed, isTraced: self.pictures.areWanted)
+        if let trace = outcome.trace {
+            try self.pictures.make(trace, title: "Simulator replay \(self.seed)\(self.world.text)")
+        }
+        let line = Checkout.replayLine(seed: self.seed, self.world)
+        let report = RunReport(outcome)
+        if self.json {
+            var members = report.members
+            members["seed"] = .string(String(self.seed))
+            members["plan"] = .string(hash)
+            members["commit"] = .string(Checkout.commit)
+            members["replay"] = .string(line)
+            members["scenario"] = .array(recipe.scenario.lines.map { .string($0) })
+            print(JSON.object(members).text)
+        } else {
+            print("# \(line)")
+            for line in recipe.scenario.lines + [""] + report.lines { print(line) }
+        }
+        if !outcome.record.findings.isEmpty { throw ExitCode.failure }
+    }
+}

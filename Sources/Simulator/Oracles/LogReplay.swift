@@ -1,0 +1,122 @@
+internal import CRDTCore
+internal import Engine
+internal import PeerCrypto
+internal import SyncProtocol
+
+/// The log of a store, merged anew: from nothing, one piece at a time, each in a transaction of its own, and the chains
+/// in another order than they came in.
+struct LogReplay {
+    private var copy: MemoryStore
+    private let membership: Membership
+    private let now: WallTime
+
+    /// The exported state that comes out.
+    ///
+    /// `isReversed`: whether the chains are taken from the last that became known to the first.
+    static func export(
+        of transaction: inout some StoreTransaction,
+        origin: Hash256,
+        membership: Membership,
+        now: WallTime,
+        isReversed: Bool
+    ) throws(StoreError) -> [UInt8] {
+        var replay = LogReplay(copy: MemoryStore(origin: origin), membership: membership, now: now)
+        let positions = Array(0..<transaction.replicaCount)
+        for position in isReversed ? positions.reversed() : positions {
+            try replay.add(ReplicaIndex(rawValue: UInt32(position)), of: &transaction)
+        }
+        return try replay.copy.read { (copy: inout MemoryTransaction) throws(StoreError) in
+            try StateExport.json(of: &copy)
+        }
+    }
+
+    private mutating func add(
+        _ index: ReplicaIndex,
+        of transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        let record = transaction.replica(index)
+        var previous = ChainHash.origin(self.membership.workspace)
+        var device: DeviceID?
+        var next: UInt64 = 1
+        while let run = try transaction.loadRun(of: index, from: next, limits: RunLimits(), signed: true) {
+            let verified: VerifiedRun
+            do throws(RunRejection) {
+                verified = try VerifiedRun.verify(
+                    run,
+                    previous: previous,
+                    device: device,
+                    membership: self.membership,
+                    SodiumCryptography()
+                )
+            } catch {
+                throw .damaged("changes of \(record.id) from \(next) on do not hold: \(error)")
+            }
+            previous = verified.hashes[verified.hashes.count - 1]
+            device = device ?? verified.introduction?.device
+            next = run.lastSequence + 1
+            try self.receive(verified)
+        }
+        guard let fork = record.forkSequence else { return }
+        let now = self.now
+        try self.copy.write { (copy: inout MemoryTransaction) throws(StoreError) in
+            var merge = Merge(now: now)
+            let copied = copy.replicaIndex(of: record.id)
+            try merge.exclude(copied, fromFork: fork, in: &copy)
+            try merge.finish(in: &copy)
+        }
+    }
+
+    private mutating func receive(_ run: VerifiedRun) throws(StoreError) {
+        let now = self.now
+        try self.copy.write { (copy: inout MemoryTransaction) throws(StoreError) in
+            var merge = Merge(now: now)
+            guard try merge.receive(run, in: &copy) == .stored else {
+                throw .damaged("changes of \(run.run.replica) do not follow each other")
+            }
+            try merge.finish(in: &copy)
+        }
+    }
+}
+
+extension World {
+    /// Of how many runs in a hundred the log is merged anew: every signature in it is checked once more.
+    private static let replayPercent = 15
+
+    /// P5, P6, P19: what a machine came to piece by piece, as others passed it on, is what its log makes in any order.
+    func compareWithReplay(_ core: [Machine]) {
+        guard self.tape.chance(World.replayPercent, .oracles), !self.record.hasFatalFinding else { return }
+        let machine = core[self.tape.below(core.count, .oracles)]
+        self.compareWithReplay(machine, isReversed: self.tape.chance(50, .oracles))
+    }
+
+    func compareWithReplay(_ machine: Machine, isReversed: Bool) {
+        guard let identity = DeviceIdentity.decode(SecretBytes(machine.keyFile)) else { return }
+        let membership = identity.membership
+        let now = machine.clock.wall(at: self.time)
+        do throws(StoreError) {
+            let found = try machine.read { transaction throws(StoreError) -> (stored: [UInt8], anew: [UInt8])? in
+                let isSmall = try LogReading(of: &transaction, now: now).changeCount <= World.modelChangeCountMax
+                // What was applied with a clock that was ahead would be held by now.
+                guard isSmall, !StateChecks.hasAppliedHeld(at: now, in: transaction) else { return nil }
+                let anew = try LogReplay.export(
+                    of: &transaction,
+                    origin: machine.origin,
+                    membership: membership,
+                    now: now,
+                    isReversed: isReversed
+                )
+                return (try StateExport.json(of: &transaction), anew)
+            }
+            guard let found, let exports = found else { return }
+            self.record.mark(.comparedWithReplay)
+            guard exports.stored != exports.anew else { return }
+            let difference = World.firstDifference(exports.stored, exports.anew)
+            self.record.find(
+                .replayDisagrees,
+                "machine \(machine.number): its log, merged anew, makes another state: \(difference)"
+            )
+        } catch {
+            self.record.find(.replayDisagrees, "machine \(machine.number): its log cannot be merged anew: \(error)")
+        }
+    }
+}
