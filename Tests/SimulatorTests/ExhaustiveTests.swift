@@ -90,6 +90,26 @@ struct ExhaustiveCanaryTests {
         #expect(result.findings == [])
     }
 
+    @Test func `a case that does not end is named, and one that goes on is not`() {
+        let cases = CasesUnderWay()
+        let stuck = TreeCase(moves: [11, 1, 0, 3], batches: [[3], [1, 0], [2]])
+        cases.start(job: 0).begin(stuck.moves, stuck.batches)
+        let other = cases.start(job: 1)
+        var looks = 0
+        var named: [TreeCase] = []
+        cases.watch(
+            count: 3,
+            pause: {
+                looks += 1
+                other.begin([1, 2, 3, 4], [[0]])
+                if looks == 5 { cases.end(job: 0) }
+                return looks < 9
+            },
+            { named.append($0) }
+        )
+        #expect(named == [stuck, stuck])
+    }
+
     @Test func `of many findings the first are kept and all are counted`() {
         var result = Exploration(.cuts)
         for number in 0..<50 { result.find(.repeated, in: "sync:out:\(number)", "twice") }

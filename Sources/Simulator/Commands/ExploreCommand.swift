@@ -1,5 +1,6 @@
 import ArgumentParser
 internal import CRDTCore
+internal import Foundation
 internal import Synchronization
 
 /// `explore`: small worlds in full.
@@ -16,6 +17,9 @@ struct ExploreCommand: ParsableCommand {
             """
     )
 
+    /// How long a case may take that should take microseconds.
+    private static let patienceSeconds = 15
+
     @Option(help: "What to explore, with commas between: trees, existence, crashes, cuts. All if it is not given.")
     var only: String?
     @Option(
@@ -30,6 +34,7 @@ struct ExploreCommand: ParsableCommand {
         let scopes = try self.scopes()
         let start = WallClock.seconds()
         var summary = ExplorationSummary()
+        self.watchForCasesWithoutEnd()
         for scope in scopes {
             let begin = WallClock.seconds()
             let result = try self.explore(scope)
@@ -38,6 +43,20 @@ struct ExploreCommand: ParsableCommand {
         let seconds = WallClock.seconds() - start
         print(self.json ? summary.json(seconds: seconds) : summary.text(seconds: seconds))
         if !summary.isClean { throw ExitCode.failure }
+    }
+
+    /// Ends the program with a finding if a merge does not come to an end.
+    private func watchForCasesWithoutEnd() {
+        let isJSON = self.json
+        CasesUnderWay.all.watch(seconds: ExploreCommand.patienceSeconds) { test in
+            var result = Exploration(.trees)
+            result.find(.spinning, in: test.name, "the merge does not come to an end")
+            var summary = ExplorationSummary()
+            summary.add(result, seconds: 0)
+            let seconds = Double(ExploreCommand.patienceSeconds)
+            print(isJSON ? summary.json(seconds: seconds) : summary.text(seconds: seconds))
+            Foundation.exit(1)
+        }
     }
 
     private func scopes() throws -> [Exploration.Scope] {

@@ -9,13 +9,13 @@ struct WhatIfCommand: ParsableCommand {
         commandName: "whatif",
         abstract: "Tells what would happen if the devices of some data directories met; changes nothing.",
         discussion: """
-            The directories are copied into memory, and the devices meet there, two at a time, in every order (above four \
-            devices, in orders drawn from a seed) until all hold the same. The directories stay as they are to the byte. \
-            No daemon may run on them meanwhile.
+            The directories are copied into memory, and the devices meet there, two at a time, in every order (above \
+            four devices, in orders drawn from a seed) until all hold the same. The directories stay as they are to \
+            the byte. No daemon may run on them meanwhile.
 
-            Exit codes: 0 all end the same and nothing is in conflict, 1 there are conflicts to look at, 2 devices would \
-            differ or something would be lost, 64 the command line is not understood, 65 the directories cannot be \
-            compared, 75 a process has one of them.
+            Exit codes: 0 all end the same and nothing is in conflict, 1 there are conflicts to look at, 2 devices \
+            would differ or something would be lost, 64 the command line is not understood, 65 the directories cannot \
+            be compared, 75 a process has one of them.
             """
     )
 

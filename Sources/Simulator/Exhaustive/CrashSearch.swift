@@ -32,8 +32,8 @@ struct CrashSearch {
         return result
     }
 
-    /// Ends at the first store call, at the second (or `stride` calls on), and so on until the commit is over before the
-    /// end comes.
+    /// Ends at the first store call, at the second (or `stride` calls on), and so on until the commit is over before
+    /// the end comes.
     static func run(_ way: Way, stride: Int = 1) -> Exploration {
         var result = Exploration(.crashes)
         var call = 1

@@ -1,7 +1,7 @@
 internal import CRDTCore
 internal import MergeTestSupport
 
-/// What two replicas did to one object, step by step: made it, edited it, deleted it, and heard of each other in between.
+/// What two replicas did to one object, step by step: made it, edited it, deleted it, and heard of each other.
 ///
 /// Written as letters, one a step: `c` creates, `e` edits, `d` deletes, `l` listens; capitals are the second replica's.
 struct ExistenceHistory {

@@ -85,7 +85,8 @@ struct ExistenceSearch {
         let state = try ExistenceSearch.state(of: &last)
         if state != expected {
             let name = "\(history.name):\(self.order.map(String.init).joined())"
-            self.result.find(.modelDisagrees, in: name, state.differences(from: expected))
+            let message = self.result.wantsMore ? state.differences(from: expected) : ""
+            self.result.find(.modelDisagrees, in: name, message)
         }
     }
 

@@ -22,9 +22,12 @@ struct Exploration: Sendable {
 
     init(_ scope: Scope) { self.scope = scope }
 
+    /// Whether a further finding would be kept, and not only counted.
+    var wantsMore: Bool { self.findings.count < Exploration.findingCountMax }
+
     mutating func find(_ property: Property, in name: String, _ message: String) {
         self.findingCount += 1
-        guard self.findings.count < Exploration.findingCountMax else { return }
+        guard self.wantsMore else { return }
         self.findings.append(ExhaustiveFinding(property: property, caseName: name, message: message))
     }
 

@@ -59,8 +59,10 @@ struct TreeCase: Hashable {
         let test = try TreeCase(named: name)
         var result = Exploration(.trees)
         result.caseCount = 1
+        CasesUnderWay.all.start(job: 0).begin(test.moves, test.batches)
+        defer { CasesUnderWay.all.end(job: 0) }
         let world = try TreeWorld()
-        for count in test.batches.indices {
+        for count in test.batches.indices where result.findingCount == 0 {
             let part = TreeCase(moves: test.moves, batches: Array(test.batches[...count]))
             let expected = world.model(test.moves, arrived: Set(part.batches.joined()))
             try part.check(in: world, expected: expected, &result)

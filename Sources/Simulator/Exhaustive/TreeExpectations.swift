@@ -42,6 +42,8 @@ struct TreeExpectations: Sendable {
     /// The sets in which the last author makes one move and, once for all, those in which he makes none.
     private static func part(lastMove: Int, hasOthers: Bool) -> Part {
         var part = Part()
+        let underWay = CasesUnderWay.all.start(job: lastMove)
+        defer { CasesUnderWay.all.end(job: lastMove) }
         do throws(StoreError) {
             let world = try TreeWorld()
             for mask in 1..<TreeExpectations.maskCount where mask & 8 != 0 || hasOthers {
@@ -55,6 +57,7 @@ struct TreeExpectations: Sendable {
                     part.standings.append((self.place(moves, mask), TreeStanding(of: state).bits))
                     if mask == TreeExpectations.maskCount - 1 {
                         let test = TreeCase(moves: moves, orderNumber: number % TreeCase.orders.count)
+                        underWay.begin(test.moves, test.batches)
                         try test.check(in: world, expected: state, &part.result)
                     }
                 }

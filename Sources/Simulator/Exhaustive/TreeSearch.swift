@@ -6,6 +6,7 @@ internal import MergeTestSupport
 ///
 /// Orders that begin alike share their beginning: a store is a value, and what arrives next goes into a copy of it.
 struct TreeSearch {
+    private let underWay: CaseUnderWay
     private let world: TreeWorld
     private let nodes: [ObjectIndex]
     private let expected: TreeExpectations
@@ -30,7 +31,8 @@ struct TreeSearch {
         let parts = Workers.map(jobs.count) { number -> Exploration in
             // Each with a world of its own: counting the references to a shared one would cost more than it saves.
             do throws(StoreError) {
-                var search = try TreeSearch(expected: expected, world: TreeWorld())
+                var search = try TreeSearch(job: number, expected: expected, world: TreeWorld())
+                defer { CasesUnderWay.all.end(job: number) }
                 try search.perform(jobs[number], lastMoves: lastMoves)
                 advance(search.result.caseCount)
                 return search.result
@@ -48,7 +50,8 @@ struct TreeSearch {
         return result
     }
 
-    private init(expected: TreeExpectations, world: TreeWorld) throws(StoreError) {
+    private init(job: Int, expected: TreeExpectations, world: TreeWorld) throws(StoreError) {
+        self.underWay = CasesUnderWay.all.start(job: job)
         self.world = world
         self.expected = expected
         var store = world.store
@@ -99,17 +102,17 @@ struct TreeSearch {
     ) throws(StoreError) {
         self.moves[author[0]] = move
         self.arrivals.append(author)
-        let next = try self.store(store, arrived: arrived)
-        try self.deliverRest(from: next, arrived: arrived, lastMoves)
+        if let next = try self.store(store, arrived: arrived) {
+            try self.deliverRest(from: next, arrived: arrived, lastMoves)
+        }
         self.arrivals.removeLast()
         self.moves[author[0]] = 0
     }
 
     private mutating func deliverTwoBatches(_ first: [Int], _ mask: Int, _ lastMoves: [Int]) throws(StoreError) {
         self.arrivals = [first]
-        let half = try self.store(self.world.store, arrived: mask)
         let rest = TreeSearch.batchOrders.rest.filter { mask & 1 << $0 == 0 }
-        guard !rest.isEmpty else { return }
+        guard let half = try self.store(self.world.store, arrived: mask), !rest.isEmpty else { return }
         self.arrivals.append(rest)
         try self.choose(rest[...], fixed: nil, lastMoves) { search throws(StoreError) in
             _ = try search.store(half, arrived: TreeSearch.everyone)
@@ -134,7 +137,10 @@ struct TreeSearch {
     // MARK: - One arrival
 
     /// A copy of a store after the last batch has come into it by one transaction.
-    private mutating func store(_ store: MemoryStore, arrived: Int) throws(StoreError) -> MemoryStore {
+    ///
+    /// Nil if it is not as it should be: into a tree with a cycle nothing more may be delivered, as that might not end.
+    private mutating func store(_ store: MemoryStore, arrived: Int) throws(StoreError) -> MemoryStore? {
+        self.underWay.begin(self.moves, self.arrivals)
         var next = store
         let authors = self.arrivals[self.arrivals.count - 1]
         let standing = try next.write { transaction throws(StoreError) in
@@ -147,12 +153,14 @@ struct TreeSearch {
         }
         if standing != self.expected.standing(of: self.moves, arrived: arrived) {
             try self.report(next)
+            return nil
         }
         return next
     }
 
     private mutating func report(_ store: MemoryStore) throws(StoreError) {
         let test = TreeCase(moves: self.moves, batches: self.arrivals)
+        guard self.result.wantsMore else { return self.result.find(.modelDisagrees, in: test.name, "") }
         var store = store
         let expected = self.world.model(self.moves, arrived: Set(self.arrivals.joined()))
         let difference = try TreeWorld.state(of: &store).differences(from: expected)

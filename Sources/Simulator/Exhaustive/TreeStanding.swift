@@ -4,9 +4,9 @@ internal import MergeTestSupport
 /// How the three nodes of a `TreeWorld` stand, in one number: cheap to read from a store and to compare half a million
 /// times.
 ///
-/// For each node, fourteen bits: its parent, its place among siblings, who touched it last, whether it shows, and how many
-/// stand under it, in all and showing; after those, four bits for the authors whose move is an object's last and has no
-/// effect.
+/// For each node, fourteen bits: its parent, its place among siblings, who touched it last, whether it shows, and how
+/// many stand under it, in all and showing; after those, four bits for the authors whose move is an object's last and
+/// has no effect.
 struct TreeStanding: Hashable {
     private(set) var bits: UInt64
 

@@ -1,5 +1,4 @@
-internal import Dispatch
-internal import Glibc
+internal import Foundation
 internal import Synchronization
 
 /// Jobs done side by side, whose results come back in the order of the jobs: what is found does not depend on who was

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import PeerCrypto
 
-/// Reads a data directory without leaving a trace: no file is made, changed or opened for writing, and SQLite never sees
-/// it.
+/// Reads a data directory without leaving a trace: no file is made, changed or opened for writing, and SQLite never
+/// sees it.
 ///
 /// The lock that a running `peerd` has is respected. A shared one is held meanwhile, so that none starts and writes
 /// between the reading of the database and that of its write-ahead log.
