@@ -135,7 +135,9 @@ extension World {
             let chains = state.frontier.entries.map {
                 "\($0.replica.description.prefix(4)):\($0.sequence)\($0.isForked ? "!" : "")"
             }
-            lines.append("machine \(machine.number) has \(chains.joined(separator: " "))")
+            let ready = self.isUnfinished(machine) ? " and something ready that is not applied" : ""
+            let dead = self.speaksToTheDead(machine) ? " and a session with a machine that failed" : ""
+            lines.append("machine \(machine.number) has \(chains.joined(separator: " "))\(ready)\(dead)")
         }
         return "after \(World.settlingTime.seconds) s: " + lines.joined(separator: "; ")
     }
