@@ -156,7 +156,7 @@ struct HostileMemberTests {
                 let index = ReplicaIndex(rawValue: UInt32(position))
                 var next: UInt64 = 1
                 let one = RunLimits(changeCountMax: 1)
-                while let run = try transaction.loadRun(of: index, from: next, limits: one, signed: true) {
+                while let run = transaction.loadRun(of: index, from: next, limits: one, signed: true) {
                     longest = max(longest, run.changes.count)
                     next = run.lastSequence + 1
                 }
