@@ -229,9 +229,9 @@ extension Node where Store: ~Copyable {
                 return requests
             }
             for (request, previous) in requests
-            where connection.conversation.awaitedBranches[request.replica] == nil {
+            where request.sequence < connection.conversation.awaitedBranches[request.replica]?.fork ?? .max {
                 connection.conversation.awaitedBranches[request.replica] =
-                    Conversation.AwaitedBranch(sequence: request.sequence, previous: previous)
+                    Conversation.AwaitedBranch(fork: request.sequence, sequence: request.sequence, previous: previous)
                 self.send(.branchRequest(request), on: connection)
             }
         } catch {
@@ -274,7 +274,8 @@ extension Node where Store: ~Copyable {
             case .refused(let reason): self.violation(connection, reason)
             case .proof(let proof, let dot): self.keep(proof, dot, from: connection)
             case .reauthored(let sequence, let hash):
-                let next = Conversation.AwaitedBranch(sequence: sequence + 1, previous: hash)
+                let fork = connection.conversation.awaitedBranches[run.replica]?.fork ?? run.firstSequence
+                let next = Conversation.AwaitedBranch(fork: fork, sequence: sequence + 1, previous: hash)
                 connection.conversation.awaitedBranches[run.replica] = next
                 let request = BranchRequest(replica: run.replica, sequence: sequence + 1, knownHash: .zero)
                 self.send(.branchRequest(request), on: connection)

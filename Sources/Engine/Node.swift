@@ -26,7 +26,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
     var clockRepairTried: WallTime?
     var storeFailure: StoreError?
     var counters = NodeCounters()
-    /// Devices on whose word alone, that they hold more of our chain than we do, we have gone on under a new replica id.
+    /// Devices on whose mere word that they hold more of our chain we have gone on under a new replica id.
     var doubters: Set<DeviceID> = []
     var pastTraffic = Traffic()
     var effects: [Effect] = []

@@ -112,6 +112,8 @@ struct Conversation {
     }
 
     struct AwaitedBranch {
+        /// Where the chain was known to fork when the branch was asked for.
+        var fork: UInt64
         var sequence: UInt64
         var previous: Hash256
     }
