@@ -2,8 +2,8 @@
 extension Finding: CustomStringConvertible {
     var description: String { "\(self.property.rawValue): \(self.message)" }
 
-    /// What the same failure of another run has in common with this: the property, and the words of the message that are
-    /// neither names nor numbers nor what was written.
+    /// What the same failure of another run has in common with this: the property, and the words of the message that
+    /// are neither names nor numbers nor what was written.
     var kind: Kind {
         var words: [String] = []
         for (number, line) in self.message.split(separator: "\n").prefix(2).enumerated() {
