@@ -34,11 +34,12 @@ struct ObjectOverlay {
         guard let position = self.entries.index(forKey: index) else { return }
         let held = self.entries.values[position].record
         if held.parent != record.parent || held.position != record.position {
-            self.entries.values[position].isMoved = true
             #if PLANTED_BUGS
-            let staysUnder = PlantedBug.positionNotStored.isPlanted && held.parent == record.parent
-            if staysUnder { self.entries.values[position].isMoved = false }
+            let isKept = PlantedBug.positionNotStored.isPlanted && held.parent == record.parent
+            let wasMoved = self.entries.values[position].isMoved
+            defer { if isKept { self.entries.values[position].isMoved = wasMoved } }
             #endif
+            self.entries.values[position].isMoved = true
         }
         self.entries.values[position].record = record
         self.entries.values[position].isChanged = true

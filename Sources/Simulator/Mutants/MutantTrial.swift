@@ -59,7 +59,7 @@ final class MutantProcess {
     private var ending: String?
 
     /// Without a word for so much work, it hangs.
-    private static let silentProcessorSecondsMax = 30.0
+    private static let silentProcessorSecondsMax = 10.0
 
     init(_ bug: PlantedBug, arguments: [String]) throws {
         self.trial = MutantTrial(bug)

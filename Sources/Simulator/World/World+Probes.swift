@@ -148,10 +148,10 @@ extension World {
         }
     }
 
-    /// Writes once while all are apart, and then again and again while one of them meets the others.
+    /// Writes while all are apart, or leaves them equal, and then writes again and again while one meets the others.
     private func writeDuringMeeting(_ core: [Machine]) {
         let writer = core[core.count - 1]
-        self.write([.set(World.probedObject, property: 1)], on: writer)
+        if self.tape.chance(50, .network) { self.write([.set(World.probedObject, property: 1)], on: writer) }
         func isMet() -> Bool {
             self.wires.contains {
                 $0.isConnected && $0.ends.contains { $0.machine == writer.number && $0.state == .open }
