@@ -50,6 +50,10 @@ test-unit: setup  ## build with the import check, and run the Swift tests
 test-system: setup  ## run the system tests against the build of test-unit (as root: also those with namespaces)
 	@PEERD="$${PEERD:-$(TEST_PEERD)}" $(PYTHON) Tests/System/run.py
 
+.PHONY: simulate
+simulate: setup-system  ## run the scenarios, and a minute of fresh seeds for each topology
+	@scripts/simulate.sh
+
 .PHONY: lint
 lint:  ## check the format of the sources; changes nothing
 	@scripts/lint.sh

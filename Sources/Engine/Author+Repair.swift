@@ -10,8 +10,8 @@ extension Author {
     /// With them goes what is still far ahead in the chains that earlier repairs ended: a clock that is put right in two
     /// steps is still wrong after the first.
     mutating func repairClock(in transaction: inout some StoreTransaction) throws(StoreError) {
-        guard let active = self.activeReplica, HybridClock.isHeld(transaction.replica(active).storedStamp, at: self.now)
-        else { return }
+        guard let active = self.activeReplica else { return }
+        guard HybridClock.isHeld(transaction.replica(active).storedStamp, at: self.now) else { return }
         let former = try FormerReplicas.indexes(in: &transaction)
         var ahead: [ChainAhead] = []
         for index in [active] + former {

@@ -11,7 +11,9 @@ extension PlanGenerator {
         let (_, drawn) = self.pair()
         guard let peer = self.hostilePeer else { return }
         let victim = drawn == peer ? (peer + 1) % self.plan.peerCount : drawn
-        self.add(.hostile(peer: peer, victim: victim, self.hostileAction(fault, peer, victim)), at: time)
+        let action = self.hostileAction(fault, peer, victim)
+        // To stay is done to nobody.
+        self.add(.hostile(peer: peer, victim: action == .stay ? peer : victim, action), at: time)
     }
 
     private mutating func hostileAction(_ fault: Fault, _ peer: Int, _ victim: Int) -> HostileAction {

@@ -33,7 +33,8 @@ extension ScenarioParser {
             let (object, name) = try self.property(&line)
             let number = Workload.propertyNames.firstIndex(of: name)
             // Without a text: a value that nobody else writes.
-            if let number, line.isAtEnd || line.peek == ";" || line.peek == "else" { return .set(object, property: number) }
+            let isValueLeftOut = line.isAtEnd || line.peek == ";" || line.peek == "else"
+            if let number, isValueLeftOut { return .set(object, property: number) }
             return .assign(object, name: name, text: try line.text())
         }
         if line.take("unset") {

@@ -142,7 +142,8 @@ struct ScenarioRunner {
                 wanted = count
                 found = status.frontier.count
                 isMost = true
-            case .exists, .isGone, .stands, .value, .conflict, .noConflict, .deliveredAtMost, .seen, .neverSeen: return nil
+            case .exists, .isGone, .stands, .value, .conflict, .noConflict, .deliveredAtMost, .seen, .neverSeen:
+                return nil
             }
             if found != wanted, !(isMost && found < wanted) {
                 return "machine \(machine.number) says \(found)"

@@ -77,14 +77,6 @@ extension World {
         self.enqueue(.opening, on: wire, lane: 1)
         let host = wire.ends[0].machine.map { self.machines[$0].host } ?? "10.9.9.\(wire.number % 250)"
         self.handle(target, .accepted(acceptor.connection, from: NetworkAddress(host: host, port: 40_000)))
-        guard wire.ends[0].machine == nil else { return }
-        let strangers = self.wires.count {
-            $0.ends[0].machine == nil && $0.ends[1].machine == target.number && $0.ends[1].state == .open
-                && $0.isConnected
-        }
-        if strangers > ConnectionLimits.halfOpenCountMax {
-            self.record.find(.unbounded, "machine \(target.number) lets \(strangers) strangers in at once")
-        }
     }
 
     // MARK: - Sending
