@@ -20,7 +20,7 @@ struct SimulationTests {
             }
         }
         #expect(Set(counts.keys) == Set(Fault.usual))
-        for (fault, count) in counts { #expect((30..<140).contains(count), "\(fault) in \(count) of 200") }
+        for (fault, count) in counts { #expect((20..<140).contains(count), "\(fault) in \(count) of 200") }
     }
 
     @Test func `a plan read back from its choices is the plan that was drawn`() {
