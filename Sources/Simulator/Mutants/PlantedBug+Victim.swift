@@ -52,8 +52,8 @@ extension PlantedBug {
             .creditKept:
             Victim("P24")
         case .onlyOwnSent: Victim("P6", "S27")
-        case .everythingSentAgain, .resumesTooFar: Victim("P25", "S16")
-        case .longRunOvershoots, .helloFrontierReadLate: Victim("P25")
+        case .resumesTooFar: Victim("P25", "S16")
+        case .everythingSentAgain, .longRunOvershoots, .helloFrontierReadLate: Victim("P25")
         case .duplicateIsViolation: Victim("P4")
         case .failedIngestGoesOn: Victim("P13", "S35")
         case .silenceTolerated, .bytesTakenForLife: Victim("P24", "S38-changed")

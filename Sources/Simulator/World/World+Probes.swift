@@ -120,9 +120,8 @@ extension World {
     private func checkMeetingAgain(_ core: [Machine]) {
         let pushed = core.map { self.pushedCount(of: $0) }
         let held = self.changeCount(of: core[0])
-        let acknowledged = self.work.acknowledgedCount
         for wire in self.wires where wire.isConnected { self.reset(wire) }
-        self.writeDuringMeeting(core)
+        let written = self.writeDuringMeeting(core)
         let deadline = self.time + World.settlingTime
         self.run(until: self.time + .seconds(1))
         while self.time < deadline, !self.isJoined(core) || !self.isEqual(core), !self.record.hasFatalFinding {
@@ -136,7 +135,6 @@ extension World {
         if !self.isJoined(core) { self.record.find(.notQuiet, "a machine of the core is not connected again") }
         self.run(until: self.time + .seconds(5))
         let growth = self.changeCount(of: core[0]) - held
-        let written = self.work.acknowledgedCount - acknowledged
         if growth != written {
             self.record.find(.repeated, "\(written) changes were written, and there are \(growth) more")
         }
@@ -149,9 +147,12 @@ extension World {
     }
 
     /// Writes while all are apart, or leaves them equal, and then writes again and again while one meets the others.
-    private func writeDuringMeeting(_ core: [Machine]) {
+    ///
+    /// - Returns: How often it wrote.
+    private func writeDuringMeeting(_ core: [Machine]) -> Int {
         let writer = core[core.count - 1]
-        if self.tape.chance(50, .network) { self.write([.set(World.probedObject, property: 1)], on: writer) }
+        let writesApart = self.tape.chance(50, .network)
+        if writesApart { self.write([.set(World.probedObject, property: 1)], on: writer) }
         func isMet() -> Bool {
             self.wires.contains {
                 $0.isConnected && $0.ends.contains { $0.machine == writer.number && $0.state == .open }
@@ -159,10 +160,12 @@ extension World {
         }
         let deadline = self.time + .seconds(5)
         while self.time < deadline, !isMet() { self.run(until: self.time + .milliseconds(1)) }
-        for wait in [1, 1, 1, 1, 2, 4, 10, 60, 300, 600, 1_200] as [UInt64] {
+        let waits: [UInt64] = [1, 1, 1, 1, 2, 4, 10, 60, 300, 600, 1_200]
+        for wait in waits {
             self.run(until: self.time + .milliseconds(wait))
             self.write([.set(World.probedObject, property: 1)], on: writer)
         }
+        return waits.count + (writesApart ? 1 : 0)
     }
 
     private func probeTwins(_ core: [Machine]) {
