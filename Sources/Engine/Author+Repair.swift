@@ -7,8 +7,8 @@ extension Author {
     /// If the last changes of the chain written under are stamped far ahead of what the clock says now, takes them back
     /// and writes them again under a new replica id.
     ///
-    /// With them goes what is still far ahead in the chains that earlier repairs ended: a clock that is put right in two
-    /// steps is still wrong after the first.
+    /// With them goes what is still far ahead in the chains that earlier repairs ended: a clock that is put right in
+    /// two steps is still wrong after the first.
     mutating func repairClock(in transaction: inout some StoreTransaction) throws(StoreError) {
         guard let active = self.activeReplica else { return }
         guard HybridClock.isHeld(transaction.replica(active).storedStamp, at: self.now) else { return }
