@@ -205,16 +205,20 @@ extension Node where Store: ~Copyable {
 
     private mutating func peerStored(_ dots: [Dot], on connection: PeerConnection) {
         do throws(StoreError) {
-            let lacking = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+            let (lacking, held) = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
                 var lacking: [Dot] = []
+                var held: [Dot] = []
                 for dot in dots {
                     var stored: UInt64 = 0
                     if let index = transaction.existingReplicaIndex(of: dot.replica) {
                         stored = transaction.replica(index).storedSequence
                     }
-                    if dot.sequence > stored { lacking.append(dot) }
+                    if dot.sequence > stored { lacking.append(dot) } else { held.append(dot) }
                 }
-                return lacking
+                return (lacking, held)
+            }
+            for dot in held where dot.sequence > connection.conversation.sentSequences[dot.replica] ?? 0 {
+                self.noteUnproven(dot, on: connection)
             }
             for dot in dots {
                 guard connection.conversation.hasRoom(for: dot.replica) else { continue }

@@ -43,6 +43,7 @@ extension Node where Store: ~Copyable {
             connection.pingSent = true
             self.send(.ping(now), on: connection)
         }
+        if let proof = connection.conversation.proofDeadline, proof <= now { self.showHashes(connection) }
         if let graft = connection.conversation.graftDeadline, graft <= now {
             connection.conversation.graftDeadline = nil
             connection.conversation.askedForLazy = false
@@ -65,6 +66,7 @@ extension Node where Store: ~Copyable {
                 let silence = connection.pingSent ? ConnectionTimes.silenceMax : ConnectionTimes.pingAfter
                 consider(connection.lastHeard + silence)
                 consider(connection.conversation.graftDeadline)
+                consider(connection.conversation.proofDeadline)
             }
         }
         consider(self.nextDialTime)

@@ -77,6 +77,7 @@ extension Node where Store: ~Copyable {
             connection.conversation.sentSequences[dot.replica] =
                 max(conversation.sentSequences[dot.replica] ?? 0, dot.sequence)
         }
+        self.compareWithOthers(stored, fresh, from: connection)
         self.announce(stored)
         if let violation {
             self.violation(connection, violation)
