@@ -63,6 +63,7 @@ package struct Beacon: Hashable, Sendable {
         } catch {
             return nil
         }
-        guard self.tag == tag, isWanted(self), cryptography.isValid(signature, of: message, by: self.device.bytes) else { return nil }
+        guard self.tag == tag, isWanted(self), cryptography.isValid(signature, of: message, by: self.device.bytes)
+        else { return nil }
     }
 }

@@ -53,14 +53,14 @@ extension Node where Store: ~Copyable {
         at sequence: UInt64,
         on connection: PeerConnection
     ) throws(StoreError) {
-        let point = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) -> ForkProbe.Point? in
+        let held = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) -> Hash256? in
             guard let index = transaction.existingReplicaIndex(of: replica),
-                sequence <= transaction.replica(index).sendableSequence,
-                let hash = try transaction.hash(of: index, sequence: sequence)
+                sequence <= transaction.replica(index).sendableSequence
             else { return nil }
-            return ForkProbe.Point(sequence: sequence, hash: hash)
+            return try transaction.hash(of: index, sequence: sequence)
         }
-        guard let point else { return }
+        guard let hash = held else { return }
+        let point = ForkProbe.Point(sequence: sequence, hash: hash)
         self.send(.forkProbe(ForkProbe(replica: replica, points: [point])), on: connection)
     }
 }

@@ -95,8 +95,9 @@ struct Conversation {
     var uncreditedByteCount = 0
     var saidCaughtUp = false
     var peerIsCaughtUp = false
-    /// How far the peer said it holds chains that reached us another way: that they are the same chains, no hash has
-    /// shown yet. Kept by the side that dialled.
+    /// How far the peer said it holds chains that reached us another way.
+    ///
+    /// That they are the same chains, no hash has shown yet. Kept by the side that dialled.
     var unproven: [ReplicaID: UInt64] = [:]
     /// When to show the peer our hashes of those.
     var proofDeadline: UInt64?
