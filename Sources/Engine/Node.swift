@@ -128,9 +128,9 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
                 }
                 try transaction.setFact(NodeFact.storeIdentity, identityBytes)
             }
-            start.paired = try PairedDevice.all(in: &transaction)
+            start.paired = try PairedDevice.all(in: &transaction, at: self.now)
             start.addresses = try transaction.fact(NodeFact.addresses) ?? []
-            start.invites = try OpenInvite.all(in: &transaction)
+            start.invites = try OpenInvite.all(in: &transaction, at: self.now)
             return start
         }
         self.author.clock = start.clock
@@ -165,6 +165,7 @@ enum NodeFact {
     static let storeIdentity = "store-identity"
     static let formerReplicas = "former-replicas"
     static let paired = "paired-devices"
+    static let lapses = "paired-devices-lapse"
     static let addresses = "addresses"
     static let invites = "invites"
     /// The nonce a replica of this device was made with follows from its introduction; what was re-authored does not.
