@@ -23,9 +23,10 @@ extension Author {
         guard !ahead.isEmpty else { return false }
         var sane = HybridClock()
         for position in 0..<transaction.replicaCount {
-            let other = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
-            let isRepaired = ahead.contains { $0.retirement.replica == other.id }
-            if !isRepaired, other.isEffective(other.appliedSequence) { sane.observe(other.appliedStamp) }
+            let index = ReplicaIndex(rawValue: UInt32(position))
+            let id = transaction.replica(index).id
+            let isRepaired = ahead.contains { $0.retirement.replica == id }
+            if !isRepaired { sane.observe(try transaction.lastCountingStamp(of: index)) }
         }
         var changes: [OwnChange] = []
         for chain in ahead { changes += chain.changes }
@@ -286,5 +287,17 @@ extension Author {
             if sequence > 0 { counting.append(Dot(replica: entry.replica, sequence: sequence)) }
         }
         return counting
+    }
+}
+
+extension StoreTransaction {
+    /// The stamp of the last change of a chain that is applied and counts: what is written next must come after it,
+    /// also where later ones of the chain do not count.
+    mutating func lastCountingStamp(of index: ReplicaIndex) throws(StoreError) -> Stamp {
+        let record = self.replica(index)
+        guard let last = record.exclusion?.lastSequence, last < record.appliedSequence else {
+            return record.appliedStamp
+        }
+        return last == 0 ? .zero : try self.stamp(of: index, sequence: last) ?? .zero
     }
 }

@@ -108,8 +108,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
             var merge = Merge(now: self.now.wall)
             try merge.finish(in: &transaction)
             for position in 0..<transaction.replicaCount {
-                let record = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
-                if record.isEffective(record.appliedSequence) { start.clock.observe(record.appliedStamp) }
+                start.clock.observe(try transaction.lastCountingStamp(of: ReplicaIndex(rawValue: UInt32(position))))
             }
             if let bytes = try transaction.fact(NodeFact.activeReplica), let id = Bytes16(bytes) {
                 start.active = try transaction.replicaIndex(of: ReplicaID(bytes: id))
