@@ -85,6 +85,7 @@ extension Node where Store: ~Copyable {
         self.book[key]?.backoff = ConnectionTimes.backoffFirst
         self.book[key]?.nextDial = nil
         self.noteAddress(of: connection, hello: hello, key: key)
+        self.hasCome(key)
         self.effects.append(.notice(.connected(device: entry.shownName)))
         if hello.fingerprint == connection.conversation.sentFingerprint {
             #if PLANTED_BUGS

@@ -13,6 +13,7 @@ extension Node where Store: ~Copyable {
                 self.checkSilence(connection)
             }
         }
+        self.forgetWhoDidNotCome()
         self.retryClockRepair()
         if let due = self.nextDue, due <= self.now.wall, self.nextDueTry <= now { self.applyDueChanges() }
         self.dialWhoeverIsDue()
@@ -71,11 +72,18 @@ extension Node where Store: ~Copyable {
         }
         consider(self.nextDialTime)
         if self.configuration.discovers { consider(self.nextBeacon) }
-        if let due = self.nextDue {
-            let wait = due.milliseconds > self.now.wall.milliseconds ? due.milliseconds - self.now.wall.milliseconds : 0
-            consider(max(self.nextDueTry, self.now.monotonicMilliseconds.addingReportingOverflow(wait).partialValue))
+        if let due = self.nextDue { consider(max(self.nextDueTry, self.monotonicTime(of: due))) }
+        for device in self.pairedDevices {
+            if let lapse = device.lapse { consider(max(lapse.deadline, self.monotonicTime(of: lapse.time))) }
         }
         return earliest
+    }
+
+    /// When it will be so late by the wall clock, if that goes on as it is.
+    private func monotonicTime(of wall: WallTime) -> UInt64 {
+        let now = self.now.wall.milliseconds
+        let wait = wall.milliseconds > now ? wall.milliseconds - now : 0
+        return self.now.monotonicMilliseconds.addingReportingOverflow(wait).partialValue
     }
 
     /// Held changes have come due, or may have: applies what is ready.
