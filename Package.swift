@@ -123,7 +123,10 @@ let package = Package(
         .testTarget(name: "RepositoryTests", exclude: ["Fixtures"], swiftSettings: settings),
         .testTarget(
             name: "SimulatorTests",
-            dependencies: ["CRDTCore", "Engine", "MergeTestSupport", "Persistence", "Simulator"],
+            dependencies: [
+                "CRDTCore", "Engine", "MergeTestSupport", "Persistence", "Simulator",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             exclude: ["LEDGER.md", "Scenarios"],
             swiftSettings: settings
         ),

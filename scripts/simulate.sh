@@ -1,50 +1,161 @@
 #!/usr/bin/env bash
-# What continuous integration has the simulator do: scenarios, then a minute of fresh seeds for each topology, 5 % of
-# them run twice.
+# What continuous integration has the simulator do: the scenarios, the small worlds in full, a canary that must fail, a
+# sample of the bugs that can be planted, and a minute of fresh seeds for each topology, 5 % of them run twice.
 #
 #   scripts/simulate.sh              60 s a topology
 #   scripts/simulate.sh SECONDS      so many seconds a topology
 #
-# Each commit has seeds of its own, and a commit always the same ones, so that what fails can be run again.
+# Each commit has seeds of its own, and a commit always the same ones, so that what fails can be run again. A seed that
+# fails has found a bug, of peerd or of the simulator, and is told with the line that runs it again.
+#
+# One build does all of it: that with the bugs that can be planted. As long as none is planted it runs the code that
+# every other build runs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+# Two runs of a seed are in two processes, whose hash tables must be free to differ.
+unset SWIFT_DETERMINISTIC_HASHING
+
 seconds=${1:-60}
-swift=$(scripts/swift-path.sh)
-build=(-c release --product Simulator)
-"$swift" build "${build[@]}"
-simulator=$("$swift" build "${build[@]}" --show-bin-path)/Simulator
+sample_size=9
+topologies=(mesh star line ring twoCliques sneakernet churn)
+# Where nothing else is wrong, each run finds this bug, and finds it as one of these.
+canary_bug=livePushForgotten
+canary_finding='notPushed|notConverged'
+# Of so many seeds of all kinds each rare state must be reached; see `BatchSummary`.
+seeds_for_marks=2000
+
+scripts/mutants.sh --build
+simulator=.build-mutants/release/Simulator
 
 commit=$(git -c safe.directory='*' rev-parse HEAD 2>/dev/null || true)
-first=$((16#${commit:0:12}))
-[ "$first" -gt 0 ] || first=1
-
-"$simulator" scenario Tests/SimulatorTests/Scenarios/*.scn
+first=1
+[ -z "$commit" ] || first=$((16#${commit:0:12} + 1))
 
 logs=$(mktemp -d)
-trap 'rm -rf "$logs"' EXIT
+lanes=()
+# Each step is a process group, so that none outlives this script.
+set -m
+stop() {
+    local lane
+    for lane in "${lanes[@]}"; do kill -- "-$lane" 2>/dev/null || true; done
+    rm -rf "$logs"
+}
+trap stop EXIT
 
-# One process a topology and core: two run at a time, so that each has its minute.
-run_topology() {
-    local topology=$1
-    local minutes
-    minutes=$(awk -v seconds="$seconds" 'BEGIN { print seconds / 60 }')
-    if "$simulator" run --topology "$topology" --first "$first" --seeds 1000000 --minutes "$minutes" --jobs 1 \
-        >"$logs/$topology" 2>/dev/null; then
-        echo "$topology: $(head -n 2 "$logs/$topology" | tr -s ' ' | tr '\n' ' ')"
-    else
-        echo "$topology: FAILED"
-        cat "$logs/$topology"
-        touch "$logs/failed"
-    fi
+fail() {
+    printf '%s\n' "$*"
+    return 1
 }
 
-for pair in "mesh star" "line ring" "twoCliques sneakernet" "churn"; do
-    pids=()
-    for topology in $pair; do
-        run_topology "$topology" &
-        pids+=($!)
-    done
-    wait "${pids[@]}"
+# The steps, each a function; what one prints is shown if it fails.
+
+scenarios() {
+    "$simulator" scenario Tests/SimulatorTests/Scenarios/*.scn
+}
+
+small_worlds() {
+    "$simulator" explore
+}
+
+# That what is looked for can be found: with a bug planted `run` must fail, and so must the line that it prints.
+canary() {
+    local status=0 line
+    "$simulator" run --planted "$canary_bug" --faults none --first "$first" --seeds 8 \
+        --jobs 1 >"$logs/canary.run" || status=$?
+    cat "$logs/canary.run"
+    [ "$status" -eq 1 ] || fail "a run with $canary_bug planted has exit status $status, not 1"
+    line=$(awk -v finding="^($canary_finding)\$" \
+        '$1 == "FAILED" && $2 ~ finding { getline; sub(/^ +/, ""); print; exit }' "$logs/canary.run")
+    [[ $line == "scripts/mutants.sh replay "*" --planted $canary_bug "* ]] ||
+        fail "a run with $canary_bug planted does not name $canary_finding, with a line that replays it"
+    status=0
+    bash -c "$line" >"$logs/canary.replay" || status=$?
+    if [ "$status" -ne 1 ] || ! grep -Eq "^FOUND ($canary_finding):" "$logs/canary.replay"; then
+        fail "the replay of the canary does not fail (exit status $status): $line"
+    fi
+    # Without the bug nothing is found: it was the bug.
+    line=${line/ --planted $canary_bug/}
+    bash -c "$line" >"$logs/canary.plain" || fail "the replay fails without the bug as well: $line"
+}
+
+# Each is looked for with the scenarios that must fail with it, and where there are none with seeds.
+planted_bugs() {
+    "$simulator" mutants --sample "$sample_size" --first-seed "$first" --brief --jobs 1
+}
+
+fresh_seeds() {
+    local topology=$1 minutes
+    minutes=$(awk -v seconds="$seconds" 'BEGIN { print seconds / 60 }')
+    "$simulator" run --topology "$topology" --first "$first" --seeds 1000000 --minutes "$minutes" --jobs 1
+    grep -Eq '^seeds +[0-9]+, [1-9][0-9]* of them run twice' "$logs/$topology.out" || fail "no seed was run twice"
+}
+
+# What is worth seeing of a step that passed.
+shown() {
+    case $1 in
+        scenarios) echo "$(grep -c ': passed' "$logs/$1.out") runs" ;;
+        small_worlds) grep '^[a-z]' "$logs/$1.out" ;;
+        canary) awk '/^FAILED/ { print; getline; print; exit }' "$logs/$1.out" ;;
+        planted_bugs) cat "$logs/$1.out" ;;
+        *) awk 'NR <= 4' "$logs/$1.out" ;;
+    esac
+}
+
+# Runs a step, and says how it came out and how long it took.
+step() {
+    local name=$1 start=$SECONDS status=0
+    shift
+    # In a process of its own: in a condition bash would go on after what failed.
+    "$@" >"$logs/$name.out" 2>"$logs/$name.err" &
+    wait $! || status=$?
+    {
+        if [ "$status" -eq 0 ]; then
+            printf '%s: passed in %d s\n' "$name" $((SECONDS - start))
+            shown "$name" | sed 's/^/    /'
+        else
+            printf '%s: FAILED in %d s, exit status %d\n' "$name" $((SECONDS - start)) "$status"
+            cat "$logs/$name.out" "$logs/$name.err"
+        fi
+    } >"$logs/$name.shown"
+    cat "$logs/$name.shown"
+    return "$status"
+}
+
+# Waits until no more than so many steps go on.
+wait_for_lanes() {
+    while [ "$(jobs -pr | wc -l)" -gt "$1" ]; do wait -n || touch "$logs/failed"; done
+}
+
+# The marks that no seed of any topology has reached.
+check_marks() {
+    local seeds missed
+    seeds=$(cat "${topologies[@]/%/.out}" | awk '/^seeds / { sum += $2 } END { print sum + 0 }')
+    missed=$(sed -n 's/^missed  *//p' "${topologies[@]/%/.out}" | tr ' ' '\n' | sort | uniq -c |
+        awk -v all="${#topologies[@]}" '$1 == all { printf "%s ", $2 }')
+    echo "$seeds fresh seeds; marks that none of them has reached: ${missed:-none}"
+    [ -z "$missed" ] || [ "$seeds" -lt "$seeds_for_marks" ] || fail "so many seeds have to reach every mark"
+}
+
+start=$SECONDS
+echo "fresh seeds begin with $first"
+# The small worlds take all cores; the others are one process each, and as many at a time as there are cores.
+step small_worlds small_worlds &
+lanes+=($!)
+wait_for_lanes 0
+for name in planted_bugs scenarios canary "${topologies[@]}"; do
+    wait_for_lanes $(($(nproc) - 1))
+    case $name in
+        planted_bugs | scenarios | canary) step "$name" "$name" & ;;
+        *) step "$name" fresh_seeds "$name" & ;;
+    esac
+    lanes+=($!)
 done
+wait_for_lanes 0
+lanes=()
+
+if [ ! -e "$logs/failed" ]; then
+    (cd "$logs" && check_marks) || touch "$logs/failed"
+fi
+echo "the simulator took $((SECONDS - start)) s"
 [ ! -e "$logs/failed" ] || exit 1

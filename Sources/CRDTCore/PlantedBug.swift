@@ -179,7 +179,10 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     /// Whether this is the bug that this process has.
     package var isPlanted: Bool { unsafe PlantedBug.planted == self }
 
-    /// Plants one bug: to be called once, before anything else happens.
+    /// The bug that this process has, if it has one.
+    package static var current: PlantedBug? { unsafe PlantedBug.planted }
+
+    /// Plants one bug: to be called before anything else happens, or between two runs.
     package static func plant(_ bug: PlantedBug?) { unsafe PlantedBug.planted = bug }
 }
 #endif

@@ -21,7 +21,7 @@ struct BatchSummary {
     }
 
     /// Below so many seeds, marks that were missed say nothing.
-    private static let seedCountForMarks = 2_000
+    static let seedCountForMarks = 2_000
 
     mutating func add(_ report: SeedReport) {
         self.seedCount += 1
@@ -62,8 +62,12 @@ struct BatchSummary {
     var missedMarks: [Mark] { Mark.allCases.filter { self.markCounts[$0] == nil } }
 
     /// Whether nothing was found, and a batch that is large enough has reached every rare state.
-    var isClean: Bool {
-        self.failures.isEmpty && (self.seedCount < BatchSummary.seedCountForMarks || self.missedMarks.isEmpty)
+    func isClean(_ world: WorldOptions) -> Bool { self.failures.isEmpty && !self.missesDueMarks(world) }
+
+    /// Whether rare states were missed that many worlds of all kinds must reach; where the kind was chosen, some
+    /// cannot be reached.
+    private func missesDueMarks(_ world: WorldOptions) -> Bool {
+        !world.isRestricted && self.seedCount >= BatchSummary.seedCountForMarks && !self.missedMarks.isEmpty
     }
 
     func progress(wallSeconds: Double) -> String {
@@ -93,7 +97,9 @@ struct BatchSummary {
             lines.append("FAILED       \(property.rawValue) in \(failure.count) seeds: \(failure.message)")
             lines.append("             \(Checkout.replayLine(seed: failure.seed, world))")
         }
-        lines.append(self.failures.isEmpty ? "no failures" : "\(self.failures.count) properties failed")
+        if self.missesDueMarks(world) { lines.append("FAILED       so many seeds have to reach every mark") }
+        if !self.failures.isEmpty { lines.append("\(self.failures.count) properties failed") }
+        if self.isClean(world) { lines.append("no failures") }
         return lines.joined(separator: "\n")
     }
 

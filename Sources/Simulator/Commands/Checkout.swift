@@ -24,15 +24,25 @@ enum Checkout {
             return nil
         }
         let parts = program.split(separator: "/")
-        guard let build = parts.lastIndex(of: ".build") else { return nil }
+        guard let build = parts.lastIndex(where: { $0 == ".build" || $0.hasPrefix(".build-") }) else { return nil }
         let path = "/" + parts[..<build].joined(separator: "/")
         return FileManager.default.fileExists(atPath: path + "/Package.swift") ? path : nil
     }
 
     /// One line to copy that runs a seed again.
     static func replayLine(seed: UInt64, _ world: WorldOptions) -> String {
-        "swift run -c release Simulator replay \(seed)\(world.text)  # commit \(self.commit), "
-            + "plan \(self.planHash(seed: seed, world))"
+        self.line("replay \(seed)\(world.text)")
+            + "  # commit \(self.commit), plan \(self.planHash(seed: seed, world))"
+    }
+
+    /// A command of this program as it is typed in a checkout of its commit.
+    static func line(_ command: String) -> String {
+        #if PLANTED_BUGS
+        if !PlantedOption.words.isEmpty {
+            return "scripts/mutants.sh \(command) \(PlantedOption.words.joined(separator: " "))"
+        }
+        #endif
+        return "swift run -c release Simulator \(command)"
     }
 
     /// Tells the plan of a seed in this build from what another build draws.

@@ -60,6 +60,6 @@ extension Exploration {
 
     /// The line that replays a finding.
     fileprivate func replayLine(_ finding: ExhaustiveFinding) -> String {
-        "Simulator explore --only \(self.scope.rawValue) --case \(finding.caseName)"
+        Checkout.line("explore --only \(self.scope.rawValue) --case \(finding.caseName)")
     }
 }

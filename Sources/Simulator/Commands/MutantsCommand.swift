@@ -11,7 +11,7 @@ struct MutantsCommand: ParsableCommand {
 
     @Option(help: "Only these bugs, with commas between them.")
     var only: String?
-    @Option(help: "Only so many bugs, drawn by the first seed.")
+    @Option(help: "Only so many bugs, drawn by the first seed; as many of the merge, the sessions and the store.")
     var sample: Int?
     @Option(help: "The seed to begin with.")
     var firstSeed: UInt64 = 1
@@ -23,16 +23,19 @@ struct MutantsCommand: ParsableCommand {
     var jobs = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     @Option(help: "The folder of the scenario files.")
     var scenarios = "Tests/SimulatorTests/Scenarios"
+    @Flag(help: "Run the scenarios that must fail with a bug, and seeds only for a bug without any.")
+    var brief = false
     @Flag(help: "Print the result as JSON.")
     var json = false
 
     #if PLANTED_BUGS
     func run() throws {
         let bugs = try self.chosen()
-        let arguments = [
+        var arguments = [
             "--first", "\(self.firstSeed)", "--seeds", "\(self.seeds)", "--seconds", "\(self.seconds)",
             "--scenarios", self.scenarios,
         ]
+        if self.brief { arguments.append("--brief") }
         let files = try ScenarioFolder.names(in: self.scenarios)
         var trials: [MutantTrial] = []
         var running: [MutantProcess] = []
@@ -55,7 +58,7 @@ struct MutantsCommand: ParsableCommand {
             }
             running = going
         }
-        let isWhole = bugs.count == PlantedBug.allCases.count
+        let isWhole = bugs.count == PlantedBug.allCases.count && !self.brief
         let score = MutantScore(trials: trials, isWhole: isWhole, scenarios: files)
         StandardOutput.write(self.json ? score.json : score.conclusion)
         if !score.isPerfect { throw ExitCode.failure }
@@ -71,11 +74,18 @@ struct MutantsCommand: ParsableCommand {
                 return bug
             }
         }
-        if let sample {
-            var generator = LossGenerator(seed: self.firstSeed)
-            while bugs.count > max(1, sample) { bugs.remove(at: generator.below(bugs.count)) }
+        guard let sample else { return bugs }
+        var generator = LossGenerator(seed: self.firstSeed)
+        let parts = PlantedBug.Part.allCases
+        var drawn: [PlantedBug] = []
+        while drawn.count < sample, !bugs.isEmpty {
+            let ofPart = bugs.filter { $0.part == parts[drawn.count % parts.count] }
+            let choice = ofPart.isEmpty ? bugs : ofPart
+            let bug = choice[generator.below(choice.count)]
+            drawn.append(bug)
+            bugs.removeAll { $0 == bug }
         }
-        return bugs
+        return drawn
     }
     #else
     func run() throws {

@@ -44,7 +44,7 @@ struct RunCommand: ParsableCommand {
         let wall = WallClock.seconds() - start
         let world = self.world
         print(self.json ? summary.json(wallSeconds: wall, world: world) : summary.text(wallSeconds: wall, world: world))
-        if !summary.isClean { throw ExitCode.failure }
+        if !summary.isClean(self.world) { throw ExitCode.failure }
     }
 }
 
@@ -87,6 +87,9 @@ struct WorldOptions: ParsableArguments {
         }
         return limits
     }
+
+    /// Whether not all kinds of worlds are drawn.
+    var isRestricted: Bool { !self.text.isEmpty }
 
     /// The options as they were given, to be copied.
     var text: String {

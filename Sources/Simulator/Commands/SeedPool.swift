@@ -46,6 +46,11 @@ final class SeedPool: Sendable {
         while group.wait(timeout: .now() + 1) == .timedOut { tick() }
     }
 
+    /// Whether a seed is run twice: those that are lie evenly among the others, and the first is one.
+    func isRunTwice(_ seed: UInt64) -> Bool {
+        (seed - self.seeds.lowerBound) % 100 * self.twicePercent % 100 < self.twicePercent
+    }
+
     private func nextSeed() -> UInt64? {
         self.state.withLock { state in
             guard !state.mustStop, state.next < self.seeds.upperBound else { return nil }
@@ -66,7 +71,7 @@ final class SeedPool: Sendable {
             while let seed = self.nextSeed() {
                 let report = try Self.run(seed, on: &worker, launch)
                 var again: SeedReport?
-                if seed % 100 < self.twicePercent, report.findings.allSatisfy({ $0.property != .crash }) {
+                if self.isRunTwice(seed), report.findings.allSatisfy({ $0.property != .crash }) {
                     again = try Self.run(seed, on: &second, launch)
                 }
                 for finding in report.findings {

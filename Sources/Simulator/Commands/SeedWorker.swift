@@ -18,7 +18,11 @@ final class SeedWorker {
         /// This program, with options as they were given to it.
         static func ofThisProgram(_ options: String) -> Launch {
             let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-            return Launch(executable: path, arguments: ["worker"] + options.split(separator: " ").map(String.init))
+            var arguments = ["worker"] + options.split(separator: " ").map(String.init)
+            #if PLANTED_BUGS
+            arguments += PlantedOption.words
+            #endif
+            return Launch(executable: path, arguments: arguments)
         }
     }
 

@@ -119,6 +119,8 @@ struct CutSearch {
             world.run(until: world.time + self.step)
         }
         if world.time >= end { result.find(.notRepeatable, in: cut.name, "nothing was cut") }
+        // What later writes and strangers come to does not depend on where the cut was.
+        world.disturbsSilence = false
         world.run(until: world.time + self.meetingTime)
         world.inspect()
         if !world.record.hasFatalFinding { world.settle(core: [0, 1]) }

@@ -17,7 +17,8 @@ struct MutantScore {
     private var caughtCount: Int { self.trials.count { $0.isCaught } }
 
     var isPerfect: Bool {
-        self.trials.allSatisfy { $0.isCaught && $0.passedVictims.isEmpty } && self.idleScenarios.isEmpty
+        self.trials.allSatisfy { $0.isCaught && $0.passedVictims.isEmpty && $0.unsound.isEmpty }
+            && self.idleScenarios.isEmpty
     }
 
     private static func seconds(_ seconds: Double) -> String { "\(Double(Int(seconds * 10)) / 10)" }
@@ -44,7 +45,12 @@ struct MutantScore {
     var conclusion: String {
         var lines: [String] = []
         for trial in self.trials {
+            if let failure = trial.failure { lines.append("the search for \(trial.bug.rawValue) failed: \(failure)") }
             for name in trial.passedVictims { lines.append("\(name) passes with \(trial.bug.rawValue)") }
+        }
+        // Found by several searches, it is still one.
+        for run in Set(self.trials.flatMap(\.unsound)).sorted() {
+            lines.append("FAILED without any of them: \(run)")
         }
         lines += self.idleScenarios.map { "\($0) fails with none of them" }
         lines.append("\(self.caughtCount) of \(self.trials.count) caught")
@@ -64,6 +70,9 @@ struct MutantScore {
                 "milliseconds": .int(Int64(trial.seconds * 1000)),
             ]
             members["scenarios"] = .array(trial.failedScenarios.map { .string($0) })
+            members["failure"] = trial.failure.map { .string($0) } ?? .null
+            members["unsound"] = .array(trial.unsound.map { .string($0) })
+            members["part"] = .string(trial.bug.part.rawValue)
             members["scenarios_passed"] = .array(trial.passedVictims.map { .string($0) })
             return .object(members)
         }

@@ -9,12 +9,16 @@ struct MutantTrial {
     var finding: (oracle: String, seed: UInt64, message: String)?
     /// The scenario files that failed, in order.
     var failedScenarios: [String] = []
+    /// What fails without the bug as well, and so says nothing of it.
+    var unsound: [String] = []
+    /// Why the search itself came to nothing.
+    var failure: String?
     var seedCount = 0
     var seconds = 0.0
 
     init(_ bug: PlantedBug) { self.bug = bug }
 
-    var isCaught: Bool { self.finding != nil || !self.failedScenarios.isEmpty }
+    var isCaught: Bool { self.failure == nil && (self.finding != nil || !self.failedScenarios.isEmpty) }
 
     /// Scenarios that should have failed with it, and passed.
     var passedVictims: [String] {
@@ -27,6 +31,8 @@ struct MutantTrial {
             let words = line.split(separator: " ", maxSplits: 3).map(String.init)
             switch words.first {
             case "scenario" where words.count > 2 && words[2] == "failed": self.failedScenarios.append(words[1])
+            case "unsound" where words.count > 2: self.unsound.append(words.dropFirst().joined(separator: " "))
+            case "error": self.failure = String(line)
             case "seed" where words.count > 1: self.seedCount += 1
             case "found" where words.count > 3:
                 self.finding = (words[1], UInt64(words[2]) ?? 0, words[3])
@@ -42,7 +48,7 @@ struct MutantTrial {
         if words.first == "scenario", words.count > 1 {
             self.failedScenarios.append(words[1])
         } else {
-            let seed = words.count > 1 ? UInt64(words[1]).map { $0 + 1 } : nil
+            let seed = words.count > 1 ? UInt64(words[1]) : nil
             self.finding = (ending, seed ?? 0, "the process ended: \(ending)")
         }
     }
@@ -107,8 +113,9 @@ final class MutantProcess {
         let lastLine = text.split(separator: "\n").last.map(String.init) ?? ""
         if self.process.terminationReason == .uncaughtSignal {
             self.trial.note(ending: self.ending ?? "crash", lastLine: lastLine)
-        } else if self.process.terminationStatus != 0 {
-            self.trial.note(ending: "exit \(self.process.terminationStatus)", lastLine: lastLine)
+        } else if self.process.terminationStatus != 0, self.trial.failure == nil {
+            // A bug makes the process trap or hang; an exit status is of the search, and catches nothing.
+            self.trial.failure = "exit status \(self.process.terminationStatus) after “\(lastLine)”"
         }
         return true
     }

@@ -29,9 +29,12 @@ extension World {
             return
         }
         self.run(until: self.time + World.staleTime)
-        let checks = [
-            self.checkPush, self.checkDetour, self.checkSilence, self.checkStrangers, self.checkMeetingAgain,
-        ]
+        var checks = [self.checkSilence, self.checkMeetingAgain]
+        if self.disturbsSilence {
+            checks = [
+                self.checkPush, self.checkDetour, self.checkSilence, self.checkStrangers, self.checkMeetingAgain,
+            ]
+        }
         for check in checks where !self.record.hasFatalFinding {
             check(core)
         }
@@ -121,7 +124,7 @@ extension World {
         let pushed = core.map { self.pushedCount(of: $0) }
         let held = self.changeCount(of: core[0])
         for wire in self.wires where wire.isConnected { self.reset(wire) }
-        let written = self.writeDuringMeeting(core)
+        let written = self.disturbsSilence ? self.writeDuringMeeting(core) : 0
         let deadline = self.time + World.settlingTime
         self.run(until: self.time + .seconds(1))
         while self.time < deadline, !self.isJoined(core) || !self.isEqual(core), !self.record.hasFatalFinding {

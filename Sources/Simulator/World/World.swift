@@ -27,6 +27,8 @@ final class World {
     var isFaulty = true
     /// Whether equal machines are watched for saying nothing more, which takes the longest of all.
     var watchesSilence = true
+    /// Whether it is also tried what writes and strangers do to them then.
+    var disturbsSilence = true
     var nextConnection: UInt64 = 1 << 63
     /// Sessions that ended, as the machines said.
     var endedSessionCount = 0
