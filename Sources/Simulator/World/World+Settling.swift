@@ -69,6 +69,7 @@ extension World {
             if !self.staysHostile(machine) { self.fail(machine) }
         }
         self.network.heal(core: core.map(\.number))
+        for wire in self.wires { wire.heal() }
         for machine in core { self.handle(machine, .timer) }
         self.releaseHeldLanes()
         return core
