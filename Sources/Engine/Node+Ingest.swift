@@ -71,6 +71,7 @@ extension Node where Store: ~Copyable {
                 }
             case .fork(_, let dot): self.forkProved(dot)
             case .disputed: isDisputed = true
+            case .beyondFork: break
             case .violation(let reason): violation = reason
             }
         }

@@ -69,6 +69,9 @@ extension World {
             if !self.staysHostile(machine) { self.fail(machine) }
         }
         self.network.heal(core: core.map(\.number))
+        for wire in self.wires { wire.heal() }
+        // Whoever has not joined by now would come as one more device beside the core.
+        for newcomer in self.newcomers { self.giveUp(newcomer) }
         for machine in core { self.handle(machine, .timer) }
         self.releaseHeldLanes()
         return core
