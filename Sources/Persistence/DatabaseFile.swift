@@ -1,5 +1,6 @@
 import CRDTCore
 import GRDB
+import GRDBSQLite
 
 /// The open database of a directory: GRDB's connection, with the statements of the hot path on it.
 final class DatabaseFile {
@@ -131,25 +132,27 @@ final class DatabaseFile {
         connection.allowsUnsafeTransactions = true
         connection.prepareDatabase { database in
             // In the write-ahead log, FULL makes each commit wait for the disk.
-            try database.execute(
-                sql: """
-                    PRAGMA journal_mode = WAL;
-                    PRAGMA synchronous = FULL;
-                    PRAGMA cache_size = \(-configuration.cacheByteCount / 1024);
-                    PRAGMA temp_store = MEMORY;
-                    PRAGMA mmap_size = 0;
-                    PRAGMA secure_delete = FAST;
-                    PRAGMA trusted_schema = OFF;
-                    PRAGMA wal_autocheckpoint = \(configuration.checkpointPageCount);
-                    PRAGMA journal_size_limit = \(configuration.logByteCountKept);
-                    """
-            )
+            var settings = """
+                PRAGMA journal_mode = WAL;
+                PRAGMA synchronous = FULL;
+                PRAGMA cache_size = \(-configuration.cacheByteCount / 1024);
+                PRAGMA temp_store = MEMORY;
+                PRAGMA mmap_size = 0;
+                PRAGMA secure_delete = FAST;
+                PRAGMA trusted_schema = OFF;
+                PRAGMA wal_autocheckpoint = \(configuration.checkpointPageCount);
+                PRAGMA journal_size_limit = \(configuration.logByteCountKept);
+                """
             #if PLANTED_BUGS
-            if PlantedBug.commitNotAwaited.isPlanted { try database.execute(sql: "PRAGMA synchronous = NORMAL") }
-            if PlantedBug.journalInMemory.isPlanted { try database.execute(sql: "PRAGMA journal_mode = MEMORY") }
+            if PlantedBug.commitNotAwaited.isPlanted { settings += "PRAGMA synchronous = NORMAL;" }
+            if PlantedBug.journalInMemory.isPlanted { settings += "PRAGMA journal_mode = MEMORY;" }
             #endif
             if let pageCountMax = configuration.pageCountMax {
-                try database.execute(sql: "PRAGMA max_page_count = \(pageCountMax)")
+                settings += "PRAGMA max_page_count = \(pageCountMax);"
+            }
+            let code = sqlite3_exec(database.sqliteConnection, settings, nil, nil, nil)
+            guard code == SQLITE_OK else {
+                throw StoreError(resultCode: code, connection: database.sqliteConnection)
             }
         }
         return connection

@@ -15,7 +15,7 @@ enum Compression {
         result.append(contentsOf: repeatElement(0, count: bound))
         let written = bytes.withUnsafeBytes { source in
             result.withUnsafeMutableBytes { target in
-                ZSTD_compress(
+                czstd_compress(
                     target.baseAddress?.advanced(by: header),
                     bound,
                     source.baseAddress,
@@ -45,7 +45,7 @@ enum Compression {
         var failed = false
         let result = [UInt8](unsafeUninitializedCapacity: count) { target, initialized in
             let written = frame.withUnsafeBytes { source in
-                ZSTD_decompress(target.baseAddress, count, source.baseAddress, source.count)
+                czstd_decompress(target.baseAddress, count, source.baseAddress, source.count)
             }
             failed = ZSTD_isError(written) != 0 || written != count
             initialized = failed ? 0 : count

@@ -38,6 +38,8 @@ final class Machine {
     var reading: StoreReading?
     /// What was found when it was last inspected, and what its store held then.
     var inspection: (view: StoreView, state: MachineState?)?
+    /// How many changes its log held when its state was last exported for comparison.
+    var comparedStoredCount: UInt64 = 0
     /// Whether its disk has broken a promise: lost what it had synced, or changed it.
     var isTainted = false
     /// What has taken the place of its node, if it does not keep to the protocol any more.

@@ -171,12 +171,23 @@ extension World {
             if found.hasConflict { self.record.mark(.conflictShown) }
             if found.hasMoveWithoutEffect { self.record.mark(.moveWithoutEffect) }
             if found.isWaiting { self.record.mark(.changeWaited) }
-            guard !found.isWaiting, let frontier = machine.frontier, let export = machine.export else { return nil }
+            guard !found.isWaiting, self.isDueForComparison(machine) else { return nil }
+            guard let frontier = machine.frontier, let export = machine.export else { return nil }
+            machine.comparedStoredCount = machine.view.storedCount
             return MachineState(frontier: frontier, export: export)
         } catch {
             self.record.mark(.storeFailed)
             return nil
         }
+    }
+
+    /// Whether enough has come since its state was last exported.
+    ///
+    /// An export is as long as the history, so that in a long run one after each change would be all that is done. At
+    /// the end states are compared whatever has come.
+    private func isDueForComparison(_ machine: Machine) -> Bool {
+        let (now, last) = (machine.view.storedCount, machine.comparedStoredCount)
+        return now < last || now >= last + last / 16
     }
 
     private struct Inspection {

@@ -27,6 +27,9 @@ struct StoreView: Hashable {
 
     subscript(replica: ReplicaID) -> Chain? { self.replicas[replica] }
 
+    /// How many changes the log holds.
+    var storedCount: UInt64 { self.replicas.values.reduce(0) { $0 &+ $1.storedSequence } }
+
     /// Whether a change was the last of its chain in the log, and in no danger of not counting.
     func endsWith(_ dot: Dot, _ hash: Hash256) -> Bool {
         guard let chain = self.replicas[dot.replica] else { return false }

@@ -2,10 +2,20 @@
 extension PlanGenerator {
     /// How often at most a fault comes in one run.
     private static let occurrenceCountMax = 3
+    /// How many faults come at most in a small run.
+    private static let smallFaultCountMax = 8
 
     mutating func addFaults() {
         if self.plan.topology == .sneakernet { self.addMeetings() }
         if self.plan.topology == .churn { self.addChurn() }
+        if self.isSmall {
+            let faults = Fault.allCases.filter { self.plan.faults.contains($0) }
+            guard !faults.isEmpty else { return }
+            for _ in 0..<1 + self.tape.below(PlanGenerator.smallFaultCountMax, .plan) {
+                self.add(self.tape.pick(faults, .plan))
+            }
+            return
+        }
         // Always drawn, in the order of the list, so that one switch does not shift what the others draw.
         for fault in Fault.allCases where self.plan.faults.contains(fault) {
             for _ in 0..<1 + self.tape.below(PlanGenerator.occurrenceCountMax, .plan) { self.add(fault) }

@@ -24,6 +24,11 @@ struct PlanGenerator {
     let aheadPeer: Int
     /// The one that does not keep to the protocol; nil if everyone is in the core.
     let hostilePeer: Int?
+    /// Whether little happens: few writes and few faults, in a short time.
+    ///
+    /// What takes only a few steps to go wrong is then found where nothing else hides it, and many more runs fit into
+    /// an hour. (The small scope hypothesis: Jackson, Software Abstractions, 2006.)
+    let isSmall: Bool
 
     private static let objectCount = 6
 
@@ -53,8 +58,10 @@ struct PlanGenerator {
 
     private init(_ tape: ChoiceTape, _ limits: PlanLimits) {
         self.tape = tape
-        // Small wins: most runs are short, of at most three peers, and over when these are equal.
-        let drawn = tape.chance(70, .plan) ? 2 + tape.below(2, .plan) : 2 + tape.below(6, .plan)
+        self.isSmall = tape.chance(75, .plan) && !limits.usesAll
+        // Most runs are of at most three peers, and over when these are equal.
+        let isFew = tape.chance(70, .plan) || self.isSmall
+        let drawn = isFew ? 2 + tape.below(2, .plan) : 2 + tape.below(6, .plan)
         let peerCount = limits.peerCount ?? drawn
         var faults = limits.faults.filter { _ in limits.usesAll || tape.chance(50, .plan) }
         let dropped = tape.chance(50, .plan) ? Fault.copies : Fault.wrongClocks
@@ -84,16 +91,17 @@ struct PlanGenerator {
             links: tape.pick(links, .plan),
             faults: Set(faults),
             checkpointPageCount: tape.pick([1_000, 200, 40], .plan),
-            duration: PlanGenerator.duration(tape),
-            endsWhenEqual: tape.chance(75, .plan),
+            duration: PlanGenerator.duration(tape, isSmall: self.isSmall),
+            endsWhenEqual: tape.chance(self.isSmall ? 90 : 75, .plan),
             actions: [],
             core: core
         )
         if let duration = limits.duration { self.plan.duration = duration }
     }
 
-    private static func duration(_ tape: ChoiceTape) -> VirtualTime {
-        switch tape.below(10, .plan) {
+    private static func duration(_ tape: ChoiceTape, isSmall: Bool) -> VirtualTime {
+        if isSmall { return .seconds(tape.between(2, 10, .plan)) }
+        return switch tape.below(10, .plan) {
         case 0..<6: .seconds(tape.between(4, 20, .plan))
         case 6..<9: .seconds(tape.between(20, 60, .plan))
         default: .seconds(tape.between(60, 180, .plan))
@@ -122,7 +130,7 @@ struct PlanGenerator {
 
     /// Bursts of writes: half of them short, few of them long.
     private mutating func addWork() {
-        let burstCount = 3 + self.tape.below(12, .plan)
+        let burstCount = self.isSmall ? 1 + self.tape.below(5, .plan) : 3 + self.tape.below(12, .plan)
         for _ in 0..<burstCount {
             let peer = self.peer()
             var time = self.time()
@@ -137,7 +145,8 @@ struct PlanGenerator {
 
     /// Several peers at about one time on the same three objects: what each does, the others have not seen.
     private mutating func addCollisions() {
-        for _ in 0..<2 + self.tape.below(3, .plan) {
+        let collisionCount = self.isSmall ? self.tape.below(2, .plan) : 2 + self.tape.below(3, .plan)
+        for _ in 0..<collisionCount {
             let first = self.tape.below(PlanGenerator.objectCount - 2, .plan)
             let objects = Array(first..<first + 3)
             let start = self.time()
