@@ -158,7 +158,7 @@ extension Node where Store: ~Copyable {
             let isReplaced = self.connections.values.contains { $0.device == device }
             if !isReplaced {
                 self.effects.append(.notice(.disconnected(device: entry.shownName)))
-                self.scheduleRedial(entry.staticKey, isSoon: true)
+                self.scheduleRedial(entry.staticKey, isSoon: connection.wasOfUse(at: self.now.monotonicMilliseconds))
             }
         } else if connection.isDialled {
             self.dialEnded(connection)

@@ -81,8 +81,8 @@ extension Node where Store: ~Copyable {
         }
         guard self.settlesOn(connection, device: hello.device) else { return }
         connection.phase = .ready(device: hello.device)
+        connection.readySince = self.now.monotonicMilliseconds
         self.book[key]?.lastSeen = self.now.wall
-        self.book[key]?.backoff = ConnectionTimes.backoffFirst
         self.book[key]?.nextDial = nil
         self.noteAddress(of: connection, hello: hello, key: key)
         self.hasCome(key)
@@ -114,7 +114,6 @@ extension Node where Store: ~Copyable {
         if connection.isDialled {
             if self.book.unknownAddresses[connection.address] != nil {
                 self.book.unknownAddresses[connection.address]?.owner = key
-                self.book.unknownAddresses[connection.address]?.backoff = ConnectionTimes.backoffFirst
             }
             self.remember(connection.address, of: key)
         } else if hello.port != 0 {

@@ -134,7 +134,7 @@ extension Node where Store: ~Copyable {
         self.book.unknownAddresses[connection.address]?.owner = nil
     }
 
-    /// `isSoon`: whether a standing connection ended, so that the first wait is short again.
+    /// `isSoon`: whether a connection ended that was of use, so that the first wait is short again.
     mutating func scheduleRedial(_ key: StaticKey, isSoon: Bool) {
         guard var entry = self.book[key] else { return }
         if isSoon { entry.backoff = ConnectionTimes.backoffFirst }
@@ -142,9 +142,10 @@ extension Node where Store: ~Copyable {
         entry.nextDial = self.now.monotonicMilliseconds + wait
         entry.backoff = backoff
         self.book[key] = entry
-        for (address, unknown) in self.book.unknownAddresses where isSoon && (unknown.owner ?? key) == key {
+        for (address, unknown) in self.book.unknownAddresses
+        where unknown.owner == key || isSoon && unknown.owner == nil {
             self.book.unknownAddresses[address]?.nextDial = self.now.monotonicMilliseconds + wait
-            self.book.unknownAddresses[address]?.backoff = ConnectionTimes.backoffFirst
+            self.book.unknownAddresses[address]?.backoff = backoff
         }
     }
 

@@ -21,6 +21,8 @@ final class PeerConnection {
     var expectedKey: StaticKey?
     /// When a whole record of the other side last came, in monotonic milliseconds.
     var lastHeard: UInt64
+    /// Since when the other side is known, in monotonic milliseconds.
+    var readySince: UInt64?
     var pingSent = false
     var conversation = Conversation()
     var traffic = Traffic()
@@ -47,6 +49,16 @@ final class PeerConnection {
         self.link = link
         self.phase = .opening(deadline: deadline)
         self.lastHeard = now
+    }
+
+    /// Whether it stood for a while or brought either side something, so that another is worth having soon.
+    ///
+    /// Of two copies of one device each ends the other's connection with its own; and a device that keeps ending its
+    /// connections would be dialled twice a second for ever.
+    func wasOfUse(at now: UInt64) -> Bool {
+        let stood = self.readySince.map { now - $0 } ?? 0
+        return stood >= ConnectionTimes.usefulAfter || self.traffic.pulledChangeCount > 0
+            || self.conversation.window.hasCarried
     }
 
     /// The device at the other end, once it has said so.
@@ -139,6 +151,9 @@ struct SendWindow: Hashable {
         return min(grown, TransferLimits.windowByteCountMax)
     }
 
+    /// Whether the peer has acknowledged anything.
+    var hasCarried: Bool { self.acknowledged > 0 }
+
     /// Negative after a change larger than the window.
     var free: Int { self.byteCount - self.underWay }
 
@@ -204,6 +219,9 @@ package enum ConnectionTimes {
     package static let backoffFirst: UInt64 = 500
     /// The longest wait before dialling again.
     package static let backoffMax: UInt64 = 30_000
+    /// After a connection that stood for less and carried nothing, the waits go on growing: longer than the longest of
+    /// them, or two copies of a device would begin anew whenever the waits had become long.
+    package static let usefulAfter: UInt64 = 2 * backoffMax
     /// Between two beacons.
     package static let beaconInterval: UInt64 = 10_000
     /// Between two attempts to write again what peers hold of ours, unless the clock was set back.

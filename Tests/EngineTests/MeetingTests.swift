@@ -92,6 +92,19 @@ struct MeetingTests {
         #expect(try network.export(0).split(separator: "\n").count == 2 + 61)
     }
 
+    @Test func `two copies of a device that end each other's sessions dial ever more seldom`() throws {
+        let network = try self.pair()
+        try network.write(1, .create(.init(type: "note")))
+        network.settle()
+        _ = try network.clone(1, seed: 99)
+        network.settle(seconds: 120)
+        let before = network.machines[0].notices.count
+        network.settle(seconds: 600)
+        // Each copy waits half a minute at most and a quarter of one at least, and each session is noticed at both ends.
+        #expect(network.machines[0].notices.count - before > 0)
+        #expect(network.machines[0].notices.count - before <= 2 * 2 * 600 / 15)
+    }
+
     @Test func `equal peers exchange at most 161 bytes each way after the handshake`() throws {
         let network = try self.pair()
         try network.write(0, .create(.init(type: "note")))
