@@ -158,6 +158,9 @@ extension Author {
     }
 
     /// What a chain of ours says after a sequence: for each change its stamp, its full context and its edits.
+    ///
+    /// All of it is checked by its hashes first: what a disk has changed must not be signed anew, while others hold what
+    /// was written.
     func ownChanges(
         of index: ReplicaIndex,
         after sequence: UInt64,
@@ -172,11 +175,27 @@ extension Author {
         while next <= last,
             let run = try transaction.loadRun(of: index, from: next, limits: RunLimits(), signed: false)
         {
+            try self.checkHashes(of: run, index, in: &transaction)
             let wanted = Int(clamping: last - next + 1)
             changes += try self.ownChanges(in: run, context: &context, in: &transaction).prefix(wanted)
             next = run.lastSequence + 1
         }
         return changes
+    }
+
+    private func checkHashes(
+        of run: Run,
+        _ index: ReplicaIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        var previous = ChainHash.origin(self.membership.workspace)
+        if run.firstSequence > 1 {
+            previous = try transaction.hash(of: index, sequence: run.firstSequence - 1) ?? previous
+        }
+        let last = ChainHash.hashes(of: run, previous: previous, self.cryptography).last
+        guard try transaction.hash(of: index, sequence: run.lastSequence) == last else {
+            throw .damaged("a change of this device in the log is not as it was written")
+        }
     }
 
     /// The changes of a run, with what each was made on.

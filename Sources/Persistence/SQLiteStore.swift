@@ -138,8 +138,7 @@ extension SQLiteTransaction {
                     return result
                 }
                 #endif
-                try self.statements[.commit].run()
-                self.didCommit()
+                try self.commit()
             } else if self.statements.beginsWhenUsed {
                 self.statements.beginsWhenUsed = false
             } else {
@@ -153,6 +152,36 @@ extension SQLiteTransaction {
             throw error
         }
     }
+
+    private func commit() throws(StoreError) {
+        do throws(StoreError) {
+            try self.statements[.commit].run()
+        } catch {
+            self.abandon()
+            self.overwriteFailedCommit()
+            throw error
+        }
+        self.didCommit()
+    }
+
+    /// Makes sure that a commit which failed does not come back.
+    ///
+    /// When only the waiting for the disk failed, all of it lies behind the end of the log until something else is
+    /// written there. A copy of the files would hold it, and what is written next would have its dot.
+    private func overwriteFailedCommit() {
+        do throws(StoreError) {
+            try self.statements[.beginImmediate].run()
+            // The same once more would not be written: a page that does not change is left out.
+            let isNoted = try self.fact(SQLiteTransaction.failedCommitFact) != nil
+            try self.setFact(SQLiteTransaction.failedCommitFact, isNoted ? nil : [1])
+            try self.statements[.commit].run()
+        } catch {
+            self.abandon()
+        }
+    }
+
+    /// Comes and goes with commits that fail, and says nothing.
+    private static let failedCommitFact = "failed-commit"
 
     private func abandon() {
         self.statements.beginsWhenUsed = false

@@ -35,6 +35,8 @@ package struct FrontierComparison: Hashable, Sendable {
 
     /// Up to this many entries are listed rather than split further.
     package static let listedEntryCountMax = 64
+    /// Up to this many entries are answered to entries rather than split.
+    static let answeredEntryCountMax = 1024
     /// A range that is split is split into this many.
     package static let splitCount = 16
 
@@ -53,12 +55,14 @@ package struct FrontierComparison: Hashable, Sendable {
 
     /// The first claims, made by the side that dialled.
     package mutating func opening(_ mine: Frontier, _ cryptography: some ChangeCryptography) -> [FrontierRange] {
-        self.claims(mine, Span(start: FrontierComparison.firstID, end: nil), cryptography)
+        var room = Room(answering: 1)
+        return self.claims(mine, Span(start: FrontierComparison.firstID, end: nil), cryptography, &room)
     }
 
     /// Answers claims.
     ///
-    /// Any claims at all lead to an end: each answer lists entries or splits a range by what lies in it.
+    /// Any claims lead to an end: each answer lists entries or splits a range by what lies in it, the first ranges first
+    /// where a message would become too large; and what is known of a range is not claimed again.
     package mutating func answer(
         _ claims: [FrontierRange],
         _ mine: Frontier,
@@ -66,6 +70,7 @@ package struct FrontierComparison: Hashable, Sendable {
     ) -> Outcome {
         let answered = self.claimed
         self.claimed = [:]
+        var room = Room(answering: claims.count)
         var outcome = Outcome()
         var start = FrontierComparison.firstID
         for range in claims {
@@ -78,14 +83,14 @@ package struct FrontierComparison: Hashable, Sendable {
                     self.learn(span, Array(entries), &outcome)
                     outcome.reply.append(FrontierRange(end: range.end, claim: .equal))
                 } else {
-                    outcome.reply += self.claims(mine, span, cryptography)
+                    outcome.reply += self.claims(mine, span, cryptography, &room)
                 }
             case .entries(let theirs):
                 self.learn(span, theirs, &outcome)
-                if entries.count <= MessageLimits.rangeEntryCountMax / 4 {
+                if entries.count <= FrontierComparison.answeredEntryCountMax, room.take(entries: entries.count) {
                     outcome.reply.append(FrontierRange(end: range.end, claim: .answer(Array(entries))))
                 } else {
-                    outcome.reply += self.claims(mine, span, cryptography)
+                    outcome.reply += self.claims(mine, span, cryptography, &room)
                 }
             case .answer(let theirs):
                 self.learn(span, theirs, &outcome)
@@ -108,11 +113,21 @@ package struct FrontierComparison: Hashable, Sendable {
     private mutating func claims(
         _ mine: Frontier,
         _ span: Span,
-        _ cryptography: some ChangeCryptography
+        _ cryptography: some ChangeCryptography,
+        _ room: inout Room
     ) -> [FrontierRange] {
         let entries = mine.entries(from: span.start, to: span.end)
-        guard entries.count > FrontierComparison.listedEntryCountMax else {
+        if entries.count <= FrontierComparison.listedEntryCountMax, room.take(entries: entries.count) {
             return [FrontierRange(end: span.end, claim: .entries(Array(entries)))]
+        }
+        guard entries.count > FrontierComparison.listedEntryCountMax, room.take(ranges: Self.splitCount - 1) else {
+            // The message may be all ranges already: then the first of them are listed.
+            if room.take(entries: entries.count) {
+                return [FrontierRange(end: span.end, claim: .entries(Array(entries)))]
+            }
+            // It does not fit any more: the other side asks for it once it has what fits.
+            self.claimed[span] = Array(entries)
+            return [FrontierRange(end: span.end, claim: .fingerprint(Frontier.fingerprint(entries, cryptography)))]
         }
         var ranges: [FrontierRange] = []
         let size = (entries.count + FrontierComparison.splitCount - 1) / FrontierComparison.splitCount
@@ -131,6 +146,27 @@ package struct FrontierComparison: Hashable, Sendable {
             position = next
         }
         return ranges
+    }
+
+    /// What a message may still hold.
+    private struct Room {
+        private var rangeCount: Int
+        private var entryCount = MessageLimits.rangeEntryCountMax
+
+        /// Each claim is answered with one range at least.
+        init(answering claimCount: Int) { self.rangeCount = MessageLimits.rangeCountMax - claimCount }
+
+        mutating func take(ranges count: Int) -> Bool {
+            guard count <= self.rangeCount else { return false }
+            self.rangeCount -= count
+            return true
+        }
+
+        mutating func take(entries count: Int) -> Bool {
+            guard count <= self.entryCount else { return false }
+            self.entryCount -= count
+            return true
+        }
     }
 
     private mutating func learn(_ span: Span, _ entries: [FrontierEntry], _ outcome: inout Outcome) {

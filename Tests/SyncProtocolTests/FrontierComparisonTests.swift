@@ -55,6 +55,62 @@ import Testing
         #expect(answerer.frontier == left)
     }
 
+    @Test(arguments: [(5_000, 0), (0, 5_000), (20_000, 0), (9_000, 9_000), (70_000, 3)])
+    func `no message is larger than it may be however many replicas one side lacks`(
+        mineCount: Int,
+        theirCount: Int
+    ) throws {
+        let left = self.frontier(Dictionary((0..<UInt64(mineCount)).map { ($0, 1) }) { first, _ in first })
+        let right = self.frontier(
+            Dictionary((0..<UInt64(theirCount)).map { ($0 + 1_000_000, 1) }) { first, _ in first }
+        )
+        let frontiers = [left, right]
+        var sides = [Side(), Side()]
+        var claims = sides[0].comparison.opening(left, SodiumCryptography())
+        var messageCount = 0
+        while !claims.isEmpty {
+            messageCount += 1
+            try #require(messageCount < 100)
+            var reader = MessageReader()
+            reader.append(Message.ranges(claims).encoded())
+            let received = try #require(try reader.next())
+            guard case .ranges(let arrived) = received.message else { return }
+            let hearer = messageCount % 2
+            claims = sides[hearer].hear(arrived, frontiers[hearer])
+        }
+        for side in 0..<2 {
+            #expect(sides[side].comparison.isComplete)
+            let learned = Dictionary(sides[side].learned.map { ($0.replica, $0) }) { first, _ in first }
+            #expect(Frontier(Array(learned.values)) == frontiers[1 - side])
+        }
+    }
+
+    /// Otherwise two devices would send each other the same fingerprints without end.
+    @Test func `to as many ranges as a message can hold entries are listed`() throws {
+        let rangeCount = MessageLimits.rangeCountMax
+        let size = FrontierComparison.listedEntryCountMax + 1
+        let frontier = Frontier(
+            (0..<UInt64(rangeCount * size)).map { number in
+                let id = ReplicaID(bytes: Bytes16(high: number, low: 0))
+                return FrontierEntry(replica: id, sequence: 1, hash: .zero, isForked: false)
+            }
+        )
+        let claims = (1...UInt64(rangeCount)).map { number in
+            let end = ReplicaID(bytes: Bytes16(high: number * UInt64(size), low: 0))
+            return FrontierRange(end: number == UInt64(rangeCount) ? nil : end, claim: .fingerprint(.zero))
+        }
+        var side = Side()
+        let reply = side.hear(claims, frontier)
+        var reader = MessageReader()
+        reader.append(Message.ranges(reply).encoded())
+        _ = try #require(try reader.next())
+        let listed = reply.map { range in
+            guard case .entries(let entries) = range.claim else { return 0 }
+            return entries.count
+        }
+        #expect(listed.reduce(0, +) == MessageLimits.rangeEntryCountMax / size * size)
+    }
+
     /// Otherwise a change would be taken for sent, and the next would leave a gap.
     @Test func `what is written while the comparison goes on is not taken for known to the other side`() {
         var sequences: [UInt64: UInt64] = [:]

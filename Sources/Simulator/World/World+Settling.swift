@@ -218,7 +218,8 @@ extension World {
             self.record.find(
                 .lostWrite,
                 "\(PlainText.short(write.dot.replica)):\(write.dot.sequence), held by \(write.holders.sorted()), is "
-                    + "gone from the core: \(PlainText.short(missing)); excluded: \(excluded.joined(separator: ", "))"
+                    + "gone from the core: \(PlainText.short(missing).prefix(80)); "
+                    + "excluded: \(excluded.joined(separator: ", "))"
             )
             return
         }
