@@ -85,6 +85,8 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case fingerprintWithoutHashes
     /// Hashes of one sequence that differ are not looked into.
     case differenceOverlooked
+    /// That a peer says it holds a chain is taken for its being the same chain.
+    case announcementTrusted
     /// Nothing keeps a chain that differs from being sent.
     case disputedChainSent
     /// The proof of a fork is not passed on.

@@ -11,6 +11,8 @@ enum RunAcceptance {
     /// It goes on from another change than the one that is stored: one of the two is of a fork that the sender need not
     /// know of. Or its signature is false.
     case disputed
+    /// It goes on from something that is not stored, beyond a proved fork: its sender has not heard of the fork yet.
+    case beyondFork
     case violation(String)
 }
 
@@ -19,7 +21,7 @@ extension RunAcceptance {
     var endsSession: Bool {
         switch self {
         case .disputed, .violation: true
-        case .stored, .duplicate, .fork: false
+        case .stored, .duplicate, .fork, .beyondFork: false
         }
     }
 }
@@ -46,7 +48,10 @@ extension Author {
         if PlantedBug.duplicateIsViolation.isPlanted, run.lastSequence <= stored { return .violation("known") }
         #endif
         if try self.isKnown(run, upTo: stored, in: &transaction) { return .duplicate }
-        guard run.firstSequence <= stored + 1 else { return .violation("a run that leaves a gap in its chain") }
+        guard run.firstSequence <= stored + 1 else {
+            if let fork = known?.forkSequence, fork <= run.firstSequence { return .beyondFork }
+            return .violation("a run that leaves a gap in its chain")
+        }
         var previous = known?.storedHash ?? ChainHash.origin(self.membership.workspace)
         if run.firstSequence == 1 {
             previous = ChainHash.origin(self.membership.workspace)

@@ -7,21 +7,26 @@ extension Author {
     /// If the last changes of the chain written under are stamped far ahead of what the clock says now, takes them back
     /// and writes them again under a new replica id.
     ///
-    /// With them goes what is still far ahead in the chains that earlier repairs ended: a clock that is put right in
-    /// two steps is still wrong after the first.
-    mutating func repairClock(in transaction: inout some StoreTransaction) throws(StoreError) {
-        guard let active = self.activeReplica else { return }
-        guard HybridClock.isHeld(transaction.replica(active).storedStamp, at: self.now) else { return }
-        let former = try FormerReplicas.indexes(in: &transaction)
+    /// With them goes what is still far ahead in the chains that were ended earlier: a clock that is put right in two
+    /// steps is still wrong after the first, and a peer that claims to hold more of a chain ends it as it is.
+    ///
+    /// Returns whether it did.
+    mutating func repairClock(in transaction: inout some StoreTransaction) throws(StoreError) -> Bool {
+        let last = self.activeReplica.map { transaction.replica($0).storedStamp } ?? self.clock.last
+        guard HybridClock.isHeld(last, at: self.now) else { return false }
+        var chains = try FormerReplicas.indexes(in: &transaction)
+        if let active = self.activeReplica { chains.insert(active, at: 0) }
         var ahead: [ChainAhead] = []
-        for index in [active] + former {
+        for index in chains {
             if let chain = try self.chainAhead(index, in: &transaction) { ahead.append(chain) }
         }
+        guard !ahead.isEmpty else { return false }
         var sane = HybridClock()
         for position in 0..<transaction.replicaCount {
-            let other = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
-            let isRepaired = ahead.contains { $0.retirement.replica == other.id }
-            if !isRepaired, other.isEffective(other.appliedSequence) { sane.observe(other.appliedStamp) }
+            let index = ReplicaIndex(rawValue: UInt32(position))
+            let id = transaction.replica(index).id
+            let isRepaired = ahead.contains { $0.retirement.replica == id }
+            if !isRepaired { sane.observe(try transaction.lastCountingStamp(of: index)) }
         }
         var changes: [OwnChange] = []
         for chain in ahead { changes += chain.changes }
@@ -35,9 +40,11 @@ extension Author {
         }
         // If what our changes had seen is ahead of our clock as well, our clock is behind, or was ahead when that was
         // applied. Written again, they would be stamped after that, and be held as before; then again, without end.
-        guard try !self.hasSeenHeld(changes, sane, in: &transaction) else { return }
+        guard try !self.hasSeenHeld(changes, sane, in: &transaction) else { return false }
         self.clock = sane
-        try FormerReplicas.add(transaction.replica(active).id, in: &transaction)
+        if let active = self.activeReplica {
+            try FormerReplicas.add(transaction.replica(active).id, in: &transaction)
+        }
         try self.reauthor(
             changes,
             stampedAfter: ahead.map(\.lastSaneStamp).max() ?? .zero,
@@ -46,6 +53,49 @@ extension Author {
             in: &transaction
         )
         self.newReplicaReason = .clockRepaired
+        return true
+    }
+
+    /// How far the chains of this device go that runs belong to.
+    func ownSequences(
+        of runs: [Run],
+        in transaction: borrowing some StoreTransaction
+    ) -> [(index: ReplicaIndex, sequence: UInt64)] {
+        var sequences: [(index: ReplicaIndex, sequence: UInt64)] = []
+        for run in runs {
+            guard let index = transaction.existingReplicaIndex(of: run.replica),
+                transaction.replica(index).introduction?.device == self.identity.device,
+                !sequences.contains(where: { $0.index == index })
+            else { continue }
+            sequences.append((index, transaction.replica(index).storedSequence))
+        }
+        return sequences
+    }
+
+    /// Writes again what has come back of a chain of ours only after a repair of the clock took its end back: a lost
+    /// database held it, and so the repair could not.
+    mutating func reauthorLate(
+        _ index: ReplicaIndex,
+        after stored: UInt64,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        let record = transaction.replica(index)
+        guard let good = record.retiredAfter, record.forkSequence == nil, record.storedSequence > max(good, stored),
+            try FormerReplicas.indexes(in: &transaction).contains(index)
+        else { return }
+        let changes = try self.ownChanges(
+            of: index,
+            after: max(good, stored),
+            upTo: record.storedSequence,
+            in: &transaction
+        )
+        try self.reauthor(
+            changes,
+            stampedAfter: try transaction.stamp(of: index, sequence: good) ?? .zero,
+            keepingStamps: false,
+            first: [],
+            in: &transaction
+        )
     }
 
     /// The part of a chain of ours that is stamped far ahead.
@@ -237,5 +287,17 @@ extension Author {
             if sequence > 0 { counting.append(Dot(replica: entry.replica, sequence: sequence)) }
         }
         return counting
+    }
+}
+
+extension StoreTransaction {
+    /// The stamp of the last change of a chain that is applied and counts: what is written next must come after it,
+    /// also where later ones of the chain do not count.
+    mutating func lastCountingStamp(of index: ReplicaIndex) throws(StoreError) -> Stamp {
+        let record = self.replica(index)
+        guard let last = record.exclusion?.lastSequence, last < record.appliedSequence else {
+            return record.appliedStamp
+        }
+        return last == 0 ? .zero : try self.stamp(of: index, sequence: last) ?? .zero
     }
 }

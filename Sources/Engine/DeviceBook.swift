@@ -58,6 +58,14 @@ struct DeviceBook {
         }
     }
 
+    /// Forgets a device that is no member.
+    mutating func remove(_ key: StaticKey) {
+        self.entries[key] = nil
+        for (address, unknown) in self.unknownAddresses where unknown.owner == key {
+            self.unknownAddresses[address]?.owner = nil
+        }
+    }
+
     /// Notes where a device may be reached; the newest address is tried first.
     mutating func note(_ address: NetworkAddress, of key: StaticKey) {
         guard var entry = self.entries[key], entry.addresses.first != address else { return }

@@ -1,6 +1,7 @@
 internal import CRDTCore
 
-/// The replicas that this database wrote under until a repair of its clock ended them.
+/// The replicas that this database wrote under until a repair of its clock ended them, or a peer that held, or claimed
+/// to hold, more of them.
 ///
 /// Kept apart from other replicas of the device: a copy of the database may still be writing under those.
 enum FormerReplicas {
@@ -18,6 +19,10 @@ enum FormerReplicas {
 
     static func add(_ replica: ReplicaID, in transaction: inout some StoreTransaction) throws(StoreError) {
         let known = try transaction.fact(NodeFact.formerReplicas) ?? []
+        let isKnown = stride(from: 0, to: known.count, by: Bytes16.byteCount).contains { start in
+            Bytes16(known[start..<min(known.count, start + Bytes16.byteCount)]) == replica.bytes
+        }
+        guard !isKnown else { return }
         try transaction.setFact(NodeFact.formerReplicas, known + replica.bytes.array)
     }
 

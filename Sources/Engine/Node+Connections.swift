@@ -64,7 +64,7 @@ extension Node where Store: ~Copyable {
         self.effects.append(.resumeReading(id, byteCount: bytes.count))
         connection.traffic.receivedByteCount += bytes.count
         // The invites a stranger may use are those open when he first spoke, so that their order stays as it was.
-        let offered = connection.offeredInvites ?? self.invites.filter { $0.expiry > self.now.wall }
+        let offered = connection.offeredInvites ?? self.invites.filter { $0.isOpen(at: self.now) }
         connection.offeredInvites = offered
         let authority = Authority(staticKeys: Set(self.book.sortedKeys), invites: offered)
         // An ephemeral key is drawn only if the handshake asks for one, at most once an event.

@@ -85,6 +85,7 @@ extension Node where Store: ~Copyable {
         self.book[key]?.backoff = ConnectionTimes.backoffFirst
         self.book[key]?.nextDial = nil
         self.noteAddress(of: connection, hello: hello, key: key)
+        self.hasCome(key)
         self.effects.append(.notice(.connected(device: entry.shownName)))
         if hello.fingerprint == connection.conversation.sentFingerprint {
             #if PLANTED_BUGS
@@ -205,16 +206,20 @@ extension Node where Store: ~Copyable {
 
     private mutating func peerStored(_ dots: [Dot], on connection: PeerConnection) {
         do throws(StoreError) {
-            let lacking = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+            let (lacking, held) = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
                 var lacking: [Dot] = []
+                var held: [Dot] = []
                 for dot in dots {
                     var stored: UInt64 = 0
                     if let index = transaction.existingReplicaIndex(of: dot.replica) {
                         stored = transaction.replica(index).storedSequence
                     }
-                    if dot.sequence > stored { lacking.append(dot) }
+                    if dot.sequence > stored { lacking.append(dot) } else { held.append(dot) }
                 }
-                return lacking
+                return (lacking, held)
+            }
+            for dot in held where dot.sequence > connection.conversation.sentSequences[dot.replica] ?? 0 {
+                self.noteUnproven(dot, on: connection)
             }
             for dot in dots {
                 guard connection.conversation.hasRoom(for: dot.replica) else { continue }

@@ -13,6 +13,7 @@ extension Node where Store: ~Copyable {
                 self.checkSilence(connection)
             }
         }
+        self.forgetWhoDidNotCome()
         self.retryClockRepair()
         if let due = self.nextDue, due <= self.now.wall, self.nextDueTry <= now { self.applyDueChanges() }
         self.dialWhoeverIsDue()
@@ -43,6 +44,7 @@ extension Node where Store: ~Copyable {
             connection.pingSent = true
             self.send(.ping(now), on: connection)
         }
+        if let proof = connection.conversation.proofDeadline, proof <= now { self.showHashes(connection) }
         if let graft = connection.conversation.graftDeadline, graft <= now {
             connection.conversation.graftDeadline = nil
             connection.conversation.askedForLazy = false
@@ -65,15 +67,23 @@ extension Node where Store: ~Copyable {
                 let silence = connection.pingSent ? ConnectionTimes.silenceMax : ConnectionTimes.pingAfter
                 consider(connection.lastHeard + silence)
                 consider(connection.conversation.graftDeadline)
+                consider(connection.conversation.proofDeadline)
             }
         }
         consider(self.nextDialTime)
         if self.configuration.discovers { consider(self.nextBeacon) }
-        if let due = self.nextDue {
-            let wait = due.milliseconds > self.now.wall.milliseconds ? due.milliseconds - self.now.wall.milliseconds : 0
-            consider(max(self.nextDueTry, self.now.monotonicMilliseconds.addingReportingOverflow(wait).partialValue))
+        if let due = self.nextDue { consider(max(self.nextDueTry, self.monotonicTime(of: due))) }
+        for device in self.pairedDevices {
+            if let lapse = device.lapse { consider(max(lapse.deadline, self.monotonicTime(of: lapse.time))) }
         }
         return earliest
+    }
+
+    /// When it will be so late by the wall clock, if that goes on as it is.
+    private func monotonicTime(of wall: WallTime) -> UInt64 {
+        let now = self.now.wall.milliseconds
+        let wait = wall.milliseconds > now ? wall.milliseconds - now : 0
+        return self.now.monotonicMilliseconds.addingReportingOverflow(wait).partialValue
     }
 
     /// Held changes have come due, or may have: applies what is ready.

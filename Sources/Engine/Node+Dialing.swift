@@ -223,16 +223,16 @@ extension Node where Store: ~Copyable {
             let beacon = Beacon(
                 verifying: bytes,
                 tag: Beacon.tag(of: self.author.membership.workspace, self.author.cryptography),
-                self.author.cryptography
-            )
+                self.author.cryptography,
+                isWanted: { self.book[$0.staticKey]?.device == $0.device && !self.isBusy(with: $0.staticKey) }
+            ),
+            // Only known devices are believed, and never ourselves.
+            let entry = self.book[beacon.staticKey]
         else {
             self.counters.ignoredBeaconCount += 1
             return
         }
-        // Only known devices are believed, and never ourselves.
-        guard let entry = self.book[beacon.staticKey], entry.device == beacon.device else { return }
         let address = NetworkAddress(host: host, port: beacon.port)
-        guard !self.isBusy(with: beacon.staticKey) else { return }
         if !entry.addresses.contains(address) { self.remember(address, of: beacon.staticKey) }
         let wait = entry.nextDial.map { $0 > self.now.monotonicMilliseconds } ?? true
         if wait {

@@ -83,11 +83,6 @@ extension Node where Store: ~Copyable {
 
     /// Narrows down where two chains part; once it is known, sends our branch from there.
     mutating func answerProbe(_ probe: ForkProbe, on connection: PeerConnection) {
-        connection.conversation.probeCount += 1
-        guard connection.conversation.probeCount <= TransferLimits.probeCountMax else {
-            self.violation(connection, "too many fork probes")
-            return
-        }
         do throws(StoreError) {
             let comparison = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
                 var agreed: UInt64 = 0
@@ -107,6 +102,11 @@ extension Node where Store: ~Copyable {
                 return (agreed: agreed, disputed: disputed)
             }
             guard let disputed = comparison.disputed, disputed > comparison.agreed else { return }
+            connection.conversation.probeCount += 1
+            guard connection.conversation.probeCount <= TransferLimits.probeCountMax else {
+                self.violation(connection, "too many fork probes")
+                return
+            }
             guard disputed > comparison.agreed + 1 else {
                 try self.sendOwnBranch(probe.replica, from: disputed, on: connection)
                 return

@@ -14,6 +14,7 @@ extension Node where Store: ~Copyable {
             let summary = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
                 acceptances = []
                 var merge = Merge(now: self.now.wall)
+                let ownSequences = self.author.ownSequences(of: runs, in: transaction)
                 for run in runs {
                     let acceptance = try self.author.accept(run, &merge, in: &transaction)
                     acceptances.append(acceptance)
@@ -23,6 +24,9 @@ extension Node where Store: ~Copyable {
                     }
                 }
                 try merge.finish(in: &transaction)
+                for (index, sequence) in ownSequences {
+                    try self.author.reauthorLate(index, after: sequence, in: &transaction)
+                }
                 return merge.summary
             }
             self.storeFailure = nil
@@ -67,6 +71,7 @@ extension Node where Store: ~Copyable {
                 }
             case .fork(_, let dot): self.forkProved(dot)
             case .disputed: isDisputed = true
+            case .beyondFork: break
             case .violation(let reason): violation = reason
             }
         }
@@ -77,6 +82,7 @@ extension Node where Store: ~Copyable {
             connection.conversation.sentSequences[dot.replica] =
                 max(conversation.sentSequences[dot.replica] ?? 0, dot.sequence)
         }
+        self.compareWithOthers(stored, fresh, from: connection)
         self.announce(stored)
         if let violation {
             self.violation(connection, violation)

@@ -14,10 +14,11 @@ extension Node where Store: ~Copyable {
     ) throws(StoreError) -> Invite {
         let bytes = self.author.entropy.bytes(32)
         guard let secret = Bytes32(bytes) else { preconditionFailure("32 bytes were drawn") }
-        var open = self.invites.filter { $0.expiry > now.wall }
+        var open = self.invites.filter { $0.isOpen(at: now) }
         if open.count >= Invite.openCountMax { open.removeFirst() }
         let expiry = now.wall.advanced(byMilliseconds: Invite.lifetimeMilliseconds)
-        open.append(OpenInvite(secret: secret, expiry: expiry))
+        let deadline = now.monotonicMilliseconds + Invite.lifetimeMilliseconds
+        open.append(OpenInvite(secret: secret, expiry: expiry, deadline: deadline))
         try self.saveInvites(open)
         return Invite(staticKey: self.author.identity.publicStaticKey, secret: secret, port: port, addresses: addresses)
     }
@@ -33,7 +34,7 @@ extension Node where Store: ~Copyable {
     mutating func paired(_ connection: PeerConnection, _ key: StaticKey, inviteIndex: Int, request: [UInt8]) {
         let offered = connection.offeredInvites ?? []
         guard inviteIndex < offered.count, self.invites.contains(offered[inviteIndex]),
-            offered[inviteIndex].expiry > self.now.wall
+            offered[inviteIndex].isOpen(at: self.now)
         else {
             // Someone else was quicker with the same invite.
             self.counters.refusedConnectionCount += 1
@@ -46,9 +47,11 @@ extension Node where Store: ~Copyable {
             self.violation(connection, "a pairing request that cannot be read")
             return
         }
-        let rest = self.invites.filter { $0 != offered[inviteIndex] && $0.expiry > self.now.wall }
+        let rest = self.invites.filter { $0 != offered[inviteIndex] && $0.isOpen(at: self.now) }
         var paired = self.pairedDevices.filter { $0.staticKey != key }
-        paired.append(PairedDevice(device: request.device, staticKey: key, name: request.deviceName))
+        paired.append(
+            PairedDevice(device: request.device, staticKey: key, name: request.deviceName, lapse: .after(self.now))
+        )
         do throws(StoreError) {
             try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
                 try OpenInvite.save(rest, in: &transaction)
@@ -71,5 +74,60 @@ extension Node where Store: ~Copyable {
         )
         self.send(.welcome(welcome), on: connection)
         self.effects.append(.notice(.paired(device: request.deviceName)))
+    }
+
+    /// A device has come: it has got its welcome, and stays a member.
+    mutating func hasCome(_ key: StaticKey) {
+        guard let position = self.pairedDevices.firstIndex(where: { $0.staticKey == key && $0.lapse != nil }) else {
+            return
+        }
+        var paired = self.pairedDevices
+        paired[position].lapse = nil
+        self.savePaired(paired)
+    }
+
+    /// Forgets devices that were paired and have not come in time.
+    mutating func forgetWhoDidNotCome() {
+        let late = self.pairedDevices.filter { $0.lapse?.hasCome(at: self.now) ?? false }
+        guard !late.isEmpty else { return }
+        do throws(StoreError) {
+            // Who is introduced in the log has come to another device.
+            let introduced = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+                Set(
+                    (0..<transaction.replicaCount).compactMap {
+                        transaction.replica(ReplicaIndex(rawValue: UInt32($0))).introduction?.device
+                    }
+                )
+            }
+            guard self.savePaired(self.pairedDevices.filter { !late.contains($0) }) else { return }
+            for device in late where !introduced.contains(device.device) {
+                for connection in self.connections.values.filter({ $0.expectedKey == device.staticKey }) {
+                    self.drop(connection)
+                }
+                self.book.remove(device.staticKey)
+                self.effects.append(.notice(.pairingLapsed(device: device.name)))
+            }
+        } catch {
+            self.note(error)
+        }
+    }
+
+    @discardableResult
+    private mutating func savePaired(_ paired: [PairedDevice]) -> Bool {
+        do throws(StoreError) {
+            try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+                try PairedDevice.save(paired, in: &transaction)
+            }
+            self.pairedDevices = paired
+            return true
+        } catch {
+            self.note(error)
+            for position in self.pairedDevices.indices where self.pairedDevices[position].lapse != nil {
+                // Not tried again at every event of a disk that fails.
+                self.pairedDevices[position].lapse?.deadline =
+                    self.now.monotonicMilliseconds + PairedDevice.Lapse.runningMilliseconds
+            }
+            return false
+        }
     }
 }

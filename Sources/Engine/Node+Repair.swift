@@ -8,13 +8,14 @@ extension Node where Store: ~Copyable {
     ///
     /// Returns whether it did.
     mutating func repairClockIfNeeded() -> Bool {
-        guard let index = self.author.activeReplica else { return false }
+        let isAhead = HybridClock.isHeld(self.author.clock.last, at: self.now.wall)
+        guard self.author.activeReplica != nil || isAhead else { return false }
         let standing = self.author.standing
         do throws(StoreError) {
-            try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+            let isRepaired = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
                 try self.author.repairClock(in: &transaction)
             }
-            guard self.author.activeReplica != index else { return false }
+            guard isRepaired else { return false }
             self.clockAheadMilliseconds = nil
             self.clockRepairTried = nil
             self.effects.append(.notice(.newReplica(.clockRepaired)))
@@ -48,9 +49,11 @@ extension Node where Store: ~Copyable {
         #if PLANTED_BUGS
         if PlantedBug.rollbackUnnoticed.isPlanted, reason == .rolledBack { return }
         #endif
-        guard self.author.activeReplica != nil else { return }
+        guard let index = self.author.activeReplica else { return }
         try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
             try transaction.setFact(NodeFact.activeReplica, nil)
+            // What was written under it with a clock ahead must still be written again once the clock is right.
+            try FormerReplicas.add(transaction.replica(index).id, in: &transaction)
         }
         self.author.activeReplica = nil
         self.author.newReplicaReason = reason

@@ -108,8 +108,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
             var merge = Merge(now: self.now.wall)
             try merge.finish(in: &transaction)
             for position in 0..<transaction.replicaCount {
-                let record = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
-                if record.isEffective(record.appliedSequence) { start.clock.observe(record.appliedStamp) }
+                start.clock.observe(try transaction.lastCountingStamp(of: ReplicaIndex(rawValue: UInt32(position))))
             }
             if let bytes = try transaction.fact(NodeFact.activeReplica), let id = Bytes16(bytes) {
                 start.active = try transaction.replicaIndex(of: ReplicaID(bytes: id))
@@ -128,9 +127,9 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
                 }
                 try transaction.setFact(NodeFact.storeIdentity, identityBytes)
             }
-            start.paired = try PairedDevice.all(in: &transaction)
+            start.paired = try PairedDevice.all(in: &transaction, at: self.now)
             start.addresses = try transaction.fact(NodeFact.addresses) ?? []
-            start.invites = try OpenInvite.all(in: &transaction)
+            start.invites = try OpenInvite.all(in: &transaction, at: self.now)
             return start
         }
         self.author.clock = start.clock
@@ -165,6 +164,7 @@ enum NodeFact {
     static let storeIdentity = "store-identity"
     static let formerReplicas = "former-replicas"
     static let paired = "paired-devices"
+    static let lapses = "paired-devices-lapse"
     static let addresses = "addresses"
     static let invites = "invites"
     /// The nonce a replica of this device was made with follows from its introduction; what was re-authored does not.

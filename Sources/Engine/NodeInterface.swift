@@ -129,6 +129,8 @@ package enum Notice: Hashable, Sendable {
     case connected(device: String)
     case disconnected(device: String)
     case paired(device: String)
+    /// A device that was paired has never come, and is forgotten.
+    case pairingLapsed(device: String)
     /// Changes of a device are stamped too far ahead; they wait until then.
     case held(device: String, until: WallTime)
     /// A peer holds our changes because our clock is ahead of its own.

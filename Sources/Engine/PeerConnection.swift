@@ -95,6 +95,12 @@ struct Conversation {
     var uncreditedByteCount = 0
     var saidCaughtUp = false
     var peerIsCaughtUp = false
+    /// How far the peer said it holds chains that reached us another way.
+    ///
+    /// That they are the same chains, no hash has shown yet. Kept by the side that dialled.
+    var unproven: [ReplicaID: UInt64] = [:]
+    /// When to show the peer our hashes of those.
+    var proofDeadline: UInt64?
     /// Chains that differ from the peer's: nothing of them is sent until it is known where they part.
     var disputed: Set<ReplicaID> = []
     /// Proofs of forks the peer is known to hold: the disputed sequence by replica.
@@ -171,8 +177,10 @@ enum TransferLimits {
             byteCountMax: max(1, min(share, window.free))
         )
     }
-    /// Probes answered in one session.
+    /// Probes answered in one session that showed a difference.
     static let probeCountMax = 256
+    /// Chains of which a hash is shown at once.
+    static let proofCountMax = 64
     /// A peer that lets more bytes than this wait for it is dropped: it asks and does not take the answers.
     static let unsentByteCountLimit = 16 << 20
     /// Parts of one comparison of frontiers that may be open: many more than honest peers come to.
@@ -200,6 +208,8 @@ package enum ConnectionTimes {
     package static let beaconInterval: UInt64 = 10_000
     /// Between two attempts to write again what peers hold of ours, unless the clock was set back.
     package static let clockRepairInterval: UInt64 = 60_000
+    /// How long chains that came on different ways may go without their hashes being compared.
+    package static let proofDelay: UInt64 = 2_000
     /// How long an announced change may take to come by another way before we ask for it.
     package static let graftDelay: UInt64 = 300
 }

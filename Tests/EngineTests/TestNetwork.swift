@@ -110,6 +110,29 @@ final class TestNetwork {
         }
     }
 
+    /// What a newcomer says up to the message for which he is welcomed; the welcome does not reach him.
+    func pairInVain(_ inviter: Int, invite: Invite, name: String, seed: UInt64) throws {
+        guard var session = JoinSession(invite: invite, deviceName: name, entropy: Self.entropy(seed)) else {
+            throw TestFailure("no session")
+        }
+        let id = ConnectionID(rawValue: self.nextAccepted)
+        self.nextAccepted += 1
+        self.handle(inviter, .accepted(id, from: NetworkAddress(host: "10.0.1.\(seed)", port: 1)))
+        let effects = self.machines[inviter].node.handle(.received(id, session.start()), at: self.moment(of: inviter))
+        var toSession: [UInt8] = []
+        for effect in effects { if case .send(id, let bytes) = effect { toSession += bytes } }
+        if case .send(let bytes) = session.received(toSession, now: self.time), !bytes.isEmpty {
+            self.handle(inviter, .received(id, bytes))
+        }
+        self.handle(inviter, .closed(id))
+    }
+
+    /// Lets time pass in which nothing happens.
+    func sleep(seconds: UInt64) {
+        self.time += seconds * 1000
+        for machine in self.machines.indices where self.machines[machine].isUp { self.handle(machine, .timer) }
+    }
+
     // MARK: - Stores that are copied
 
     /// A copy of a machine's database as it is now.

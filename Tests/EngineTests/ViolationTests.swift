@@ -200,6 +200,25 @@ struct ViolationTests {
         #expect(status.frontier.contains { $0.isForked })
     }
 
+    @Test func `whoever goes on with a branch before he hears of the fork is not accused`() throws {
+        let (network, member) = try self.world()
+        let peer = try RawPeer(member, to: 0, of: network, connection: 1)
+        peer.send(peer.hello)
+        peer.send(.ranges([FrontierRange(end: nil, claim: .entries([]))]))
+        let edit = Edit.set(self.objectID, name: "n", value: .int(1))
+        peer.send(.run(peer.chain([[edit]], nonce: 1).run))
+        let other = peer.chain([[.unset(self.objectID, name: "n")], [edit]], nonce: 1)
+        peer.send(.run(other.run))
+        #expect(try network.machines[0].node.status(at: network.moment(of: 0)).exclusions.count == 1)
+        // The node holds the first branch, which ends before this.
+        peer.send(.run(peer.chain([[edit]], nonce: 1, from: 4, previous: other.hashes[2]).run))
+        #expect(!peer.isClosed)
+        let isAccused = network.machines[0].notices.contains { notice in
+            if case .protocolViolation = notice { true } else { false }
+        }
+        #expect(!isAccused)
+    }
+
     @Test func `a stranger with an unknown key gets no answer at all`() throws {
         let (network, _) = try self.world()
         var entropy = TestNetwork.entropy(77)

@@ -78,7 +78,7 @@ struct ShrinkerTests {
         limits.peerCount = 2
         limits.faults = [.partition, .kill, .clockDrift]
         limits.usesAll = true
-        let recipes = (1...20 as ClosedRange<UInt64>).map { Recipe(seed: $0, limits: limits) }
+        let recipes = (1...300 as ClosedRange<UInt64>).map { Recipe(seed: $0, limits: limits) }
         // No limit of time: a debug build on a busy machine is to come to the same script.
         let made = recipes.lazy.compactMap { Shrinker($0, seconds: .infinity, run: ShrinkerTests.run) }.first
         guard var shrinker = made else {

@@ -34,6 +34,8 @@ final class Machine {
     var view = StoreView()
     /// How often its disk had been changed by then.
     var viewedChangeCount = -1
+    /// What was last read of its store.
+    var reading: StoreReading?
     /// What was found when it was last inspected, and what its store held then.
     var inspection: (view: StoreView, state: MachineState?)?
     /// Whether its disk has broken a promise: lost what it had synced, or changed it.

@@ -42,6 +42,7 @@ extension PlantedBug {
         case .retirementIgnored, .repairLosesWrites, .repairStampsNow: Victim("P14", "S13")
         case .forkedTailCounts, .disputedChangeCounts, .rebuildKeepsRegisters: Victim("P27", "S15")
         case .fingerprintWithoutHashes, .differenceOverlooked: Victim("P10", "S14-restored-backup-that")
+        case .announcementTrusted: Victim("P27", "S26-equivocation-both")
         case .disputedChainSent, .forkProofKept: Victim("P27", "S15")
         case .branchRewrittenAgain: Victim("P27", "S14-restored-backup-that")
         case .copyUnnoticed: Victim("P27", "S14-moved")

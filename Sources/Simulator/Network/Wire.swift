@@ -20,6 +20,14 @@ final class Wire {
         !self.ends.contains { $0.state == .open } && !self.lanes.contains { !$0.segments.isEmpty }
     }
 
+    /// What was to go wrong with bytes that were not sent yet does not.
+    func heal() {
+        for lane in self.lanes.indices {
+            self.lanes[lane].bytesUntilCut = nil
+            self.lanes[lane].bitToFlip = nil
+        }
+    }
+
     /// The machines at its ends; a stranger has none.
     func joins(_ left: Int, _ right: Int) -> Bool {
         let machines = self.ends.map(\.machine)

@@ -9,6 +9,7 @@ struct LogReplay {
     private var copy: MemoryStore
     private let membership: Membership
     private let now: WallTime
+    private let cryptography: SodiumCryptography
 
     /// The exported state that comes out.
     ///
@@ -18,9 +19,15 @@ struct LogReplay {
         origin: Hash256,
         membership: Membership,
         now: WallTime,
-        isReversed: Bool
+        isReversed: Bool,
+        memo: WorldSignatureMemo
     ) throws(StoreError) -> [UInt8] {
-        var replay = LogReplay(copy: MemoryStore(origin: origin), membership: membership, now: now)
+        var replay = LogReplay(
+            copy: MemoryStore(origin: origin),
+            membership: membership,
+            now: now,
+            cryptography: SodiumCryptography(memo: memo)
+        )
         let positions = Array(0..<transaction.replicaCount)
         for position in isReversed ? positions.reversed() : positions {
             try replay.add(ReplicaIndex(rawValue: UInt32(position)), of: &transaction)
@@ -46,7 +53,7 @@ struct LogReplay {
                     previous: previous,
                     device: device,
                     membership: self.membership,
-                    SodiumCryptography()
+                    self.cryptography
                 )
             } catch {
                 throw .damaged("changes of \(record.id) from \(next) on do not hold: \(error)")
@@ -103,7 +110,8 @@ extension World {
                     origin: machine.origin,
                     membership: membership,
                     now: now,
-                    isReversed: isReversed
+                    isReversed: isReversed,
+                    memo: machine.signatureMemo
                 )
                 return (try StateExport.json(of: &transaction), anew)
             }

@@ -64,7 +64,46 @@ struct MachineState: Hashable {
     var export: [UInt8]
 }
 
+/// What was read of a store, for as long as nothing is written there.
+struct StoreReading {
+    var incarnation: Int
+    /// How often the disk had been changed.
+    var changeCount: Int
+    var frontier: Frontier?
+    var export: [UInt8]?
+}
+
 extension Machine {
+    /// The frontier of its store; nil if it cannot be read.
+    var frontier: Frontier? {
+        guard self.node != nil else { return nil }
+        if let known = self.currentReading.frontier { return known }
+        let found = try? self.read { transaction throws(StoreError) in try Frontier(of: &transaction) }
+        self.currentReading.frontier = found ?? nil
+        return found ?? nil
+    }
+
+    /// The state of its store in full; nil if it cannot be read.
+    var export: [UInt8]? {
+        guard self.node != nil else { return nil }
+        if let known = self.currentReading.export { return known }
+        let found = try? self.read { transaction throws(StoreError) in try StateExport.json(of: &transaction) }
+        self.currentReading.export = found ?? nil
+        return found ?? nil
+    }
+
+    private var currentReading: StoreReading {
+        get {
+            if let reading = self.reading, reading.incarnation == self.incarnation,
+                reading.changeCount == self.disk.changeCount
+            {
+                return reading
+            }
+            return StoreReading(incarnation: self.incarnation, changeCount: self.disk.changeCount)
+        }
+        set { self.reading = newValue }
+    }
+
     /// Whether its store is known to hold a change, which counts.
     func holds(_ dot: Dot, _ hash: Hash256) -> Bool {
         guard self.node != nil else { return self.view.endsWith(dot, hash) }
@@ -124,8 +163,6 @@ extension World {
                 found.isWaiting = StateChecks.isWaiting(in: transaction)
                 found.hasConflict = try !transaction.conflictedRegisters().isEmpty
                 found.hasMoveWithoutEffect = try !transaction.movesWithoutEffect().isEmpty
-                found.frontier = try Frontier(of: &transaction)
-                found.export = try StateExport.json(of: &transaction)
                 return found
             }
             guard let found else { return nil }
@@ -134,7 +171,8 @@ extension World {
             if found.hasConflict { self.record.mark(.conflictShown) }
             if found.hasMoveWithoutEffect { self.record.mark(.moveWithoutEffect) }
             if found.isWaiting { self.record.mark(.changeWaited) }
-            return found.isWaiting ? nil : MachineState(frontier: found.frontier, export: found.export)
+            guard !found.isWaiting, let frontier = machine.frontier, let export = machine.export else { return nil }
+            return MachineState(frontier: frontier, export: export)
         } catch {
             self.record.mark(.storeFailed)
             return nil
@@ -147,8 +185,6 @@ extension World {
         var isWaiting = false
         var hasConflict = false
         var hasMoveWithoutEffect = false
-        var frontier = Frontier()
-        var export: [UInt8] = []
     }
 
     /// The first line in which two exports differ.

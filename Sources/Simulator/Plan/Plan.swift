@@ -9,6 +9,8 @@ struct Plan: Hashable, Sendable {
     var checkpointPageCount: Int
     /// How long the faults go on.
     var duration: VirtualTime
+    /// Whether the run is over when the core is equal, and it is not watched how equal machines behave.
+    var endsWhenEqual = false
     /// What is done, in the order of its times.
     var actions: [TimedAction]
     /// Peers that are healed at the end; all others fail for good.

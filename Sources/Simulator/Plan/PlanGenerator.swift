@@ -53,8 +53,8 @@ struct PlanGenerator {
 
     private init(_ tape: ChoiceTape, _ limits: PlanLimits) {
         self.tape = tape
-        // Small wins: half of all runs have at most three peers.
-        let drawn = tape.chance(50, .plan) ? 2 + tape.below(2, .plan) : 2 + tape.below(6, .plan)
+        // Small wins: most runs are short, of at most three peers, and over when these are equal.
+        let drawn = tape.chance(70, .plan) ? 2 + tape.below(2, .plan) : 2 + tape.below(6, .plan)
         let peerCount = limits.peerCount ?? drawn
         var faults = limits.faults.filter { _ in limits.usesAll || tape.chance(50, .plan) }
         let dropped = tape.chance(50, .plan) ? Fault.copies : Fault.wrongClocks
@@ -84,11 +84,20 @@ struct PlanGenerator {
             links: tape.pick(links, .plan),
             faults: Set(faults),
             checkpointPageCount: tape.pick([1_000, 200, 40], .plan),
-            duration: .seconds(tape.between(20, 180, .plan)),
+            duration: PlanGenerator.duration(tape),
+            endsWhenEqual: tape.chance(75, .plan),
             actions: [],
             core: core
         )
         if let duration = limits.duration { self.plan.duration = duration }
+    }
+
+    private static func duration(_ tape: ChoiceTape) -> VirtualTime {
+        switch tape.below(10, .plan) {
+        case 0..<6: .seconds(tape.between(4, 20, .plan))
+        case 6..<9: .seconds(tape.between(20, 60, .plan))
+        default: .seconds(tape.between(60, 180, .plan))
+        }
     }
 
     mutating func add(_ action: Action, at time: VirtualTime) {

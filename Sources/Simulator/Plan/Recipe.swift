@@ -33,6 +33,7 @@ struct Recipe: Hashable, Sendable {
             faults: scenario.faults,
             checkpointPageCount: scenario.checkpointPageCount,
             duration: duration,
+            endsWhenEqual: scenario.endsWhenEqual,
             actions: actions,
             core: core
         )
@@ -47,6 +48,7 @@ struct Recipe: Hashable, Sendable {
         scenario.links = self.plan.links
         scenario.faults = self.plan.faults
         scenario.checkpointPageCount = self.plan.checkpointPageCount
+        scenario.endsWhenEqual = self.plan.endsWhenEqual
         scenario.seed = self.seed
         scenario.isNetworkPlain = self.isNetworkPlain
         for timed in self.plan.actions { scenario.add(.action(timed.action), at: timed.time) }

@@ -22,6 +22,7 @@ extension Shrinker {
             recipe.plan.links = .lan
             recipe.plan.faults = []
             recipe.plan.checkpointPageCount = Scenario.usualCheckpointPageCount
+            recipe.plan.endsWhenEqual = false
         }
         if !isPlain {
             self.attemptOnPlan { $0.faults = [] }
@@ -29,6 +30,7 @@ extension Shrinker {
             self.attemptOnPlan { $0.topology = .mesh }
             self.attemptOnPlan { $0.links = .lan }
             self.attemptOnPlan { $0.checkpointPageCount = Scenario.usualCheckpointPageCount }
+            self.attemptOnPlan { $0.endsWhenEqual = false }
         }
         self.attemptOnPlan { $0.core = Array(0..<$0.peerCount) }
     }

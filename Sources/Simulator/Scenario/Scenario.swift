@@ -6,6 +6,8 @@ struct Scenario: Hashable, Sendable {
     /// Faults that are no actions: they change how links are.
     var faults: Set<Fault> = []
     var checkpointPageCount = Scenario.usualCheckpointPageCount
+    /// Whether the run is over when the core is equal, and it is not watched how equal machines behave.
+    var endsWhenEqual = false
     /// What everything is drawn from that the text leaves open.
     var seed: UInt64 = 1
     /// Whether all that is drawn for the network is 0, the simplest.

@@ -73,6 +73,8 @@ struct ScenarioParser {
             while !line.isAtEnd { self.scenario.faults.insert(try self.networkSwitch(&line)) }
         } else if line.take("network", "plain") {
             self.scenario.isNetworkPlain = true
+        } else if line.take("ends", "when", "equal") {
+            self.scenario.endsWhenEqual = true
         } else if line.take("seed") {
             let word = try line.word("a seed")
             guard let seed = UInt64(word) else { throw line.failure("“\(word)” is not a seed") }

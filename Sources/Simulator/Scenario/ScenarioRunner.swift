@@ -48,6 +48,7 @@ struct ScenarioRunner {
             faults: scenario.faults,
             checkpointPageCount: scenario.checkpointPageCount,
             duration: .zero,
+            endsWhenEqual: scenario.endsWhenEqual,
             actions: scenario.timedActions,
             core: Array(scenario.peers.indices)
         )

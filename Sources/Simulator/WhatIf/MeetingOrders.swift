@@ -274,7 +274,7 @@ extension Meeting {
     static func isWorthTelling(_ notice: Notice) -> Bool {
         switch notice {
         case .newReplica, .equivocation, .protocolViolation, .storeFailed, .clockAhead: true
-        case .connected, .disconnected, .paired, .held: false
+        case .connected, .disconnected, .paired, .pairingLapsed, .held: false
         }
     }
 }

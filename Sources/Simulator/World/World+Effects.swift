@@ -38,7 +38,7 @@ extension World {
         switch notice {
         case .connected: self.record.mark(.sessionStood)
         case .disconnected: self.endedSessionCount += 1
-        case .paired: break
+        case .paired, .pairingLapsed: break
         case .held: self.record.mark(.changeHeld)
         case .clockAhead: self.record.mark(.clockAheadTold)
         case .newReplica(let reason): self.wentOn(reason, machine)

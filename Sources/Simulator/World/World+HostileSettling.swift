@@ -33,18 +33,20 @@ extension World {
     func checkSilenceAmong(_ core: [Machine]) {
         let asked = self.replicaCounts(core)
         let before = self.pushedAmong(core)
+        let held = self.changeCount(of: core[0])
         self.run(until: self.time + World.quietTime)
         let after = self.pushedAmong(core)
-        if zip(before, after).contains(where: { $0 < $1 }) {
+        if zip(before, after).contains(where: { $1 > $0 + self.pushedAtMost(core, since: held) }) {
             self.record.find(.notQuiet, "equal machines pushed changes to each other: \(before) before, \(after) after")
         }
         if asked != self.replicaCounts(core) {
             self.record.find(.notQuiet, "replicas were opened although nobody wrote")
         }
         for wire in self.wires where wire.isConnected { self.reset(wire) }
+        let heldThen = self.changeCount(of: core[0])
         self.run(until: self.time + World.settlingTime)
         let repeated = self.pushedAmong(core)
-        if repeated.contains(where: { $0 > 0 }) {
+        if repeated.contains(where: { $0 > self.pushedAtMost(core, since: heldThen) }) {
             self.record.find(.repeated, "equal machines that met again pushed changes: \(repeated)")
         }
         let numbers = Set(core.map(\.number))
@@ -53,6 +55,11 @@ extension World {
             return !links.contains { $0.ends.allSatisfy { $0.state == .open && numbers.contains($0.machine ?? -1) } }
         }
         if isApart { self.record.find(.notQuiet, "a machine of the core is not connected again") }
+    }
+
+    /// How much one may push to another of what only now came from the member: all that is new since.
+    private func pushedAtMost(_ core: [Machine], since held: Int) -> Int {
+        max(0, self.changeCount(of: core[0]) - held)
     }
 
     private func replicaCounts(_ core: [Machine]) -> [Int] {

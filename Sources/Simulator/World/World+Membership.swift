@@ -4,13 +4,20 @@ internal import PeerCrypto
 
 /// Devices that become members.
 extension World {
+    /// One machine of so many makes its database itself; the others find one that has just been made.
+    private static let madeDatabaseInterval: UInt64 = 8
+
     /// Puts a machine with a key file and an empty disk into the world.
     func add(keyFile: [UInt8], origin: Hash256) -> Machine {
+        let disk = SimulatedDisk(seed: self.tape.seed())
+        // To make a database is tried as well, though it is the same each time.
+        let makesDatabase = self.tape.seed() % World.madeDatabaseInterval == 0
+        if !makesDatabase, let blank = BlankDatabase.image(origin: origin) { disk.restore(blank) }
         let machine = Machine(
             number: self.machines.count,
             keyFile: keyFile,
             origin: origin,
-            disk: SimulatedDisk(seed: self.tape.seed()),
+            disk: disk,
             seed: self.tape.seed(),
             memo: self.signatureMemo
         )

@@ -194,7 +194,7 @@ extension World {
     }
 
     /// How many changes a machine holds.
-    private func changeCount(of machine: Machine) -> Int {
+    func changeCount(of machine: Machine) -> Int {
         let found = try? machine.read { transaction throws(StoreError) in
             try Frontier(of: &transaction).entries.reduce(0) { $0 + Int($1.sequence) }
         }

@@ -46,7 +46,7 @@ extension World {
         self.checkAcknowledgedWrites(core)
         self.compareWithModel(core[0])
         self.compareWithReplay(core)
-        if self.watchesSilence { self.probe(core) }
+        if self.watchesSilence, !self.plan.endsWhenEqual { self.probe(core) }
     }
 
     private func heal(_ planned: [Int]) -> [Machine] {
@@ -69,6 +69,9 @@ extension World {
             if !self.staysHostile(machine) { self.fail(machine) }
         }
         self.network.heal(core: core.map(\.number))
+        for wire in self.wires { wire.heal() }
+        // Whoever has not joined by now would come as one more device beside the core.
+        for newcomer in self.newcomers { self.giveUp(newcomer) }
         for machine in core { self.handle(machine, .timer) }
         self.releaseHeldLanes()
         return core
@@ -102,9 +105,12 @@ extension World {
     // MARK: - Equality
 
     func isEqual(_ core: [Machine]) -> Bool {
-        guard core.allSatisfy(\.isUp), let first = self.state(of: core[0]) else { return false }
+        guard core.allSatisfy(\.isUp), let first = core[0].frontier else { return false }
+        guard core.dropFirst().allSatisfy({ $0.frontier == first }) else { return false }
         if core.contains(where: { self.isUnfinished($0) || self.speaksToTheDead($0) }) { return false }
-        return core.dropFirst().allSatisfy { self.state(of: $0) == first }
+        // Only now, since to export is most of the work.
+        guard let export = core[0].export else { return false }
+        return core.dropFirst().allSatisfy { $0.export == export }
     }
 
     /// Whether a session stands with somebody who has failed: until it is noticed, a device with the same keys that is
@@ -118,26 +124,23 @@ extension World {
         }
     }
 
-    private func state(of machine: Machine) -> MachineState? {
-        let state = try? machine.read { transaction throws(StoreError) -> MachineState in
-            MachineState(frontier: try Frontier(of: &transaction), export: try StateExport.json(of: &transaction))
-        }
-        return state ?? nil
-    }
-
     func inequality(of core: [Machine]) -> String {
         var lines: [String] = []
         for machine in core {
-            guard let state = self.state(of: machine) else {
+            guard let frontier = machine.frontier else {
                 lines.append("machine \(machine.number) is \(machine.condition)")
                 continue
             }
-            let chains = state.frontier.entries.map {
+            let chains = frontier.entries.map {
                 "\($0.replica.description.prefix(4)):\($0.sequence)\($0.isForked ? "!" : "")"
             }
             let ready = self.isUnfinished(machine) ? " and something ready that is not applied" : ""
             let dead = self.speaksToTheDead(machine) ? " and a session with a machine that failed" : ""
             lines.append("machine \(machine.number) has \(chains.joined(separator: " "))\(ready)\(dead)")
+        }
+        let exports = core.compactMap(\.export)
+        if let first = exports.first, let other = exports.first(where: { $0 != first }) {
+            lines.append("states differ: " + World.firstDifference(first, other))
         }
         return "after \(World.settlingTime.seconds) s: " + lines.joined(separator: "; ")
     }

@@ -89,7 +89,7 @@ struct Daemon: Service {
 extension Notice {
     fileprivate var logLevel: Logger.Level {
         switch self {
-        case .connected, .disconnected, .paired: .info
+        case .connected, .disconnected, .paired, .pairingLapsed: .info
         case .newReplica(let reason): reason == .first ? .debug : .notice
         case .held, .clockAhead, .equivocation, .protocolViolation: .warning
         case .storeFailed: .error

@@ -9,6 +9,8 @@ enum NoticeText {
         case .connected(let device): "Connected to \(self.name(device))."
         case .disconnected(let device): "The connection to \(self.name(device)) has ended."
         case .paired(let device): "\(self.name(device)) has joined the workspace."
+        case .pairingLapsed(let device):
+            "\(self.name(device)) was paired and has never come; it needs a new invite."
         case .held(let device, let until):
             """
             Changes of \(self.name(device)) are stamped in the future and wait until \
@@ -37,7 +39,7 @@ enum NoticeText {
         switch notice {
         case .held, .clockAhead, .equivocation, .storeFailed: self.of(notice)
         case .newReplica(let reason): reason == .first ? nil : self.of(notice)
-        case .connected, .disconnected, .paired, .protocolViolation: nil
+        case .connected, .disconnected, .paired, .pairingLapsed, .protocolViolation: nil
         }
     }
 

@@ -1,0 +1,82 @@
+import CRDTCore
+import Engine
+import Testing
+
+/// Devices that were paired and never come, and invites that time should end.
+struct PairingTests {
+    private let network = TestNetwork()
+
+    private func founder() throws -> Int {
+        var entropy = TestNetwork.entropy(1)
+        guard let identity = DeviceIdentity.founding(name: "first", entropy: &entropy) else {
+            throw TestFailure("no identity")
+        }
+        return try self.network.add(identity, seed: 2)
+    }
+
+    private func invite(_ machine: Int) throws -> Invite {
+        let moment = self.network.moment(of: machine)
+        return try self.network.machines[machine].node.makeInvite(addresses: ["10.0.0.1"], port: 1, at: moment)
+    }
+
+    private func peers(_ machine: Int) throws -> [String] {
+        try self.network.machines[machine].node.status(at: self.network.moment(of: machine)).peers.map(\.name)
+    }
+
+    @Test func `a device whose welcome was lost is forgotten in time even over a restart`() throws {
+        let first = try self.founder()
+        try self.network.pairInVain(first, invite: self.invite(first), name: "second", seed: 3)
+        #expect(try self.peers(first) == ["second"])
+        self.network.sleep(seconds: 6 * 86_400)
+        #expect(try self.peers(first) == ["second"])
+        try self.network.restart(first, with: self.network.copyStore(of: first), seed: 9)
+        self.network.sleep(seconds: 2 * 86_400)
+        #expect(try self.peers(first) == [])
+        #expect(self.network.machines[first].notices.contains(.pairingLapsed(device: "second")))
+        try self.network.restart(first, with: self.network.copyStore(of: first), seed: 10)
+        #expect(try self.peers(first) == [])
+    }
+
+    @Test func `whoever has come once is not forgotten`() throws {
+        let first = try self.founder()
+        let second = try self.network.join(first, name: "second", seed: 3)
+        // Not even the introduction of the other may come over, only the greeting.
+        self.network.settle(seconds: 1)
+        self.network.cut(first, second)
+        self.network.sleep(seconds: 30 * 86_400)
+        #expect(try self.peers(first) == ["second"])
+        #expect(self.network.machines[first].notices.allSatisfy { $0 != .pairingLapsed(device: "second") })
+    }
+
+    @Test func `a clock that shows years ahead for a moment forgets nobody`() throws {
+        let first = try self.founder()
+        try self.network.pairInVain(first, invite: self.invite(first), name: "second", seed: 3)
+        self.network.machines[first].clockOffsetMilliseconds = 10 * 365 * 86_400_000
+        self.network.sleep(seconds: 60)
+        try self.network.restart(first, with: self.network.copyStore(of: first), seed: 9)
+        self.network.sleep(seconds: 60)
+        self.network.machines[first].clockOffsetMilliseconds = 0
+        self.network.sleep(seconds: 2 * 86_400)
+        #expect(try self.peers(first) == ["second"])
+    }
+
+    @Test func `a clock that is set back makes no invite last longer`() throws {
+        let first = try self.founder()
+        let invite = try self.invite(first)
+        self.network.machines[first].clockOffsetMilliseconds = -86_400_000
+        self.network.sleep(seconds: 9 * 60)
+        let other = try self.invite(first)
+        self.network.sleep(seconds: 2 * 60)
+        try self.network.pairInVain(first, invite: invite, name: "late", seed: 3)
+        #expect(try self.peers(first) == [])
+        try self.network.pairInVain(first, invite: other, name: "in time", seed: 4)
+        #expect(try self.peers(first) == ["in time"])
+        // What was open when the process ended is open for ten minutes at most after it starts again.
+        let third = try self.invite(first)
+        self.network.machines[first].clockOffsetMilliseconds = -2 * 86_400_000
+        try self.network.restart(first, with: self.network.copyStore(of: first), seed: 9)
+        self.network.sleep(seconds: 11 * 60)
+        try self.network.pairInVain(first, invite: third, name: "late", seed: 5)
+        #expect(try self.peers(first) == ["in time"])
+    }
+}
