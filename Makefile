@@ -36,9 +36,10 @@ demo: build  ## three peers edit apart and come together, with real data, proces
 	@PEERD="$(RELEASE_PEERD)" python3 scripts/demo.py
 
 .PHONY: test
-test: setup  ## set up, lint, build, and run every test
+test: setup  ## set up, lint, build, run every test, and have the simulator look for bugs
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory test-unit
+	@$(MAKE) --no-print-directory simulate
 	@$(MAKE) --no-print-directory test-system
 
 .PHONY: test-unit
@@ -51,7 +52,7 @@ test-system: setup  ## run the system tests against the build of test-unit (as r
 	@PEERD="$${PEERD:-$(TEST_PEERD)}" $(PYTHON) Tests/System/run.py
 
 .PHONY: simulate
-simulate: setup-system  ## run the scenarios, and a minute of fresh seeds for each topology
+simulate: setup-system  ## run the scenarios, small worlds in full, planted bugs, and fresh seeds
 	@scripts/simulate.sh
 
 .PHONY: lint
