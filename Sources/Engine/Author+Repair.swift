@@ -159,8 +159,8 @@ extension Author {
 
     /// What a chain of ours says after a sequence: for each change its stamp, its full context and its edits.
     ///
-    /// All of it is checked by its hashes first: what a disk has changed must not be signed anew, while others hold what
-    /// was written.
+    /// All of it is checked by its hashes first: what a disk has changed must not be signed anew, while others hold
+    /// what was written.
     func ownChanges(
         of index: ReplicaIndex,
         after sequence: UInt64,

@@ -93,16 +93,9 @@ package struct SQLiteStore: ReplicaStore, ~Copyable {
         _ body: (inout SQLiteTransaction) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
         guard self.file.isOpen else { throw .unavailable("The database \(self.file.path) has been closed.") }
-        let queue = self.file.queue
-        // GRDB's connection may only be used on its queue.
-        let outcome: Swift.Result<Result, StoreError> = queue.writeWithoutTransaction { _ in
-            do throws(StoreError) {
-                return .success(try self.transaction.perform(begin, body))
-            } catch {
-                return .failure(error)
-            }
-        }
-        return try outcome.get()
+        // GRDB's queue would wait for others that use the connection. There are none: a store cannot be copied, and is
+        // only used by whoever may change it.
+        return try self.transaction.perform(begin, body)
     }
 }
 

@@ -11,9 +11,11 @@ final class StatementCache {
     /// - Parameter connection: GRDB's own connection to the database.
     init(connection: OpaquePointer) {
         self.connection = connection
-        // GRDB asks SQLite what each statement reads, to tell its observers. There are none, and being asked took
-        // longer than compiling.
+        // GRDB has SQLite tell it what statements read and when they commit, for observers that are called on its queue.
+        // There are none, the queue is not used any more, and being told took longer than compiling a statement.
         sqlite3_set_authorizer(connection, nil, nil)
+        sqlite3_commit_hook(connection, nil, nil)
+        sqlite3_rollback_hook(connection, nil, nil)
         self.handles = Array(repeating: nil, count: StoreQuery.allCases.count)
     }
 

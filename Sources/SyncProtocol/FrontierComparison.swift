@@ -61,8 +61,8 @@ package struct FrontierComparison: Hashable, Sendable {
 
     /// Answers claims.
     ///
-    /// Any claims lead to an end: each answer lists entries or splits a range by what lies in it, the first ranges first
-    /// where a message would become too large; and what is known of a range is not claimed again.
+    /// Any claims lead to an end: each answer lists entries or splits a range by what lies in it, the first ranges
+    /// first where a message would become too large; and what is known of a range is not claimed again.
     package mutating func answer(
         _ claims: [FrontierRange],
         _ mine: Frontier,

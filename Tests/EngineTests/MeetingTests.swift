@@ -100,7 +100,7 @@ struct MeetingTests {
         network.settle(seconds: 120)
         let before = network.machines[0].notices.count
         network.settle(seconds: 600)
-        // Each copy waits half a minute at most and a quarter of one at least, and each session is noticed at both ends.
+        // Each copy waits a quarter of a minute at least, and each session is noticed when it begins and when it ends.
         #expect(network.machines[0].notices.count - before > 0)
         #expect(network.machines[0].notices.count - before <= 2 * 2 * 600 / 15)
     }

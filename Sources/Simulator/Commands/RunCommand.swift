@@ -31,6 +31,9 @@ struct RunCommand: ParsableCommand {
             twicePercent: UInt64(max(0, self.twice))
         )
         let jobs = self.jobs ?? ProcessInfo.processInfo.activeProcessorCount
+        // Whoever ends a long run early still sees what it has shown.
+        let interruption = Interruption { pool.stop() }
+        defer { interruption.stop() }
         pool.run(jobs: jobs, .ofThisProgram(self.world.text)) {
             let now = WallClock.seconds()
             if now - shown >= 10 {
@@ -104,6 +107,27 @@ enum StandardError {
     static func write(_ line: String) {
         let bytes = Array((line + "\n").utf8)
         Foundation.FileHandle.standardError.write(Data(bytes))
+    }
+}
+
+/// What to do when the user ends the program with Ctrl-C, or the system asks it to end.
+final class Interruption {
+    private let sources: [any DispatchSourceSignal]
+
+    init(_ handle: @escaping @Sendable () -> Void) {
+        self.sources = [SIGINT, SIGTERM].map { number in
+            // The default would end the process before the source hears of it.
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler(handler: handle)
+            source.resume()
+            return source
+        }
+    }
+
+    func stop() {
+        for source in self.sources { source.cancel() }
+        for number in [SIGINT, SIGTERM] { signal(number, SIG_DFL) }
     }
 }
 
