@@ -8,14 +8,37 @@ struct DeviceBook {
         var device: DeviceID
         var name: String
         var staticKey: StaticKey
-        /// Addresses in the order in which to try them.
+        /// Addresses where it was reached, or that were named, in the order in which to try them.
         var addresses: [NetworkAddress] = []
         var nextAddress = 0
+        /// Addresses that beacons came from since a session last stood, the newest first: whoever sends a recorded beacon
+        /// again can make up any number of them.
+        var heardAddresses: [NetworkAddress] = []
+        var nextHeardAddress = 0
+        var isHeardNext = true
         /// When to dial next, in monotonic milliseconds; nil if there is no reason to.
         var nextDial: UInt64?
         var backoff = ConnectionTimes.backoffFirst
+        /// Not before this monotonic time is a device dialled that has broken the protocol, and how long the next time.
+        var avoidedUntil: UInt64 = 0
+        var avoidance = ConnectionTimes.backoffFirst
         /// When it was last heard, in wall time.
         var lastSeen: WallTime?
+
+        var hasAddress: Bool { !self.addresses.isEmpty || !self.heardAddresses.isEmpty }
+
+        /// The address to dial now: what beacons named and what is known otherwise take turns.
+        mutating func takeAddress() -> NetworkAddress? {
+            let isHeard = !self.heardAddresses.isEmpty && (self.isHeardNext || self.addresses.isEmpty)
+            self.isHeardNext = !isHeard
+            if isHeard {
+                defer { self.nextHeardAddress += 1 }
+                return self.heardAddresses[self.nextHeardAddress % self.heardAddresses.count]
+            }
+            guard !self.addresses.isEmpty else { return nil }
+            defer { self.nextAddress += 1 }
+            return self.addresses[self.nextAddress % self.addresses.count]
+        }
 
         /// What people are shown: a device that has not introduced itself yet has no name.
         var shownName: String {
@@ -38,6 +61,8 @@ struct DeviceBook {
 
     /// Addresses kept of one device.
     private static let addressCountMax = 8
+    /// Of those that only beacons named.
+    private static let heardAddressCountMax = 4
 
     subscript(key: StaticKey) -> Entry? {
         get { self.entries[key] }
@@ -73,6 +98,17 @@ struct DeviceBook {
         entry.addresses.insert(address, at: 0)
         if entry.addresses.count > Self.addressCountMax { entry.addresses.removeLast() }
         entry.nextAddress = 0
+        self.entries[key] = entry
+    }
+
+    /// Notes where a beacon of a device came from.
+    mutating func noteHeard(_ address: NetworkAddress, of key: StaticKey) {
+        guard var entry = self.entries[key], !entry.addresses.contains(address),
+            !entry.heardAddresses.contains(address)
+        else { return }
+        entry.heardAddresses.insert(address, at: 0)
+        if entry.heardAddresses.count > Self.heardAddressCountMax { entry.heardAddresses.removeLast() }
+        entry.nextHeardAddress = 0
         self.entries[key] = entry
     }
 }

@@ -134,6 +134,7 @@ extension Node where Store: ~Copyable {
         let name = connection.device.flatMap { self.book.entry(of: $0)?.shownName }
         self.effects.append(.notice(.protocolViolation(device: name, reason: reason)))
         self.drop(connection)
+        if let key = connection.conversation.staticKey { self.avoid(key) }
     }
 
     /// Ends a connection without a goodbye.

@@ -84,6 +84,8 @@ extension Node where Store: ~Copyable {
         connection.readySince = self.now.monotonicMilliseconds
         self.book[key]?.lastSeen = self.now.wall
         self.book[key]?.nextDial = nil
+        self.book[key]?.heardAddresses = []
+        self.book[key]?.isHeardNext = true
         self.noteAddress(of: connection, hello: hello, key: key)
         self.hasCome(key)
         self.effects.append(.notice(.connected(device: entry.shownName)))

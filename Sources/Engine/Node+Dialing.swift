@@ -13,6 +13,7 @@ extension Node where Store: ~Copyable {
         for key in self.book.sortedKeys {
             self.book[key]?.nextDial = now
             self.book[key]?.backoff = ConnectionTimes.backoffFirst
+            self.book[key]?.avoidedUntil = 0
         }
         for address in self.book.unknownAddresses.keys {
             self.book.unknownAddresses[address]?.nextDial = now
@@ -52,9 +53,9 @@ extension Node where Store: ~Copyable {
     var nextDialTime: UInt64? {
         var earliest: UInt64?
         for key in self.book.sortedKeys {
-            guard let entry = self.book[key], let time = entry.nextDial, !entry.addresses.isEmpty,
-                !self.isBusy(with: key)
+            guard let entry = self.book[key], let next = entry.nextDial, entry.hasAddress, !self.isBusy(with: key)
             else { continue }
+            let time = max(next, entry.avoidedUntil)
             earliest = min(earliest ?? time, time)
         }
         for (address, unknown) in self.book.unknownAddresses where !self.isBusy(with: address, unknown) {
@@ -66,11 +67,9 @@ extension Node where Store: ~Copyable {
     mutating func dialWhoeverIsDue() {
         let now = self.now.monotonicMilliseconds
         for key in self.book.sortedKeys {
-            guard var entry = self.book[key], let time = entry.nextDial, time <= now, !entry.addresses.isEmpty,
-                !self.isBusy(with: key)
+            guard var entry = self.book[key], let time = entry.nextDial, max(time, entry.avoidedUntil) <= now,
+                !self.isBusy(with: key), let address = entry.takeAddress()
             else { continue }
-            let address = entry.addresses[entry.nextAddress % entry.addresses.count]
-            entry.nextAddress = (entry.nextAddress + 1) % entry.addresses.count
             self.book[key] = entry
             self.dial(address, key)
         }
@@ -146,6 +145,21 @@ extension Node where Store: ~Copyable {
         where unknown.owner == key || isSoon && unknown.owner == nil {
             self.book.unknownAddresses[address]?.nextDial = self.now.monotonicMilliseconds + wait
             self.book.unknownAddresses[address]?.backoff = backoff
+        }
+    }
+
+    /// Who broke the protocol is left alone for a while, each time in a row for longer: what it says will hardly be
+    /// better at once.
+    mutating func avoid(_ key: StaticKey) {
+        guard var entry = self.book[key] else { return }
+        let now = self.now.monotonicMilliseconds
+        if now > entry.avoidedUntil + 2 * ConnectionTimes.backoffMax { entry.avoidance = ConnectionTimes.backoffFirst }
+        let (wait, next) = self.nextBackoff(entry.avoidance)
+        entry.avoidance = next
+        entry.avoidedUntil = now + wait
+        self.book[key] = entry
+        for (address, unknown) in self.book.unknownAddresses where unknown.owner == key {
+            self.book.unknownAddresses[address]?.nextDial = max(unknown.nextDial, now + wait)
         }
     }
 
@@ -234,7 +248,7 @@ extension Node where Store: ~Copyable {
             return
         }
         let address = NetworkAddress(host: host, port: beacon.port)
-        if !entry.addresses.contains(address) { self.remember(address, of: beacon.staticKey) }
+        self.book.noteHeard(address, of: beacon.staticKey)
         let wait = entry.nextDial.map { $0 > self.now.monotonicMilliseconds } ?? true
         if wait {
             // The smaller device dials at once; the other gives it a moment, so that two dials seldom cross.

@@ -72,7 +72,7 @@ extension Node where Store: ~Copyable {
             device: entry.device,
             name: entry.shownName,
             isConnected: connection != nil,
-            address: connection?.address ?? entry.addresses.first,
+            address: connection?.address ?? entry.addresses.first ?? entry.heardAddresses.first,
             lastSeen: entry.lastSeen,
             missingThereCount: nil,
             missingHereCount: nil,

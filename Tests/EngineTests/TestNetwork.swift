@@ -34,6 +34,8 @@ final class TestNetwork {
     }
 
     private(set) var machines: [Machine] = []
+    /// Whether machines that are added take note of beacons.
+    var discovers = false
     /// The key file of each machine.
     private var keys: [[UInt8]] = []
     private(set) var time: UInt64 = 1_000_000
@@ -44,6 +46,8 @@ final class TestNetwork {
     private var cuts: Set<Set<Int>> = []
     /// Bytes delivered in all.
     private(set) var deliveredByteCount = 0
+    /// Where anyone dialled, in order.
+    private(set) var dialled: [NetworkAddress] = []
     static let port: UInt16 = 7000
     private static let epoch: UInt64 = 1_700_000_000_000
 
@@ -68,7 +72,7 @@ final class TestNetwork {
         let node = try Node(
             store: store ?? MemoryStore(origin: origin),
             identity: identity,
-            configuration: NodeConfiguration(listenPort: Self.port),
+            configuration: NodeConfiguration(listenPort: Self.port, discovers: self.discovers),
             entropy: Self.entropy(seed),
             at: Moment(wall: wall, monotonicMilliseconds: self.time)
         )
@@ -241,6 +245,7 @@ final class TestNetwork {
     }
 
     private func dial(_ id: ConnectionID, _ address: NetworkAddress, from machine: Int) {
+        self.dialled.append(address)
         let target = self.machines.indices.first { self.machines[$0].host == address.host && self.machines[$0].isUp }
         guard let target, target != machine, !self.cuts.contains([machine, target]) else {
             self.queue.append((machine, .dialFailed(id)))
