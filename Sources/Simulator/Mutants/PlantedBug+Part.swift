@@ -39,6 +39,7 @@ extension PlantedBug {
             .repairLosesWrites,
             .repairStampsNow,
             .differenceOverlooked,
+            .announcementTrusted,
             .disputedChainSent,
             .forkProofKept,
             .branchNotRewritten,
