@@ -2,8 +2,8 @@
 ///
 /// Keys and hashes are wrapped around this value; it allocates nothing and is hashed by its words.
 package struct Bytes32: Hashable, Sendable {
-    // Big-endian words, so that comparing words is comparing bytes.
-    private var words: (UInt64, UInt64, UInt64, UInt64)
+    /// Big-endian words, so that comparing words is comparing bytes.
+    package let words: (UInt64, UInt64, UInt64, UInt64)
 
     /// The number of bytes.
     package static let byteCount = 32
