@@ -10,6 +10,8 @@ struct HistoryReplica: Sendable {
     private(set) var stored: [Int]
     /// How far its clock is ahead.
     var clockOffsetMilliseconds: UInt64 = 0
+    /// Whether something of what came could not be applied when it came.
+    private(set) var hasWaited = false
 
     /// A replica of which there is nothing yet, not even its introduction.
     init(_ peer: Int, of peerCount: Int) {
@@ -49,7 +51,7 @@ struct HistoryReplica: Sendable {
             var builder = RunBuilder(replica: own.id, firstSequence: own.storedSequence + 1)
             builder.beginChange(
                 stamp: stamp,
-                context: HistoryReplica.news(for: own, in: transaction),
+                context: HistoryReplica.news(for: own, in: &transaction),
                 blinding: secret
             )
             for edit in edits { builder.append(HistoryWorld.edit(edit)) }
@@ -72,7 +74,7 @@ struct HistoryReplica: Sendable {
     }
 
     /// What is applied and counts, and the chain has not named yet.
-    private static func news(for own: ReplicaRecord, in transaction: MemoryTransaction) -> [Dot] {
+    private static func news(for own: ReplicaRecord, in transaction: inout MemoryTransaction) -> [Dot] {
         var news: [Dot] = []
         for position in 1..<max(1, transaction.replicaCount) {
             let record = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
@@ -143,18 +145,14 @@ struct HistoryReplica: Sendable {
         _ body: (inout Merge, inout MemoryTransaction) throws(StoreError) -> Void
     ) throws(StoreError) {
         let wall = time.advanced(byMilliseconds: self.clockOffsetMilliseconds)
-        let applied = try self.store.write { transaction throws(StoreError) -> Stamp in
+        let summary = try self.store.write { transaction throws(StoreError) -> Merge.Summary in
             var merge = Merge(now: wall)
             try body(&merge, &transaction)
             try merge.finish(in: &transaction)
-            return merge.summary.appliedStamp
+            return merge.summary
         }
-        self.clock.observe(applied)
-    }
-
-    /// Whether something is stored and not applied.
-    var isWaiting: Bool {
-        mutating get throws(StoreError) { try self.store.read { transaction in StateChecks.isWaiting(in: transaction) } }
+        self.clock.observe(summary.appliedStamp)
+        if summary.appliedChangeCount < summary.storedChangeCount { self.hasWaited = true }
     }
 
     /// What would be sent of a chain after what another has of it: at least one change, as bytes.

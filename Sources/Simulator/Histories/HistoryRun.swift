@@ -114,7 +114,6 @@ struct HistoryRun {
         self.outcome.deliveryCount += 1
         if self.way == .asBytes { return try self.carry(chain, upTo: count, from: sender, to: peer) }
         try self.replicas[peer].receive(self.chains[chain][have..<count], from: chain, at: self.time)
-        if try self.replicas[peer].isWaiting { self.outcome.marks.insert(.changeWaited) }
     }
 
     /// Delivers by bytes, as many runs as it takes.
@@ -153,6 +152,7 @@ struct HistoryRun {
                 self.find(.divergence, "peers 0 and \(peer) differ: \(try self.difference(0, peer))")
             }
             self.outcome.marks.formUnion(digest.marks)
+            if self.replicas[peer].hasWaited { self.outcome.marks.insert(.changeWaited) }
         }
     }
 
