@@ -219,9 +219,7 @@ package struct Merge {
         if isEffective {
             for entry in run.contextEntries[change.contextRange] {
                 let position = Int(try transaction.replicaIndex(of: entry.replica).rawValue)
-                if position >= record.context.count {
-                    record.context += Array(repeating: 0, count: position + 1 - record.context.count)
-                }
+                while position >= record.context.count { record.context.append(0) }
                 record.context[position] = max(record.context[position], entry.sequence)
             }
             self.summary.appliedStamp = max(self.summary.appliedStamp, change.stamp)

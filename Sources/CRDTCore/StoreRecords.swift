@@ -198,7 +198,9 @@ package struct ReplicaRecord: Hashable, Sendable {
     /// The last change that has been applied, as effective or as rejected.
     package var appliedSequence: UInt64 = 0
     package var appliedStamp = Stamp.zero
-    /// What the next change was last seen to wait for. A note to save work, which a store need not keep.
+    /// What the next change was last seen to wait for.
+    ///
+    /// A note to save work, which a store need not keep.
     var waitsFor: Merge.Wait?
     /// The context at the last applied change: a sequence for each replica index, 0 where it is short.
     package var context: [UInt64] = []

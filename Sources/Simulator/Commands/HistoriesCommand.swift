@@ -57,9 +57,7 @@ struct HistoriesCommand: ParsableCommand {
         }
         let seconds = WallClock.seconds() - start
         if let failure = pool.launchFailure { throw ValidationError("A worker cannot be started: \(failure)") }
-        let summary = HistorySummary(pool.report, shape, self.options, seconds: seconds, jobs: jobs) {
-            pool.shrunk(seed: $0)
-        }
+        let summary = HistorySummary(pool.report, shape, seconds: seconds, jobs: jobs) { pool.shrunk(seed: $0) }
         print(self.json ? summary.json : summary.text)
         if !summary.isClean { throw ExitCode.failure }
     }
@@ -90,7 +88,7 @@ struct HistoryOptions: ParsableArguments {
     @Option(help: "The number of steps, 1 to 10,000.")
     var steps = 60
     @Option(help: "Of so many histories one is looked at in every way, the first among them.")
-    var compare: UInt64 = 64
+    var compare: UInt64 = 128
 
     func shape() throws -> HistoryShape {
         guard HistoryPlan.peerCounts.contains(self.peers) else {
@@ -109,8 +107,8 @@ struct HistoryOptions: ParsableArguments {
 
 /// `history-worker`: what `histories` starts one of for each core.
 ///
-/// It reads `run FIRST COUNT` and `shrink SEED`, one a line, and answers each with a line: a report as JSON, or the name
-/// of a history.
+/// It reads `run FIRST COUNT` and `shrink SEED`, one a line, and answers each with a line: a report as JSON, or the
+/// name of a history.
 struct HistoryWorkerCommand: ParsableCommand {
     static let name = "history-worker"
     static let configuration = CommandConfiguration(

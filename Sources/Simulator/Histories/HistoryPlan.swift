@@ -1,6 +1,8 @@
 internal import CRDTCore
 
-/// A random history: who writes what, and what arrives where and when. In the end everything arrives everywhere.
+/// A history: who writes what, and what arrives where and when.
+///
+/// In the end everything arrives everywhere.
 struct HistoryPlan: Hashable, Sendable {
     var peerCount: Int
     /// A peer whose clock is so far ahead that others hold what it writes.

@@ -70,7 +70,7 @@ final class HistoryPool: Sendable {
     private func nextBatch() -> Range<UInt64>? {
         self.state.withLock { state in
             guard !state.mustStop, state.next < self.seeds.upperBound else { return nil }
-            let end = self.seeds.upperBound - state.next <= self.batchSize ? self.seeds.upperBound : state.next + self.batchSize
+            let end = state.next + min(self.batchSize, self.seeds.upperBound - state.next)
             defer { state.next = end }
             return state.next..<end
         }

@@ -53,7 +53,7 @@ struct HistoryShape: Hashable, Sendable {
     var stepCount = 60
     /// One of so many histories is compared with the naive model and performed again with deliveries as bytes; the
     /// first of every batch is.
-    var thoroughEvery: UInt64 = 64
+    var thoroughEvery: UInt64 = 128
 
     /// Performs the histories of some seeds.
     func report(of seeds: Range<UInt64>, in world: HistoryWorld) -> HistoryReport {

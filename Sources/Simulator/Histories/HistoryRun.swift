@@ -178,7 +178,9 @@ struct HistoryRun {
             var exports: [[UInt8]] = []
             for peer in self.replicas.indices {
                 let state = try self.state(of: peer)
-                if state != expected { self.find(.modelDisagrees, "peer \(peer):\n\(state.differences(from: expected))") }
+                if state != expected {
+                    self.find(.modelDisagrees, "peer \(peer):\n\(state.differences(from: expected))")
+                }
                 let (tree, export) = try self.replicas[peer].read { transaction throws(StoreError) in
                     (try StateChecks.tree(in: &transaction), try StateExport.json(of: &transaction))
                 }

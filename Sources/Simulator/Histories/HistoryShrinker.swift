@@ -8,8 +8,9 @@ struct HistoryShrinker {
     /// More than enough for some hundred steps.
     private static let runCountMax = 20_000
 
-    /// - Parameter find: performs a plan, and returns what does not hold.
-    /// - Returns: nil if nothing is found in the plan.
+    /// Nil if nothing is found in the plan.
+    ///
+    /// `find`: performs a plan, and returns what does not hold.
     init?(_ plan: HistoryPlan, find: @escaping (HistoryPlan) -> Finding?) {
         guard let finding = find(plan) else { return nil }
         self.plan = plan
@@ -72,12 +73,11 @@ struct HistoryShrinker {
         }
     }
 
-    /// Takes away the last peer as long as no step needs it.
+    /// Takes away peers that no step names.
     private mutating func dropPeers() {
-        while self.plan.peerCount > HistoryPlan.peerCounts.lowerBound {
-            var candidate = self.plan
-            candidate.peerCount -= 1
-            guard candidate.isPossible, self.adopt(candidate) else { return }
+        for peer in (0..<self.plan.peerCount).reversed()
+        where self.plan.peerCount > HistoryPlan.peerCounts.lowerBound {
+            if let candidate = self.plan.without(peer) { self.adopt(candidate) }
         }
     }
 
@@ -99,9 +99,43 @@ struct HistoryShrinker {
 }
 
 extension HistoryPlan {
+    /// The plan without a peer, the others moved up; nil if the peer is named in it.
+    fileprivate func without(_ peer: Int) -> HistoryPlan? {
+        func moved(_ number: Int) -> Int { number > peer ? number - 1 : number }
+        var plan = self
+        plan.peerCount -= 1
+        if self.fastPeer == peer { return nil }
+        plan.fastPeer = self.fastPeer.map { moved($0) }
+        for (position, step) in self.steps.enumerated() {
+            guard !step.peers.contains(peer) else { return nil }
+            plan.steps[position] =
+                switch step {
+                case .write(let author, let pause, let edits):
+                    .write(peer: moved(author), pause: pause, edits: edits)
+                case .deliver(let to, let chain, let count):
+                    .deliver(to: moved(to), chain: moved(chain), count: count)
+                case .synchronise(let to, let from): .synchronise(to: moved(to), from: moved(from))
+                case .repeated(let to, let chain, let sequence):
+                    .repeated(to: moved(to), chain: moved(chain), sequence: sequence)
+                }
+        }
+        return plan
+    }
+
     fileprivate func replacing(_ position: Int, by step: HistoryStep) -> HistoryPlan {
         var plan = self
         plan.steps[position] = step
         return plan
+    }
+}
+
+extension HistoryStep {
+    /// Everyone whom the step names.
+    fileprivate var peers: [Int] {
+        switch self {
+        case .write(let peer, _, _): [peer]
+        case .deliver(let peer, let chain, _), .repeated(let peer, let chain, _): [peer, chain]
+        case .synchronise(let peer, let other): [peer, other]
+        }
     }
 }

@@ -5,7 +5,6 @@ internal import MergeTestSupport
 struct HistorySummary {
     private let report: HistoryReport
     private let shape: HistoryShape
-    private let options: HistoryOptions
     private let seconds: Double
     private let jobs: Int
     private let failures: [Failure]
@@ -22,18 +21,16 @@ struct HistorySummary {
     /// Below so many histories, rare states that were missed say nothing.
     private static let historyCountForMarks = 2_000
 
-    /// - Parameter shrunk: the name of the least history that fails as that of a seed does.
+    /// `shrunk`: the name of the least history that fails as that of a seed does.
     init(
         _ report: HistoryReport,
         _ shape: HistoryShape,
-        _ options: HistoryOptions,
         seconds: Double,
         jobs: Int,
         shrunk: (UInt64) -> String?
     ) {
         self.report = report
         self.shape = shape
-        self.options = options
         self.seconds = seconds
         self.jobs = jobs
         self.failures = Property.allCases.compactMap { property in
