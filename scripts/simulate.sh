@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What continuous integration has the simulator do: the scenarios, the small worlds in full, a canary that must fail, a
-# sample of the bugs that can be planted, and a minute of fresh seeds for each topology, 5 % of them run twice.
+# What continuous integration has the simulator do: the scenarios, the small worlds in full, random histories of the
+# merge alone, canaries that must fail, a sample of the bugs that can be planted, and a minute of fresh seeds for each
+# topology, 5 % of them run twice.
 #
 #   scripts/simulate.sh              60 s a topology
 #   scripts/simulate.sh SECONDS      so many seconds a topology
@@ -22,6 +23,10 @@ topologies=(mesh star line ring twoCliques sneakernet churn)
 # Where nothing else is wrong, each run finds this bug, and finds it as one of these.
 canary_bug=livePushForgotten
 canary_finding='notPushed|notConverged'
+# Random histories of the merge alone, and a bug that the first few of them find.
+history_count=20000
+history_bug=lastArrivalWins
+history_finding='divergence|modelDisagrees'
 # Of so many seeds of all kinds each rare state must be reached; see `BatchSummary`.
 seeds_for_marks=2000
 
@@ -79,6 +84,25 @@ canary() {
     bash -c "$line" >"$logs/canary.plain" || fail "the replay fails without the bug as well: $line"
 }
 
+# The merge alone; and with a bug planted in it, a history that is found, shrunk, and fails again as it is printed.
+histories() {
+    local status=0 line
+    "$simulator" histories --first "$first" --seeds "$history_count" --jobs 1
+    "$simulator" histories --planted "$history_bug" --first "$first" --seeds 64 --jobs 1 \
+        >"$logs/histories.bug" 2>"$logs/histories.bug.err" || status=$?
+    [ "$status" -eq 1 ] && grep -Eq "^FAILED +($history_finding) in" "$logs/histories.bug" ||
+        fail "histories with $history_bug planted have exit status $status: $(cat "$logs/histories.bug")"
+    line=$(sed -n "s/^ *\(scripts\/mutants.sh histories --case .*\)/\1/p" "$logs/histories.bug" | head -n 1)
+    status=0
+    bash -c "$line" >"$logs/histories.replay" || status=$?
+    if [ "$status" -ne 1 ] || ! grep -Eq "^FOUND ($history_finding):" "$logs/histories.replay"; then
+        fail "the shrunk history does not fail (exit status $status): $line"
+    fi
+    # Without the bug nothing is found: it was the bug.
+    line=${line/ --planted $history_bug/}
+    bash -c "$line" >"$logs/histories.plain" || fail "the shrunk history fails without the bug as well: $line"
+}
+
 # Each is looked for with the scenarios that must fail with it, and where there are none with seeds.
 planted_bugs() {
     "$simulator" mutants --sample "$sample_size" --first-seed "$first" --brief --jobs 1
@@ -97,7 +121,7 @@ shown() {
         scenarios) echo "$(grep -c ': passed' "$logs/$1.out") runs" ;;
         small_worlds) grep '^[a-z]' "$logs/$1.out" ;;
         canary) awk '/^FAILED/ { print; getline; print; exit }' "$logs/$1.out" ;;
-        planted_bugs) cat "$logs/$1.out" ;;
+        planted_bugs | histories) cat "$logs/$1.out" ;;
         *) awk 'NR <= 4' "$logs/$1.out" ;;
     esac
 }
@@ -143,10 +167,10 @@ echo "fresh seeds begin with $first"
 step small_worlds small_worlds &
 lanes+=($!)
 wait_for_lanes 0
-for name in planted_bugs scenarios canary "${topologies[@]}"; do
+for name in planted_bugs scenarios canary histories "${topologies[@]}"; do
     wait_for_lanes $(($(nproc) - 1))
     case $name in
-        planted_bugs | scenarios | canary) step "$name" "$name" & ;;
+        planted_bugs | scenarios | canary | histories) step "$name" "$name" & ;;
         *) step "$name" fresh_seeds "$name" & ;;
     esac
     lanes+=($!)

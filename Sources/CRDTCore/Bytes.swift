@@ -39,6 +39,12 @@ extension [UInt8] {
         self.appendVarint(UInt64(bitPattern: (value << 1) ^ (value >> 63)))
     }
 
+    /// Appends text as UTF-8 preceded by its length in bytes.
+    package mutating func appendPrefixed(_ text: String) {
+        self.appendVarint(UInt64(text.utf8.count))
+        self.append(contentsOf: text.utf8)
+    }
+
     /// Appends a byte string preceded by its length.
     package mutating func appendPrefixed(_ bytes: some Collection<UInt8>) {
         self.appendVarint(UInt64(bytes.count))

@@ -22,15 +22,8 @@ package struct ChainHash {
         var hashes: [Hash256] = []
         hashes.reserveCapacity(run.changes.count)
         for change in run.changes {
-            let header = self.header(
-                of: change,
-                in: run,
-                sequence: sequence,
-                previous: previous,
-                &scratch,
-                cryptography
-            )
-            previous = Hash256(bytes: cryptography.hash256(.change, header))
+            self.fillHeader(of: change, in: run, sequence: sequence, previous: previous, &scratch, cryptography)
+            previous = Hash256(bytes: cryptography.hash256(.change, scratch.message))
             hashes.append(previous)
             sequence += 1
         }
@@ -48,16 +41,9 @@ package struct ChainHash {
         var scratch = Scratch()
         var headers: [[UInt8]] = []
         for change in run.changes {
-            let header = self.header(
-                of: change,
-                in: run,
-                sequence: sequence,
-                previous: previous,
-                &scratch,
-                cryptography
-            )
-            previous = Hash256(bytes: cryptography.hash256(.change, header))
-            headers.append(header)
+            self.fillHeader(of: change, in: run, sequence: sequence, previous: previous, &scratch, cryptography)
+            previous = Hash256(bytes: cryptography.hash256(.change, scratch.message))
+            headers.append(scratch.message)
             sequence += 1
         }
         return headers
@@ -69,7 +55,11 @@ package struct ChainHash {
 
     /// What a device signs for a run: the hash of its last change, in a domain of its own.
     package static func signedMessage(_ hash: Hash256) -> [UInt8] {
-        Array("peerd/run/1".utf8) + hash.bytes.array
+        var message: [UInt8] = []
+        message.reserveCapacity(11 + Bytes32.byteCount)
+        message.append(contentsOf: "peerd/run/1".utf8)
+        hash.bytes.append(to: &message)
+        return message
     }
 
     /// The salts of the operations of a change.
@@ -99,7 +89,14 @@ package struct ChainHash {
     private struct Scratch {
         var salts: [UInt8] = []
         var leaves: [UInt8] = []
+        /// What is hashed next: a salted operation, or in the end the header.
         var message: [UInt8] = []
+
+        init() {
+            self.salts.reserveCapacity(4 * Bytes16.byteCount)
+            self.leaves.reserveCapacity(4 * Bytes32.byteCount)
+            self.message.reserveCapacity(256)
+        }
     }
 
     private static func fillSalts(
@@ -126,14 +123,15 @@ package struct ChainHash {
         }
     }
 
-    private static func header(
+    /// Leaves the header in the message.
+    private static func fillHeader(
         of change: Change,
         in run: Run,
         sequence: UInt64,
         previous: Hash256,
         _ scratch: inout Scratch,
         _ cryptography: some ChangeCryptography
-    ) -> [UInt8] {
+    ) {
         self.fillSalts(of: change, in: run, &scratch, cryptography)
         scratch.leaves.removeAll(keepingCapacity: true)
         var saltStart = 0
@@ -151,20 +149,18 @@ package struct ChainHash {
         }
         let root = cryptography.hash256(.root, scratch.leaves)
 
-        var header: [UInt8] = []
-        header.reserveCapacity(128 + 24 * Int(change.contextCount))
-        header.append(self.formatVersion)
-        run.replica.bytes.append(to: &header)
-        header.appendVarint(sequence)
-        previous.bytes.append(to: &header)
-        header.appendBigEndian(change.stamp.rawValue)
-        header.appendVarint(UInt64(change.contextCount))
+        scratch.message.removeAll(keepingCapacity: true)
+        scratch.message.append(self.formatVersion)
+        run.replica.bytes.append(to: &scratch.message)
+        scratch.message.appendVarint(sequence)
+        previous.bytes.append(to: &scratch.message)
+        scratch.message.appendBigEndian(change.stamp.rawValue)
+        scratch.message.appendVarint(UInt64(change.contextCount))
         for entry in run.contextEntries[change.contextRange] {
-            entry.replica.bytes.append(to: &header)
-            header.appendVarint(entry.sequence)
+            entry.replica.bytes.append(to: &scratch.message)
+            scratch.message.appendVarint(entry.sequence)
         }
-        header.appendVarint(UInt64(change.operationCount))
-        root.append(to: &header)
-        return header
+        scratch.message.appendVarint(UInt64(change.operationCount))
+        root.append(to: &scratch.message)
     }
 }

@@ -19,11 +19,20 @@ package struct ExactText: Hashable, Sendable, Codable, ExpressibleByStringLitera
     }
 
     package static func == (left: ExactText, right: ExactText) -> Bool {
-        left.text.utf8.elementsEqual(right.text.utf8)
+        let isEqual = unsafe left.text.utf8.withContiguousStorageIfAvailable { left in
+            unsafe right.text.utf8.withContiguousStorageIfAvailable { right in
+                unsafe left.count == right.count && left.elementsEqual(right)
+            }
+        }
+        return (isEqual ?? nil) ?? left.text.utf8.elementsEqual(right.text.utf8)
     }
 
     package func hash(into hasher: inout Hasher) {
-        for byte in self.text.utf8 { hasher.combine(byte) }
+        // All bytes at once where they lie together, which they do unless the text came from somewhere else.
+        let isDone: Void? = unsafe self.text.utf8.withContiguousStorageIfAvailable { bytes in
+            unsafe hasher.combine(bytes: UnsafeRawBufferPointer(bytes))
+        }
+        if isDone == nil { for byte in self.text.utf8 { hasher.combine(byte) } }
     }
 
     package var description: String { self.text }

@@ -2,8 +2,8 @@
 ///
 /// Keys and hashes are wrapped around this value; it allocates nothing and is hashed by its words.
 package struct Bytes32: Hashable, Sendable {
-    // Big-endian words, so that comparing words is comparing bytes.
-    private var words: (UInt64, UInt64, UInt64, UInt64)
+    /// Big-endian words, so that comparing words is comparing bytes.
+    package let words: (UInt64, UInt64, UInt64, UInt64)
 
     /// The number of bytes.
     package static let byteCount = 32
@@ -43,10 +43,10 @@ package struct Bytes32: Hashable, Sendable {
 
     /// Appends the 32 bytes.
     package func append(to bytes: inout [UInt8]) {
-        bytes.appendBigEndian(self.words.0)
-        bytes.appendBigEndian(self.words.1)
-        bytes.appendBigEndian(self.words.2)
-        bytes.appendBigEndian(self.words.3)
+        let words = (
+            self.words.0.bigEndian, self.words.1.bigEndian, self.words.2.bigEndian, self.words.3.bigEndian
+        )
+        unsafe Swift.withUnsafeBytes(of: words) { unsafe bytes.append(contentsOf: $0) }
     }
 
     /// The 32 bytes as a new array.
@@ -91,8 +91,8 @@ package struct Bytes16: Hashable, Sendable {
 
     /// Appends the 16 bytes.
     package func append(to bytes: inout [UInt8]) {
-        bytes.appendBigEndian(self.high)
-        bytes.appendBigEndian(self.low)
+        let words = (self.high.bigEndian, self.low.bigEndian)
+        unsafe Swift.withUnsafeBytes(of: words) { unsafe bytes.append(contentsOf: $0) }
     }
 
     /// The 16 bytes as a new array.

@@ -63,6 +63,11 @@ package struct Signature: Hashable, Sendable {
     /// The number of bytes.
     package static let byteCount = 64
 
+    package init(first: Bytes32, second: Bytes32) {
+        self.first = first
+        self.second = second
+    }
+
     /// Reads exactly 64 bytes, or returns nil.
     package init?(_ bytes: ArraySlice<UInt8>) {
         guard bytes.count == Signature.byteCount, let first = Bytes32(bytes.prefix(32)),

@@ -30,6 +30,7 @@ struct MemoryChain: Sendable {
 
     mutating func append(_ verified: VerifiedRun, indexes: RunIndexes) {
         let run = verified.run
+        if self.changes.isEmpty { self.reserve() }
         let grantBase = UInt32(self.grants.count)
         self.grants += run.grants
         for (change, hash) in zip(run.changes, verified.hashes) {
@@ -38,8 +39,9 @@ struct MemoryChain: Sendable {
             let blindingStart = self.blinding.count
             self.contexts += run.contextEntries[change.contextRange]
             self.blinding += run.blinding(of: change)
-            for position in change.operationRange {
-                self.append(run.operations[position], of: run, indexes: indexes, grantBase: grantBase)
+            for operation in run.operations[change.operationRange] {
+                self.append(operation, indexes: indexes, grantBase: grantBase)
+                self.payload += run.payload[operation.payloadRange]
             }
             self.changes.append(
                 StoredChange(
@@ -55,7 +57,19 @@ struct MemoryChain: Sendable {
         if let signature = run.signature { self.signatures.append((run.lastSequence, signature)) }
     }
 
-    private mutating func append(_ operation: Operation, of run: Run, indexes: RunIndexes, grantBase: UInt32) {
+    /// Makes room for a few changes, so that the first ones do not each make the columns grow.
+    private mutating func reserve() {
+        let count = 16
+        self.changes.reserveCapacity(count)
+        self.contexts.reserveCapacity(count)
+        self.operations.reserveCapacity(count)
+        self.payload.reserveCapacity(count * Bytes16.byteCount)
+        self.blinding.reserveCapacity(count * Bytes16.byteCount)
+        self.signatures.reserveCapacity(count)
+    }
+
+    /// Appends an operation whose payload comes next.
+    private mutating func append(_ operation: Operation, indexes: RunIndexes, grantBase: UInt32) {
         var operand: UInt32 = 0
         if operation.kind.hasName {
             operand = indexes.names[Int(operation.operand)].rawValue
@@ -73,7 +87,6 @@ struct MemoryChain: Sendable {
                 payloadOffset: self.payload.count
             )
         )
-        self.payload += run.payload[operation.payloadRange]
     }
 
     private func change(_ sequence: UInt64) -> StoredChange? {

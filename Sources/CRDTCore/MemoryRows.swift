@@ -157,6 +157,7 @@ struct MemoryMoves: Sendable {
     mutating func after(_ write: WriteReference, _ replicas: [ReplicaRecord]) -> [MoveRecord] {
         self.order(replicas)
         let start = self.firstPosition(in: self.ordered, after: write, replicas)
+        if start == self.ordered.count { return [] }
         return self.ordered[start...].map { self.table[Int($0)] }
     }
 
@@ -187,6 +188,7 @@ struct MemoryMoves: Sendable {
     /// Brings what was added into order: one merge of sorted lists, however many were added.
     private mutating func order(_ replicas: [ReplicaRecord]) {
         guard !self.added.isEmpty else { return }
+        if self.added.count == 1 { return self.orderOne(self.added[0], replicas) }
         let fresh = self.added.sorted {
             Self.precedes(self.table[Int($0)].write, self.table[Int($1)].write, replicas)
         }
@@ -216,6 +218,19 @@ struct MemoryMoves: Sendable {
         swap(&ordered, &self.ordered)
         self.merge(fresh, into: &ordered, replicas)
         self.ordered = ordered
+    }
+
+    /// Puts the only move that was added in its place.
+    private mutating func orderOne(_ position: Int32, _ replicas: [ReplicaRecord]) {
+        self.added.removeAll(keepingCapacity: true)
+        let write = self.table[Int(position)].write
+        let object = Int(self.table[Int(position)].object.rawValue)
+        if object >= self.byObject.count {
+            self.byObject += Array(repeating: [], count: object + 1 - self.byObject.count)
+        }
+        self.ordered.insert(position, at: self.firstPosition(in: self.ordered, after: write, replicas))
+        let place = self.firstPosition(in: self.byObject[object], after: write, replicas)
+        self.byObject[object].insert(position, at: place)
     }
 
     private func merge(_ fresh: [Int32], into sorted: inout [Int32], _ replicas: [ReplicaRecord]) {

@@ -24,16 +24,23 @@ package struct MemoryStore: ReplicaStore, Sendable {
 package struct MemoryTransaction: StoreTransaction, Sendable {
     private let origin: Hash256
     private var replicas: [ReplicaRecord] = []
-    private var replicaIndexes: [ReplicaID: ReplicaIndex] = [:]
+    private var replicaNumbers = KeyNumbers<ReplicaID>()
     private var names: [String] = []
-    private var nameIndexes: [ExactText: NameIndex] = [:]
-    private var objectIndexes: [ObjectID: ObjectIndex] = [:]
+    private var nameNumbers = KeyNumbers<ExactText>()
+    private var objectNumbers = KeyNumbers<ObjectID>()
     private var objects: [ObjectRecord] = []
-    private var childrenByParent: [ObjectIndex: Set<ObjectIndex>] = [:]
+    private var siblings: [SiblingLinks] = []
     private var chains: [MemoryChain] = []
     private var registers = MemoryRegisters()
     private var moveLog = MemoryMoves()
     private var facts: [String: [UInt8]] = [:]
+
+    /// The children of an object are a list in no particular order, tied together by their numbers; -1 is none.
+    private struct SiblingLinks: Sendable {
+        var firstChild: Int32 = -1
+        var next: Int32 = -1
+        var previous: Int32 = -1
+    }
 
     init(origin: Hash256) {
         self.origin = origin
@@ -42,33 +49,38 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     // MARK: - Numbers for ids
 
     package mutating func replicaIndex(of id: ReplicaID) -> ReplicaIndex {
-        if let index = self.replicaIndexes[id] { return index }
+        if let index = self.existingReplicaIndex(of: id) { return index }
         let index = ReplicaIndex(rawValue: UInt32(self.replicas.count))
         self.replicas.append(ReplicaRecord(id: id, origin: self.origin))
         self.chains.append(MemoryChain())
-        self.replicaIndexes[id] = index
+        self.replicaNumbers.append(id)
         return index
     }
 
-    package func existingReplicaIndex(of id: ReplicaID) -> ReplicaIndex? { self.replicaIndexes[id] }
+    package func existingReplicaIndex(of id: ReplicaID) -> ReplicaIndex? {
+        self.replicaNumbers.number(of: id).map { ReplicaIndex(rawValue: $0) }
+    }
 
     package mutating func objectIndex(of id: ObjectID) -> ObjectIndex {
-        if let index = self.objectIndexes[id] { return index }
+        if let index = self.existingObjectIndex(of: id) { return index }
         let index = ObjectIndex(rawValue: UInt32(self.objects.count))
         self.objects.append(ObjectRecord(id: id))
-        self.objectIndexes[id] = index
+        self.siblings.append(SiblingLinks())
+        self.objectNumbers.append(id)
         return index
     }
 
     package mutating func nameIndex(of name: String) -> NameIndex {
-        if let index = self.nameIndexes[ExactText(name)] { return index }
+        if let number = self.nameNumbers.number(of: ExactText(name)) { return NameIndex(rawValue: number) }
         let index = NameIndex(rawValue: UInt32(self.names.count))
         self.names.append(name)
-        self.nameIndexes[ExactText(name)] = index
+        self.nameNumbers.append(ExactText(name))
         return index
     }
 
-    package mutating func existingObjectIndex(of id: ObjectID) -> ObjectIndex? { self.objectIndexes[id] }
+    package mutating func existingObjectIndex(of id: ObjectID) -> ObjectIndex? {
+        self.objectNumbers.number(of: id).map { ObjectIndex(rawValue: $0) }
+    }
 
     package mutating func name(_ index: NameIndex) -> String { self.names[Int(index.rawValue)] }
 
@@ -77,6 +89,11 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     package var replicaCount: Int { self.replicas.count }
 
     package func replica(_ index: ReplicaIndex) -> ReplicaRecord { self.replicas[Int(index.rawValue)] }
+
+    package func hasPendingChanges(of index: ReplicaIndex) -> Bool {
+        let position = Int(index.rawValue)
+        return self.replicas[position].appliedSequence < self.replicas[position].storedSequence
+    }
 
     package mutating func setReplica(_ record: ReplicaRecord, at index: ReplicaIndex) {
         self.replicas[Int(index.rawValue)] = record
@@ -163,16 +180,39 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     package mutating func setObject(_ record: ObjectRecord, at index: ObjectIndex) {
         let before = self.objects[Int(index.rawValue)].parent
         if before != record.parent {
-            if let before { self.childrenByParent[before]?.remove(index) }
-            if let after = record.parent { self.childrenByParent[after, default: []].insert(index) }
+            if let before { self.unlink(index, from: before) }
+            if let after = record.parent { self.link(index, under: after) }
         }
         self.objects[Int(index.rawValue)] = record
     }
 
+    private mutating func link(_ child: ObjectIndex, under parent: ObjectIndex) {
+        let first = self.siblings[Int(parent.rawValue)].firstChild
+        self.siblings[Int(child.rawValue)].next = first
+        if first >= 0 { self.siblings[Int(first)].previous = Int32(child.rawValue) }
+        self.siblings[Int(parent.rawValue)].firstChild = Int32(child.rawValue)
+    }
+
+    private mutating func unlink(_ child: ObjectIndex, from parent: ObjectIndex) {
+        let (next, previous) = (self.siblings[Int(child.rawValue)].next, self.siblings[Int(child.rawValue)].previous)
+        if next >= 0 { self.siblings[Int(next)].previous = previous }
+        if previous >= 0 {
+            self.siblings[Int(previous)].next = next
+        } else {
+            self.siblings[Int(parent.rawValue)].firstChild = next
+        }
+        self.siblings[Int(child.rawValue)].next = -1
+        self.siblings[Int(child.rawValue)].previous = -1
+    }
+
     package mutating func children(of parent: ObjectIndex?) -> [ObjectIndex] {
-        let found: [ObjectIndex]
+        var found: [ObjectIndex] = []
         if let parent {
-            found = Array(self.childrenByParent[parent] ?? [])
+            var child = self.siblings[Int(parent.rawValue)].firstChild
+            while child >= 0 {
+                found.append(ObjectIndex(rawValue: UInt32(child)))
+                child = self.siblings[Int(child)].next
+            }
         } else {
             found = self.objects.indices.filter { self.objects[$0].parent == nil }
                 .map { ObjectIndex(rawValue: UInt32($0)) }
@@ -214,8 +254,8 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     package mutating func clearDerivedState() {
         self.registers = MemoryRegisters()
         self.moveLog = MemoryMoves()
-        self.childrenByParent = [:]
         for position in self.objects.indices {
+            self.siblings[position] = SiblingLinks()
             self.objects[position] = ObjectRecord(id: self.objects[position].id)
         }
     }

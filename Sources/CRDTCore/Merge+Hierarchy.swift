@@ -12,8 +12,9 @@ extension Merge {
         guard !self.moves.isEmpty else { return }
         // From here on parents are read from the store itself.
         try self.closeObject(in: &transaction)
-        let arrived = self.moves.sorted { WriteOrder.precedes($0.write, $1.write, transaction) }
-        self.moves = []
+        var arrived: [MoveRecord] = []
+        swap(&arrived, &self.moves)
+        if arrived.count > 1 { arrived.sort { WriteOrder.precedes($0.write, $1.write, transaction) } }
         let undone = try transaction.moves(after: arrived[0].write)
         var window = MoveWindow()
         for move in undone where !(window[move.object]?.isPlaced ?? false) {
@@ -76,7 +77,7 @@ extension Merge {
         // An object that nothing stood under within the window is above nothing. This keeps building a long chain
         // from the top linear.
         if !(window[move.object]?.isParent ?? false),
-            try self.record(move.object, in: &transaction).childCount == 0
+            try self.look(at: move.object, in: &transaction, { $0.childCount }) == 0
         {
             return false
         }
@@ -101,34 +102,32 @@ extension Merge {
     ) throws(StoreError) {
         var changed: [Int] = []
         for (number, standing) in window.standings.enumerated() where standing.isPlaced {
-            var record = try self.record(standing.object, in: &transaction)
-            if record.parent == standing.parent {
+            let (parent, isVisible) = try self.look(at: standing.object, in: &transaction) {
+                ($0.parent, $0.isVisible)
+            }
+            let position = window.positions[number]
+            if parent == standing.parent {
                 #if PLANTED_BUGS
                 if PlantedBug.positionIgnored.isPlanted { continue }
                 #endif
-                if record.position != window.positions[number] {
-                    record.position = window.positions[number]
-                    try self.setRecord(record, at: standing.object, in: &transaction)
+                if try self.look(at: standing.object, in: &transaction, { $0.position != position }) {
+                    try self.update(standing.object, in: &transaction) { $0.position = position }
                 }
                 continue
             }
             changed.append(number)
-            let parent = record.parent
-            record.parent = nil
-            try self.setRecord(record, at: standing.object, in: &transaction)
-            if let parent {
-                try self.count(-1, under: parent, isVisible: record.isVisible, in: &transaction)
-            }
+            try self.update(standing.object, in: &transaction) { $0.parent = nil }
+            if let parent { try self.count(-1, under: parent, isVisible: isVisible, in: &transaction) }
         }
         for number in changed {
             let standing = window.standings[number]
-            var record = try self.record(standing.object, in: &transaction)
-            record.parent = standing.parent
-            record.position = window.positions[number]
-            try self.setRecord(record, at: standing.object, in: &transaction)
-            if let parent = standing.parent {
-                try self.count(1, under: parent, isVisible: record.isVisible, in: &transaction)
+            var isVisible = false
+            try self.update(standing.object, in: &transaction) { record in
+                record.parent = standing.parent
+                record.position = window.positions[number]
+                isVisible = record.isVisible
             }
+            if let parent = standing.parent { try self.count(1, under: parent, isVisible: isVisible, in: &transaction) }
         }
     }
 
@@ -138,12 +137,12 @@ extension Merge {
         isVisible: Bool,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        var record = try self.record(parent, in: &transaction)
-        record.childCount = UInt32(clamping: Int64(record.childCount) + step)
-        if isVisible {
-            record.visibleChildCount = UInt32(clamping: Int64(record.visibleChildCount) + step)
+        try self.update(parent, in: &transaction) { record in
+            record.childCount = UInt32(clamping: Int64(record.childCount) + step)
+            if isVisible {
+                record.visibleChildCount = UInt32(clamping: Int64(record.visibleChildCount) + step)
+            }
         }
-        try self.setRecord(record, at: parent, in: &transaction)
         if isVisible { try self.refreshVisibility(of: parent, in: &transaction) }
     }
 }
@@ -162,14 +161,21 @@ private struct MoveWindow {
         var isParent = false
     }
 
+    /// Used only as soon as there are more objects than can be looked through as fast.
     private var numbers = IndexTable()
     /// In the order in which the objects came in.
     private(set) var standings: [Standing] = []
     /// The position of each object that was moved.
     private(set) var positions: [Position] = []
 
-    subscript(object: ObjectIndex) -> Standing? {
-        self.numbers.position(of: UInt64(object.rawValue)).map { self.standings[$0] }
+    private static let searchedCountMax = 8
+
+    subscript(object: ObjectIndex) -> Standing? { self.number(of: object).map { self.standings[$0] } }
+
+    private func number(of object: ObjectIndex) -> Int? {
+        self.standings.count <= MoveWindow.searchedCountMax
+            ? self.standings.firstIndex { $0.object == object }
+            : self.numbers.position(of: UInt64(object.rawValue))
     }
 
     mutating func place(_ object: ObjectIndex, under parent: ObjectIndex?, at position: Position) {
@@ -185,10 +191,14 @@ private struct MoveWindow {
     }
 
     private mutating func enter(_ object: ObjectIndex) -> Int {
-        let number = self.numbers.insert(UInt64(object.rawValue))
-        if number == self.standings.count {
-            self.standings.append(Standing(object: object))
-            self.positions.append(.initial)
+        if let number = self.number(of: object) { return number }
+        let number = self.standings.count
+        self.standings.append(Standing(object: object))
+        self.positions.append(.initial)
+        if number == MoveWindow.searchedCountMax {
+            for standing in self.standings { _ = self.numbers.insert(UInt64(standing.object.rawValue)) }
+        } else if number > MoveWindow.searchedCountMax {
+            _ = self.numbers.insert(UInt64(object.rawValue))
         }
         return number
     }

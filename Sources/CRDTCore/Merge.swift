@@ -61,16 +61,22 @@ package struct Merge {
         record.storedHash = lastHash
         record.storedStamp = lastChange.stamp
         if let introduction = verified.introduction { record.introduction = introduction }
-        try transaction.setReplica(record, at: indexes.replica)
         self.summary.storedChangeCount += run.changes.count
         self.summary.storedOperationCount += run.changes.reduce(0) { $0 + Int($1.operationCount) }
-        try self.noteRetirements(in: run, author: indexes.replica, &transaction)
-        _ = try self.apply(run, indexes: indexes, in: &transaction)
+        if run.operations.contains(where: { $0.kind == .retire }) {
+            // They may be about this replica itself.
+            try transaction.setReplica(record, at: indexes.replica)
+            try self.noteRetirements(in: run, author: indexes.replica, &transaction)
+            record = transaction.replica(indexes.replica)
+        }
+        _ = try self.apply(run, indexes: indexes, record: &record, in: &transaction)
+        try transaction.setReplica(record, at: indexes.replica)
         return .stored
     }
 
     /// Applies what has become ready, settles the hierarchy, and rebuilds if changes turned out not to count.
-    package mutating func finish(in transaction: inout some StoreTransaction) throws(StoreError) {
+    @_specialize(where Rows == MemoryTransaction)
+    package mutating func finish<Rows: StoreTransaction>(in transaction: inout Rows) throws(StoreError) {
         try self.applyPending(in: &transaction)
         while self.needsRebuild {
             self.needsRebuild = false
@@ -144,6 +150,7 @@ package struct Merge {
     ) throws(StoreError) -> RunIndexes {
         var indexes = RunIndexes(replica: try transaction.replicaIndex(of: run.replica), objects: [], names: [])
         indexes.objects.reserveCapacity(run.objects.count)
+        indexes.names.reserveCapacity(run.names.count)
         for object in run.objects { indexes.objects.append(try transaction.objectIndex(of: object)) }
         for name in run.names { indexes.names.append(try transaction.nameIndex(of: name)) }
         return indexes
@@ -151,26 +158,24 @@ package struct Merge {
 
     /// Applies the changes of a stored run that follow what is applied, up to the first that must wait.
     ///
+    /// `record`: that of the replica, for the caller to store.
     /// Returns how many it applied.
     private mutating func apply(
         _ run: Run,
         indexes: RunIndexes,
+        record: inout ReplicaRecord,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Int {
-        var record = transaction.replica(indexes.replica)
         guard run.firstSequence <= record.appliedSequence + 1 else { return 0 }
         let skipped = Int(clamping: record.appliedSequence + 1 - run.firstSequence)
         var applied = 0
         for change in run.changes.dropFirst(skipped) {
-            let wait = try Merge.wait(of: change, in: run, record: record, now: self.now, &transaction)
-            guard wait == nil else { break }
+            record.waitsFor = try Merge.wait(of: change, in: run, record: record, now: self.now, &transaction)
+            guard record.waitsFor == nil else { break }
             try self.apply(change, of: run, indexes: indexes, record: &record, in: &transaction)
             applied += 1
         }
-        if applied > 0 {
-            try transaction.setReplica(record, at: indexes.replica)
-            self.summary.appliedChangeCount += applied
-        }
+        self.summary.appliedChangeCount += applied
         return applied
     }
 
@@ -194,10 +199,7 @@ package struct Merge {
             #endif
             // Two steps: the first may enter the replica, which a value read before would not know.
             let index = try transaction.replicaIndex(of: entry.replica)
-            let seen = transaction.replica(index)
-            // What does not count need not be there, but all that counts before it must.
-            let needed = min(entry.sequence, seen.exclusion?.lastSequence ?? .max)
-            if seen.appliedSequence < needed { return .missing(entry) }
+            if !Merge.isThere(entry, of: transaction.replica(index)) { return .missing(entry) }
         }
         return nil
     }
@@ -217,9 +219,7 @@ package struct Merge {
         if isEffective {
             for entry in run.contextEntries[change.contextRange] {
                 let position = Int(try transaction.replicaIndex(of: entry.replica).rawValue)
-                if position >= record.context.count {
-                    record.context += Array(repeating: 0, count: position + 1 - record.context.count)
-                }
+                while position >= record.context.count { record.context.append(0) }
                 record.context[position] = max(record.context[position], entry.sequence)
             }
             self.summary.appliedStamp = max(self.summary.appliedStamp, change.stamp)
@@ -338,7 +338,7 @@ package struct Merge {
             }
         }
         #endif
-        let current = try self.objects.record(object, in: &transaction).creation
+        let current = try self.objects.look(at: object, in: &transaction) { $0.creation }
         if let current, !WriteOrder.precedes(write, current.write, transaction) { return }
         _ = try self.objects.update(object, in: &transaction) { record in
             record.creation = ObjectRecord.Creation(write: write, type: type, kind: kind)
@@ -401,8 +401,9 @@ package struct Merge {
             for position in 0..<transaction.replicaCount {
                 let index = ReplicaIndex(rawValue: UInt32(position))
                 while true {
-                    let record = transaction.replica(index)
-                    guard record.appliedSequence < record.storedSequence,
+                    guard transaction.hasPendingChanges(of: index) else { break }
+                    var record = transaction.replica(index)
+                    guard !self.isKnownToWait(record, transaction),
                         let run = try transaction.loadRun(
                             of: index,
                             from: record.appliedSequence + 1,
@@ -411,12 +412,33 @@ package struct Merge {
                         )
                     else { break }
                     let indexes = try self.indexes(of: run, in: &transaction)
-                    let applied = try self.apply(run, indexes: indexes, in: &transaction)
-                    if applied > 0 { progress = true }
+                    let applied = try self.apply(run, indexes: indexes, record: &record, in: &transaction)
+                    if applied > 0 {
+                        try transaction.setReplica(record, at: index)
+                        progress = true
+                    }
                     if applied < run.changes.count { break }
                 }
             }
         }
+    }
+
+    /// Whether what a replica's next change was last seen to wait for is still not there: then it need not be loaded.
+    private func isKnownToWait(_ record: ReplicaRecord, _ transaction: borrowing some StoreTransaction) -> Bool {
+        guard let wait = record.waitsFor, record.isEffective(record.appliedSequence + 1) else { return false }
+        switch wait {
+        case .held(let dueTime): return self.now < dueTime
+        case .missing(let entry):
+            guard let index = transaction.existingReplicaIndex(of: entry.replica) else { return false }
+            return !Merge.isThere(entry, of: transaction.replica(index))
+        }
+    }
+
+    /// Whether what a change had seen of a replica is applied here.
+    ///
+    /// What does not count need not be there, but all that counts before it must.
+    private static func isThere(_ entry: Dot, of seen: ReplicaRecord) -> Bool {
+        seen.appliedSequence >= min(entry.sequence, seen.exclusion?.lastSequence ?? .max)
     }
 
     /// Takes note of what a device takes back, as soon as it is stored.
@@ -468,6 +490,7 @@ package struct Merge {
             var record = transaction.replica(index)
             record.appliedSequence = 0
             record.appliedStamp = .zero
+            record.waitsFor = nil
             record.context = []
             record.backdatedAfter = nil
             // A retirement that its own author's fork has made uncertain must not count: peers may not all have it.
@@ -488,15 +511,16 @@ package struct Merge {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         var current = object
-        while true {
-            var record = try self.objects.record(current, in: &transaction)
-            guard record.isVisible != record.shouldBeVisible else { return }
-            record.isVisible.toggle()
-            try self.objects.set(record, at: current, in: &transaction)
-            guard let parent = record.parent else { return }
-            var above = try self.objects.record(parent, in: &transaction)
-            above.visibleChildCount = record.isVisible ? above.visibleChildCount + 1 : above.visibleChildCount - 1
-            try self.objects.set(above, at: parent, in: &transaction)
+        while try self.objects.look(at: current, in: &transaction, { $0.isVisible != $0.shouldBeVisible }) {
+            let isVisible = try self.objects.update(current, in: &transaction) { record in
+                record.isVisible.toggle()
+                return record.isVisible
+            }
+            guard let parent = try self.objects.look(at: current, in: &transaction, { $0.parent }) else { return }
+            _ = try self.objects.update(parent, in: &transaction) { above in
+                above.visibleChildCount = isVisible ? above.visibleChildCount + 1 : above.visibleChildCount - 1
+                return isVisible
+            }
             #if PLANTED_BUGS
             if PlantedBug.visibilityStopsAtParent.isPlanted { return }
             #endif
@@ -504,11 +528,13 @@ package struct Merge {
         }
     }
 
-    mutating func record(
-        _ object: ObjectIndex,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> ObjectRecord {
-        try self.objects.record(object, in: &transaction)
+    /// Looks at the record of an object without copying it.
+    mutating func look<Result>(
+        at object: ObjectIndex,
+        in transaction: inout some StoreTransaction,
+        _ body: (ObjectRecord) -> Result
+    ) throws(StoreError) -> Result {
+        try self.objects.look(at: object, in: &transaction, body)
     }
 
     /// Writes back the object that is open.
@@ -516,12 +542,16 @@ package struct Merge {
         try self.objects.close(in: &transaction)
     }
 
-    mutating func setRecord(
-        _ record: ObjectRecord,
-        at object: ObjectIndex,
-        in transaction: inout some StoreTransaction
+    /// Changes the record of an object.
+    mutating func update(
+        _ object: ObjectIndex,
+        in transaction: inout some StoreTransaction,
+        _ change: (inout ObjectRecord) -> Void
     ) throws(StoreError) {
-        try self.objects.set(record, at: object, in: &transaction)
+        _ = try self.objects.update(object, in: &transaction) { record in
+            change(&record)
+            return true
+        }
     }
 }
 

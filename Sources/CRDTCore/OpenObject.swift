@@ -17,6 +17,16 @@ struct OpenObject {
         return change(&self.current)
     }
 
+    /// Looks at a record without copying it.
+    mutating func look<Result>(
+        at object: ObjectIndex,
+        in transaction: inout some StoreTransaction,
+        _ body: (ObjectRecord) -> Result
+    ) throws(StoreError) -> Result {
+        try self.open(object, in: &transaction)
+        return body(self.current)
+    }
+
     /// The record of an object.
     mutating func record(
         _ object: ObjectIndex,

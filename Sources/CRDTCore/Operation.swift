@@ -126,19 +126,24 @@ extension Edit {
     /// The bytes of the operation beyond what the run's tables hold.
     package var payload: [UInt8] {
         var bytes: [UInt8] = []
+        self.encodePayload(to: &bytes)
+        return bytes
+    }
+
+    /// Appends those bytes.
+    func encodePayload(to bytes: inout [UInt8]) {
         switch self {
         case .create(_, let type, let kind):
-            bytes.appendPrefixed(Array(type.utf8))
-            bytes.appendPrefixed(Array(kind.utf8))
+            bytes.appendPrefixed(type)
+            bytes.appendPrefixed(kind)
         case .set(_, _, let value): value.encode(to: &bytes)
         case .unset, .delete: break
-        case .move(_, let place): bytes = place.position.bytes
+        case .move(_, let place): bytes += place.position.bytes
         case .introduce(let introduction): introduction.encode(to: &bytes)
         case .retire(let retirement): retirement.encode(to: &bytes)
-        case .unknown(_, let body): bytes = body
-        case .leftOut(let leaf): bytes = leaf.bytes.array
+        case .unknown(_, let body): bytes += body
+        case .leftOut(let leaf): leaf.bytes.append(to: &bytes)
         }
-        return bytes
     }
 }
 

@@ -66,6 +66,8 @@ package protocol StoreTransaction {
     var replicaCount: Int { get }
     func replica(_ index: ReplicaIndex) -> ReplicaRecord
     mutating func setReplica(_ record: ReplicaRecord, at index: ReplicaIndex) throws(StoreError)
+    /// Whether changes of a replica are stored that have not been applied.
+    func hasPendingChanges(of index: ReplicaIndex) -> Bool
 
     // The log, keyed (replica, sequence, index).
 
@@ -151,6 +153,11 @@ extension StoreTransaction {
             if self.replica(index).id == id { return index }
         }
         return nil
+    }
+
+    package func hasPendingChanges(of index: ReplicaIndex) -> Bool {
+        let record = self.replica(index)
+        return record.appliedSequence < record.storedSequence
     }
 
     package mutating func parent(of index: ObjectIndex) throws(StoreError) -> ObjectIndex? {

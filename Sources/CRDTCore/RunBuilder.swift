@@ -4,9 +4,13 @@
 package struct RunBuilder: Sendable {
     /// What has been built so far.
     package private(set) var run: Run
+    // Filled only as soon as there are more than can be looked through as fast.
     private var objectIndexes: [ObjectID: UInt32] = [:]
     private var nameIndexes: [ExactText: UInt32] = [:]
     private var grantIndexes: [GrantID: UInt32] = [:]
+
+    /// Tables of up to so many entries are looked through.
+    private static let searchedCountMax = 8
 
     package init(replica: ReplicaID, firstSequence: UInt64) {
         self.run = Run(replica: replica, firstSequence: firstSequence)
@@ -15,10 +19,13 @@ package struct RunBuilder: Sendable {
     /// Opens the next change; operations appended from here on are its own.
     ///
     /// `blinding`: the change's 16-byte secret, or a 16-byte salt for each operation if some were left out.
-    package mutating func beginChange(
+    @_specialize(where Context == [Dot], Blinding == [UInt8])
+    @_specialize(where Context == [Dot], Blinding == ArraySlice<UInt8>)
+    @_specialize(where Context == ArraySlice<Dot>, Blinding == ArraySlice<UInt8>)
+    package mutating func beginChange<Context: Sequence<Dot>, Blinding: Collection<UInt8>>(
         stamp: Stamp,
-        context: some Sequence<Dot>,
-        blinding: some Collection<UInt8>,
+        context: Context,
+        blinding: Blinding,
         hasLeftOut: Bool = false
     ) {
         let contextStart = self.run.contextEntries.count
@@ -46,13 +53,11 @@ package struct RunBuilder: Sendable {
         case .move(_, let place): operand = place.parent.map { self.index(of: $0) + 1 } ?? 0
         default: break
         }
-        self.append(
-            kind: kind,
-            grant: grant.map { self.index(of: $0) + 1 } ?? 0,
-            object: edit.object.map { self.index(of: $0) } ?? 0,
-            operand: operand,
-            payload: edit.payload
-        )
+        let grant = grant.map { self.index(of: $0) + 1 } ?? 0
+        let object = edit.object.map { self.index(of: $0) } ?? 0
+        let offset = self.run.payload.count
+        edit.encodePayload(to: &self.run.payload)
+        self.append(kind: kind, grant: grant, object: object, operand: operand, payloadOffset: offset)
     }
 
     /// Appends an operation whose table indexes are known.
@@ -65,6 +70,17 @@ package struct RunBuilder: Sendable {
     ) {
         let offset = self.run.payload.count
         self.run.payload.append(contentsOf: payload)
+        self.append(kind: kind, grant: grant, object: object, operand: operand, payloadOffset: offset)
+    }
+
+    /// Appends an operation whose payload has been appended from an offset on.
+    private mutating func append(
+        kind: OperationKind,
+        grant: UInt32,
+        object: UInt32,
+        operand: UInt32,
+        payloadOffset offset: Int
+    ) {
         self.run.operations.append(
             Operation(
                 kind: kind,
@@ -80,20 +96,37 @@ package struct RunBuilder: Sendable {
 
     /// The table index of an object, entered if it is new.
     package mutating func index(of object: ObjectID) -> UInt32 {
-        if let index = self.objectIndexes[object] { return index }
-        let index = UInt32(self.run.objects.count)
+        let count = self.run.objects.count
+        if count > RunBuilder.searchedCountMax {
+            if let index = self.objectIndexes[object] { return index }
+        } else if let index = self.run.objects.firstIndex(of: object) {
+            return UInt32(index)
+        }
         self.run.objects.append(object)
-        self.objectIndexes[object] = index
-        return index
+        if count == RunBuilder.searchedCountMax {
+            for (index, object) in self.run.objects.enumerated() { self.objectIndexes[object] = UInt32(index) }
+        } else if count > RunBuilder.searchedCountMax {
+            self.objectIndexes[object] = UInt32(count)
+        }
+        return UInt32(count)
     }
 
     /// The table index of a property name, entered if it is new.
     package mutating func index(ofName name: String) -> UInt32 {
-        if let index = self.nameIndexes[ExactText(name)] { return index }
-        let index = UInt32(self.run.names.count)
+        let count = self.run.names.count
+        let text = ExactText(name)
+        if count > RunBuilder.searchedCountMax {
+            if let index = self.nameIndexes[text] { return index }
+        } else if let index = self.run.names.firstIndex(where: { ExactText($0) == text }) {
+            return UInt32(index)
+        }
         self.run.names.append(name)
-        self.nameIndexes[ExactText(name)] = index
-        return index
+        if count == RunBuilder.searchedCountMax {
+            for (index, name) in self.run.names.enumerated() { self.nameIndexes[ExactText(name)] = UInt32(index) }
+        } else if count > RunBuilder.searchedCountMax {
+            self.nameIndexes[text] = UInt32(count)
+        }
+        return UInt32(count)
     }
 
     /// The table index of a grant, entered if it is new.

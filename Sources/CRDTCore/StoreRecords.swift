@@ -184,7 +184,13 @@ package struct Exclusion: Hashable, Sendable {
 /// What a store knows of one replica.
 package struct ReplicaRecord: Hashable, Sendable {
     package var id: ReplicaID
-    package var introduction: Introduction?
+    /// Who writes; nil as long as its first change is not here.
+    package var introduction: Introduction? {
+        get { self.introductionBox?.content }
+        set { self.introductionBox = newValue.map { IntroductionBox($0) } }
+    }
+    // Apart, since records are copied for every change, and this never changes.
+    private var introductionBox: IntroductionBox?
     /// The last change in the log, and its hash and stamp.
     package var storedSequence: UInt64 = 0
     package var storedHash: Hash256
@@ -192,6 +198,10 @@ package struct ReplicaRecord: Hashable, Sendable {
     /// The last change that has been applied, as effective or as rejected.
     package var appliedSequence: UInt64 = 0
     package var appliedStamp = Stamp.zero
+    /// What the next change was last seen to wait for.
+    ///
+    /// A note to save work, which a store need not keep.
+    var waitsFor: Merge.Wait?
     /// The context at the last applied change: a sequence for each replica index, 0 where it is short.
     package var context: [UInt64] = []
     /// The first sequence of which two different changes are proved.
@@ -231,4 +241,17 @@ package struct ReplicaRecord: Hashable, Sendable {
     package func isEffective(_ sequence: UInt64) -> Bool {
         self.exclusion.map { sequence <= $0.lastSequence } ?? true
     }
+}
+
+/// An introduction in one word.
+private final class IntroductionBox: Hashable, Sendable {
+    let content: Introduction
+
+    init(_ content: Introduction) { self.content = content }
+
+    static func == (left: IntroductionBox, right: IntroductionBox) -> Bool {
+        left === right || left.content == right.content
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(self.content) }
 }

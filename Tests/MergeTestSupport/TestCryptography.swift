@@ -7,13 +7,13 @@ package struct TestCryptography: ChangeCryptography {
     package init() {}
 
     package func hash256(_ domain: HashDomain, _ message: [UInt8]) -> Bytes32 {
-        let personal = domain.personalisation
-        return Self.digest(UInt64(personal.utf8CodeUnitCount) << 8 | UInt64(Self.ordinal(of: domain)), message)
+        TestDigest(UInt64(domain.personalisation.utf8CodeUnitCount) << 8 | domain.number).taking(message).bytes
     }
 
     package func hash512(_ domain: HashDomain, _ message: [UInt8]) -> (Bytes32, Bytes32) {
-        let base = UInt64(Self.ordinal(of: domain))
-        return (Self.digest(base | 1 << 32, message), Self.digest(base | 2 << 32, message))
+        let first = TestDigest(domain.number | 1 << 32).taking(message)
+        let second = TestDigest(domain.number | 2 << 32).taking(message)
+        return (first.bytes, second.bytes)
     }
 
     package func isValid(_ signature: Signature, of message: [UInt8], by key: Bytes32) -> Bool {
@@ -22,29 +22,56 @@ package struct TestCryptography: ChangeCryptography {
 
     /// The signature that belongs to a message and a key.
     package func sign(_ message: [UInt8], with key: Bytes32) -> Signature {
-        let first = Self.digest(3 << 40, key.array + message)
-        let second = Self.digest(4 << 40, key.array + message)
-        // Sixty-four bytes always make a signature.
-        return Signature(first.array + second.array)!
+        let key = key.array
+        let first = TestDigest(3 << 40).taking(key).taking(message)
+        let second = TestDigest(4 << 40).taking(key).taking(message)
+        return Signature(first: first.bytes, second: second.bytes)
+    }
+}
+
+/// The state of hashing something.
+private struct TestDigest {
+    private var first: UInt64
+    private var second: UInt64
+    private var byteCount = 0
+
+    init(_ start: UInt64) {
+        self.first = SplitMix64.mixed(start &+ 0x1234_5678_9abc_def1)
+        self.second = SplitMix64.mixed(start ^ 0x0fed_cba9_8765_4321)
     }
 
-    private static func ordinal(of domain: HashDomain) -> Int {
-        HashDomain.allCases.firstIndex(of: domain) ?? 0
-    }
-
-    private static func digest(_ start: UInt64, _ message: [UInt8]) -> Bytes32 {
-        var first = SplitMix64.mixed(start &+ 0x1234_5678_9abc_def1)
-        var second = SplitMix64.mixed(start ^ 0x0fed_cba9_8765_4321)
+    func taking(_ message: [UInt8]) -> TestDigest {
+        var result = self
         for byte in message {
-            first = (first ^ UInt64(byte)) &* 0x0000_0100_0000_01b3
-            second = (second &+ UInt64(byte) &+ 1) &* 0x9e37_79b9_7f4a_7c15
+            result.first = (result.first ^ UInt64(byte)) &* 0x0000_0100_0000_01b3
+            result.second = (result.second &+ UInt64(byte) &+ 1) &* 0x9e37_79b9_7f4a_7c15
         }
-        second ^= UInt64(message.count)
+        result.byteCount += message.count
+        return result
+    }
+
+    var bytes: Bytes32 {
+        let second = self.second ^ UInt64(self.byteCount)
         return Bytes32(
-            SplitMix64.mixed(first),
+            SplitMix64.mixed(self.first),
             SplitMix64.mixed(second),
-            SplitMix64.mixed(first ^ (second << 1)),
-            SplitMix64.mixed(second &+ first)
+            SplitMix64.mixed(self.first ^ (second << 1)),
+            SplitMix64.mixed(second &+ self.first)
         )
+    }
+}
+
+extension HashDomain {
+    /// Its number, so that equal messages of two domains have different hashes.
+    fileprivate var number: UInt64 {
+        switch self {
+        case .change: 0
+        case .leaf: 1
+        case .root: 2
+        case .salt: 3
+        case .replica: 4
+        case .workspace: 5
+        case .frontier: 6
+        }
     }
 }

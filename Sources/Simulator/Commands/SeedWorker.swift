@@ -16,9 +16,9 @@ final class SeedWorker {
         var arguments: [String]
 
         /// This program, with options as they were given to it.
-        static func ofThisProgram(_ options: String) -> Launch {
+        static func ofThisProgram(_ options: String, command: String = "worker") -> Launch {
             let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-            var arguments = ["worker"] + options.split(separator: " ").map(String.init)
+            var arguments = [command] + options.split(separator: " ").map(String.init)
             #if PLANTED_BUGS
             arguments += PlantedOption.words
             #endif
@@ -38,16 +38,27 @@ final class SeedWorker {
     ///
     /// - Returns: The report, and whether the process is still there to be asked again.
     func run(seed: UInt64) -> (report: SeedReport, isAlive: Bool) {
-        let question = Data("\(seed)\n".utf8)
-        guard (try? self.input.fileHandleForWriting.write(contentsOf: question)) != nil, let line = self.readLine(),
-            let report = try? JSONDecoder().decode(SeedReport.self, from: line)
-        else {
-            self.process.waitUntilExit()
-            let how = self.process.terminationReason == .uncaughtSignal ? "signal" : "exit status"
-            return (SeedReport(crashed: seed, "the process ended: \(how) \(self.process.terminationStatus)"), false)
-        }
+        guard let line = self.answer(to: "\(seed)"), let report = try? JSONDecoder().decode(SeedReport.self, from: line)
+        else { return (SeedReport(crashed: seed, "the process ended: \(self.waitForEnd())"), false) }
         return (report, true)
     }
+
+    /// Asks a question of one line, and waits for the line that answers it; nil if the process has closed its output.
+    func answer(to question: String) -> Data? {
+        let line = Data((question + "\n").utf8)
+        guard (try? self.input.fileHandleForWriting.write(contentsOf: line)) != nil else { return nil }
+        return self.readLine()
+    }
+
+    /// How the process ended, once it has.
+    func waitForEnd() -> String {
+        self.process.waitUntilExit()
+        let how = self.process.terminationReason == .uncaughtSignal ? "signal" : "exit status"
+        return "\(how) \(self.process.terminationStatus)"
+    }
+
+    /// The number of the process.
+    var processIdentifier: Int32 { self.process.processIdentifier }
 
     /// Lets the process end.
     func stop() {

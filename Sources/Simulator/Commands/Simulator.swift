@@ -8,7 +8,8 @@ struct Simulator: ParsableCommand {
         abstract: "Runs the production node in deterministic worlds, and looks for properties that do not hold.",
         subcommands: [
             RunCommand.self, ReplayCommand.self, ShrinkCommand.self, ScenarioCommand.self, ExploreCommand.self,
-            MutantsCommand.self, WhatIfCommand.self, WorkerCommand.self,
+            HistoriesCommand.self, MutantsCommand.self, WhatIfCommand.self, WorkerCommand.self,
+            HistoryWorkerCommand.self,
         ] + Simulator.hiddenCommands
     )
 

@@ -16,46 +16,54 @@ final class ChoiceTape {
         case oracles
     }
 
-    private var generators: [SplitMix64]
-    private let recorded: [[UInt64]]?
-    /// Lanes of which every choice is 0, the simplest.
-    private let plainLanes: Set<Lane>
-    /// Every choice made so far, by lane.
-    private(set) var choices: [[UInt64]]
+    /// The choices of one lane.
+    private struct Draws {
+        /// Nil if choices are read back.
+        var generator: SplitMix64?
+        /// Choices to read back.
+        var recorded: [UInt64] = []
+        /// Whether every choice is 0, the simplest.
+        var isPlain = false
+        /// Every choice made so far.
+        var choices: [UInt64] = []
+
+        mutating func draw(below bound: UInt64) -> UInt64 {
+            var choice: UInt64 = 0
+            if self.isPlain {
+                choice = 0
+            } else if self.generator == nil {
+                let made = self.choices.count
+                choice = made < self.recorded.count ? self.recorded[made] % bound : 0
+            } else {
+                choice = (self.generator?.next() ?? 0) % bound
+            }
+            self.choices.append(choice)
+            return choice
+        }
+    }
+
+    private var lanes: [Draws]
 
     /// Draws from a seed.
+    ///
+    /// `plainLanes`: lanes of which every choice is 0.
     init(seed: UInt64, plain plainLanes: Set<Lane> = []) {
-        self.plainLanes = plainLanes
-        self.generators = Lane.allCases.map {
-            SplitMix64(seed: SplitMix64.mixed(seed &+ UInt64($0.rawValue + 1) &* 0x9e37_79b9_7f4a_7c15))
+        self.lanes = Lane.allCases.map { lane in
+            let start = SplitMix64.mixed(seed &+ UInt64(lane.rawValue + 1) &* 0x9e37_79b9_7f4a_7c15)
+            return Draws(generator: SplitMix64(seed: start), isPlain: plainLanes.contains(lane))
         }
-        self.recorded = nil
-        self.choices = Lane.allCases.map { _ in [] }
     }
 
     /// Reads choices back; each one beyond their end is 0, the simplest.
     init(choices: [[UInt64]]) {
-        self.generators = []
-        self.recorded = choices
-        self.plainLanes = []
-        self.choices = Lane.allCases.map { _ in [] }
+        self.lanes = choices.map { Draws(recorded: $0) }
     }
 
+    /// Every choice made so far, by lane.
+    var choices: [[UInt64]] { self.lanes.map(\.choices) }
+
     /// A number below `bound`, which must be positive.
-    func draw(_ lane: Lane, below bound: UInt64) -> UInt64 {
-        let made = self.choices[lane.rawValue].count
-        let choice: UInt64
-        if self.plainLanes.contains(lane) {
-            choice = 0
-        } else if let recorded = self.recorded {
-            let choices = recorded[lane.rawValue]
-            choice = made < choices.count ? choices[made] % bound : 0
-        } else {
-            choice = self.generators[lane.rawValue].next() % bound
-        }
-        self.choices[lane.rawValue].append(choice)
-        return choice
-    }
+    func draw(_ lane: Lane, below bound: UInt64) -> UInt64 { self.lanes[lane.rawValue].draw(below: bound) }
 
     /// Any 64 bits.
     func seed() -> UInt64 { self.draw(.seeds, below: .max) }

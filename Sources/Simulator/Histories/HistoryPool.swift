@@ -1,0 +1,164 @@
+internal import Foundation
+internal import Synchronization
+
+/// Hands batches of seeds to workers, and sums up what they report: a history that traps or does not end takes no more
+/// than its worker along.
+final class HistoryPool: Sendable {
+    private let seeds: Range<UInt64>
+    private let batchSize: UInt64
+    private let launch: SeedWorker.Launch
+    private let state: Mutex<State>
+
+    private struct State {
+        var next: UInt64
+        var mustStop = false
+        var report = HistoryReport()
+        var launchFailure: String?
+        /// The questions that have not been answered: the process that was asked, and when.
+        var open: [Int: (process: Int32, since: Double)] = [:]
+        /// Workers that were ended because they did not answer.
+        var silent: Set<Int> = []
+    }
+
+    /// Histories in one question.
+    private static let usualBatchSize: UInt64 = 512
+    /// How long a worker may think about what takes milliseconds.
+    private static let patienceSeconds = 60.0
+    /// After so many seeds that ended their worker no more are begun.
+    private static let crashCountMax = 3
+
+    init(seeds: Range<UInt64>, shape: HistoryShape, launch: SeedWorker.Launch) {
+        self.seeds = seeds
+        // The first history of every batch is looked at in every way.
+        self.batchSize = max(1, HistoryPool.usualBatchSize / shape.thoroughEvery) * shape.thoroughEvery
+        self.launch = launch
+        self.state = Mutex(State(next: seeds.lowerBound))
+    }
+
+    /// What has been reported so far.
+    var report: HistoryReport { self.state.withLock { $0.report } }
+    /// Why a worker could not be started.
+    var launchFailure: String? { self.state.withLock { $0.launchFailure } }
+
+    /// No more histories are begun.
+    func stop() { self.state.withLock { $0.mustStop = true } }
+
+    /// Runs everything, on so many workers, and returns when all have ended; `tick` is called about once a second
+    /// meanwhile.
+    func run(jobs: Int, tick: () -> Void) {
+        let group = DispatchGroup()
+        for number in 0..<max(1, jobs) {
+            group.enter()
+            Thread { [self] in
+                self.work(number)
+                group.leave()
+            }.start()
+        }
+        while group.wait(timeout: .now() + 1) == .timedOut {
+            self.endSilentWorkers()
+            tick()
+        }
+    }
+
+    /// The least history that fails as that of a seed does; nil if looking for it ends the worker, or takes too long.
+    func shrunk(seed: UInt64) -> String? {
+        guard let worker = try? SeedWorker(self.launch) else { return nil }
+        defer { worker.stop() }
+        return worker.answer(to: "shrink \(seed)").map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func nextBatch() -> Range<UInt64>? {
+        self.state.withLock { state in
+            guard !state.mustStop, state.next < self.seeds.upperBound else { return nil }
+            let end = state.next + min(self.batchSize, self.seeds.upperBound - state.next)
+            defer { state.next = end }
+            return state.next..<end
+        }
+    }
+
+    private func work(_ number: Int) {
+        var worker: SeedWorker?
+        defer { worker?.stop() }
+        do {
+            while let batch = self.nextBatch() {
+                if let report = try self.ask(batch, number, &worker).report {
+                    self.add(report)
+                } else {
+                    try self.workSingly(batch, number, &worker)
+                }
+            }
+        } catch {
+            self.state.withLock { $0.launchFailure = "\(error)" }
+            self.stop()
+        }
+    }
+
+    /// Goes through a batch that ended its worker.
+    private func workSingly(_ batch: Range<UInt64>, _ number: Int, _ worker: inout SeedWorker?) throws {
+        var crashCount = 0
+        for seed in batch where crashCount < HistoryPool.crashCountMax {
+            let (report, finding) = try self.ask(seed..<seed + 1, number, &worker)
+            if let report { self.add(report) }
+            guard let finding else { continue }
+            crashCount += 1
+            var failed = HistoryReport()
+            failed.historyCount = 1
+            failed.findings = [HistoryReport.SeedFinding(seed: seed, finding: finding)]
+            self.add(failed)
+        }
+        if crashCount == HistoryPool.crashCountMax { self.stop() }
+        guard crashCount == 0 else { return }
+        var failed = HistoryReport()
+        let message = "these seeds and the \(batch.count - 1) after it end the process together, and none of them alone"
+        failed.findings = [
+            HistoryReport.SeedFinding(
+                seed: batch.lowerBound,
+                finding: Finding(property: .notRepeatable, message: message)
+            )
+        ]
+        self.add(failed)
+    }
+
+    private func add(_ report: HistoryReport) {
+        for failed in report.findings.prefix(3) { StandardError.write("seed \(failed.seed): \(failed.finding)") }
+        self.state.withLock { $0.report.add(report) }
+    }
+
+    /// What a worker reports of some seeds, or how it ended.
+    private func ask(
+        _ batch: Range<UInt64>,
+        _ number: Int,
+        _ worker: inout SeedWorker?
+    ) throws -> (report: HistoryReport?, finding: Finding?) {
+        let present = try worker ?? SeedWorker(self.launch)
+        let process = present.processIdentifier
+        self.state.withLock { $0.open[number] = (process, WallClock.seconds()) }
+        let line = present.answer(to: "run \(batch.lowerBound) \(batch.count)")
+        let wasSilent = self.state.withLock { state in
+            state.open[number] = nil
+            return state.silent.remove(number) != nil
+        }
+        if let line, let report = try? JSONDecoder().decode(HistoryReport.self, from: line) {
+            worker = present
+            return (report, nil)
+        }
+        worker = nil
+        let end = present.waitForEnd()
+        return wasSilent
+            ? (nil, Finding(property: .spinning, message: "the merge does not come to an end"))
+            : (nil, Finding(property: .crash, message: "the process ended: \(end)"))
+    }
+
+    private func endSilentWorkers() {
+        let now = WallClock.seconds()
+        self.state.withLock { state in
+            for number in state.open.keys.sorted() {
+                guard let question = state.open[number], now - question.since > HistoryPool.patienceSeconds else {
+                    continue
+                }
+                state.silent.insert(number)
+                kill(question.process, SIGKILL)
+            }
+        }
+    }
+}
