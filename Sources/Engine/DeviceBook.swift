@@ -11,8 +11,8 @@ struct DeviceBook {
         /// Addresses where it was reached, or that were named, in the order in which to try them.
         var addresses: [NetworkAddress] = []
         var nextAddress = 0
-        /// Addresses that beacons came from since a session last stood, the newest first: whoever sends a recorded beacon
-        /// again can make up any number of them.
+        /// Addresses that beacons came from since a session last stood, the newest first: whoever sends a recorded
+        /// beacon again can make up any number of them.
         var heardAddresses: [NetworkAddress] = []
         var nextHeardAddress = 0
         var isHeardNext = true

@@ -11,8 +11,8 @@ final class StatementCache {
     /// - Parameter connection: GRDB's own connection to the database.
     init(connection: OpaquePointer) {
         self.connection = connection
-        // GRDB has SQLite tell it what statements read and when they commit, for observers that are called on its queue.
-        // There are none, the queue is not used any more, and being told took longer than compiling a statement.
+        // GRDB has SQLite tell it what statements read and when they commit, for observers called on its queue. There
+        // are none, the queue is not used any more, and being told took longer than compiling a statement.
         sqlite3_set_authorizer(connection, nil, nil)
         sqlite3_commit_hook(connection, nil, nil)
         sqlite3_rollback_hook(connection, nil, nil)
