@@ -128,18 +128,28 @@ package struct Merge {
             let index = ReplicaIndex(rawValue: UInt32(position))
             let record = transaction.replica(index)
             guard record.appliedSequence < record.storedSequence else { continue }
-            let next = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
-            guard
-                let run = try transaction.loadRun(
-                    of: index,
-                    from: record.appliedSequence + 1,
-                    limits: next,
-                    signed: false
-                ), let change = run.changes.first
-            else { continue }
-            waits[index] = try self.wait(of: change, in: run, record: record, now: now, &transaction)
+            waits[index] = try self.waitOfNext(of: index, record, now: now, &transaction)
         }
         return waits
+    }
+
+    /// Why a replica's next stored change is not applied; nil if it is ready.
+    private static func waitOfNext(
+        of index: ReplicaIndex,
+        _ record: ReplicaRecord,
+        now: WallTime,
+        _ transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Wait? {
+        let next = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
+        guard
+            let run = try transaction.loadRun(
+                of: index,
+                from: record.appliedSequence + 1,
+                limits: next,
+                signed: false
+            ), let change = run.changes.first
+        else { return nil }
+        return try self.wait(of: change, in: run, record: record, now: now, &transaction)
     }
 
     // MARK: - Applying
@@ -403,7 +413,14 @@ package struct Merge {
                 while true {
                     guard transaction.hasPendingChanges(of: index) else { break }
                     var record = transaction.replica(index)
-                    guard !self.isKnownToWait(record, transaction),
+                    guard !self.isKnownToWait(record, transaction) else { break }
+                    // Chains may wait for ever, and be long: of those only the first change is read.
+                    if let wait = try Merge.waitOfNext(of: index, record, now: self.now, &transaction) {
+                        record.waitsFor = wait
+                        try transaction.setReplica(record, at: index)
+                        break
+                    }
+                    guard
                         let run = try transaction.loadRun(
                             of: index,
                             from: record.appliedSequence + 1,
