@@ -110,6 +110,17 @@ extension Node where Store: ~Copyable {
         }
     }
 
+    /// Finds out which chains wait for time to pass, if not now then later.
+    mutating func noteWaits() {
+        do throws(StoreError) {
+            try self.refreshWaits()
+        } catch {
+            self.note(error)
+            self.nextDue = min(self.nextDue ?? self.now.wall, self.now.wall)
+            self.nextDueTry = self.now.monotonicMilliseconds + ConnectionTimes.backoffMax
+        }
+    }
+
     /// Finds out which chains wait for time to pass.
     mutating func refreshWaits() throws(StoreError) {
         let now = self.now.wall

@@ -190,13 +190,18 @@ extension Node where Store: ~Copyable {
         let standing = self.author.standing
         do throws(StoreError) {
             var isNew = false
-            try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+            let summary = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
                 let index = try transaction.replicaIndex(of: dot.replica)
                 isNew = dot.sequence < transaction.replica(index).forkSequence ?? .max
                 var merge = Merge(now: self.now.wall)
                 try self.author.record(proof, dot, &merge, in: &transaction)
                 try merge.finish(in: &transaction)
+                return merge.summary
             }
+            // What waited for the chain that does not count any more may be applied now, and what had been applied may
+            // be held, if the clock has been set back meanwhile.
+            self.author.clock.observe(summary.appliedStamp)
+            self.noteWaits()
             if isNew { self.forkProved(dot) }
             self.pumpAll()
         } catch {

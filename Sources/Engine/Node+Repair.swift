@@ -18,6 +18,8 @@ extension Node where Store: ~Copyable {
             guard isRepaired else { return false }
             self.clockAheadMilliseconds = nil
             self.clockRepairTried = nil
+            // What others stamped ahead of the clock that is right now, and this device has applied, is held again.
+            self.noteWaits()
             self.effects.append(.notice(.newReplica(.clockRepaired)))
             self.pumpAll()
             return true
