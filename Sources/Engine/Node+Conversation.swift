@@ -100,7 +100,9 @@ extension Node where Store: ~Copyable {
             for entry in connection.conversation.helloFrontier.entries {
                 connection.conversation.peerSequences[entry.replica] = entry.sequence
                 connection.conversation.sentSequences[entry.replica] = entry.sequence
+                if entry.isForked { connection.conversation.sharedForks[entry.replica] = entry.sequence + 1 }
             }
+            self.shareForks(on: connection)
             self.comparisonFinished(connection)
         } else if connection.isDialled {
             let opening = connection.conversation.comparison.opening(

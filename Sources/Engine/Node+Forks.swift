@@ -176,6 +176,21 @@ extension Node where Store: ~Copyable {
         self.send(.forkProof(proof), on: connection)
     }
 
+    /// Sends every proof that a peer is not known to have.
+    ///
+    /// One that came between our hello and the peer's is in the frontier of neither.
+    mutating func shareForks(on connection: PeerConnection) {
+        do throws(StoreError) {
+            let forked = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+                (0..<transaction.replicaCount).map { transaction.replica(ReplicaIndex(rawValue: UInt32($0))) }
+                    .filter { $0.forkSequence != nil }.map(\.id)
+            }
+            for replica in forked { try self.shareFork(replica, on: connection) }
+        } catch {
+            self.failed(error, on: connection)
+        }
+    }
+
     mutating func receivedProof(_ proof: ForkProof, on connection: PeerConnection) {
         guard let dot = proof.disputed(in: self.author.membership, self.author.cryptography) else {
             self.violation(connection, "a proof that proves nothing")

@@ -78,6 +78,24 @@ struct HostileMemberTests {
         #expect(replicas.count == 2)
     }
 
+    /// The frontier of neither hello holds the fork, so the two may well be equal.
+    @Test func `a fork that is proved between our hello and the peer's is told to the peer`() throws {
+        let (network, member) = try self.world()
+        let other = try RawPeer.member(of: network, invitedBy: 0, seed: 10)
+        let late = try RawPeer(other, to: 0, of: network, connection: 2)
+        guard case .hello(let heard) = late.received.first, case .hello(var hello) = late.hello else {
+            throw TestFailure("no hello")
+        }
+        let liar = try self.peer(member, of: network, 1)
+        liar.send(.run(liar.chain([[.set(self.objectID, name: "n", value: .int(1))]], nonce: 1).run))
+        liar.send(.run(liar.chain([[.set(self.objectID, name: "n", value: .int(2))]], nonce: 1).run))
+        #expect(try network.frontier(0).entries.contains(where: \.isForked))
+        hello.fingerprint = heard.fingerprint
+        late.send(.hello(hello))
+        let proofCount = late.received.count { if case .forkProof = $0 { true } else { false } }
+        #expect(proofCount == 1)
+    }
+
     @Test func `frontiers of replicas that do not exist are forgotten beyond a limit`() throws {
         let (network, member) = try self.world()
         let peer = try self.peer(member, of: network, 1)
