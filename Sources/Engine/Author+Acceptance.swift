@@ -11,7 +11,8 @@ enum RunAcceptance {
     /// It goes on from another change than the one that is stored: one of the two is of a fork that the sender need not
     /// know of. Or its signature is false.
     case disputed
-    /// It goes on from something that is not stored, beyond a proved fork: its sender has not heard of the fork yet.
+    /// It goes on from something that is not stored, beyond a proved fork: its sender has not heard of the fork yet, and
+    /// to end the session would keep the proof from reaching it.
     case beyondFork
     case violation(String)
 }
@@ -68,6 +69,8 @@ extension Author {
                 self.cryptography
             )
         } catch {
+            // Behind a proved fork it may go on from the other branch.
+            if error == .badSignature, let fork = known?.forkSequence, fork < run.firstSequence { return .beyondFork }
             if error == .badSignature, run.firstSequence > 1 { return .disputed }
             return .violation("a run was refused: \(error)")
         }

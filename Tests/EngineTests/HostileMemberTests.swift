@@ -96,6 +96,19 @@ struct HostileMemberTests {
         #expect(proofCount == 1)
     }
 
+    /// Otherwise the session would end before the proof, which is under way, has reached the other side; then again.
+    @Test func `what goes on behind a proved fork does not end the session`() throws {
+        let (network, member) = try self.world()
+        let peer = try self.peer(member, of: network, 1)
+        let edit = Edit.set(self.objectID, name: "n", value: .int(1))
+        let other = peer.chain([[.set(self.objectID, name: "n", value: .int(2))]], nonce: 1)
+        peer.send(.run(peer.chain([[edit]], nonce: 1).run))
+        peer.send(.run(other.run))
+        peer.send(.run(peer.chain([[edit]], nonce: 1, from: 3, previous: other.hashes.last).run))
+        #expect(!peer.isClosed)
+        #expect(try network.frontier(0).entries.contains { $0.replica == other.run.replica && $0.sequence == 1 })
+    }
+
     @Test func `frontiers of replicas that do not exist are forgotten beyond a limit`() throws {
         let (network, member) = try self.world()
         let peer = try self.peer(member, of: network, 1)
