@@ -52,7 +52,7 @@ extension Node where Store: ~Copyable {
         from connection: PeerConnection
     ) throws(StoreError) {
         if runs.contains(where: { $0.firstSequence == 1 }) { try self.refreshBook() }
-        if summary.storedChangeCount > 0 { try self.refreshWaits() }
+        if summary.storedChangeCount > 0 || summary.rebuilt { try self.refreshWaits() }
         var stored: [Dot] = []
         var fresh: [Dot] = []
         var violation: String?
