@@ -12,6 +12,8 @@ struct HistoryReplica: Sendable {
     var clockOffsetMilliseconds: UInt64 = 0
     /// Whether something of what came could not be applied when it came.
     private(set) var hasWaited = false
+    /// Whether something was applied when it came that was stamped too far ahead.
+    private(set) var hasAppliedTooEarly = false
 
     /// A replica of which there is nothing yet, not even its introduction.
     init(_ peer: Int, of peerCount: Int) {
@@ -152,6 +154,7 @@ struct HistoryReplica: Sendable {
             return merge.summary
         }
         self.clock.observe(summary.appliedStamp)
+        if HybridClock.isHeld(summary.appliedStamp, at: wall) { self.hasAppliedTooEarly = true }
         if summary.appliedChangeCount < summary.storedChangeCount { self.hasWaited = true }
     }
 

@@ -8,6 +8,8 @@ struct HistoryReport: Codable, Hashable, Sendable {
     var deliveryCount = 0
     /// The sum of the states, each mixed with its seed: the same whatever order the histories are run in.
     var digest: UInt64 = 0
+    /// The time that processors have spent on them: unlike time by the wall, it does not count what others do.
+    var processorSeconds = 0.0
     /// How many histories reached each rare state, by its number.
     var markCounts = HistoryMarks.names.map { _ in 0 }
     /// What did not hold, the first of each seed.
@@ -40,6 +42,7 @@ struct HistoryReport: Codable, Hashable, Sendable {
         self.operationCount += other.operationCount
         self.deliveryCount += other.deliveryCount
         self.digest &+= other.digest
+        self.processorSeconds += other.processorSeconds
         for (number, count) in other.markCounts.enumerated() { self.markCounts[number] += count }
         self.findings += other.findings
         // Workers finish in any order.
@@ -58,11 +61,13 @@ struct HistoryShape: Hashable, Sendable {
     /// Performs the histories of some seeds.
     func report(of seeds: Range<UInt64>, in world: HistoryWorld) -> HistoryReport {
         var report = HistoryReport()
+        let start = WallClock.processorSeconds()
         for seed in seeds {
             let isThorough = (seed - seeds.lowerBound) % self.thoroughEvery == 0
             let outcome = HistoryRun.outcome(of: self.plan(seed: seed), in: world, isThorough: isThorough)
             report.add(outcome, seed: seed, isThorough: isThorough)
         }
+        report.processorSeconds = WallClock.processorSeconds() - start
         return report
     }
 

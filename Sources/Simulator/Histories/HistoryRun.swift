@@ -152,6 +152,9 @@ struct HistoryRun {
                 self.find(.divergence, "peers 0 and \(peer) differ: \(try self.difference(0, peer))")
             }
             self.outcome.marks.formUnion(digest.marks)
+            if self.replicas[peer].hasAppliedTooEarly {
+                self.find(.appliedTooEarly, "peer \(peer) applied what it had to hold")
+            }
             if self.replicas[peer].hasWaited { self.outcome.marks.insert(.changeWaited) }
         }
     }

@@ -51,6 +51,9 @@ struct HistorySummary {
     var isClean: Bool { self.failures.isEmpty && self.missedMarks.isEmpty }
 
     private var rate: Int { self.seconds > 0 ? Int(Double(self.report.historyCount) / self.seconds) : 0 }
+    private var processorMicroseconds: Int {
+        Int(self.report.processorSeconds * 1e6 / Double(max(1, self.report.historyCount)))
+    }
     private var hash: String { Hexadecimal.text(Bytes16(high: 0, low: self.report.digest).array.suffix(8)) }
 
     var text: String {
@@ -63,7 +66,8 @@ struct HistorySummary {
                 + "\(report.deliveryCount) deliveries",
             "marks        \(marks.joined(separator: ", "))",
             "states       \(self.hash)",
-            "speed        \(self.rate) histories a second: \(Int(self.seconds * 1_000)) ms, \(self.jobs) processes",
+            "speed        \(self.rate) histories a second: \(Int(self.seconds * 1_000)) ms, \(self.jobs) processes, "
+                + "\(self.processorMicroseconds) µs of a processor each",
         ]
         for failure in self.failures {
             let message = failure.finding.message.split(separator: "\n").map { "             \($0)" }
@@ -98,6 +102,7 @@ struct HistorySummary {
             "states": .string(self.hash),
             "wall_milliseconds": .int(Int64(self.seconds * 1_000)),
             "histories_per_second": .int(Int64(self.rate)),
+            "processor_microseconds_each": .int(Int64(self.processorMicroseconds)),
             "processes": .int(Int64(self.jobs)),
             "failures": .array(self.failures.map { self.json($0) }),
             "commit": .string(Checkout.commit),

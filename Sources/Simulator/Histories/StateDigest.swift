@@ -27,6 +27,10 @@ struct StateDigest {
                 record.appliedSequence,
                 record.exclusion?.lastSequence ?? .max
             )
+            if let exclusion = record.exclusion, self.problem == nil {
+                // All are honest.
+                self.problem = (.lostWrite, "what \(record.id) wrote counts only up to \(exclusion.lastSequence)")
+            }
             if record.appliedSequence < record.storedSequence, self.problem == nil {
                 let counts = "\(record.appliedSequence) of \(record.storedSequence)"
                 self.problem = (.residue, "of the changes of \(record.id), \(counts) are applied")

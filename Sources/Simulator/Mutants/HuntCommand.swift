@@ -96,15 +96,6 @@ enum ScenarioFolder {
     }
 }
 
-extension WallClock {
-    /// What processors have spent on this process.
-    fileprivate static func processorSeconds() -> Double {
-        var time = timespec()
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
-}
-
 /// `--planted NAME`, which any command takes.
 enum PlantedOption {
     /// The option as it was given; nothing if it was not.
