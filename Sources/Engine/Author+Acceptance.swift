@@ -11,8 +11,8 @@ enum RunAcceptance {
     /// It goes on from another change than the one that is stored: one of the two is of a fork that the sender need not
     /// know of. Or its signature is false.
     case disputed
-    /// It goes on from something that is not stored, beyond a proved fork: its sender has not heard of the fork yet, and
-    /// to end the session would keep the proof from reaching it.
+    /// It goes on from something that is not stored, beyond a proved fork: its sender has not heard of the fork yet,
+    /// and to end the session would keep the proof from reaching it.
     case beyondFork
     case violation(String)
 }
