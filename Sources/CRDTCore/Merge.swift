@@ -372,6 +372,9 @@ package struct Merge {
         var register = current
         if current.conflictCount > 0 {
             for conflict in try transaction.conflicts(at: key) where context.covers(conflict) {
+                guard register.conflictCount > 0 else {
+                    throw .damaged("a property has more conflicting writes than the database counts")
+                }
                 try transaction.setVersion(conflict, status: .superseded, at: key)
                 register.conflictCount -= 1
             }

@@ -159,7 +159,9 @@ extension Node where Store: ~Copyable {
             let isReplaced = self.connections.values.contains { $0.device == device }
             if !isReplaced {
                 self.effects.append(.notice(.disconnected(device: entry.shownName)))
-                self.scheduleRedial(entry.staticKey, isSoon: connection.wasOfUse(at: self.now.monotonicMilliseconds))
+                let wasOfUse = connection.wasOfUse(at: self.now.monotonicMilliseconds)
+                let backoff = wasOfUse ? ConnectionTimes.backoffFirst : ConnectionTimes.backoffAfterUseless
+                self.scheduleRedial(entry.staticKey, from: backoff)
             }
         } else if connection.isDialled {
             self.dialEnded(connection)

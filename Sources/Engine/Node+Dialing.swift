@@ -124,7 +124,7 @@ extension Node where Store: ~Copyable {
 
     /// A dial came to nothing: wait longer before the next.
     mutating func dialEnded(_ connection: PeerConnection) {
-        if let key = connection.expectedKey { self.scheduleRedial(key, isSoon: false) }
+        if let key = connection.expectedKey { self.scheduleRedial(key, from: nil) }
         guard let unknown = self.book.unknownAddresses[connection.address] else { return }
         let (wait, backoff) = self.nextBackoff(unknown.backoff)
         self.book.unknownAddresses[connection.address]?.nextDial = self.now.monotonicMilliseconds + wait
@@ -133,18 +133,18 @@ extension Node where Store: ~Copyable {
         self.book.unknownAddresses[connection.address]?.owner = nil
     }
 
-    /// `isSoon`: whether a connection ended that was of use, so that the first wait is short again.
-    mutating func scheduleRedial(_ key: StaticKey, isSoon: Bool) {
+    /// `backoff`: with what wait to begin, after a session; nil to go on with what is due after a failed dial.
+    mutating func scheduleRedial(_ key: StaticKey, from backoff: UInt64?) {
         guard var entry = self.book[key] else { return }
-        if isSoon { entry.backoff = ConnectionTimes.backoffFirst }
-        let (wait, backoff) = self.nextBackoff(entry.backoff)
+        if let backoff { entry.backoff = backoff }
+        let (wait, next) = self.nextBackoff(entry.backoff)
         entry.nextDial = self.now.monotonicMilliseconds + wait
-        entry.backoff = backoff
+        entry.backoff = next
         self.book[key] = entry
         for (address, unknown) in self.book.unknownAddresses
-        where unknown.owner == key || isSoon && unknown.owner == nil {
+        where unknown.owner == key || backoff != nil && unknown.owner == nil {
             self.book.unknownAddresses[address]?.nextDial = self.now.monotonicMilliseconds + wait
-            self.book.unknownAddresses[address]?.backoff = backoff
+            self.book.unknownAddresses[address]?.backoff = next
         }
     }
 

@@ -219,9 +219,10 @@ package enum ConnectionTimes {
     package static let backoffFirst: UInt64 = 500
     /// The longest wait before dialling again.
     package static let backoffMax: UInt64 = 30_000
-    /// After a connection that stood for less and carried nothing, the waits go on growing: longer than the longest of
-    /// them, or two copies of a device would begin anew whenever the waits had become long.
-    package static let usefulAfter: UInt64 = 2 * backoffMax
+    /// The first wait after a session that carried nothing and stood for less than `usefulAfter`.
+    package static let backoffAfterUseless: UInt64 = 4_000
+    /// Longer than that wait: of two copies of a device that end each other's sessions, none stands so long.
+    package static let usefulAfter: UInt64 = 10_000
     /// Between two beacons.
     package static let beaconInterval: UInt64 = 10_000
     /// Between two attempts to write again what peers hold of ours, unless the clock was set back.

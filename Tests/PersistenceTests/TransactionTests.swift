@@ -38,6 +38,32 @@ import Testing
         #expect(try store.export() != before)
     }
 
+    /// A disk may change any number, and SQLite's check of a file does not add up rows.
+    @Test func `a database that counts fewer conflicts than it holds is damaged, and nothing traps`() throws {
+        let store = try SQLiteStoreHandle(try TemporaryDirectory())
+        var authors = (1...3).map { Author(number: $0) }
+        for number in authors.indices { try store.receive([authors[number].run([[Self.value(number)]])]) }
+        try store.write { transaction throws(StoreError) in
+            for (key, register) in try transaction.conflictedRegisters() {
+                #expect(register.conflictCount == 2)
+                var register = register
+                register.conflictCount = 1
+                try transaction.setRegister(register, at: key)
+            }
+        }
+        let seen = authors.map { Dot(replica: $0.replica, sequence: $0.sequence) }
+        let last = authors[0].run([[Self.value(9)]], context: Array(seen.dropFirst()))
+        do {
+            try store.receive([last])
+            Issue.record("nothing was thrown")
+        } catch let error as StoreError {
+            guard case .damaged = error else {
+                Issue.record("\(error)")
+                return
+            }
+        }
+    }
+
     @Test func `reading gives out numbers for ids and takes them back`() throws {
         let store = try SQLiteStoreHandle(try TemporaryDirectory())
         for id in [object(1), object(2)] {
