@@ -87,6 +87,8 @@ extension Node where Store: ~Copyable {
         self.book[key]?.heardAddresses = []
         self.book[key]?.isHeardNext = true
         self.noteAddress(of: connection, hello: hello, key: key)
+        // What has just worked is dialled first when the session ends, and not what comes after it in turn.
+        self.book[key]?.nextAddress = 0
         self.hasCome(key)
         self.effects.append(.notice(.connected(device: entry.shownName)))
         if hello.fingerprint == connection.conversation.sentFingerprint {
