@@ -537,9 +537,10 @@ package struct Merge {
                 return record.isVisible
             }
             guard let parent = try self.objects.look(at: current, in: &transaction, { $0.parent }) else { return }
-            _ = try self.objects.update(parent, in: &transaction) { above in
-                above.visibleChildCount = isVisible ? above.visibleChildCount + 1 : above.visibleChildCount - 1
-                return isVisible
+            let step: Int64 = isVisible ? 1 : -1
+            try self.update(parent, in: &transaction) { above in
+                // A damaged database may count less than there is.
+                above.visibleChildCount = UInt32(clamping: Int64(above.visibleChildCount) + step)
             }
             #if PLANTED_BUGS
             if PlantedBug.visibilityStopsAtParent.isPlanted { return }

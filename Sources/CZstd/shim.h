@@ -28,29 +28,36 @@ static inline pthread_key_t *czstd_key(void) {
     return &key;
 }
 
-static inline void czstd_make_key(void) { pthread_key_create(czstd_key(), czstd_free); }
+static inline int *czstd_key_exists(void) {
+    static int exists;
+    return &exists;
+}
 
+static inline void czstd_make_key(void) { *czstd_key_exists() = pthread_key_create(czstd_key(), czstd_free) == 0; }
+
+// Null where nothing would free them when the thread ends.
 static inline struct czstd_contexts *czstd_contexts(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     static _Thread_local struct czstd_contexts contexts;
     pthread_once(&once, czstd_make_key);
-    if (!contexts.compression && !contexts.decompression) pthread_setspecific(*czstd_key(), &contexts);
-    return &contexts;
+    if (!*czstd_key_exists()) return NULL;
+    if (contexts.compression || contexts.decompression) return &contexts;
+    return pthread_setspecific(*czstd_key(), &contexts) == 0 ? &contexts : NULL;
 }
 
 // As ZSTD_compress and ZSTD_decompress.
 
 static inline size_t czstd_compress(void *target, size_t capacity, const void *source, size_t size, int level) {
     struct czstd_contexts *contexts = czstd_contexts();
-    if (!contexts->compression) contexts->compression = ZSTD_createCCtx();
-    if (!contexts->compression) return ZSTD_compress(target, capacity, source, size, level);
+    if (contexts && !contexts->compression) contexts->compression = ZSTD_createCCtx();
+    if (!contexts || !contexts->compression) return ZSTD_compress(target, capacity, source, size, level);
     return ZSTD_compressCCtx(contexts->compression, target, capacity, source, size, level);
 }
 
 static inline size_t czstd_decompress(void *target, size_t capacity, const void *source, size_t size) {
     struct czstd_contexts *contexts = czstd_contexts();
-    if (!contexts->decompression) contexts->decompression = ZSTD_createDCtx();
-    if (!contexts->decompression) return ZSTD_decompress(target, capacity, source, size);
+    if (contexts && !contexts->decompression) contexts->decompression = ZSTD_createDCtx();
+    if (!contexts || !contexts->decompression) return ZSTD_decompress(target, capacity, source, size);
     return ZSTD_decompressDCtx(contexts->decompression, target, capacity, source, size);
 }
 
