@@ -66,12 +66,16 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case clockNotRatcheted
     /// A device is not told that its changes are held.
     case heldNoticeForgotten
+    /// A device is told so when its changes arrive and when it is met, and not when it becomes so later.
+    case heldBehindDueUnsaid
     /// A retirement does not take anything back.
     case retirementIgnored
     /// What is taken back for a wrong clock is not written again.
     case repairLosesWrites
     /// What is taken back for a wrong clock is stamped as if it were written now.
     case repairStampsNow
+    /// A clock is not repaired as long as others have gone along with it.
+    case repairsWaitForEachOther
     /// What was applied of a forked chain goes on counting.
     case forkedTailCounts
     /// Of a forked chain the first of the disputed changes counts.
@@ -95,6 +99,12 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case branchNotRewritten
     /// Nobody is asked for the other branch of a device's own chain.
     case otherBranchNotAsked
+    /// The other branch of another device's chain is not kept for it.
+    case branchNotPassedOn
+    /// The clock does not observe what a proof has set free.
+    case proofNotObserved
+    /// What a merge anew holds is not waited for.
+    case rebuiltWaitsForgotten
     /// It is not remembered which branches were written again.
     case branchRewrittenAgain
     /// A database that was moved goes on as if it were the original.
@@ -152,6 +162,10 @@ package enum PlantedBug: String, CaseIterable, Sendable {
 
     // MARK: Storage
 
+    /// A commit that failed is left behind the end of the write-ahead log.
+    case failedCommitComesBack
+    /// What the disk changed is signed anew.
+    case damageSignedAnew
     /// A caller is answered before the commit.
     case answeredBeforeCommit
     /// An error in a commit is not heeded.

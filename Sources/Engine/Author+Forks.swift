@@ -2,11 +2,23 @@ internal import CRDTCore
 internal import PeerCrypto
 internal import SyncProtocol
 
+/// What became of a part of a branch.
 enum BranchOutcome {
     case nothing
-    case refused(String)
     case proof(ForkProof, Dot)
-    case reauthored(upTo: UInt64, Hash256)
+    /// It was our own, and has been written again.
+    case rewritten(BranchPart)
+    case kept(BranchPart)
+}
+
+/// A part of a branch that does not stand in the log here.
+struct BranchPart {
+    var replica: ReplicaID
+    /// The first disputed sequence of the chain, and the hash of what the log holds there; zero if it holds nothing.
+    var fork: UInt64
+    var ownHash: Hash256
+    var lastSequence: UInt64
+    var lastHash: Hash256
 }
 
 /// Proving forks, and writing again what was excluded from our own.
@@ -64,17 +76,16 @@ extension Author {
             try transaction.setFact(NodeFact.activeReplica, nil)
         }
         if let own = try transaction.hash(of: index, sequence: dot.sequence) {
-            try ReauthoredBranches.add(own, upTo: before.storedSequence, of: dot.replica, in: &transaction)
+            try ReauthoredBranches.add(own, of: dot.replica, in: &transaction)
         }
         #if PLANTED_BUGS
         if PlantedBug.branchNotRewritten.isPlanted { return }
         #endif
-        try self.reauthor(changes, keepingOrderOf: changes, in: &transaction)
+        try self.reauthor(changes, in: &transaction)
     }
 
     private mutating func reauthor(
         _ changes: [OwnChange],
-        keepingOrderOf _: [OwnChange],
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         guard let first = changes.first(where: { !$0.edits.isEmpty }) else { return }
@@ -83,6 +94,7 @@ extension Author {
         self.reauthoredChangeCount += changes.count
     }
 
+    /// Checks a part of a branch: writes it again if the chain is our own, and keeps it for its author if it is not.
     mutating func take(
         _ run: Run,
         awaited: Conversation.AwaitedBranch?,
@@ -94,18 +106,17 @@ extension Author {
             return .nothing
         }
         let record = transaction.replica(index)
-        let isOwn = record.introduction?.device == self.identity.device
-        let isAwaited = isOwn && record.forkSequence != nil && awaited?.sequence == run.firstSequence
+        var expected: Conversation.AwaitedBranch?
+        if record.forkSequence != nil, awaited?.sequence == run.firstSequence { expected = awaited }
         var previous = ChainHash.origin(self.membership.workspace)
         if run.firstSequence > 1 {
             previous = try transaction.hash(of: index, sequence: run.firstSequence - 1) ?? previous
         }
-        if isAwaited, let awaited { previous = awaited.previous }
         let verified: VerifiedRun
         do throws(RunRejection) {
             verified = try VerifiedRun.verify(
                 run,
-                previous: previous,
+                previous: expected?.previous ?? previous,
                 device: run.firstSequence == 1 ? nil : record.introduction?.device,
                 membership: self.membership,
                 self.cryptography
@@ -114,60 +125,88 @@ extension Author {
             // The peer's branch may part from ours before this run: without that there is nothing to check it by.
             return .nothing
         }
-        if isAwaited { return try self.rewrite(verified, record, index, in: &transaction) }
+        if let expected { return try self.take(verified, expected, index, in: &transaction) }
         guard let hash = try transaction.hash(of: index, sequence: run.firstSequence), hash != verified.hashes[0],
             let proof = try self.forkProof(at: run.firstSequence, theirs: verified, index, in: &transaction)
         else { return .nothing }
         return .proof(proof, Dot(replica: run.replica, sequence: run.firstSequence))
     }
 
-    private mutating func rewrite(
+    private mutating func take(
         _ verified: VerifiedRun,
-        _ record: ReplicaRecord,
+        _ expected: Conversation.AwaitedBranch,
         _ index: ReplicaIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> BranchOutcome {
+        let record = transaction.replica(index)
         guard let fork = record.forkSequence, let head = verified.hashes.last else { return .nothing }
-        let isDone = try ReauthoredBranches.contains(head, of: record.id, in: &transaction)
-        if !isDone {
-            var context = try self.context(of: index, at: fork - 1, in: &transaction)
-            if fork > 1 { context[record.id] = fork - 1 }
-            let changes = try self.ownChanges(in: verified.run, context: &context, in: &transaction)
-            try self.reauthor(changes, keepingOrderOf: changes, in: &transaction)
-            for (position, hash) in verified.hashes.enumerated() {
-                let sequence = verified.run.firstSequence + UInt64(position)
-                if hash == head || sequence == fork {
-                    try ReauthoredBranches.add(hash, upTo: sequence, of: record.id, in: &transaction)
-                }
-            }
+        let own = try transaction.hash(of: index, sequence: fork)
+        let part = BranchPart(
+            replica: record.id,
+            fork: expected.fork,
+            ownHash: own ?? .zero,
+            lastSequence: verified.run.lastSequence,
+            lastHash: head
+        )
+        if record.introduction?.device == self.identity.device {
+            try self.rewrite(verified, fork: fork, index, in: &transaction)
+            return .rewritten(part)
         }
-        return .reauthored(upTo: verified.run.lastSequence, head)
+        #if PLANTED_BUGS
+        if PlantedBug.branchNotPassedOn.isPlanted { return .nothing }
+        #endif
+        // Since it was asked for, the fork may have been found to be earlier, or the part may have come another way.
+        let end = try KeptBranches.end(of: record.id, fork: fork, in: &transaction)
+        guard fork == expected.fork, (end?.sequence ?? fork) == verified.run.firstSequence,
+            end.map({ $0.previous == verified.previous }) ?? (verified.hashes[0] != own),
+            try KeptBranches.add(verified, fork: fork, in: &transaction)
+        else { return .nothing }
+        return .kept(part)
+    }
+
+    /// Writes again what has not been yet.
+    private mutating func rewrite(
+        _ part: VerifiedRun,
+        fork: UInt64,
+        _ index: ReplicaIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        let replica = transaction.replica(index).id
+        // What earlier parts name, the new chain names already.
+        var context = try self.context(of: index, at: fork - 1, in: &transaction)
+        if fork > 1 { context[replica] = fork - 1 }
+        let changes = try self.ownChanges(in: part.run, context: &context, in: &transaction)
+        let known = try ReauthoredBranches.hashes(of: replica, in: &transaction)
+        let knownCount = part.hashes.lastIndex(where: known.contains).map { $0 + 1 } ?? 0
+        try self.reauthor(Array(changes.dropFirst(knownCount)), in: &transaction)
+        if let head = part.hashes.last { try ReauthoredBranches.add(head, of: replica, in: &transaction) }
     }
 }
 
-/// Which branches of its own forked chains a device has written again, so that no branch is written again twice.
+/// Which branches of its own forked chains a device has written again, so that no branch is written again twice: of each
+/// the hashes up to which it has been.
 enum ReauthoredBranches {
-    static func contains(
-        _ hash: Hash256,
+    static func hashes(
         of replica: ReplicaID,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> Bool {
+    ) throws(StoreError) -> Set<Hash256> {
         #if PLANTED_BUGS
-        if PlantedBug.branchRewrittenAgain.isPlanted { return false }
+        if PlantedBug.branchRewrittenAgain.isPlanted { return [] }
         #endif
         let bytes = try transaction.fact(NodeFact.reauthored(replica)) ?? []
-        return stride(from: 0, to: bytes.count - 31, by: 32).contains { start in
-            Bytes32(bytes[start..<start + 32]) == hash.bytes
-        }
+        return Set(
+            stride(from: 0, to: bytes.count - 31, by: 32).compactMap { start in
+                Bytes32(bytes[start..<start + 32]).map { Hash256(bytes: $0) }
+            }
+        )
     }
 
     static func add(
         _ hash: Hash256,
-        upTo _: UInt64,
         of replica: ReplicaID,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        guard try !self.contains(hash, of: replica, in: &transaction) else { return }
+        guard try !self.hashes(of: replica, in: &transaction).contains(hash) else { return }
         var bytes = try transaction.fact(NodeFact.reauthored(replica)) ?? []
         hash.bytes.append(to: &bytes)
         try transaction.setFact(NodeFact.reauthored(replica), bytes)

@@ -10,8 +10,12 @@ extension Author {
     /// With them goes what is still far ahead in the chains that were ended earlier: a clock that is put right in two
     /// steps is still wrong after the first, and a peer that claims to hold more of a chain ends it as it is.
     ///
-    /// Returns whether it did.
-    mutating func repairClock(in transaction: inout some StoreTransaction) throws(StoreError) -> Bool {
+    /// `isWitnessed`: whether a peer's clock shows the same time as ours now.
+    /// - Returns: Whether it did.
+    mutating func repairClock(
+        isWitnessed: Bool,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
         let last = self.activeReplica.map { transaction.replica($0).storedStamp } ?? self.clock.last
         guard HybridClock.isHeld(last, at: self.now) else { return false }
         var chains = try FormerReplicas.indexes(in: &transaction)
@@ -40,7 +44,10 @@ extension Author {
         }
         // If what our changes had seen is ahead of our clock as well, our clock is behind, or was ahead when that was
         // applied. Written again, they would be stamped after that, and be held as before; then again, without end.
-        guard try !self.hasSeenHeld(changes, sane, in: &transaction) else { return false }
+        guard try !self.hasSeenHeld(changes, in: &transaction) else { return false }
+        if HybridClock.isHeld(sane.last, at: self.now) {
+            guard isWitnessed, try self.allHeldFollow(ahead, in: &transaction) else { return false }
+        }
         self.clock = sane
         if let active = self.activeReplica {
             try FormerReplicas.add(transaction.replica(active).id, in: &transaction)
@@ -126,10 +133,8 @@ extension Author {
     /// Whether changes were made on something that would be held by now.
     private func hasSeenHeld(
         _ changes: [OwnChange],
-        _ others: HybridClock,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        if HybridClock.isHeld(others.last, at: self.now) { return true }
         for change in changes {
             for entry in self.counting(change.context, in: transaction) {
                 guard let seen = transaction.existingReplicaIndex(of: entry.replica),
@@ -139,6 +144,32 @@ extension Author {
             }
         }
         return false
+    }
+
+    /// Whether whatever else is stamped far ahead was made on what we stamped far ahead.
+    ///
+    /// Then it was our clock that was ahead, and others went along with it: they wait for us to take ours back, before
+    /// they can take back theirs.
+    private func allHeldFollow(
+        _ ahead: [ChainAhead],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        #if PLANTED_BUGS
+        if PlantedBug.repairsWaitForEachOther.isPlanted { return false }
+        #endif
+        for position in 0..<transaction.replicaCount {
+            let index = ReplicaIndex(rawValue: UInt32(position))
+            let record = transaction.replica(index)
+            let isHeld = HybridClock.isHeld(try transaction.lastCountingStamp(of: index), at: self.now)
+            guard isHeld, !ahead.contains(where: { $0.retirement.replica == record.id }) else { continue }
+            let last = min(record.appliedSequence, record.exclusion?.lastSequence ?? .max)
+            let first = try self.lastSaneSequence(of: index, upTo: last, in: &transaction) + 1
+            let context = try self.context(of: index, at: first, in: &transaction)
+            guard ahead.contains(where: { context[$0.retirement.replica] > $0.retirement.lastSequence }) else {
+                return false
+            }
+        }
+        return true
     }
 
     /// The last change of a chain whose stamp is not too far ahead: stamps rise along it, so it is found by halving.
@@ -188,6 +219,9 @@ extension Author {
         _ index: ReplicaIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
+        #if PLANTED_BUGS
+        if PlantedBug.damageSignedAnew.isPlanted { return }
+        #endif
         var previous = ChainHash.origin(self.membership.workspace)
         if run.firstSequence > 1 {
             previous = try transaction.hash(of: index, sequence: run.firstSequence - 1) ?? previous

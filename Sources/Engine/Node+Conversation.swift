@@ -283,6 +283,7 @@ extension Node where Store: ~Copyable {
     /// A peer holds our changes: if our clock is right by now, they are written again under a new replica id; if not,
     /// the user must be told.
     private mutating func heardHeld(_ notice: HeldNotice, from connection: PeerConnection) {
+        self.clockWitness = ClockWitness(notice.wallTime, heardAt: self.now)
         if self.repairClockIfNeeded() { return }
         self.clockRepairTried = self.now.wall
         let ours = self.now.wall.milliseconds

@@ -112,6 +112,9 @@ extension Node where Store: ~Copyable {
 
     /// Finds out which chains wait for time to pass, if not now then later.
     mutating func noteWaits() {
+        #if PLANTED_BUGS
+        if PlantedBug.rebuiltWaitsForgotten.isPlanted { return }
+        #endif
         do throws(StoreError) {
             try self.refreshWaits()
         } catch {
@@ -121,7 +124,7 @@ extension Node where Store: ~Copyable {
         }
     }
 
-    /// Finds out which chains wait for time to pass.
+    /// Finds out which chains wait for time to pass, and tells whoever wrote them.
     mutating func refreshWaits() throws(StoreError) {
         let now = self.now.wall
         let waits = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
@@ -137,6 +140,13 @@ extension Node where Store: ~Copyable {
             self.effects.append(.notice(.held(device: name, until: wait.until)))
         }
         self.toldHeld.formIntersection(waits.map(\.record.id))
+        #if PLANTED_BUGS
+        if PlantedBug.heldBehindDueUnsaid.isPlanted { return }
+        #endif
+        let heldDevices = Set(waits.compactMap(\.record.introduction?.device))
+        for connection in self.readyConnections where connection.device.map(heldDevices.contains) ?? false {
+            self.sendHeldNotices(connection)
+        }
     }
 
     /// Remembers and tells that the store failed.

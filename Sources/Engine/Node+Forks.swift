@@ -201,7 +201,7 @@ extension Node where Store: ~Copyable {
         self.keep(proof, dot, from: connection)
     }
 
-    private mutating func keep(_ proof: ForkProof, _ dot: Dot, from connection: PeerConnection) {
+    mutating func keep(_ proof: ForkProof, _ dot: Dot, from connection: PeerConnection) {
         let standing = self.author.standing
         do throws(StoreError) {
             var isNew = false
@@ -215,7 +215,11 @@ extension Node where Store: ~Copyable {
             }
             // What waited for the chain that does not count any more may be applied now, and what had been applied may
             // be held, if the clock has been set back meanwhile.
-            self.author.clock.observe(summary.appliedStamp)
+            var applied = summary.appliedStamp
+            #if PLANTED_BUGS
+            if PlantedBug.proofNotObserved.isPlanted { applied = .zero }
+            #endif
+            self.author.clock.observe(applied)
             self.noteWaits()
             if isNew { self.forkProved(dot) }
             self.pumpAll()
@@ -225,90 +229,8 @@ extension Node where Store: ~Copyable {
         }
     }
 
-    // MARK: - Branches of our own
-
-    /// Asks a peer for its branch of each forked chain of ours: it may hold what only a lost database held here.
-    mutating func requestBranches(from connection: PeerConnection) {
-        #if PLANTED_BUGS
-        if PlantedBug.otherBranchNotAsked.isPlanted { return }
-        #endif
-        let device = self.author.identity.device
-        do throws(StoreError) {
-            let requests = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
-                var requests: [(request: BranchRequest, previous: Hash256)] = []
-                for position in 0..<transaction.replicaCount {
-                    let index = ReplicaIndex(rawValue: UInt32(position))
-                    let record = transaction.replica(index)
-                    guard let fork = record.forkSequence, record.introduction?.device == device else { continue }
-                    let own = try transaction.hash(of: index, sequence: fork) ?? .zero
-                    var previous = ChainHash.origin(self.author.membership.workspace)
-                    if fork > 1 { previous = try transaction.hash(of: index, sequence: fork - 1) ?? previous }
-                    let request = BranchRequest(replica: record.id, sequence: fork, knownHash: own)
-                    requests.append((request, previous))
-                }
-                return requests
-            }
-            for (request, previous) in requests
-            where request.sequence < connection.conversation.awaitedBranches[request.replica]?.fork ?? .max {
-                connection.conversation.awaitedBranches[request.replica] =
-                    Conversation.AwaitedBranch(fork: request.sequence, sequence: request.sequence, previous: previous)
-                self.send(.branchRequest(request), on: connection)
-            }
-        } catch {
-            self.failed(error, on: connection)
-        }
-    }
-
-    mutating func sendBranch(_ request: BranchRequest, on connection: PeerConnection) {
-        do throws(StoreError) {
-            let run = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) -> Run? in
-                guard let index = transaction.existingReplicaIndex(of: request.replica),
-                    let hash = try transaction.hash(of: index, sequence: request.sequence), hash != request.knownHash
-                else { return nil }
-                return try transaction.loadRun(
-                    of: index,
-                    from: request.sequence,
-                    limits: TransferLimits.branch,
-                    signed: true
-                )
-            }
-            if let run { self.send(.branch(run), on: connection) }
-        } catch {
-            self.failed(error, on: connection)
-        }
-    }
-
-    /// A branch of a chain we know to be forked, or that proves it to be.
-    mutating func receivedBranch(_ run: Run, on connection: PeerConnection) {
-        let standing = self.author.standing
-        do throws(StoreError) {
-            let found = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
-                try self.author.take(
-                    run,
-                    awaited: connection.conversation.awaitedBranches[run.replica],
-                    in: &transaction
-                )
-            }
-            switch found {
-            case .nothing: break
-            case .refused(let reason): self.violation(connection, reason)
-            case .proof(let proof, let dot): self.keep(proof, dot, from: connection)
-            case .reauthored(let sequence, let hash):
-                let fork = connection.conversation.awaitedBranches[run.replica]?.fork ?? run.firstSequence
-                let next = Conversation.AwaitedBranch(fork: fork, sequence: sequence + 1, previous: hash)
-                connection.conversation.awaitedBranches[run.replica] = next
-                let request = BranchRequest(replica: run.replica, sequence: sequence + 1, knownHash: .zero)
-                self.send(.branchRequest(request), on: connection)
-                self.pumpAll()
-            }
-        } catch {
-            self.author.standing = standing
-            self.failed(error, on: connection)
-        }
-    }
-
     /// The store failed in the middle of what a session does once: the next one begins it again.
-    private mutating func failed(_ error: StoreError, on connection: PeerConnection) {
+    mutating func failed(_ error: StoreError, on connection: PeerConnection) {
         self.note(error)
         self.drop(connection)
     }

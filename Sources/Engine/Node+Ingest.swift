@@ -52,7 +52,11 @@ extension Node where Store: ~Copyable {
         from connection: PeerConnection
     ) throws(StoreError) {
         if runs.contains(where: { $0.firstSequence == 1 }) { try self.refreshBook() }
-        if summary.storedChangeCount > 0 || summary.rebuilt { try self.refreshWaits() }
+        var mayWait = summary.storedChangeCount > 0 || summary.rebuilt
+        #if PLANTED_BUGS
+        if PlantedBug.rebuiltWaitsForgotten.isPlanted { mayWait = summary.storedChangeCount > 0 }
+        #endif
+        if mayWait { try self.refreshWaits() }
         var stored: [Dot] = []
         var fresh: [Dot] = []
         var violation: String?

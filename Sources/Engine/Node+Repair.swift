@@ -11,9 +11,10 @@ extension Node where Store: ~Copyable {
         let isAhead = HybridClock.isHeld(self.author.clock.last, at: self.now.wall)
         guard self.author.activeReplica != nil || isAhead else { return false }
         let standing = self.author.standing
+        let isWitnessed = self.clockWitness?.agrees(with: self.now) ?? false
         do throws(StoreError) {
             let isRepaired = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
-                try self.author.repairClock(in: &transaction)
+                try self.author.repairClock(isWitnessed: isWitnessed, in: &transaction)
             }
             guard isRepaired else { return false }
             self.clockAheadMilliseconds = nil

@@ -24,6 +24,8 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
     var clockAheadMilliseconds: UInt64?
     /// When it was last tried, by our clock, to write again what a peer holds of ours; nil if no peer holds any.
     var clockRepairTried: WallTime?
+    /// What the clock of the peer showed that last held our changes.
+    var clockWitness: ClockWitness?
     var storeFailure: StoreError?
     var counters = NodeCounters()
     /// Devices on whose mere word that they hold more of our chain we have gone on under a new replica id.
@@ -170,4 +172,9 @@ enum NodeFact {
     /// The nonce a replica of this device was made with follows from its introduction; what was re-authored does not.
     static func reauthored(_ replica: ReplicaID) -> String { "reauthored/\(replica)" }
     static func fork(_ replica: ReplicaID) -> String { "fork/\(replica)" }
+    static let branchByteCount = "branch-bytes"
+    static func branchEnd(_ replica: ReplicaID, fork: UInt64) -> String { "branch/\(replica)/\(fork)" }
+    static func branchPart(_ replica: ReplicaID, fork: UInt64, from sequence: UInt64) -> String {
+        "branch/\(replica)/\(fork)/\(sequence)"
+    }
 }

@@ -121,6 +121,8 @@ struct Conversation {
     var probeCount = 0
     /// Branches asked for: where the next part begins and the hash before it.
     var awaitedBranches: [ReplicaID: AwaitedBranch] = [:]
+    /// What the peer has asked of branches that are not here.
+    var openBranchRequests: [ReplicaID: BranchRequest] = [:]
     /// The last held notice sent, by replica, so that it is said once.
     var heldNotices: [ReplicaID: UInt64] = [:]
 

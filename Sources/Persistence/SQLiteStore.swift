@@ -162,6 +162,9 @@ extension SQLiteTransaction {
     /// When only the waiting for the disk failed, all of it lies behind the end of the log until something else is
     /// written there. A copy of the files would hold it, and what is written next would have its dot.
     private func overwriteFailedCommit() {
+        #if PLANTED_BUGS
+        if PlantedBug.failedCommitComesBack.isPlanted { return self.abandon() }
+        #endif
         do throws(StoreError) {
             try self.statements[.beginImmediate].run()
             // The same once more would not be written: a page that does not change is left out.
@@ -169,6 +172,8 @@ extension SQLiteTransaction {
             try self.setFact(SQLiteTransaction.failedCommitFact, isNoted ? nil : [1])
             try self.statements[.commit].run()
         } catch {
+            // The caller hears of the commit that failed first. A disk that refuses this one too gets the next commit in
+            // its place; until then nothing is written under the dots of what failed.
             self.abandon()
         }
     }

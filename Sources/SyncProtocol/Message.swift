@@ -22,7 +22,7 @@ package enum Message: Hashable, Sendable {
     /// Some of the sender's hashes along a chain the two disagree about.
     case forkProbe(ForkProbe)
     case forkProof(ForkProof)
-    /// The receiver's branch of the sender's own forked chain is wanted.
+    /// Another branch of a forked chain than the sender's is wanted.
     case branchRequest(BranchRequest)
     /// The part of a forked chain that was asked for.
     case branch(Run)
@@ -175,14 +175,14 @@ package struct ForkProbe: Hashable, Sendable {
     }
 }
 
-/// Asks for the changes of a forked chain that its own author no longer has.
+/// Asks for the changes of a forked chain that do not stand in the asker's log.
 package struct BranchRequest: Hashable, Sendable {
     package var replica: ReplicaID
     /// The first disputed sequence, or where an earlier answer ended.
     package var sequence: UInt64
     /// The asker's own hash at the first disputed sequence; zero if it has none.
     ///
-    /// Equal branches are not sent.
+    /// Equal branches are not sent. (Earlier programs sent zero when they asked for what follows an earlier answer.)
     package var knownHash: Hash256
 
     package init(replica: ReplicaID, sequence: UInt64, knownHash: Hash256) {

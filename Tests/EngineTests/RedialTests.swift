@@ -51,6 +51,24 @@ struct RedialTests {
         #expect(self.avoidance(network, key) <= ConnectionTimes.backoffFirst)
     }
 
+    @Test func `what has just worked is dialled first when a session ends`() throws {
+        let network = TestNetwork()
+        var entropy = TestNetwork.entropy(1)
+        guard let identity = DeviceIdentity.founding(name: "first", entropy: &entropy) else {
+            throw TestFailure("no identity")
+        }
+        let first = try network.add(identity, seed: 2)
+        let second = try network.join(first, name: "second", seed: 3)
+        let real = NetworkAddress(host: network.machines[first].host, port: TestNetwork.port)
+        let key = try #require(network.machines[second].node.book.sortedKeys.first)
+        network.machines[second].node.remember(NetworkAddress(host: "10.9.9.9", port: 7), of: key)
+        network.machines[second].node.remember(real, of: key)
+        network.settle(seconds: 60)
+        #expect(network.dialled.first == real)
+        var entry = try #require(network.machines[second].node.book[key])
+        #expect(entry.takeAddress() == real)
+    }
+
     @Test func `a recorded beacon that comes from many hosts does not push out where a device is`() throws {
         let (network, member) = try self.world()
         let key = member.value.publicStaticKey

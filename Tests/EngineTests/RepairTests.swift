@@ -1,6 +1,7 @@
 import CRDTCore
-import Engine
 import Testing
+
+@testable import Engine
 
 /// What happens when one replica id has two lives, or a clock was wrong: nothing written is lost, and equal frontiers
 /// never hide different states.
@@ -43,6 +44,66 @@ struct RepairTests {
         }
         try self.demandEqual(network, [first, second])
         #expect(network.machines[second].notices.contains { if case .equivocation = $0 { true } else { false } })
+    }
+
+    /// Nobody but its author can write a branch again, and the two need never meet.
+    @Test func `what one peer alone has of a lost branch comes to its author by way of another`() throws {
+        let network = TestNetwork()
+        let middle = try self.founder(network)
+        let author = try network.join(middle, name: "author", seed: 3)
+        let holder = try network.join(middle, name: "holder", seed: 4)
+        network.cut(author, holder)
+        let note = try network.write(author, .create(.init(type: "note"))).created[0]
+        network.settle()
+        let (backupOfMiddle, backupOfAuthor) = (network.copyStore(of: middle), network.copyStore(of: author))
+        try network.write(author, .set(note, name: "x", value: .string("lost?")))
+        network.settle()
+        #expect(try network.export(holder).contains("lost?"))
+        network.cut(middle, author)
+        network.cut(middle, holder)
+        try network.restart(middle, with: backupOfMiddle, seed: 77)
+        try network.restart(author, with: backupOfAuthor, seed: 78)
+        try network.write(author, .set(note, name: "y", value: .string("after restore")))
+        network.healAll()
+        network.cut(author, holder)
+        network.cut(middle, holder)
+        network.settle(seconds: 60)
+        #expect(try network.export(middle).contains("after restore"))
+        network.healAll()
+        network.cut(author, holder)
+        network.settle(seconds: 300)
+        for machine in [middle, author, holder] {
+            #expect(try network.export(machine).contains("lost?"))
+            #expect(try network.export(machine).contains("after restore"))
+        }
+        try self.demandEqual(network, [middle, author, holder])
+    }
+
+    /// A branch is sent in parts, and a change in a later part was made on what is named in an earlier one.
+    @Test func `a long branch is written again with what each change was made on`() throws {
+        let network = TestNetwork()
+        let first = try self.founder(network)
+        let second = try network.join(first, name: "second", seed: 3)
+        let note = try network.write(first, .create(.init(type: "note"))).created[0]
+        network.settle()
+        let backup = network.copyStore(of: first)
+        let doomed = try network.write(second, .create(.init(type: "doomed"))).created[0]
+        network.settle()
+        for number in 0..<(TransferLimits.branch.changeCountMax + 10) {
+            try network.write(first, .set(note, name: "x", value: .int(Int64(number))))
+        }
+        try network.write(first, .delete(doomed))
+        network.settle()
+        network.cut(first, second)
+        try network.restart(first, with: backup, seed: 77)
+        try network.write(first, .set(note, name: "y", value: .string("after restore")))
+        network.healAll()
+        network.settle(seconds: 300)
+        for machine in [first, second] {
+            #expect(try !network.export(machine).contains("doomed"))
+            #expect(try network.export(machine).contains("after restore"))
+        }
+        try self.demandEqual(network, [first, second])
     }
 
     @Test func `a restored older copy that meets a peer before it writes takes a new replica id`() throws {

@@ -36,14 +36,20 @@ extension PlantedBug {
         case .formerLifeReturns,
             .heldNeverReleased,
             .heldNoticeForgotten,
+            .heldBehindDueUnsaid,
             .repairLosesWrites,
             .repairStampsNow,
+            .repairsWaitForEachOther,
             .differenceOverlooked,
             .announcementTrusted,
             .disputedChainSent,
             .forkProofKept,
             .branchNotRewritten,
             .otherBranchNotAsked,
+            .branchNotPassedOn,
+            .proofNotObserved,
+            .rebuiltWaitsForgotten,
+            .damageSignedAnew,
             .branchRewrittenAgain,
             .copyUnnoticed,
             .rollbackUnnoticed,
@@ -85,7 +91,8 @@ extension PlantedBug {
             .stateCommittedApart,
             .frontierNotStored,
             .rolledBackNumbersKept,
-            .rolledBackChainsKept:
+            .rolledBackChainsKept,
+            .failedCommitComesBack:
             .store
         }
     }

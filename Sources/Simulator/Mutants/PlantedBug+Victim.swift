@@ -47,6 +47,13 @@ extension PlantedBug {
         case .branchRewrittenAgain: Victim("P27", "S14-restored-backup-that")
         case .copyUnnoticed: Victim("P27", "S14-moved")
         case .branchNotRewritten, .otherBranchNotAsked: Victim("P14", "S14-restored-backup-that")
+        case .heldBehindDueUnsaid: Victim("P9", "found-held-behind")
+        case .repairsWaitForEachOther: Victim("P14", "found-two-that")
+        case .proofNotObserved: Victim("P12", "found-stamped-before")
+        case .rebuiltWaitsForgotten: Victim("P9", "found-held-again")
+        case .damageSignedAnew: Victim("P14", "found-signed-anew")
+        case .failedCommitComesBack: Victim("P28", "found-commit-whose")
+        case .branchNotPassedOn: Victim("P14", "S14-restored-backup-of-which")
         case .rollbackUnnoticed: Victim("P11", "S14-restored-backup.scn")
         case .replicaForgotten: Victim("P11", "S12")
         case .livePushForgotten,

@@ -1,0 +1,134 @@
+internal import CRDTCore
+internal import SyncProtocol
+
+/// The branches of forked chains that do not stand in the log here: asked for, written again where they are our own, and
+/// else kept and passed on until they have come to the device that wrote them.
+extension Node where Store: ~Copyable {
+    private struct BranchQuestion {
+        var request: BranchRequest
+        var fork: UInt64
+        var previous: Hash256
+    }
+
+    /// Asks a peer for its branches of forked chains: of our own because it may hold what only a lost database held here,
+    /// of others' so that their device gets them from us.
+    mutating func requestBranches(from connection: PeerConnection) {
+        #if PLANTED_BUGS
+        if PlantedBug.otherBranchNotAsked.isPlanted { return }
+        #endif
+        do throws(StoreError) {
+            for question in try self.branchQuestions(to: connection) {
+                connection.conversation.awaitedBranches[question.request.replica] = Conversation.AwaitedBranch(
+                    fork: question.fork,
+                    sequence: question.request.sequence,
+                    previous: question.previous
+                )
+                self.send(.branchRequest(question.request), on: connection)
+            }
+        } catch {
+            self.failed(error, on: connection)
+        }
+    }
+
+    private mutating func branchQuestions(to connection: PeerConnection) throws(StoreError) -> [BranchQuestion] {
+        let (device, workspace) = (self.author.identity.device, self.author.membership.workspace)
+        let awaited = connection.conversation.awaitedBranches
+        return try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+            var questions: [BranchQuestion] = []
+            var othersCount = 0
+            // The latest first: an old fork has been asked about before.
+            for position in (0..<transaction.replicaCount).reversed() {
+                let index = ReplicaIndex(rawValue: UInt32(position))
+                let record = transaction.replica(index)
+                guard let fork = record.forkSequence, fork < awaited[record.id]?.fork ?? .max else { continue }
+                let own = try transaction.hash(of: index, sequence: fork)
+                var previous = ChainHash.origin(workspace)
+                if fork > 1 { previous = try transaction.hash(of: index, sequence: fork - 1) ?? previous }
+                var sequence = fork
+                if record.introduction?.device != device {
+                    guard own != nil, othersCount < KeptBranches.requestCountMax else { continue }
+                    othersCount += 1
+                    if let end = try KeptBranches.end(of: record.id, fork: fork, in: &transaction) {
+                        (sequence, previous) = (end.sequence, end.previous)
+                    }
+                }
+                let request = BranchRequest(replica: record.id, sequence: sequence, knownHash: own ?? .zero)
+                questions.append(BranchQuestion(request: request, fork: fork, previous: previous))
+            }
+            return questions
+        }
+    }
+
+    /// Answers with another branch than the asker's, from the log or from what is kept.
+    ///
+    /// What is not here may come, and is then sent.
+    mutating func sendBranch(_ request: BranchRequest, on connection: PeerConnection) {
+        do throws(StoreError) {
+            let run = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) -> Run? in
+                guard let index = transaction.existingReplicaIndex(of: request.replica) else { return nil }
+                if let fork = transaction.replica(index).forkSequence, fork <= request.sequence,
+                    try transaction.hash(of: index, sequence: fork) == request.knownHash
+                {
+                    let (replica, sequence) = (request.replica, request.sequence)
+                    return try KeptBranches.part(of: replica, fork: fork, from: sequence, in: &transaction)
+                }
+                guard let hash = try transaction.hash(of: index, sequence: request.sequence), hash != request.knownHash
+                else { return nil }
+                return try transaction.loadRun(
+                    of: index,
+                    from: request.sequence,
+                    limits: TransferLimits.branch,
+                    signed: true
+                )
+            }
+            connection.conversation.openBranchRequests[request.replica] = nil
+            if let run {
+                self.send(.branch(run), on: connection)
+            } else if connection.conversation.openBranchRequests.count < KeptBranches.requestCountMax {
+                connection.conversation.openBranchRequests[request.replica] = request
+            }
+        } catch {
+            self.failed(error, on: connection)
+        }
+    }
+
+    /// A branch of a chain we know to be forked, or that proves it to be.
+    mutating func receivedBranch(_ run: Run, on connection: PeerConnection) {
+        let standing = self.author.standing
+        do throws(StoreError) {
+            let awaited = connection.conversation.awaitedBranches[run.replica]
+            let found = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+                try self.author.take(run, awaited: awaited, in: &transaction)
+            }
+            switch found {
+            case .nothing: break
+            case .proof(let proof, let dot): self.keep(proof, dot, from: connection)
+            case .rewritten(let part):
+                self.askForMore(of: part, on: connection)
+                self.pumpAll()
+            case .kept(let part):
+                self.askForMore(of: part, on: connection)
+                self.passOn(part, from: connection)
+            }
+        } catch {
+            self.author.standing = standing
+            self.failed(error, on: connection)
+        }
+    }
+
+    /// Asks for what follows a part of a branch.
+    private mutating func askForMore(of part: BranchPart, on connection: PeerConnection) {
+        let next = Conversation.AwaitedBranch(fork: part.fork, sequence: part.lastSequence + 1, previous: part.lastHash)
+        connection.conversation.awaitedBranches[part.replica] = next
+        let request = BranchRequest(replica: part.replica, sequence: next.sequence, knownHash: part.ownHash)
+        self.send(.branchRequest(request), on: connection)
+    }
+
+    /// Answers what others have asked for, and could not be answered before.
+    private mutating func passOn(_ part: BranchPart, from source: PeerConnection) {
+        for connection in self.readyConnections where connection !== source {
+            guard let request = connection.conversation.openBranchRequests[part.replica] else { continue }
+            self.sendBranch(request, on: connection)
+        }
+    }
+}
