@@ -63,6 +63,18 @@ small_worlds() {
     "$simulator" explore
 }
 
+# Runs a line that a failure has printed: with the bug that was planted it must find the same again, and nothing without.
+fails_again() {
+    local bug=$1 finding=$2 line=$3 status=0
+    [[ $line == *" --planted $bug"* ]] || fail "a run with $bug planted prints no line that runs it again: $line"
+    bash -c "$line" >"$logs/$bug.again" || status=$?
+    if [ "$status" -ne 1 ] || ! grep -Eq "^FOUND ($finding):" "$logs/$bug.again"; then
+        fail "what was found with $bug planted is not found again (exit status $status): $line"
+    fi
+    line=${line/ --planted $bug/}
+    bash -c "$line" >"$logs/$bug.plain" || fail "it was not $bug that was found, for this fails too: $line"
+}
+
 # That what is looked for can be found: with a bug planted `run` must fail, and so must the line that it prints.
 canary() {
     local status=0 line
@@ -72,16 +84,7 @@ canary() {
     [ "$status" -eq 1 ] || fail "a run with $canary_bug planted has exit status $status, not 1"
     line=$(awk -v finding="^($canary_finding)\$" \
         '$1 == "FAILED" && $2 ~ finding { getline; sub(/^ +/, ""); print; exit }' "$logs/canary.run")
-    [[ $line == "scripts/mutants.sh replay "*" --planted $canary_bug "* ]] ||
-        fail "a run with $canary_bug planted does not name $canary_finding, with a line that replays it"
-    status=0
-    bash -c "$line" >"$logs/canary.replay" || status=$?
-    if [ "$status" -ne 1 ] || ! grep -Eq "^FOUND ($canary_finding):" "$logs/canary.replay"; then
-        fail "the replay of the canary does not fail (exit status $status): $line"
-    fi
-    # Without the bug nothing is found: it was the bug.
-    line=${line/ --planted $canary_bug/}
-    bash -c "$line" >"$logs/canary.plain" || fail "the replay fails without the bug as well: $line"
+    fails_again "$canary_bug" "$canary_finding" "$line"
 }
 
 # The merge alone; and with a bug planted in it, a history that is found, shrunk, and fails again as it is printed.
@@ -93,14 +96,7 @@ histories() {
     [ "$status" -eq 1 ] && grep -Eq "^FAILED +($history_finding) in" "$logs/histories.bug" ||
         fail "histories with $history_bug planted have exit status $status: $(cat "$logs/histories.bug")"
     line=$(sed -n "s/^ *\(scripts\/mutants.sh histories --case .*\)/\1/p" "$logs/histories.bug" | head -n 1)
-    status=0
-    bash -c "$line" >"$logs/histories.replay" || status=$?
-    if [ "$status" -ne 1 ] || ! grep -Eq "^FOUND ($history_finding):" "$logs/histories.replay"; then
-        fail "the shrunk history does not fail (exit status $status): $line"
-    fi
-    # Without the bug nothing is found: it was the bug.
-    line=${line/ --planted $history_bug/}
-    bash -c "$line" >"$logs/histories.plain" || fail "the shrunk history fails without the bug as well: $line"
+    fails_again "$history_bug" "$history_finding" "$line"
 }
 
 # Each is looked for with the scenarios that must fail with it, and where there are none with seeds.

@@ -41,7 +41,7 @@ struct TimelineTests {
             #expect(receiver == entry.machine)
             #expect(trace.entries[sent].time <= entry.time)
         }
-        #expect(arrivalCount > 50)
+        #expect(arrivalCount > 100)
     }
 
     @Test func `machines that are equal at the end have lines of one colour`() throws {

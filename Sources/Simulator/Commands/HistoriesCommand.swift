@@ -46,6 +46,9 @@ struct HistoriesCommand: ParsableCommand {
             launch: .ofThisProgram(self.options.text, command: HistoryWorkerCommand.name)
         )
         let jobs = self.jobs ?? ProcessInfo.processInfo.activeProcessorCount
+        // Whoever ends a long run early still sees what it has shown.
+        let interruption = Interruption { pool.stop() }
+        defer { interruption.stop() }
         pool.run(jobs: jobs) {
             let now = WallClock.seconds()
             if now - shown >= 10 {
@@ -122,6 +125,7 @@ struct HistoryWorkerCommand: ParsableCommand {
     func run() throws {
         let shape = try self.options.shape()
         let world = try HistoryWorld(peerCount: shape.peerCount)
+        Interruption.leaveToParent()
         let encoder = JSONEncoder()
         while let line = readLine() {
             let words = line.split(separator: " ")

@@ -62,7 +62,7 @@ struct WorldOptions: ParsableArguments {
 
     @Option(help: "Edits a second, one after the other; bursts are drawn if it is not given.")
     var edits: UInt64?
-    @Option(help: "How many simulated seconds the faults go on; 20 to 180 are drawn if it is not given.")
+    @Option(help: "How many simulated seconds the faults go on; 2 to 180 are drawn if it is not given.")
     var duration: UInt64?
 
     func limits() throws -> PlanLimits {
@@ -107,27 +107,6 @@ enum StandardError {
     static func write(_ line: String) {
         let bytes = Array((line + "\n").utf8)
         Foundation.FileHandle.standardError.write(Data(bytes))
-    }
-}
-
-/// What to do when the user ends the program with Ctrl-C, or the system asks it to end.
-final class Interruption {
-    private let sources: [any DispatchSourceSignal]
-
-    init(_ handle: @escaping @Sendable () -> Void) {
-        self.sources = [SIGINT, SIGTERM].map { number in
-            // The default would end the process before the source hears of it.
-            signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler(handler: handle)
-            source.resume()
-            return source
-        }
-    }
-
-    func stop() {
-        for source in self.sources { source.cancel() }
-        for number in [SIGINT, SIGTERM] { signal(number, SIG_DFL) }
     }
 }
 

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Foundation
-internal import Glibc
 
 /// `worker`: what `run` starts one of for each core.
 ///
@@ -16,8 +15,7 @@ struct WorkerCommand: ParsableCommand {
 
     func run() throws {
         let limits = try self.world.limits()
-        // Ctrl-C goes to all processes of the terminal: the other one ends this one when it has its answer.
-        signal(SIGINT, SIG_IGN)
+        Interruption.leaveToParent()
         let encoder = JSONEncoder()
         while let line = readLine() {
             guard let seed = UInt64(line) else { throw ValidationError("“\(line)” is not a seed.") }

@@ -121,6 +121,9 @@ extension World {
     /// How often everything is looked at.
     static let inspectionInterval = VirtualTime.seconds(10)
 
+    /// Changes of a log that is exported whenever it has changed.
+    static let shortLogCount: UInt64 = 500
+
     /// Looks at every machine's state, and compares machines that should have the same.
     func inspect() {
         var states: [(machine: Int, frontier: Frontier, export: [UInt8])] = []
@@ -139,14 +142,18 @@ extension World {
         if self.isFaulty { self.schedule(.inspection, after: World.inspectionInterval) }
     }
 
+    /// Nothing that others cause grows beyond its limit.
+    func checkFootprint(of machine: Machine) {
+        guard let excess = machine.node?.footprint.excess else { return }
+        self.record.find(.unbounded, "machine \(machine.number) keeps \(excess)")
+    }
+
     /// Checks one machine, unless nothing has changed there since this was last done.
     ///
     /// - Returns: What it holds, if nothing of it waits.
     private func inspect(_ machine: Machine) -> MachineState? {
         self.oracles.look(at: machine, in: self)
-        if let excess = machine.node?.footprint.excess {
-            self.record.find(.unbounded, "machine \(machine.number) keeps \(excess)")
-        }
+        self.checkFootprint(of: machine)
         self.checkMembership(of: machine)
         if let last = machine.inspection, last.view == machine.view { return last.state }
         let state = self.inspectAnew(machine)
@@ -183,11 +190,11 @@ extension World {
 
     /// Whether enough has come since its state was last exported.
     ///
-    /// An export is as long as the history, so that in a long run one after each change would be all that is done. At
-    /// the end states are compared whatever has come.
+    /// An export is as long as the history, so that in a long run one after each change would be all that is done: there
+    /// the log has to grow by a share of its length. At the end states are compared whatever has come.
     private func isDueForComparison(_ machine: Machine) -> Bool {
         let (now, last) = (machine.view.storedCount, machine.comparedStoredCount)
-        return now < last || now >= last + last / 16
+        return now < max(last, World.shortLogCount) || now >= last + last / 16
     }
 
     private struct Inspection {

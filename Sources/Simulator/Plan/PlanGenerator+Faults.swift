@@ -134,8 +134,15 @@ extension PlanGenerator {
         let action: ClockAction
         let any = self.peer()
         var peer = any
+        let mayBeAhead: Set<Fault> = [.clockHourAhead, .clockYearsAhead, .clockJump]
+        let isRepairable = !self.plan.faults.contains(.clocksBeyondRepair)
         switch fault {
-        case .clockOffset: action = .offset(milliseconds: Int64(self.tape.below(600_000, .plan)) - 300_000)
+        case .clockOffset:
+            var offset = Int64(self.tape.below(600_000, .plan)) - 300_000
+            // Minutes ahead, it could apply what all others hold.
+            let isOneAhead = !mayBeAhead.isDisjoint(with: self.plan.faults)
+            if isOneAhead, isRepairable, any != self.aheadPeer { offset = min(offset, 0) }
+            action = .offset(milliseconds: offset)
         case .clockHourAhead: action = .offset(milliseconds: 3_600_000)
         case .clockDayBehind: action = .offset(milliseconds: -86_400_000)
         case .clockYearsAhead: action = .offset(milliseconds: 10 * 365 * 86_400_000)
@@ -144,8 +151,7 @@ extension PlanGenerator {
         case .clockStuck: action = .stuck
         default: action = .jump(milliseconds: Int64(self.tape.below(7_200_000, .plan)) - 3_600_000)
         }
-        let mayBeAhead: Set<Fault> = [.clockHourAhead, .clockYearsAhead, .clockJump]
-        if mayBeAhead.contains(fault), !self.plan.faults.contains(.clocksBeyondRepair) { peer = self.aheadPeer }
+        if mayBeAhead.contains(fault), isRepairable { peer = self.aheadPeer }
         self.add(.clock(peer: peer, action), at: self.time())
     }
 

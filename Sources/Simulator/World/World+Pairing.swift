@@ -14,13 +14,13 @@ extension World {
         if trouble == .expired {
             moment.wall.milliseconds -= min(moment.wall.milliseconds, Invite.lifetimeMilliseconds)
         }
-        guard var invite = try? inviter.node?.makeInvite(addresses: [inviter.host], port: Machine.port, at: moment)
-        else { return }
-        if trouble == .wrongSecret { invite.secret = Bytes32(1, 2, 3, UInt64(self.newcomers.count)) }
+        let made = try? inviter.node?.makeInvite(addresses: [inviter.host], port: Machine.port, at: moment)
         if let ending = inviter.disk.ending {
             self.ended(inviter, ending)
             return
         }
+        guard var invite = made else { return }
+        if trouble == .wrongSecret { invite.secret = Bytes32(1, 2, 3, UInt64(self.newcomers.count)) }
         self.record.count(trouble.fault)
         if case .inviterEnds(let call) = trouble {
             inviter.plannedDowntime = World.downtime

@@ -26,9 +26,9 @@ extension World {
         while self.time < deadline, !self.record.hasFatalFinding {
             self.run(until: self.time + .seconds(1))
             guard self.isEqual(core) else { continue }
-            // Equal machines may still have to write again what a fork has excluded.
+            // Equal machines may still have to write again what a fork has excluded, and to meet whoever holds it.
             self.run(until: self.time + World.calmTime)
-            if self.isEqual(core) { break }
+            if self.isEqual(core), self.missingWrite(of: core) == nil { break }
         }
         guard !self.record.hasFatalFinding else { return }
         guard self.isEqual(core) else {
@@ -199,9 +199,14 @@ extension World {
     /// P14: what was acknowledged and is answered for is there.
     private func checkAcknowledgedWrites(_ core: [Machine]) {
         if self.oracles.acknowledged.hasExcused { self.record.mark(.acknowledgedThenExcused) }
+        if let missing = self.missingWrite(of: core) { self.record.find(.lostWrite, missing) }
+    }
+
+    /// What was acknowledged, is answered for, and is not there, in words; nil if all is.
+    private func missingWrite(of core: [Machine]) -> String? {
         let now = core[0].clock.wall(at: self.time)
         let log = try? core[0].read { transaction throws(StoreError) in try LogReading(of: &transaction, now: now) }
-        guard let log = log ?? nil else { return }
+        guard let log = log ?? nil else { return nil }
         let exclusions = core[0].observedStatus(at: self.time)?.exclusions ?? []
         for write in self.oracles.acknowledged.required where !self.isHostile(self.machines[write.author]) {
             let wanted = write.edits.filter { $0.kind != .introduce && $0.kind != .retire }
@@ -215,14 +220,11 @@ extension World {
             let excluded = exclusions.map {
                 "\(PlainText.short($0.replica)) after \($0.exclusion.lastSequence): \($0.exclusion.reason)"
             }
-            self.record.find(
-                .lostWrite,
-                "\(PlainText.short(write.dot.replica)):\(write.dot.sequence), held by \(write.holders.sorted()), is "
-                    + "gone from the core: \(PlainText.short(missing).prefix(80)); "
-                    + "excluded: \(excluded.joined(separator: ", "))"
-            )
-            return
+            return "\(PlainText.short(write.dot.replica)):\(write.dot.sequence), held by \(write.holders.sorted()), is "
+                + "gone from the core: \(PlainText.short(missing).prefix(80)); "
+                + "excluded: \(excluded.joined(separator: ", "))"
         }
+        return nil
     }
 
     private struct Comparison {

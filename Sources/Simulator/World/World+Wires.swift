@@ -77,6 +77,8 @@ extension World {
         self.enqueue(.opening, on: wire, lane: 1)
         let host = wire.ends[0].machine.map { self.machines[$0].host } ?? "10.9.9.\(wire.number % 250)"
         self.handle(target, .accepted(acceptor.connection, from: NetworkAddress(host: host, port: 40_000)))
+        // What nobody goes on with is given up soon, and an inspection would come too late.
+        self.checkFootprint(of: target)
     }
 
     // MARK: - Sending
