@@ -183,8 +183,9 @@ extension Author {
     }
 }
 
-/// Which branches of its own forked chains a device has written again, so that no branch is written again twice: of each
-/// the hashes up to which it has been.
+/// Which branches of its own forked chains a device has written again, so that none is written again twice.
+///
+/// Of each the hashes are kept up to which it has been.
 enum ReauthoredBranches {
     static func hashes(
         of replica: ReplicaID,

@@ -1,8 +1,10 @@
 internal import CRDTCore
 internal import SyncProtocol
 
-/// The branches of forked chains that do not stand in the log here: asked for, written again where they are our own, and
-/// else kept and passed on until they have come to the device that wrote them.
+/// The branches of forked chains that do not stand in the log here.
+///
+/// They are asked for, and written again where they are our own; else they are kept, and passed on until they have come
+/// to the device that wrote them.
 extension Node where Store: ~Copyable {
     private struct BranchQuestion {
         var request: BranchRequest
@@ -10,8 +12,9 @@ extension Node where Store: ~Copyable {
         var previous: Hash256
     }
 
-    /// Asks a peer for its branches of forked chains: of our own because it may hold what only a lost database held here,
-    /// of others' so that their device gets them from us.
+    /// Asks a peer for its branches of forked chains.
+    ///
+    /// Of our own it may hold what only a lost database held here; those of others their device may get from us.
     mutating func requestBranches(from connection: PeerConnection) {
         #if PLANTED_BUGS
         if PlantedBug.otherBranchNotAsked.isPlanted { return }

@@ -127,8 +127,8 @@ extension Node where Store: ~Copyable {
         }
     }
 
-    /// Two devices keep one session: of two that were dialled from both ends, the one dialled by the smaller device;
-    /// of two dialled from one end, the newer, since the older is then dead.
+    /// Two devices keep one session: of two that were dialled from both ends at once, the one dialled by the smaller
+    /// device; else the newer, since whoever dials has lost the older.
     private mutating func settlesOn(_ connection: PeerConnection, device: DeviceID) -> Bool {
         guard let other = self.readyConnections.first(where: { $0.device == device }) else { return true }
         #if PLANTED_BUGS
@@ -139,7 +139,9 @@ extension Node where Store: ~Copyable {
         }
         #endif
         let preferDialled = self.author.identity.device < device
-        if other.isDialled != connection.isDialled, other.isDialled == preferDialled {
+        // What was dialled before the other stood has come to its end by then.
+        let isAtOnce = self.now.monotonicMilliseconds < (other.readySince ?? 0) + ConnectionTimes.dialDeadline
+        if other.isDialled != connection.isDialled, isAtOnce, other.isDialled == preferDialled {
             self.sayGoodbye(connection)
             return false
         }
