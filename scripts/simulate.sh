@@ -63,7 +63,7 @@ small_worlds() {
     "$simulator" explore
 }
 
-# Runs a line that a failure has printed: with the bug that was planted it must find the same again, and nothing without.
+# Runs a line that a failure has printed: with the bug that was planted it must find the same again, without it nothing.
 fails_again() {
     local bug=$1 finding=$2 line=$3 status=0
     [[ $line == *" --planted $bug"* ]] || fail "a run with $bug planted prints no line that runs it again: $line"

@@ -172,8 +172,8 @@ extension SQLiteTransaction {
             try self.setFact(SQLiteTransaction.failedCommitFact, isNoted ? nil : [1])
             try self.statements[.commit].run()
         } catch {
-            // The caller hears of the commit that failed first. A disk that refuses this one too gets the next commit in
-            // its place; until then nothing is written under the dots of what failed.
+            // The caller hears of the commit that failed first. Where the disk refuses this one too, the next commit
+            // takes the place; until then nothing is written under the dots of what failed.
             self.abandon()
         }
     }

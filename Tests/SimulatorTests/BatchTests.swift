@@ -24,7 +24,7 @@ struct BatchTests {
 
     /// A batch in which no seed finds anything, or reaches any rare state.
     private func batch(of count: Int) -> BatchSummary {
-        var report = SeedReport(crashed: 1, "")
+        var report = SeedReport(seed: 1, endedBy: Finding(property: .crash, message: ""))
         report.findings = []
         var summary = BatchSummary()
         for _ in 0..<count { summary.add(report) }
@@ -49,7 +49,7 @@ struct BatchTests {
 
     @Test func `a seed whose second run is another is a failure`() {
         var summary = self.batch(of: 1)
-        let first = SeedReport(crashed: 9, "")
+        let first = SeedReport(seed: 9, endedBy: Finding(property: .crash, message: ""))
         var second = first
         second.hash = "other"
         summary.addSecondRun(second, of: first)

@@ -4,7 +4,7 @@ import Testing
 
 /// What is drawn of a run, and that looking at it changes nothing.
 struct TimelineTests {
-    private let seed: UInt64 = 3
+    private let seed: UInt64 = 14
 
     /// Two machines that nothing happens to but writes.
     private var limits: PlanLimits {

@@ -43,7 +43,8 @@ struct HistoriesCommand: ParsableCommand {
         let pool = HistoryPool(
             seeds: self.first..<(self.first &+ UInt64(max(0, self.seeds))),
             shape: shape,
-            launch: .ofThisProgram(self.options.text, command: HistoryWorkerCommand.name)
+            // A batch takes less than a second, and to shrink one history some.
+            launch: .ofThisProgram(self.options.text, command: HistoryWorkerCommand.name, patienceSeconds: 60)
         )
         let jobs = self.jobs ?? ProcessInfo.processInfo.activeProcessorCount
         // Whoever ends a long run early still sees what it has shown.

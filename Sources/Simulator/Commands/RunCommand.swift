@@ -34,7 +34,7 @@ struct RunCommand: ParsableCommand {
         // Whoever ends a long run early still sees what it has shown.
         let interruption = Interruption { pool.stop() }
         defer { interruption.stop() }
-        pool.run(jobs: jobs, .ofThisProgram(self.world.text)) {
+        pool.run(jobs: jobs, self.world.launch) {
             let now = WallClock.seconds()
             if now - shown >= 10 {
                 shown = now
@@ -99,6 +99,14 @@ struct WorldOptions: ParsableArguments {
         (self.peers.map { " --peers \($0)" } ?? "") + (self.topology.map { " --topology \($0.rawValue)" } ?? "")
             + (self.faults.map { " --faults \($0)" } ?? "")
             + (self.edits.map { " --edits \($0)" } ?? "") + (self.duration.map { " --duration \($0)" } ?? "")
+    }
+}
+
+extension WorldOptions {
+    /// How to start a process that runs such worlds.
+    var launch: SeedWorker.Launch {
+        // What takes longer than it would in the world takes for ever.
+        .ofThisProgram(self.text, patienceSeconds: 120 + Double(self.duration ?? 0))
     }
 }
 

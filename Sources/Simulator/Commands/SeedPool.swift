@@ -71,7 +71,7 @@ final class SeedPool: Sendable {
             while let seed = self.nextSeed() {
                 let report = try Self.run(seed, on: &worker, launch)
                 var again: SeedReport?
-                if self.isRunTwice(seed), report.findings.allSatisfy({ $0.property != .crash }) {
+                if self.isRunTwice(seed), worker != nil {
                     again = try Self.run(seed, on: &second, launch)
                 }
                 for finding in report.findings {
@@ -94,8 +94,12 @@ final class SeedPool: Sendable {
         _ launch: SeedWorker.Launch
     ) throws -> SeedReport {
         let present = try worker ?? SeedWorker(launch)
-        let (report, isAlive) = present.run(seed: seed)
-        worker = isAlive ? present : nil
-        return report
+        let line = present.answer(to: "seed \(seed)")
+        if let line, let report = try? JSONDecoder().decode(SeedReport.self, from: line) {
+            worker = present
+            return report
+        }
+        worker = nil
+        return SeedReport(seed: seed, endedBy: present.ending())
     }
 }

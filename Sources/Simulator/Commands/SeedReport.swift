@@ -28,7 +28,7 @@ struct SeedReport: Codable, Hashable, Sendable {
     }
 
     /// A seed whose process ended in the middle of it.
-    init(crashed seed: UInt64, _ how: String) {
+    init(seed: UInt64, endedBy finding: Finding) {
         self.seed = seed
         self.hash = ""
         self.eventCount = 0
@@ -37,6 +37,6 @@ struct SeedReport: Codable, Hashable, Sendable {
         self.acknowledgedCount = 0
         self.faultCounts = [:]
         self.marks = []
-        self.findings = [Finding(property: .crash, message: how)]
+        self.findings = [finding]
     }
 }

@@ -21,7 +21,14 @@ struct ShrinkCommand: ParsableCommand {
     func run() throws {
         let start = WallClock.seconds()
         let recipe = Recipe(seed: self.seed, limits: try self.world.limits())
-        guard var shrinker = Shrinker(recipe, seconds: self.seconds) else {
+        // What traps, or does not come to an end, must not take this process along.
+        let patience = max(2, min(10, self.seconds / 3))
+        var launch = SeedWorker.Launch.ofThisProgram(self.world.text, patienceSeconds: patience)
+        launch.tellsWhere = false
+        let worker = ScenarioWorker(launch)
+        let made = Shrinker(recipe, seconds: self.seconds) { worker.verdict($0, watchesSilence: $1) }
+        if let failure = worker.launchFailure { throw ValidationError("A worker cannot be started: \(failure)") }
+        guard var shrinker = made else {
             StandardError.write("seed \(self.seed) does not fail")
             throw ExitCode.failure
         }

@@ -14,16 +14,10 @@ final class HistoryPool: Sendable {
         var mustStop = false
         var report = HistoryReport()
         var launchFailure: String?
-        /// The questions that have not been answered: the process that was asked, and when.
-        var open: [Int: (process: Int32, since: Double)] = [:]
-        /// Workers that were ended because they did not answer.
-        var silent: Set<Int> = []
     }
 
     /// Histories in one question.
     private static let usualBatchSize: UInt64 = 512
-    /// How long a worker may think about what takes milliseconds.
-    private static let patienceSeconds = 60.0
     /// After so many seeds that ended their worker no more are begun.
     private static let crashCountMax = 3
 
@@ -47,17 +41,14 @@ final class HistoryPool: Sendable {
     /// meanwhile.
     func run(jobs: Int, tick: () -> Void) {
         let group = DispatchGroup()
-        for number in 0..<max(1, jobs) {
+        for _ in 0..<max(1, jobs) {
             group.enter()
             Thread { [self] in
-                self.work(number)
+                self.work()
                 group.leave()
             }.start()
         }
-        while group.wait(timeout: .now() + 1) == .timedOut {
-            self.endSilentWorkers()
-            tick()
-        }
+        while group.wait(timeout: .now() + 1) == .timedOut { tick() }
     }
 
     /// The least history that fails as that of a seed does; nil if looking for it ends the worker, or takes too long.
@@ -76,15 +67,15 @@ final class HistoryPool: Sendable {
         }
     }
 
-    private func work(_ number: Int) {
+    private func work() {
         var worker: SeedWorker?
         defer { worker?.stop() }
         do {
             while let batch = self.nextBatch() {
-                if let report = try self.ask(batch, number, &worker).report {
+                if let report = try self.ask(batch, &worker).report {
                     self.add(report)
                 } else {
-                    try self.workSingly(batch, number, &worker)
+                    try self.workSingly(batch, &worker)
                 }
             }
         } catch {
@@ -94,10 +85,10 @@ final class HistoryPool: Sendable {
     }
 
     /// Goes through a batch that ended its worker.
-    private func workSingly(_ batch: Range<UInt64>, _ number: Int, _ worker: inout SeedWorker?) throws {
+    private func workSingly(_ batch: Range<UInt64>, _ worker: inout SeedWorker?) throws {
         var crashCount = 0
         for seed in batch where crashCount < HistoryPool.crashCountMax {
-            let (report, finding) = try self.ask(seed..<seed + 1, number, &worker)
+            let (report, finding) = try self.ask(seed..<seed + 1, &worker)
             if let report { self.add(report) }
             guard let finding else { continue }
             crashCount += 1
@@ -127,38 +118,15 @@ final class HistoryPool: Sendable {
     /// What a worker reports of some seeds, or how it ended.
     private func ask(
         _ batch: Range<UInt64>,
-        _ number: Int,
         _ worker: inout SeedWorker?
     ) throws -> (report: HistoryReport?, finding: Finding?) {
         let present = try worker ?? SeedWorker(self.launch)
-        let process = present.processIdentifier
-        self.state.withLock { $0.open[number] = (process, WallClock.seconds()) }
         let line = present.answer(to: "run \(batch.lowerBound) \(batch.count)")
-        let wasSilent = self.state.withLock { state in
-            state.open[number] = nil
-            return state.silent.remove(number) != nil
-        }
         if let line, let report = try? JSONDecoder().decode(HistoryReport.self, from: line) {
             worker = present
             return (report, nil)
         }
         worker = nil
-        let end = present.waitForEnd()
-        return wasSilent
-            ? (nil, Finding(property: .spinning, message: "the merge does not come to an end"))
-            : (nil, Finding(property: .crash, message: "the process ended: \(end)"))
-    }
-
-    private func endSilentWorkers() {
-        let now = WallClock.seconds()
-        self.state.withLock { state in
-            for number in state.open.keys.sorted() {
-                guard let question = state.open[number], now - question.since > HistoryPool.patienceSeconds else {
-                    continue
-                }
-                state.silent.insert(number)
-                kill(question.process, SIGKILL)
-            }
-        }
+        return (nil, present.ending())
     }
 }

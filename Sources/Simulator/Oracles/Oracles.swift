@@ -190,8 +190,8 @@ extension World {
 
     /// Whether enough has come since its state was last exported.
     ///
-    /// An export is as long as the history, so that in a long run one after each change would be all that is done: there
-    /// the log has to grow by a share of its length. At the end states are compared whatever has come.
+    /// An export is as long as the history, so that in a long run one after each change would be all that is done:
+    /// there the log has to grow by a share of its length. At the end states are compared whatever has come.
     private func isDueForComparison(_ machine: Machine) -> Bool {
         let (now, last) = (machine.view.storedCount, machine.comparedStoredCount)
         return now < max(last, World.shortLogCount) || now >= last + last / 16

@@ -55,9 +55,9 @@ enum Fault: String, CaseIterable, Sendable, Hashable {
     /// Lets clocks be wrong in ways that the engine has no way out of yet: only drawn where it is asked for.
     ///
     /// A machine that has applied another's changes while both clocks were ahead keeps them when its own is put right,
-    /// and then differs from those that hold them, until they are due or their author takes them back. Of two incarnations of a database, one
-    /// that takes back its changes to repair its clock takes back what it does not know of the other's as well; and a
-    /// restored one does not repair what it wrote under its former replica id.
+    /// and then differs from those that hold them, until they are due or their author takes them back. Of two
+    /// incarnations of a database, one that takes back its changes to repair its clock takes back what it does not
+    /// know of the other's as well; and a restored one does not repair what it wrote under its former replica id.
     case clocksBeyondRepair
     case clockOffset
     case clockHourAhead

@@ -28,26 +28,31 @@ struct Shrinker {
     private(set) var failureTime = VirtualTime.zero
 
     /// Runs a scenario; `watchesSilence` as the runner has it.
-    typealias Run = (_ scenario: Scenario, _ watchesSilence: Bool) -> ScenarioRunner.Outcome
+    typealias Run = (_ scenario: Scenario, _ watchesSilence: Bool) -> ScenarioVerdict
 
     /// - Returns: nil if it does not fail.
     init?(
         _ recipe: Recipe,
         seconds: Double,
-        run: @escaping Run = { ScenarioRunner.run($0, watchesSilence: $1) }
+        run: @escaping Run = { ScenarioVerdict(ScenarioRunner.run($0, watchesSilence: $1)) }
     ) {
         self.start = WallClock.seconds()
         self.seconds = seconds
         self.deadline = self.start + seconds * Shrinker.shareForSearch
         self.recipe = recipe
         self.run = run
-        let outcome = run(recipe.scenario, true)
+        let verdict = run(recipe.scenario, true)
         self.runCount = 1
-        guard let finding = outcome.record.findings.first else { return nil }
+        guard let finding = verdict.finding else { return nil }
         self.finding = finding
-        self.failureTime = outcome.simulated - Simulation.preparation
-        let withoutSilence = run(recipe.scenario, false)
-        self.watchesSilence = withoutSilence.record.findings.first != finding
+        self.failureTime = Self.time(of: verdict, recipe)
+        self.watchesSilence = run(recipe.scenario, false).finding != finding
+    }
+
+    /// When a run failed, counted as the actions are; where it is not known, at the end.
+    private static func time(of verdict: ScenarioVerdict, _ recipe: Recipe) -> VirtualTime {
+        let time = VirtualTime.microseconds(verdict.simulatedMicroseconds)
+        return time > Simulation.preparation ? time - Simulation.preparation : recipe.plan.duration
     }
 
     /// Shrinks, and returns the script that is left.
@@ -119,9 +124,9 @@ struct Shrinker {
     /// When a scenario fails in the same way; nil if it does not.
     mutating func failureTime(of scenario: Scenario) -> VirtualTime? {
         self.runCount += 1
-        let outcome = self.run(scenario, self.watchesSilence)
-        guard outcome.record.findings.first?.kind == self.finding.kind else { return nil }
-        return outcome.simulated - Simulation.preparation
+        let verdict = self.run(scenario, self.watchesSilence)
+        guard verdict.finding?.kind == self.finding.kind else { return nil }
+        return Self.time(of: verdict, self.recipe)
     }
 
     /// Tries a change of the present recipe.
