@@ -75,13 +75,42 @@ extension Author {
             self.newReplicaReason = .forked
             try transaction.setFact(NodeFact.activeReplica, nil)
         }
-        if let own = try transaction.hash(of: index, sequence: dot.sequence) {
-            try ReauthoredBranches.add(own, of: dot.replica, in: &transaction)
+        var own: [Hash256] = []
+        for sequence in dot.sequence..<max(dot.sequence, before.storedSequence + 1) {
+            guard let hash = try transaction.hash(of: index, sequence: sequence) else { break }
+            own.append(hash)
         }
+        try ReauthoredBranches.add(own, of: dot.replica, in: &transaction)
         #if PLANTED_BUGS
         if PlantedBug.branchNotRewritten.isPlanted { return }
         #endif
         try self.reauthor(changes, in: &transaction)
+    }
+
+    /// Writes again what has come of a chain of ours only after a fork before it was proved: a lost database held it.
+    mutating func reauthorBehindFork(
+        _ index: ReplicaIndex,
+        after stored: UInt64,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        let record = transaction.replica(index)
+        guard let fork = record.forkSequence, record.storedSequence >= fork, record.storedSequence > stored else {
+            return
+        }
+        let known = try ReauthoredBranches.hashes(of: record.id, in: &transaction)
+        var fresh: [Hash256] = []
+        for sequence in max(fork, stored + 1)...record.storedSequence {
+            guard let hash = try transaction.hash(of: index, sequence: sequence) else { break }
+            if known.contains(hash) { fresh = [] } else { fresh.append(hash) }
+        }
+        let changes = try self.ownChanges(
+            of: index,
+            after: record.storedSequence - UInt64(fresh.count),
+            upTo: record.storedSequence,
+            in: &transaction
+        )
+        try self.reauthor(changes, in: &transaction)
+        try ReauthoredBranches.add(fresh, of: record.id, in: &transaction)
     }
 
     private mutating func reauthor(
@@ -141,7 +170,7 @@ extension Author {
         let record = transaction.replica(index)
         guard let fork = record.forkSequence, let head = verified.hashes.last else { return .nothing }
         let own = try transaction.hash(of: index, sequence: fork)
-        let part = BranchPart(
+        var part = BranchPart(
             replica: record.id,
             fork: expected.fork,
             ownHash: own ?? .zero,
@@ -155,9 +184,16 @@ extension Author {
         #if PLANTED_BUGS
         if PlantedBug.branchNotPassedOn.isPlanted { return .nothing }
         #endif
-        // Since it was asked for, the fork may have been found to be earlier, or the part may have come another way.
+        // Since it was asked for, the fork may have been found to be earlier.
+        guard fork == expected.fork else { return .nothing }
         let end = try KeptBranches.end(of: record.id, fork: fork, in: &transaction)
-        guard fork == expected.fork, (end?.sequence ?? fork) == verified.run.firstSequence,
+        if let end, end.sequence > verified.run.firstSequence {
+            // It has come another way meanwhile: of this peer only what follows is wanted.
+            part.lastSequence = end.sequence - 1
+            part.lastHash = end.previous
+            return .kept(part)
+        }
+        guard (end?.sequence ?? fork) == verified.run.firstSequence,
             end.map({ $0.previous == verified.previous }) ?? (verified.hashes[0] != own),
             try KeptBranches.add(verified, fork: fork, in: &transaction)
         else { return .nothing }
@@ -179,13 +215,12 @@ extension Author {
         let known = try ReauthoredBranches.hashes(of: replica, in: &transaction)
         let knownCount = part.hashes.lastIndex(where: known.contains).map { $0 + 1 } ?? 0
         try self.reauthor(Array(changes.dropFirst(knownCount)), in: &transaction)
-        if let head = part.hashes.last { try ReauthoredBranches.add(head, of: replica, in: &transaction) }
+        // Each of them, for another peer may hold less of it, or send it in other parts.
+        try ReauthoredBranches.add(part.hashes, of: replica, in: &transaction)
     }
 }
 
-/// Which branches of its own forked chains a device has written again, so that none is written again twice.
-///
-/// Of each the hashes are kept up to which it has been.
+/// The changes of its own forked chains that a device has written again, so that none is twice: their hashes.
 enum ReauthoredBranches {
     static func hashes(
         of replica: ReplicaID,
@@ -203,13 +238,15 @@ enum ReauthoredBranches {
     }
 
     static func add(
-        _ hash: Hash256,
+        _ hashes: [Hash256],
         of replica: ReplicaID,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        guard try !self.hashes(of: replica, in: &transaction).contains(hash) else { return }
+        let known = try self.hashes(of: replica, in: &transaction)
+        let fresh = hashes.filter { !known.contains($0) }
+        guard !fresh.isEmpty else { return }
         var bytes = try transaction.fact(NodeFact.reauthored(replica)) ?? []
-        hash.bytes.append(to: &bytes)
+        for hash in fresh { hash.bytes.append(to: &bytes) }
         try transaction.setFact(NodeFact.reauthored(replica), bytes)
     }
 }

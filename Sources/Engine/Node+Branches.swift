@@ -33,6 +33,18 @@ extension Node where Store: ~Copyable {
         }
     }
 
+    /// Asks for the branches of forked chains of which something has come: it may be what was missing to ask.
+    mutating func requestBranches(of dots: [Dot]) throws(StoreError) {
+        let areForked = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+            dots.contains { dot in
+                guard let index = transaction.existingReplicaIndex(of: dot.replica) else { return false }
+                return transaction.replica(index).forkSequence != nil
+            }
+        }
+        guard areForked else { return }
+        for connection in self.readyConnections { self.requestBranches(from: connection) }
+    }
+
     private mutating func branchQuestions(to connection: PeerConnection) throws(StoreError) -> [BranchQuestion] {
         let (device, workspace) = (self.author.identity.device, self.author.membership.workspace)
         let awaited = connection.conversation.awaitedBranches
@@ -48,6 +60,8 @@ extension Node where Store: ~Copyable {
                 var previous = ChainHash.origin(workspace)
                 if fork > 1 { previous = try transaction.hash(of: index, sequence: fork - 1) ?? previous }
                 var sequence = fork
+                // Without what comes before the fork, no branch can be checked: it is asked for when that has come.
+                guard record.storedSequence >= fork - 1 else { continue }
                 if record.introduction?.device != device {
                     guard own != nil, othersCount < KeptBranches.requestCountMax else { continue }
                     othersCount += 1

@@ -173,7 +173,7 @@ extension Node where Store: ~Copyable {
         guard !bytes.isEmpty, self.connections[connection.id] === connection else { return }
         connection.unsentByteCount += bytes.count
         connection.traffic.sentByteCount += bytes.count
-        self.effects.append(.send(connection.id, bytes))
+        self.effects.appendSending(bytes, on: connection.id)
         if connection.unsentByteCount > TransferLimits.unsentByteCountLimit { self.drop(connection) }
     }
 
@@ -212,5 +212,24 @@ extension Traffic {
         self.duplicateChangeCount += other.duplicateChangeCount
         self.sentByteCount += other.sentByteCount
         self.receivedByteCount += other.receivedByteCount
+    }
+}
+
+extension [Effect] {
+    /// What is said to one peer in answer to one event goes out together, as long as it is little.
+    fileprivate mutating func appendSending(_ bytes: [UInt8], on connection: ConnectionID) {
+        let last = self.lastIndex { effect in
+            switch effect {
+            case .send(connection, _), .close(connection, _): true
+            default: false
+            }
+        }
+        if let last, case .send(_, let earlier) = self[last],
+            earlier.count + bytes.count <= TransferLimits.joinedByteCountMax
+        {
+            self[last] = .send(connection, earlier + bytes)
+        } else {
+            self.append(.send(connection, bytes))
+        }
     }
 }

@@ -5,6 +5,9 @@ internal import SyncProtocol
 extension Node where Store: ~Copyable {
     mutating func handleDeadlines() {
         let now = self.now.monotonicMilliseconds
+        self.retryClockRepair()
+        // Mostly nothing is due.
+        guard let earliest = self.earliestDeadline(), earliest <= now else { return }
         for connection in self.connections.values.sorted(by: { $0.id.rawValue < $1.id.rawValue }) {
             switch connection.phase {
             case .opening(let deadline), .pairing(let deadline):
@@ -14,7 +17,6 @@ extension Node where Store: ~Copyable {
             }
         }
         self.forgetWhoDidNotCome()
-        self.retryClockRepair()
         if let due = self.nextDue, due <= self.now.wall, self.nextDueTry <= now { self.applyDueChanges() }
         self.dialWhoeverIsDue()
         if self.configuration.discovers, self.nextBeacon <= now { self.sendBeacon() }

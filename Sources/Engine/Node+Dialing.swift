@@ -52,9 +52,8 @@ extension Node where Store: ~Copyable {
 
     var nextDialTime: UInt64? {
         var earliest: UInt64?
-        for key in self.book.sortedKeys {
-            guard let entry = self.book[key], let next = entry.nextDial, entry.hasAddress, !self.isBusy(with: key)
-            else { continue }
+        for (key, entry) in self.book.entries {
+            guard let next = entry.nextDial, entry.hasAddress, !self.isBusy(with: key) else { continue }
             let time = max(next, entry.avoidedUntil)
             earliest = min(earliest ?? time, time)
         }

@@ -26,6 +26,7 @@ extension Node where Store: ~Copyable {
                 try merge.finish(in: &transaction)
                 for (index, sequence) in ownSequences {
                     try self.author.reauthorLate(index, after: sequence, in: &transaction)
+                    try self.author.reauthorBehindFork(index, after: sequence, in: &transaction)
                 }
                 return merge.summary
             }
@@ -103,6 +104,7 @@ extension Node where Store: ~Copyable {
             self.sendHeldNotices(connection)
         }
         self.adoptRollbacks(fresh)
+        try self.requestBranches(of: fresh)
         self.pumpAll()
     }
 

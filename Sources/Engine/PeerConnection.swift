@@ -181,6 +181,8 @@ enum TransferLimits {
     static let windowGrowthDivisor = 16
     /// No more runs are handed to a connection while this many bytes wait in it.
     static let unsentByteCountMax = 1 << 20
+    /// Bytes of several messages that are handed to the transport as one.
+    static let joinedByteCountMax = 16 << 10
     /// How much of a forked chain's other branch is sent at once.
     static let branch = RunLimits(changeCountMax: 4096, operationCountMax: 1 << 14, byteCountMax: 512 << 10)
     /// How much one run carries when streaming: never more than fits the window, and a share of a large one.
