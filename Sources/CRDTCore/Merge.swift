@@ -45,7 +45,7 @@ package struct Merge {
     /// Appends a run to the log and applies what of it is ready.
     ///
     /// - Complexity: O(*n* log *m*) for *n* operations and *m* rows in the store.
-    @_specialize(where Rows == MemoryTransaction)
+    @specialized(where Rows == MemoryTransaction)
     package mutating func receive<Rows: StoreTransaction>(
         _ verified: VerifiedRun,
         in transaction: inout Rows
@@ -75,7 +75,7 @@ package struct Merge {
     }
 
     /// Applies what has become ready, settles the hierarchy, and rebuilds if changes turned out not to count.
-    @_specialize(where Rows == MemoryTransaction)
+    @specialized(where Rows == MemoryTransaction)
     package mutating func finish<Rows: StoreTransaction>(in transaction: inout Rows) throws(StoreError) {
         try self.applyPending(in: &transaction)
         while self.needsRebuild {

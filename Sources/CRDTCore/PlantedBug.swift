@@ -103,6 +103,8 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case branchNotPassedOn
     /// The clock does not observe what a proof has set free.
     case proofNotObserved
+    /// A clock does not observe its own device's last change where that is held.
+    case ownHeldChangeNotObserved
     /// What a merge anew holds is not waited for.
     case rebuiltWaitsForgotten
     /// It is not remembered which branches were written again.

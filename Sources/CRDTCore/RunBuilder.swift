@@ -19,9 +19,9 @@ package struct RunBuilder: Sendable {
     /// Opens the next change; operations appended from here on are its own.
     ///
     /// `blinding`: the change's 16-byte secret, or a 16-byte salt for each operation if some were left out.
-    @_specialize(where Context == [Dot], Blinding == [UInt8])
-    @_specialize(where Context == [Dot], Blinding == ArraySlice<UInt8>)
-    @_specialize(where Context == ArraySlice<Dot>, Blinding == ArraySlice<UInt8>)
+    @specialized(where Context == [Dot], Blinding == [UInt8])
+    @specialized(where Context == [Dot], Blinding == ArraySlice<UInt8>)
+    @specialized(where Context == ArraySlice<Dot>, Blinding == ArraySlice<UInt8>)
     package mutating func beginChange<Context: Sequence<Dot>, Blinding: Collection<UInt8>>(
         stamp: Stamp,
         context: Context,

@@ -93,7 +93,14 @@ struct Author: ~Copyable {
             guard let first = self.clock.next(at: self.now) else { return nil }
             try self.openReplica(stamp: first, in: &transaction)
         }
-        guard let index = self.activeReplica, let stamp = self.clock.next(at: self.now) else { return nil }
+        guard let index = self.activeReplica else { return nil }
+        // Our own last change may be held, with the clock set back, and so not be among what is applied.
+        var last = transaction.replica(index).storedStamp
+        #if PLANTED_BUGS
+        if PlantedBug.ownHeldChangeNotObserved.isPlanted { last = .zero }
+        #endif
+        self.clock.observe(last)
+        guard let stamp = self.clock.next(at: self.now) else { return nil }
         var merge = Merge(now: max(self.now, WallTime(milliseconds: stamp.milliseconds)))
         let context = OwnChange.currentContext(of: index, in: transaction)
         let change = OwnChange(stamp: stamp, context: context, edits: edits)

@@ -48,6 +48,7 @@ extension PlantedBug {
             .otherBranchNotAsked,
             .branchNotPassedOn,
             .proofNotObserved,
+            .ownHeldChangeNotObserved,
             .rebuiltWaitsForgotten,
             .damageSignedAnew,
             .branchRewrittenAgain,

@@ -50,6 +50,7 @@ extension PlantedBug {
         case .heldBehindDueUnsaid: Victim("P9", "found-held-behind")
         case .repairsWaitForEachOther: Victim("P14", "found-two-that")
         case .proofNotObserved: Victim("P12", "found-stamped-before")
+        case .ownHeldChangeNotObserved: Victim("P12", "found-stamped-before-what-its")
         case .rebuiltWaitsForgotten: Victim("P9", "found-held-again")
         case .damageSignedAnew: Victim("P14", "found-signed-anew")
         case .failedCommitComesBack: Victim("P28", "found-commit-whose")
