@@ -32,11 +32,12 @@ enum KeptBranches {
         do throws(WireError) {
             return End(sequence: try reader.varint(), previous: Hash256(bytes: try reader.bytes32()))
         } catch {
-            throw .damaged("the end of a kept branch of \(replica)")
+            // What a disk has spoiled is as if it had never been kept: it is asked for again.
+            return nil
         }
     }
 
-    /// The part that begins with a change.
+    /// The part that begins with a change; nil if it is not kept, or cannot be read any more.
     static func part(
         of replica: ReplicaID,
         fork: UInt64,
@@ -45,11 +46,7 @@ enum KeptBranches {
     ) throws(StoreError) -> Run? {
         let name = NodeFact.branchPart(replica, fork: fork, from: sequence)
         guard let bytes = try transaction.fact(name) else { return nil }
-        do throws(WireError) {
-            return try Run(decoding: bytes)
-        } catch {
-            throw .damaged("a kept branch of \(replica)")
-        }
+        return try? Run(decoding: bytes)
     }
 
     /// Keeps one more part, which goes on from what is kept.

@@ -29,6 +29,18 @@ struct MeetingTests {
         #expect(try network.frontier(0) == network.frontier(1))
     }
 
+    @Test func `what is said to one peer in answer to one event goes out together`() throws {
+        let network = try self.pair()
+        _ = try network.join(0, name: "third", seed: 4)
+        let note = try network.write(0, .create(.init(type: "note", properties: ["title": .string("milk")])))
+        network.settle()
+        for machine in 0..<3 {
+            try network.write(machine, .set(note.created[0], name: "title", value: .string("eggs")))
+            network.settle()
+        }
+        #expect(network.splitAnswerCount == 0)
+    }
+
     @Test func `devices that never wrote learn of each other through the one that paired them`() throws {
         let network = try self.pair()
         _ = try network.join(0, name: "third", seed: 4)

@@ -21,6 +21,17 @@ struct RepairTests {
         }
     }
 
+    /// One of two machines goes on with an older copy of its database, and writes before it meets the other again.
+    private func restoreApart(_ machine: Int, _ backup: MemoryStore, _ note: ObjectID, in network: TestNetwork) throws {
+        network.cut(0, 1)
+        try network.restart(machine, with: backup, seed: 77)
+        try network.write(machine, .set(note, name: "y", value: .string("after restore")))
+        network.healAll()
+        network.settle(seconds: 300)
+        for machine in [0, 1] { #expect(try network.export(machine).contains("after restore")) }
+        try self.demandEqual(network, [0, 1])
+    }
+
     @Test func `a restored older copy that writes before it meets anyone loses nothing`() throws {
         let network = TestNetwork()
         let first = try self.founder(network)
@@ -31,18 +42,12 @@ struct RepairTests {
         try network.write(first, .set(note, name: "x", value: .string("lost?")))
         try network.write(first, .set(note, name: "z", value: .string("also lost?")))
         network.settle()
-        network.cut(first, second)
-        try network.restart(first, with: backup, seed: 77)
-        try network.write(first, .set(note, name: "y", value: .string("after restore")))
-        network.healAll()
-        network.settle(seconds: 300)
+        try self.restoreApart(first, backup, note, in: network)
         for machine in [first, second] {
             let export = try network.export(machine)
             #expect(export.contains("\"lost?\""))
             #expect(export.contains("also lost?"))
-            #expect(export.contains("after restore"))
         }
-        try self.demandEqual(network, [first, second])
         #expect(network.machines[second].notices.contains { if case .equivocation = $0 { true } else { false } })
     }
 
@@ -79,8 +84,49 @@ struct RepairTests {
         try self.demandEqual(network, [middle, author, holder])
     }
 
-    /// A branch is sent in parts, and a change in a later part was made on what is named in an earlier one.
-    @Test func `a long branch is written again with what each change was made on`() throws {
+    /// The proof comes to the author before the whole log that leads to the fork: he can ask nobody for a branch yet.
+    @Test func `what comes of a chain behind a fork that was proved before is written again`() throws {
+        let network = TestNetwork()
+        let middle = try self.founder(network)
+        let author = try network.join(middle, name: "author", seed: 3)
+        let holder = try network.join(middle, name: "holder", seed: 4)
+        network.cut(author, holder)
+        let note = try network.write(author, .create(.init(type: "note"))).created[0]
+        network.settle()
+        let early = network.copyStore(of: author)
+        // More than goes out at once, and hard to compress.
+        for number in 0..<200 {
+            let digits = (1..<100).map { String($0 * (number + 7_919) * 104_729 % 46_656, radix: 36) }
+            try network.write(author, .set(note, name: "x", value: .string(digits.joined())))
+        }
+        network.settle()
+        let (lateOfMiddle, late) = (network.copyStore(of: middle), network.copyStore(of: author))
+        try network.write(author, .set(note, name: "y", value: .string("one")))
+        network.settle()
+        network.cut(middle, author)
+        network.cut(middle, holder)
+        try network.restart(middle, with: lateOfMiddle, seed: 77)
+        try network.restart(author, with: late, seed: 78)
+        try network.write(author, .set(note, name: "z", value: .string("two")))
+        network.healAll()
+        network.cut(author, holder)
+        network.cut(middle, holder)
+        network.settle()
+        network.healAll()
+        network.cut(middle, author)
+        network.cut(author, holder)
+        try network.restart(author, with: early, seed: 79)
+        network.settle(seconds: 300)
+        #expect(network.machines[middle].notices.contains { if case .equivocation = $0 { true } else { false } })
+        network.healAll()
+        network.cut(author, holder)
+        network.settle(seconds: 300)
+        for text in ["one", "two"] { #expect(try network.export(author).contains("\"\(text)\"")) }
+        try self.demandEqual(network, [middle, author, holder])
+    }
+
+    /// It is sent in parts, and the deletion stands in the second.
+    @Test func `a long branch is written again to its end`() throws {
         let network = TestNetwork()
         let first = try self.founder(network)
         let second = try network.join(first, name: "second", seed: 3)
@@ -94,16 +140,30 @@ struct RepairTests {
         }
         try network.write(first, .delete(doomed))
         network.settle()
+        try self.restoreApart(first, backup, note, in: network)
+        for machine in [first, second] { #expect(try !network.export(machine).contains("doomed")) }
+    }
+
+    /// What is far ahead was made on the first device's own changes, as if its clock had been ahead.
+    ///
+    /// But no peer says what time it is.
+    @Test func `a clock that falls behind takes nothing back because others wrote after it`() throws {
+        let network = TestNetwork()
+        let first = try self.founder(network)
+        let note = try network.write(first, .create(.init(type: "note"))).created[0]
+        let second = try network.join(first, name: "second", seed: 3)
+        network.settle()
+        try network.write(second, .set(note, name: "x", value: .string("made in time")))
+        network.settle(seconds: 7_200)
+        try network.write(first, .set(note, name: "x", value: .string("two hours later")))
+        network.settle()
+        try network.write(second, .set(note, name: "x", value: .string("made on it")))
+        network.settle()
         network.cut(first, second)
-        try network.restart(first, with: backup, seed: 77)
-        try network.write(first, .set(note, name: "y", value: .string("after restore")))
-        network.healAll()
-        network.settle(seconds: 300)
-        for machine in [first, second] {
-            #expect(try !network.export(machine).contains("doomed"))
-            #expect(try network.export(machine).contains("after restore"))
-        }
-        try self.demandEqual(network, [first, second])
+        network.machines[first].clockOffsetMilliseconds = -3_600_000
+        try network.write(first, .set(note, name: "y", value: .string("an hour behind")))
+        #expect(!network.machines[first].notices.contains(.newReplica(.clockRepaired)))
+        #expect(try network.export(first).contains("made on it"))
     }
 
     @Test func `a restored older copy that meets a peer before it writes takes a new replica id`() throws {

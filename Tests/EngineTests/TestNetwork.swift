@@ -46,6 +46,8 @@ final class TestNetwork {
     private var cuts: Set<Set<Int>> = []
     /// Bytes delivered in all.
     private(set) var deliveredByteCount = 0
+    /// How often an event was answered with more than one piece to one peer.
+    private(set) var splitAnswerCount = 0
     /// Where anyone dialled, in order.
     private(set) var dialled: [NetworkAddress] = []
     static let port: UInt16 = 7000
@@ -216,6 +218,8 @@ final class TestNetwork {
 
     func handle(_ machine: Int, _ event: Event) {
         let effects = self.machines[machine].node.handle(event, at: self.moment(of: machine))
+        let receivers = effects.compactMap { if case .send(let id, _) = $0 { id } else { nil } }
+        if Set(receivers).count < receivers.count { self.splitAnswerCount += 1 }
         for effect in effects { self.perform(effect, of: machine) }
     }
 

@@ -19,8 +19,7 @@ enum ImportRules {
         "PeerTransport": system.union(pure).union(["NIO*", "Logging"]),
         "LocalAPI": system.union(pure).union(["NIO*", "Hummingbird*", "HTTPTypes", "Logging"]),
         "peerd": system.union(pure).union(shells).union(commandLine).union(["Dispatch", "NIOConcurrencyHelpers"]),
-        "Simulator": system.union(pure).union(shells).union(commandLine)
-            .union(["Dispatch", "GRDBSQLite", "MergeTestSupport"]),
+        "Simulator": system.union(pure).union(shells).union(commandLine).union(["GRDBSQLite", "MergeTestSupport"]),
     ]
 
     static func violations(in file: SourceFile) -> [String] {

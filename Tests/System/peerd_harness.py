@@ -63,6 +63,14 @@ def program():
     return os.path.abspath(path)
 
 
+def simulator():
+    """The simulator under test: the one that SIMULATOR names, or that was built beside peerd."""
+    path = Path(os.environ.get("SIMULATOR") or Path(program()).parent / "Simulator")
+    if not os.access(path, os.X_OK):
+        skip(f"there is no simulator at {path}; build it, or set SIMULATOR to its path")
+    return str(path)
+
+
 def seed_from_arguments():
     """The seed on the command line, else a new one; printed, so that a run can be repeated."""
     seed = int(sys.argv[1]) if len(sys.argv) > 1 else int.from_bytes(os.urandom(4), "big")

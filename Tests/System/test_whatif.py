@@ -6,22 +6,13 @@ as they were, to the byte and the time of their last change."""
 
 import hashlib
 import json
-import os
 import shutil
 import subprocess
 from pathlib import Path
 
-from peerd_harness import Agreement, World, check, main_of_test, pair, program, say, skip
+from peerd_harness import Agreement, World, check, main_of_test, pair, say, simulator
 
 SAME, CONFLICTS, LOSES, USAGE, UNFIT, BUSY = 0, 1, 2, 64, 65, 75
-
-
-def simulator():
-    """The program under test: the one that SIMULATOR names, or that was built beside peerd."""
-    path = Path(os.environ.get("SIMULATOR") or Path(program()).parent / "Simulator")
-    if not os.access(path, os.X_OK):
-        skip(f"there is no simulator at {path}; build it, or set SIMULATOR to its path")
-    return str(path)
 
 
 def fingerprint(directory):

@@ -1,4 +1,4 @@
-internal import Dispatch
+internal import Foundation
 internal import Glibc
 
 /// What to do when the user ends the program with Ctrl-C, or the system asks it to end.
@@ -29,11 +29,15 @@ final class Interruption {
 
     /// Leaves it to the process that started this one when to end.
     ///
-    /// Ctrl-C goes to all processes of a terminal, and that one waits for the answers that are under way. When it ends,
-    /// so does the input of this one.
+    /// That one waits for the answers that are under way. Once it is gone, nobody waits for them any more.
     static func leaveToParent() {
         signal(SIGINT, SIG_IGN)
         // What the parent ignores a child ignores too.
         signal(SIGTERM, SIG_DFL)
+        let parent = getppid()
+        Thread.detachNewThread {
+            while getppid() == parent { sleep(1) }
+            _exit(EXIT_FAILURE)
+        }
     }
 }

@@ -122,7 +122,7 @@ extension World {
     static let inspectionInterval = VirtualTime.seconds(10)
 
     /// Changes of a log that is exported whenever it has changed.
-    static let shortLogCount: UInt64 = 100
+    static let shortLogCount: UInt64 = 500
 
     /// Looks at every machine's state, and compares machines that should have the same.
     func inspect() {
@@ -194,7 +194,7 @@ extension World {
     /// there the log has to grow by a share of its length. At the end states are compared whatever has come.
     private func isDueForComparison(_ machine: Machine) -> Bool {
         let (now, last) = (machine.view.storedCount, machine.comparedStoredCount)
-        return now < max(last, World.shortLogCount) || now >= last + last / 8
+        return now < max(last, World.shortLogCount) || now >= last + last / 16
     }
 
     private struct Inspection {
