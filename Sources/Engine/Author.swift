@@ -151,6 +151,11 @@ struct Author: ~Copyable {
         }
     }
 
+    /// Signs as this device.
+    func signature(of message: [UInt8]) -> Signature {
+        self.cryptography.signature(of: message, by: self.identity.signingKey)
+    }
+
     /// Appends changes with one signature.
     private mutating func appendSigned(
         _ changes: ArraySlice<OwnChange>,
@@ -171,7 +176,7 @@ struct Author: ~Copyable {
             for edit in change.edits { builder.append(edit) }
         }
         let verified = VerifiedRun.seal(builder, previous: record.storedHash, self.cryptography) { message in
-            self.identity.signingKey.signature(of: message)
+            self.signature(of: message)
         }
         guard try merge.receive(verified, in: &transaction) == .stored else {
             throw .damaged("the chain of this replica is not as it was left")

@@ -36,6 +36,21 @@ package struct DeviceIdentity: ~Copyable, Sendable {
         self.userKey = userKey
     }
 
+    /// The same identity, whose keys look into a memo for what they agree on.
+    consuming func remembering(in memo: (any CryptographyMemo)?) -> DeviceIdentity {
+        guard let memo else { return self }
+        return DeviceIdentity(
+            name: self.name,
+            founder: self.founder,
+            workspaceNonce: self.workspaceNonce,
+            user: self.user,
+            certificates: self.certificates,
+            signingKey: self.signingKey.duplicate(),
+            staticKey: self.staticKey.remembering(in: memo),
+            userKey: self.userKey?.duplicate()
+        )
+    }
+
     /// The workspace this device is a member of.
     package var workspace: WorkspaceID {
         WorkspaceID(founder: self.founder, nonce: self.workspaceNonce, SodiumCryptography())
@@ -83,20 +98,17 @@ package struct DeviceIdentity: ~Copyable, Sendable {
         name: String,
         welcome: Welcome,
         signingKey: consuming SigningKey,
-        staticKey: consuming AgreementKey
+        staticKey: consuming AgreementKey,
+        _ cryptography: SodiumCryptography
     ) -> DeviceIdentity? {
-        let workspace = WorkspaceID(
-            founder: welcome.founder,
-            nonce: welcome.workspaceNonce,
-            SodiumCryptography()
-        )
+        let workspace = WorkspaceID(founder: welcome.founder, nonce: welcome.workspaceNonce, cryptography)
         let introduction = Introduction(
             user: welcome.user,
             deviceName: name,
             nonce: welcome.workspaceNonce,
             certificates: welcome.certificates
         )
-        guard introduction.isCertified(in: workspace, SodiumCryptography()),
+        guard introduction.isCertified(in: workspace, cryptography),
             let own = welcome.certificates.first, own.device.bytes == signingKey.publicKey.bytes32,
             own.staticKey.bytes == staticKey.publicKey.bytes32
         else { return nil }
@@ -225,21 +237,4 @@ package struct DeviceIdentity: ~Copyable, Sendable {
             return nil
         }
     }
-}
-
-extension SigningKey {
-    /// The signature as the core's type.
-    package func signature(of message: [UInt8]) -> Signature {
-        let bytes = self.sign(message).bytes
-        guard let signature = Signature(bytes) else { preconditionFailure("a signature has 64 bytes") }
-        return signature
-    }
-}
-
-extension Ed25519.PublicKey {
-    var bytes32: Bytes32 { Bytes32(self.bytes) ?? .zero }
-}
-
-extension X25519.PublicKey {
-    var bytes32: Bytes32 { Bytes32(self.bytes) ?? .zero }
 }

@@ -1,6 +1,6 @@
 package import CRDTCore
 package import PeerCrypto
-internal import SyncProtocol
+package import SyncProtocol
 
 /// The side of pairing that holds an invite: from the first byte to an identity of its own.
 ///
@@ -12,6 +12,7 @@ package struct JoinSession: ~Copyable {
     private let deviceName: String
     private let firstBytes: [UInt8]
     private let inviter: StaticKey
+    private let cryptography: SodiumCryptography
 
     /// What received bytes led to.
     package enum Outcome: ~Copyable {
@@ -23,10 +24,17 @@ package struct JoinSession: ~Copyable {
     }
 
     /// Begins; nil only if the entropy cannot make keys.
-    package init?(invite: Invite, deviceName: String, entropy: consuming EntropyStream) {
+    ///
+    /// `memo`: as for a node.
+    package init?(
+        invite: Invite,
+        deviceName: String,
+        memo: (any CryptographyMemo)? = nil,
+        entropy: consuming EntropyStream
+    ) {
         guard let signingKey = SigningKey(seed: entropy.secret(32)),
-            let staticKey = AgreementKey(seed: entropy.secret(32)),
-            let ephemeral = AgreementKey(seed: entropy.secret(32))
+            let staticKey = AgreementKey(seed: entropy.secret(32), memo: memo),
+            let ephemeral = AgreementKey(seed: entropy.secret(32), memo: memo)
         else { return nil }
         let request = JoinRequest(device: DeviceID(bytes: signingKey.publicKey.bytes32), deviceName: deviceName)
         let start = PeerLink.dialling(
@@ -43,6 +51,7 @@ package struct JoinSession: ~Copyable {
         self.staticKey = staticKey
         self.deviceName = deviceName
         self.inviter = invite.staticKey
+        self.cryptography = SodiumCryptography(memo: memo)
     }
 
     /// What to send first.
@@ -64,7 +73,8 @@ package struct JoinSession: ~Copyable {
                     name: self.deviceName,
                     welcome: welcome,
                     signingKey: signingKey,
-                    staticKey: self.staticKey.duplicate()
+                    staticKey: self.staticKey.duplicate(),
+                    self.cryptography
                 )
                 guard let identity else { return .failed("the certificate that was sent does not hold") }
                 return .joined(identity, inviter: self.inviter, goodbye: output.bytes + link.close(now: now))

@@ -36,7 +36,7 @@ extension Node where Store: ~Copyable {
             let key = connection.expectedKey
         else { return }
         connection.hasBegun = true
-        guard let ephemeral = AgreementKey(seed: self.author.entropy.secret(32)),
+        guard let ephemeral = AgreementKey(seed: self.author.entropy.secret(32), memo: self.author.cryptography.memo),
             let start = PeerLink.dialling(key, own: self.author.identity.staticKey, ephemeral: ephemeral)
         else {
             self.drop(connection)
@@ -69,12 +69,13 @@ extension Node where Store: ~Copyable {
         let authority = Authority(staticKeys: Set(self.book.sortedKeys), invites: offered)
         // An ephemeral key is drawn only if the handshake asks for one, at most once an event.
         var drawn = self.author.entropy.child()
+        let memo = self.author.cryptography.memo
         let output = connection.link.receive(
             bytes,
             own: self.author.identity.staticKey,
             authority: authority,
             now: self.now.monotonicMilliseconds
-        ) { AgreementKey(seed: drawn.secret(32)) }
+        ) { AgreementKey(seed: drawn.secret(32), memo: memo) }
         // Bytes alone are no sign of life: of a record whose length was changed on the way the rest never comes.
         #if PLANTED_BUGS
         if PlantedBug.bytesTakenForLife.isPlanted {

@@ -229,7 +229,7 @@ extension Node where Store: ~Copyable {
             port: port,
             time: self.now.wall
         )
-        self.effects.append(.broadcast(beacon.signed { self.author.identity.signingKey.signature(of: $0) }))
+        self.effects.append(.broadcast(beacon.signed { self.author.signature(of: $0) }))
     }
 
     mutating func heardBeacon(_ bytes: [UInt8], fromHost host: String) {

@@ -70,11 +70,10 @@ extension Node where Store: ~Copyable {
                 #if PLANTED_BUGS
                 if PlantedBug.onlyOwnSent.isPlanted, index != own { continue }
                 #endif
+                guard !isLazy || index == own else { continue }
                 let record = transaction.replica(index)
                 let next = (sent[record.id] ?? 0) + 1
-                guard next <= record.sendableSequence, !isLazy || index == own, !disputed.contains(record.id) else {
-                    continue
-                }
+                guard next <= record.sendableSequence, !disputed.contains(record.id) else { continue }
                 candidates.append((index, next))
             }
             guard var best = candidates.first else { return nil }

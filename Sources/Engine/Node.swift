@@ -39,21 +39,21 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
 
     /// Starts a node on a store.
     ///
-    /// `entropy`: where all of the node's randomness comes from; never to be used again. `signatureMemo`: where many
-    /// nodes of one process keep which signatures hold.
+    /// `entropy`: where all of the node's randomness comes from; never to be used again. `memo`: where
+    /// many nodes of one process keep which signatures hold and what keys agree on; only for keys that protect nothing.
     package init(
         store: consuming Store,
         identity: consuming DeviceIdentity,
         configuration: NodeConfiguration,
-        signatureMemo: (any SignatureMemo)? = nil,
+        memo: (any CryptographyMemo)? = nil,
         entropy: consuming EntropyStream,
         at now: Moment
     ) throws(StoreError) {
         self.store = store
         self.author = Author(
-            identity: identity,
+            identity: identity.remembering(in: memo),
             entropy: entropy,
-            cryptography: SodiumCryptography(memo: signatureMemo),
+            cryptography: SodiumCryptography(memo: memo),
             at: now.wall
         )
         self.configuration = configuration

@@ -18,14 +18,29 @@ package enum X25519 {
     }
 }
 
+/// Remembers what keys have agreed on, so that a process that simulates both sides computes each secret once.
+///
+/// It may keep secrets where anybody can read them: for keys that protect nothing.
+package protocol AgreementMemo: AnyObject, Sendable {
+    /// What `agree` gives for these two public keys, or gave when it was last asked, from either side.
+    func sharedSecret(
+        of ours: X25519.PublicKey,
+        and theirs: X25519.PublicKey,
+        agree: () -> SecretBytes?
+    ) -> SecretBytes?
+}
+
 /// An X25519 key that can agree on secrets with others.
 package struct AgreementKey: ~Copyable, Sendable {
     /// What others agree with.
     package let publicKey: X25519.PublicKey
     private let secret: SecretBytes
+    private let memo: (any AgreementMemo)?
 
     /// Makes the key that belongs to a seed; nil unless the seed has 32 bytes.
-    package init?(seed: borrowing SecretBytes) {
+    ///
+    /// `memo`: where what it agrees on is remembered; nil outside simulations.
+    package init?(seed: borrowing SecretBytes, memo: (any AgreementMemo)? = nil) {
         guard seed.count == X25519.keyByteCount else { return nil }
         var publicKey = [UInt8](repeating: 0, count: X25519.keyByteCount)
         guard
@@ -34,6 +49,7 @@ package struct AgreementKey: ~Copyable, Sendable {
         else { return nil }
         self.publicKey = publicKey
         self.secret = seed.duplicate()
+        self.memo = memo
     }
 }
 
@@ -42,6 +58,11 @@ extension AgreementKey {
     ///
     /// Nil where the result would be all zeros, which a dishonest peer can bring about whatever our key is.
     package func sharedSecret(with publicKey: X25519.PublicKey) -> SecretBytes? {
+        guard let memo = self.memo else { return self.agree(with: publicKey) }
+        return memo.sharedSecret(of: self.publicKey, and: publicKey) { self.agree(with: publicKey) }
+    }
+
+    private func agree(with publicKey: X25519.PublicKey) -> SecretBytes? {
         var isUsable = false
         let shared = SecretBytes(count: X25519.keyByteCount) { shared in
             isUsable = crypto_scalarmult_curve25519(shared.bytePointer!, self.secret.bytePointer, publicKey.bytes) == 0
@@ -57,11 +78,17 @@ extension AgreementKey {
 
     /// A second, independent owner of the same key.
     package func duplicate() -> AgreementKey {
-        AgreementKey(publicKey: self.publicKey, secret: self.secret.duplicate())
+        AgreementKey(publicKey: self.publicKey, secret: self.secret.duplicate(), memo: self.memo)
     }
 
-    private init(publicKey: X25519.PublicKey, secret: consuming SecretBytes) {
+    /// The same key, which looks into a memo before it computes what it agrees on.
+    package func remembering(in memo: any AgreementMemo) -> AgreementKey {
+        AgreementKey(publicKey: self.publicKey, secret: self.secret.duplicate(), memo: memo)
+    }
+
+    private init(publicKey: X25519.PublicKey, secret: consuming SecretBytes, memo: (any AgreementMemo)?) {
         self.publicKey = publicKey
         self.secret = secret
+        self.memo = memo
     }
 }

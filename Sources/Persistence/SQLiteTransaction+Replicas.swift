@@ -5,6 +5,8 @@ extension SQLiteTransaction {
 
     package func replica(_ index: ReplicaIndex) -> ReplicaRecord { self.replicas[index] }
 
+    package func existingReplicaIndex(of id: ReplicaID) -> ReplicaIndex? { self.replicas.index(of: id) }
+
     package func setReplica(_ record: ReplicaRecord, at index: ReplicaIndex) throws(StoreError) {
         self.replicas.set(record, at: index)
     }

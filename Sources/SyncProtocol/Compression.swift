@@ -5,9 +5,12 @@ internal import CZstd
 enum Compression {
     /// A compromise between speed and size: about 300 MB/s on one core.
     private static let level: Int32 = 1
+    /// Fewer are mostly ids, hashes and a signature: to try would cost more than all else that is done to send them.
+    private static let byteCountMin = 256
 
-    /// 1 and the length, then a Zstandard frame; or 0 and the bytes themselves where that is no longer.
+    /// 1 and the length, then a Zstandard frame; or 0 and the bytes themselves, if few or no longer so.
     static func compress(_ bytes: [UInt8]) -> [UInt8] {
+        guard bytes.count >= self.byteCountMin else { return [0] + bytes }
         var result: [UInt8] = [1]
         result.appendVarint(UInt64(bytes.count))
         let header = result.count

@@ -1,17 +1,21 @@
 package import CRDTCore
-internal import PeerCrypto
+package import PeerCrypto
 
-/// Remembers which signatures hold, so that one process that runs many nodes checks each only once.
-package protocol SignatureMemo: AnyObject, Sendable {
+/// Remembers which signatures hold and what keys have agreed on, so that one process that runs many nodes computes each
+/// only once.
+package protocol CryptographyMemo: AgreementMemo {
     /// What `check` says, or said when it was last asked of the same signature, message and key.
     func isValid(_ signature: Signature, of message: [UInt8], by key: Bytes32, check: () -> Bool) -> Bool
+    /// A signature has just been made, so that it holds.
+    func noteMade(_ signature: Signature, of message: [UInt8], by key: Bytes32)
 }
 
 /// The cryptography of changes, done by libsodium.
 package struct SodiumCryptography: ChangeCryptography {
-    private let memo: (any SignatureMemo)?
+    /// What nodes of one process remember together; nil for a node that is alone.
+    package let memo: (any CryptographyMemo)?
 
-    package init(memo: (any SignatureMemo)? = nil) { self.memo = memo }
+    package init(memo: (any CryptographyMemo)? = nil) { self.memo = memo }
 
     package func hash256(_ domain: HashDomain, _ message: [UInt8]) -> Bytes32 {
         let digest = Blake2b.hash256(domain.hashPersonal, message)
@@ -31,6 +35,13 @@ package struct SodiumCryptography: ChangeCryptography {
     package func isValid(_ signature: Signature, of message: [UInt8], by key: Bytes32) -> Bool {
         guard let memo = self.memo else { return Self.check(signature, of: message, by: key) }
         return memo.isValid(signature, of: message, by: key) { Self.check(signature, of: message, by: key) }
+    }
+
+    /// Signs a message.
+    package func signature(of message: [UInt8], by key: borrowing SigningKey) -> Signature {
+        let signature = key.signature(of: message)
+        self.memo?.noteMade(signature, of: message, by: key.publicKey.bytes32)
+        return signature
     }
 
     private static func check(_ signature: Signature, of message: [UInt8], by key: Bytes32) -> Bool {

@@ -131,7 +131,7 @@ struct StateDigest {
         if !record.isVisible, record.creation != nil { self.marks.insert(.objectGone) }
     }
 
-    private static func mixed(_ first: UInt64, _ second: UInt64, _ third: UInt64) -> UInt64 {
+    static func mixed(_ first: UInt64, _ second: UInt64, _ third: UInt64) -> UInt64 {
         var bits = (first ^ 0x9e37_79b9_7f4a_7c15) &* 0xbf58_476d_1ce4_e5b9
         bits = (bits ^ bits >> 29 ^ second) &* 0x94d0_49bb_1331_11eb
         bits = (bits ^ bits >> 32 ^ third) &* 0xd6e8_feb8_6659_fd93

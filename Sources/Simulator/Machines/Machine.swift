@@ -13,7 +13,7 @@ final class Machine {
     let disk: SimulatedDisk
     let fileSystem: VirtualFileSystem
     /// What the signatures were that any machine of its world has checked.
-    let signatureMemo: WorldSignatureMemo
+    let memo: WorldMemo
     var clock = MachineClock()
     var node: Node<SQLiteStore>?
     var condition = Condition.down
@@ -38,7 +38,7 @@ final class Machine {
     var reading: StoreReading?
     /// What was found when it was last inspected, and what its store held then.
     var inspection: (view: StoreView, state: MachineState?)?
-    /// How many changes its log held when its state was last exported for comparison.
+    /// How many changes its log held when its state was last compared.
     var comparedStoredCount: UInt64 = 0
     /// Whether its disk has broken a promise: lost what it had synced, or changed it.
     var isTainted = false
@@ -72,13 +72,13 @@ final class Machine {
     static let port: UInt16 = 7000
     static let databasePath = "/peerd.sqlite"
 
-    init(number: Int, keyFile: [UInt8], origin: Hash256, disk: SimulatedDisk, seed: UInt64, memo: WorldSignatureMemo) {
+    init(number: Int, keyFile: [UInt8], origin: Hash256, disk: SimulatedDisk, seed: UInt64, memo: WorldMemo) {
         self.number = number
         self.host = "10.0.0.\(number + 1)"
         self.keyFile = keyFile
         self.origin = origin
         self.disk = disk
-        self.signatureMemo = memo
+        self.memo = memo
         self.fileSystem = VirtualFileSystem(disk: disk, seed: seed)
         self.storeIdentity = UInt64(number) + 1
     }
@@ -126,7 +126,7 @@ final class Machine {
                 discovers: true,
                 storeIdentity: storeIdentity
             ),
-            signatureMemo: self.signatureMemo,
+            memo: self.memo,
             entropy: EntropyStream.from(entropySeed),
             at: moment
         )

@@ -20,7 +20,7 @@ struct LogReplay {
         membership: Membership,
         now: WallTime,
         isReversed: Bool,
-        memo: WorldSignatureMemo
+        memo: WorldMemo
     ) throws(StoreError) -> [UInt8] {
         var replay = LogReplay(
             copy: MemoryStore(origin: origin),
@@ -111,7 +111,7 @@ extension World {
                     membership: membership,
                     now: now,
                     isReversed: isReversed,
-                    memo: machine.signatureMemo
+                    memo: machine.memo
                 )
                 return (try StateExport.json(of: &transaction), anew)
             }

@@ -58,10 +58,10 @@ struct Oracles {
     }
 }
 
-/// What a machine holds: by its frontier, and in full.
+/// What a machine holds: what of each chain, and what follows from that.
 struct MachineState: Hashable {
     var frontier: Frontier
-    var export: [UInt8]
+    var fingerprint: StateFingerprint
 }
 
 /// What was read of a store, for as long as nothing is written there.
@@ -121,23 +121,23 @@ extension World {
     /// How often everything is looked at.
     static let inspectionInterval = VirtualTime.seconds(10)
 
-    /// Changes of a log that is exported whenever it has changed.
+    /// Changes of a log whose state is compared whenever it has changed.
     static let shortLogCount: UInt64 = 500
 
     /// Looks at every machine's state, and compares machines that should have the same.
     func inspect() {
-        var states: [(machine: Int, frontier: Frontier, export: [UInt8])] = []
+        var states: [(machine: Machine, state: MachineState)] = []
         for machine in self.machines where machine.isUp && !machine.isTainted && machine.hostile == nil {
             guard let state = self.inspect(machine) else { continue }
-            if let twin = states.first(where: { $0.frontier == state.frontier }), twin.export != state.export {
-                let difference = World.firstDifference(twin.export, state.export)
+            if let twin = states.first(where: { $0.state.frontier == state.frontier }), twin.state != state {
+                let difference = World.firstDifference(twin.machine.export ?? [], machine.export ?? [])
                 self.record.find(
                     .divergence,
-                    "machines \(twin.machine) and \(machine.number) have equal frontiers and different states: "
+                    "machines \(twin.machine.number) and \(machine.number) have equal frontiers and different states: "
                         + difference
                 )
             }
-            states.append((machine.number, state.frontier, state.export))
+            states.append((machine, state))
         }
         if self.isFaulty { self.schedule(.inspection, after: World.inspectionInterval) }
     }
@@ -163,13 +163,17 @@ extension World {
 
     private func inspectAnew(_ machine: Machine) -> MachineState? {
         do throws(StoreError) {
+            let isDue = self.isDueForComparison(machine)
             let found = try machine.read { transaction throws(StoreError) -> Inspection in
                 var found = Inspection()
-                found.tree = try StateChecks.tree(in: &transaction)
+                let visible = try VisibleObjects(of: &transaction)
+                found.tree = try StateChecks.tree(visible, in: &transaction)
                 found.twins = try StateChecks.twins(in: &transaction)
                 found.isWaiting = StateChecks.isWaiting(in: transaction)
                 found.hasConflict = try !transaction.conflictedRegisters().isEmpty
                 found.hasMoveWithoutEffect = try !transaction.movesWithoutEffect().isEmpty
+                guard !found.isWaiting, isDue else { return found }
+                found.fingerprint = try StateFingerprint(of: visible, in: &transaction)
                 return found
             }
             guard let found else { return nil }
@@ -178,19 +182,18 @@ extension World {
             if found.hasConflict { self.record.mark(.conflictShown) }
             if found.hasMoveWithoutEffect { self.record.mark(.moveWithoutEffect) }
             if found.isWaiting { self.record.mark(.changeWaited) }
-            guard !found.isWaiting, self.isDueForComparison(machine) else { return nil }
-            guard let frontier = machine.frontier, let export = machine.export else { return nil }
+            guard let fingerprint = found.fingerprint, let frontier = machine.frontier else { return nil }
             machine.comparedStoredCount = machine.view.storedCount
-            return MachineState(frontier: frontier, export: export)
+            return MachineState(frontier: frontier, fingerprint: fingerprint)
         } catch {
             self.record.mark(.storeFailed)
             return nil
         }
     }
 
-    /// Whether enough has come since its state was last exported.
+    /// Whether enough has come since its state was last compared.
     ///
-    /// An export is as long as the history, so that in a long run one after each change would be all that is done:
+    /// A state is as long as the history, so that in a long run to read it after each change would be all that is done:
     /// there the log has to grow by a share of its length. At the end states are compared whatever has come.
     private func isDueForComparison(_ machine: Machine) -> Bool {
         let (now, last) = (machine.view.storedCount, machine.comparedStoredCount)
@@ -203,6 +206,8 @@ extension World {
         var isWaiting = false
         var hasConflict = false
         var hasMoveWithoutEffect = false
+        /// Nil if it is not to be compared.
+        var fingerprint: StateFingerprint?
     }
 
     /// The first line in which two exports differ.

@@ -1,5 +1,26 @@
 internal import CRDTCore
 
+/// All visible objects of a store, each read once.
+struct VisibleObjects {
+    /// In ascending order of ids.
+    let records: [(ObjectIndex, ObjectRecord)]
+    private let places: [ObjectIndex: Int]
+
+    init(of transaction: inout some StoreTransaction) throws(StoreError) {
+        var records: [(ObjectIndex, ObjectRecord)] = []
+        var places: [ObjectIndex: Int] = [:]
+        for object in try transaction.visibleObjects() {
+            places[object] = records.count
+            records.append((object, try transaction.object(object)))
+        }
+        (self.records, self.places) = (records, places)
+    }
+
+    var count: Int { self.records.count }
+
+    subscript(object: ObjectIndex) -> ObjectRecord? { self.places[object].map { self.records[$0].1 } }
+}
+
 /// What must hold of one store's state at any time.
 ///
 /// Each check says what is wrong, or nil.
@@ -82,23 +103,29 @@ enum StateChecks {
 
     /// P16: every visible object is below the root, once, and nothing is below itself.
     static func tree(in transaction: inout some StoreTransaction) throws(StoreError) -> String? {
-        let visible = try transaction.visibleObjects()
-        for object in visible {
+        try self.tree(VisibleObjects(of: &transaction), in: &transaction)
+    }
+
+    static func tree(
+        _ visible: VisibleObjects,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> String? {
+        for (object, record) in visible.records {
+            guard record.isVisible else { return "\(record.id) is said to show and does not" }
             var steps = 0
             var current = object
-            while let parent = try transaction.object(current).parent {
-                guard try transaction.object(parent).isVisible else {
-                    return "\(try transaction.object(object).id) shows below something that does not"
-                }
+            while let parent = visible[current]?.parent {
+                guard visible[parent] != nil else { return "\(record.id) shows below something that does not" }
                 current = parent
                 steps += 1
-                if steps > visible.count { return "\(try transaction.object(object).id) is below itself" }
+                if steps > visible.count { return "\(record.id) is below itself" }
             }
         }
         var listed = 0
         var open: [ObjectIndex?] = [nil]
         while let parent = open.popLast() {
-            for child in try transaction.children(of: parent) where try transaction.object(child).isVisible {
+            for child in try transaction.children(of: parent) {
+                if visible[child] == nil, try !transaction.object(child).isVisible { continue }
                 listed += 1
                 open.append(child)
             }

@@ -1,12 +1,16 @@
 /// What will happen, ordered by time and then by the order in which it was scheduled: a binary heap.
+///
+/// Elements stay in their places while small entries that name them are moved about.
 struct EventQueue<Element> {
     private var heap: [Entry] = []
+    private var elements: [Element?] = []
+    private var freePlaces: [Int] = []
     private var scheduledCount: UInt64 = 0
 
     private struct Entry {
         var time: VirtualTime
         var number: UInt64
-        var element: Element
+        var place: Int
 
         static func precedes(_ left: Entry, _ right: Entry) -> Bool {
             left.time == right.time ? left.number < right.number : left.time < right.time
@@ -19,7 +23,9 @@ struct EventQueue<Element> {
 
     /// - Complexity: O(log *n*).
     mutating func schedule(_ element: Element, at time: VirtualTime) {
-        self.heap.append(Entry(time: time, number: self.scheduledCount, element: element))
+        let place = self.freePlaces.popLast() ?? self.elements.count
+        if place == self.elements.count { self.elements.append(element) } else { self.elements[place] = element }
+        self.heap.append(Entry(time: time, number: self.scheduledCount, place: place))
         self.scheduledCount += 1
         var child = self.heap.count - 1
         while child > 0 {
@@ -32,8 +38,11 @@ struct EventQueue<Element> {
 
     /// - Complexity: O(log *n*).
     mutating func next() -> (time: VirtualTime, element: Element)? {
-        guard let first = self.heap.first, let last = self.heap.popLast() else { return nil }
-        guard !self.heap.isEmpty else { return (first.time, first.element) }
+        guard let first = self.heap.first, let last = self.heap.popLast(),
+            let element = self.elements[first.place].take()
+        else { return nil }
+        self.freePlaces.append(first.place)
+        guard !self.heap.isEmpty else { return (first.time, element) }
         self.heap[0] = last
         var parent = 0
         while true {
@@ -46,6 +55,6 @@ struct EventQueue<Element> {
             self.heap.swapAt(child, parent)
             parent = child
         }
-        return (first.time, first.element)
+        return (first.time, element)
     }
 }

@@ -19,7 +19,7 @@ extension World {
             origin: origin,
             disk: disk,
             seed: self.tape.seed(),
-            memo: self.signatureMemo
+            memo: self.memo
         )
         machine.clock.set(offsetMilliseconds: 0, at: self.time)
         self.machines.append(machine)
@@ -46,6 +46,7 @@ extension World {
             var session = JoinSession(
                 invite: invite,
                 deviceName: "peer\(self.machines.count)",
+                memo: self.memo,
                 entropy: EntropyStream.from(self.tape.seed())
             )
         else { return self.lookForEnding(inviter) }

@@ -39,6 +39,7 @@ extension World {
         let session = JoinSession(
             invite: invite,
             deviceName: Newcomer.name(number, trouble),
+            memo: self.memo,
             entropy: EntropyStream.from(self.tape.seed())
         )
         guard let session else { return }

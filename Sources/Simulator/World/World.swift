@@ -18,7 +18,7 @@ final class World {
     var record = RunRecord()
     var oracles = Oracles()
     var work = Workload()
-    let signatureMemo = WorldSignatureMemo()
+    let memo = WorldMemo()
     /// Devices that came to join over connections that things go wrong on.
     var newcomers: [Newcomer] = []
     /// What is recorded for looking at; nil unless it is asked for.
