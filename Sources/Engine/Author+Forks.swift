@@ -14,9 +14,9 @@ enum BranchOutcome {
 /// A part of a branch that does not stand in the log here.
 struct BranchPart {
     var replica: ReplicaID
-    /// The first disputed sequence of the chain, and the hash of what the log holds there; zero if it holds nothing.
-    var fork: UInt64
-    var ownHash: Hash256
+    /// What it was asked for with.
+    var awaited: Conversation.AwaitedBranch
+    var firstHash: Hash256
     var lastSequence: UInt64
     var lastHash: Hash256
 }
@@ -126,7 +126,7 @@ extension Author {
     /// Checks a part of a branch: writes it again if the chain is our own, and keeps it for its author if it is not.
     mutating func take(
         _ run: Run,
-        awaited: Conversation.AwaitedBranch?,
+        awaited: [Conversation.AwaitedBranch],
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> BranchOutcome {
         guard let index = transaction.existingReplicaIndex(of: run.replica), !run.changes.isEmpty, !run.leavesOut,
@@ -135,30 +135,31 @@ extension Author {
             return .nothing
         }
         let record = transaction.replica(index)
-        var expected: Conversation.AwaitedBranch?
-        if record.forkSequence != nil, awaited?.sequence == run.firstSequence { expected = awaited }
+        let expected = record.forkSequence == nil ? [] : awaited.filter { $0.sequence == run.firstSequence }
+        for branch in expected {
+            guard let verified = self.verified(run, after: branch.previous, of: record) else { continue }
+            return try self.take(verified, branch, index, in: &transaction)
+        }
         var previous = ChainHash.origin(self.membership.workspace)
         if run.firstSequence > 1 {
             previous = try transaction.hash(of: index, sequence: run.firstSequence - 1) ?? previous
         }
-        let verified: VerifiedRun
-        do throws(RunRejection) {
-            verified = try VerifiedRun.verify(
-                run,
-                previous: expected?.previous ?? previous,
-                device: run.firstSequence == 1 ? nil : record.introduction?.device,
-                membership: self.membership,
-                self.cryptography
-            )
-        } catch {
-            // The peer's branch may part from ours before this run: without that there is nothing to check it by.
-            return .nothing
-        }
-        if let expected { return try self.take(verified, expected, index, in: &transaction) }
-        guard let hash = try transaction.hash(of: index, sequence: run.firstSequence), hash != verified.hashes[0],
+        // The peer's branch may part from ours before this run: without that there is nothing to check it by.
+        guard expected.isEmpty, let verified = self.verified(run, after: previous, of: record),
+            let hash = try transaction.hash(of: index, sequence: run.firstSequence), hash != verified.hashes[0],
             let proof = try self.forkProof(at: run.firstSequence, theirs: verified, index, in: &transaction)
         else { return .nothing }
         return .proof(proof, Dot(replica: run.replica, sequence: run.firstSequence))
+    }
+
+    private func verified(_ run: Run, after previous: Hash256, of record: ReplicaRecord) -> VerifiedRun? {
+        try? VerifiedRun.verify(
+            run,
+            previous: previous,
+            device: run.firstSequence == 1 ? nil : record.introduction?.device,
+            membership: self.membership,
+            self.cryptography
+        )
     }
 
     private mutating func take(
@@ -169,11 +170,10 @@ extension Author {
     ) throws(StoreError) -> BranchOutcome {
         let record = transaction.replica(index)
         guard let fork = record.forkSequence, let head = verified.hashes.last else { return .nothing }
-        let own = try transaction.hash(of: index, sequence: fork)
         var part = BranchPart(
             replica: record.id,
-            fork: expected.fork,
-            ownHash: own ?? .zero,
+            awaited: expected,
+            firstHash: verified.hashes[0],
             lastSequence: verified.run.lastSequence,
             lastHash: head
         )
@@ -186,6 +186,7 @@ extension Author {
         #endif
         // Since it was asked for, the fork may have been found to be earlier.
         guard fork == expected.fork else { return .nothing }
+        let own = try transaction.hash(of: index, sequence: fork)
         let end = try KeptBranches.end(of: record.id, fork: fork, in: &transaction)
         if let end, end.sequence > verified.run.firstSequence {
             // It has come another way meanwhile: of this peer only what follows is wanted.

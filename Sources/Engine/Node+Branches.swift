@@ -7,9 +7,8 @@ internal import SyncProtocol
 /// to the device that wrote them.
 extension Node where Store: ~Copyable {
     private struct BranchQuestion {
-        var request: BranchRequest
-        var fork: UInt64
-        var previous: Hash256
+        var replica: ReplicaID
+        var branch: Conversation.AwaitedBranch
     }
 
     /// Asks a peer for its branches of forked chains.
@@ -21,12 +20,8 @@ extension Node where Store: ~Copyable {
         #endif
         do throws(StoreError) {
             for question in try self.branchQuestions(to: connection) {
-                connection.conversation.awaitedBranches[question.request.replica] = Conversation.AwaitedBranch(
-                    fork: question.fork,
-                    sequence: question.request.sequence,
-                    previous: question.previous
-                )
-                self.send(.branchRequest(question.request), on: connection)
+                connection.conversation.awaitedBranches[question.replica] = []
+                self.ask(for: question.branch, of: question.replica, on: connection)
             }
         } catch {
             self.failed(error, on: connection)
@@ -55,7 +50,7 @@ extension Node where Store: ~Copyable {
             for position in (0..<transaction.replicaCount).reversed() {
                 let index = ReplicaIndex(rawValue: UInt32(position))
                 let record = transaction.replica(index)
-                guard let fork = record.forkSequence, fork < awaited[record.id]?.fork ?? .max else { continue }
+                guard let fork = record.forkSequence, fork < awaited[record.id]?.first?.fork ?? .max else { continue }
                 let own = try transaction.hash(of: index, sequence: fork)
                 var previous = ChainHash.origin(workspace)
                 if fork > 1 { previous = try transaction.hash(of: index, sequence: fork - 1) ?? previous }
@@ -69,8 +64,13 @@ extension Node where Store: ~Copyable {
                         (sequence, previous) = (end.sequence, end.previous)
                     }
                 }
-                let request = BranchRequest(replica: record.id, sequence: sequence, knownHash: own ?? .zero)
-                questions.append(BranchQuestion(request: request, fork: fork, previous: previous))
+                let branch = Conversation.AwaitedBranch(
+                    fork: fork,
+                    sequence: sequence,
+                    previous: previous,
+                    knownHash: own ?? .zero
+                )
+                questions.append(BranchQuestion(replica: record.id, branch: branch))
             }
             return questions
         }
@@ -98,11 +98,13 @@ extension Node where Store: ~Copyable {
                     signed: true
                 )
             }
-            connection.conversation.openBranchRequests[request.replica] = nil
+            connection.conversation.openBranchRequests.removeAll {
+                $0.replica == request.replica && $0.knownHash == request.knownHash
+            }
             if let run {
                 self.send(.branch(run), on: connection)
             } else if connection.conversation.openBranchRequests.count < KeptBranches.requestCountMax {
-                connection.conversation.openBranchRequests[request.replica] = request
+                connection.conversation.openBranchRequests.append(request)
             }
         } catch {
             self.failed(error, on: connection)
@@ -113,7 +115,7 @@ extension Node where Store: ~Copyable {
     mutating func receivedBranch(_ run: Run, on connection: PeerConnection) {
         let standing = self.author.standing
         do throws(StoreError) {
-            let awaited = connection.conversation.awaitedBranches[run.replica]
+            let awaited = connection.conversation.awaitedBranches[run.replica] ?? []
             let found = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
                 try self.author.take(run, awaited: awaited, in: &transaction)
             }
@@ -122,6 +124,7 @@ extension Node where Store: ~Copyable {
             case .proof(let proof, let dot): self.keep(proof, dot, from: connection)
             case .rewritten(let part):
                 self.askForMore(of: part, on: connection)
+                self.askForOther(than: part, on: connection)
                 self.pumpAll()
             case .kept(let part):
                 self.askForMore(of: part, on: connection)
@@ -135,17 +138,40 @@ extension Node where Store: ~Copyable {
 
     /// Asks for what follows a part of a branch.
     private mutating func askForMore(of part: BranchPart, on connection: PeerConnection) {
-        let next = Conversation.AwaitedBranch(fork: part.fork, sequence: part.lastSequence + 1, previous: part.lastHash)
-        connection.conversation.awaitedBranches[part.replica] = next
-        let request = BranchRequest(replica: part.replica, sequence: next.sequence, knownHash: part.ownHash)
+        var next = part.awaited
+        (next.sequence, next.previous) = (part.lastSequence + 1, part.lastHash)
+        self.ask(for: next, of: part.replica, on: connection)
+    }
+
+    /// Asks for the other branch of a chain of ours of which the log here holds neither.
+    private mutating func askForOther(than part: BranchPart, on connection: PeerConnection) {
+        guard part.awaited.knownHash == .zero, part.awaited.sequence == part.awaited.fork else { return }
+        #if PLANTED_BUGS
+        if PlantedBug.oneBranchOfTwoAsked.isPlanted { return }
+        #endif
+        var other = part.awaited
+        other.knownHash = part.firstHash
+        self.ask(for: other, of: part.replica, on: connection)
+    }
+
+    private mutating func ask(
+        for branch: Conversation.AwaitedBranch,
+        of replica: ReplicaID,
+        on connection: PeerConnection
+    ) {
+        var awaited = connection.conversation.awaitedBranches[replica] ?? []
+        awaited.removeAll { $0.knownHash == branch.knownHash }
+        connection.conversation.awaitedBranches[replica] = awaited + [branch]
+        let request = BranchRequest(replica: replica, sequence: branch.sequence, knownHash: branch.knownHash)
         self.send(.branchRequest(request), on: connection)
     }
 
     /// Answers what others have asked for, and could not be answered before.
     private mutating func passOn(_ part: BranchPart, from source: PeerConnection) {
         for connection in self.readyConnections where connection !== source {
-            guard let request = connection.conversation.openBranchRequests[part.replica] else { continue }
-            self.sendBranch(request, on: connection)
+            for request in connection.conversation.openBranchRequests where request.replica == part.replica {
+                self.sendBranch(request, on: connection)
+            }
         }
     }
 }

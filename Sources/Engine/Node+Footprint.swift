@@ -46,7 +46,7 @@ extension Node where Store: ~Copyable {
             let noted = [
                 conversation.peerSequences.count, conversation.sentSequences.count, conversation.disputed.count,
                 conversation.sharedForks.count, conversation.awaitedBranches.count, conversation.heldNotices.count,
-                conversation.unproven.count,
+                conversation.unproven.count, conversation.openBranchRequests.count,
             ]
             footprint.notedChainCount = max(footprint.notedChainCount, noted.max() ?? 0)
             footprint.openSpanCount = max(footprint.openSpanCount, conversation.comparison.unlearned.count)

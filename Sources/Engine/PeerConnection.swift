@@ -119,10 +119,10 @@ struct Conversation {
     var sharedForks: [ReplicaID: UInt64] = [:]
     /// How often a fork was probed for, to bound what a liar can make us do.
     var probeCount = 0
-    /// Branches asked for: where the next part begins and the hash before it.
-    var awaitedBranches: [ReplicaID: AwaitedBranch] = [:]
+    /// Branches asked for: of a chain the one that the log lacks, or both.
+    var awaitedBranches: [ReplicaID: [AwaitedBranch]] = [:]
     /// What the peer has asked of branches that are not here.
-    var openBranchRequests: [ReplicaID: BranchRequest] = [:]
+    var openBranchRequests: [BranchRequest] = []
     /// The last held notice sent, by replica, so that it is said once.
     var heldNotices: [ReplicaID: UInt64] = [:]
 
@@ -134,8 +134,11 @@ struct Conversation {
     struct AwaitedBranch {
         /// Where the chain was known to fork when the branch was asked for.
         var fork: UInt64
+        /// Where the next part begins, and the hash before it.
         var sequence: UInt64
         var previous: Hash256
+        /// What the other branch has at the fork, as far as it was known when this one was asked for; else zero.
+        var knownHash: Hash256
     }
 }
 

@@ -180,7 +180,8 @@ package struct BranchRequest: Hashable, Sendable {
     package var replica: ReplicaID
     /// The first disputed sequence, or where an earlier answer ended.
     package var sequence: UInt64
-    /// The asker's own hash at the first disputed sequence; zero if it has none.
+    /// The hash at the first disputed sequence of a branch that the asker has, in its log or from an answer; zero if it
+    /// has none.
     ///
     /// Equal branches are not sent. (Earlier programs sent zero when they asked for what follows an earlier answer.)
     package var knownHash: Hash256

@@ -51,78 +51,77 @@ struct RepairTests {
         #expect(network.machines[second].notices.contains { if case .equivocation = $0 { true } else { false } })
     }
 
-    /// Nobody but its author can write a branch again, and the two need never meet.
-    @Test func `what one peer alone has of a lost branch comes to its author by way of another`() throws {
+    /// Of three machines the middle one alone meets the other two: an author, who has made a note, and a holder.
+    private func relay() throws -> (network: TestNetwork, note: ObjectID) {
         let network = TestNetwork()
         let middle = try self.founder(network)
         let author = try network.join(middle, name: "author", seed: 3)
         let holder = try network.join(middle, name: "holder", seed: 4)
+        #expect([middle, author, holder] == [0, 1, 2])
         network.cut(author, holder)
         let note = try network.write(author, .create(.init(type: "note"))).created[0]
         network.settle()
-        let (backupOfMiddle, backupOfAuthor) = (network.copyStore(of: middle), network.copyStore(of: author))
-        try network.write(author, .set(note, name: "x", value: .string("lost?")))
+        return (network, note)
+    }
+
+    /// The author writes what the holder gets; then he and the middle go back to where they were before, and he writes
+    /// something else, which only the middle gets.
+    private func fork(_ relay: (network: TestNetwork, note: ObjectID)) throws {
+        let network = relay.network
+        let backups = (network.copyStore(of: 0), network.copyStore(of: 1))
+        try network.write(1, .set(relay.note, name: "x", value: .string("lost?")))
         network.settle()
-        #expect(try network.export(holder).contains("lost?"))
-        network.cut(middle, author)
-        network.cut(middle, holder)
-        try network.restart(middle, with: backupOfMiddle, seed: 77)
-        try network.restart(author, with: backupOfAuthor, seed: 78)
-        try network.write(author, .set(note, name: "y", value: .string("after restore")))
+        #expect(try network.export(2).contains("lost?"))
+        network.cut(0, 1)
+        network.cut(0, 2)
+        try network.restart(0, with: backups.0, seed: 77)
+        try network.restart(1, with: backups.1, seed: 78)
+        try network.write(1, .set(relay.note, name: "y", value: .string("after restore")))
         network.healAll()
-        network.cut(author, holder)
-        network.cut(middle, holder)
+        network.cut(1, 2)
+        network.cut(0, 2)
         network.settle(seconds: 60)
-        #expect(try network.export(middle).contains("after restore"))
+        #expect(try network.export(0).contains("after restore"))
+    }
+
+    /// All but author and holder meet, and hold all of both branches.
+    private func demandBoth(_ network: TestNetwork) throws {
         network.healAll()
-        network.cut(author, holder)
+        network.cut(1, 2)
         network.settle(seconds: 300)
-        for machine in [middle, author, holder] {
+        for machine in 0..<3 {
             #expect(try network.export(machine).contains("lost?"))
             #expect(try network.export(machine).contains("after restore"))
         }
-        try self.demandEqual(network, [middle, author, holder])
+        try self.demandEqual(network, [0, 1, 2])
+    }
+
+    /// Nobody but its author can write a branch again, and the two need never meet.
+    @Test func `what one peer alone has of a lost branch comes to its author by way of another`() throws {
+        let relay = try self.relay()
+        try self.fork(relay)
+        try self.demandBoth(relay.network)
     }
 
     /// The proof comes to the author before the whole log that leads to the fork: he can ask nobody for a branch yet.
     @Test func `what comes of a chain behind a fork that was proved before is written again`() throws {
-        let network = TestNetwork()
-        let middle = try self.founder(network)
-        let author = try network.join(middle, name: "author", seed: 3)
-        let holder = try network.join(middle, name: "holder", seed: 4)
-        network.cut(author, holder)
-        let note = try network.write(author, .create(.init(type: "note"))).created[0]
-        network.settle()
-        let early = network.copyStore(of: author)
+        let relay = try self.relay()
+        let network = relay.network
+        let early = network.copyStore(of: 1)
         // More than goes out at once, and hard to compress.
         for number in 0..<200 {
             let digits = (1..<100).map { String($0 * (number + 7_919) * 104_729 % 46_656, radix: 36) }
-            try network.write(author, .set(note, name: "x", value: .string(digits.joined())))
+            try network.write(1, .set(relay.note, name: "z", value: .string(digits.joined())))
         }
         network.settle()
-        let (lateOfMiddle, late) = (network.copyStore(of: middle), network.copyStore(of: author))
-        try network.write(author, .set(note, name: "y", value: .string("one")))
-        network.settle()
-        network.cut(middle, author)
-        network.cut(middle, holder)
-        try network.restart(middle, with: lateOfMiddle, seed: 77)
-        try network.restart(author, with: late, seed: 78)
-        try network.write(author, .set(note, name: "z", value: .string("two")))
+        try self.fork(relay)
         network.healAll()
-        network.cut(author, holder)
-        network.cut(middle, holder)
-        network.settle()
-        network.healAll()
-        network.cut(middle, author)
-        network.cut(author, holder)
-        try network.restart(author, with: early, seed: 79)
+        network.cut(0, 1)
+        network.cut(1, 2)
+        try network.restart(1, with: early, seed: 79)
         network.settle(seconds: 300)
-        #expect(network.machines[middle].notices.contains { if case .equivocation = $0 { true } else { false } })
-        network.healAll()
-        network.cut(author, holder)
-        network.settle(seconds: 300)
-        for text in ["one", "two"] { #expect(try network.export(author).contains("\"\(text)\"")) }
-        try self.demandEqual(network, [middle, author, holder])
+        #expect(network.machines[0].notices.contains { if case .equivocation = $0 { true } else { false } })
+        try self.demandBoth(network)
     }
 
     /// It is sent in parts, and the deletion stands in the second.

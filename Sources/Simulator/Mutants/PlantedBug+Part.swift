@@ -47,6 +47,7 @@ extension PlantedBug {
             .branchNotRewritten,
             .otherBranchNotAsked,
             .branchNotPassedOn,
+            .oneBranchOfTwoAsked,
             .proofNotObserved,
             .ownHeldChangeNotObserved,
             .rebuiltWaitsForgotten,
