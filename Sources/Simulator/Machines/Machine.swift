@@ -12,7 +12,7 @@ final class Machine {
     let origin: Hash256
     let disk: SimulatedDisk
     let fileSystem: VirtualFileSystem
-    /// What the signatures were that any machine of its world has checked.
+    /// What all machines of its world remember of cryptography.
     let memo: WorldMemo
     var clock = MachineClock()
     var node: Node<SQLiteStore>?

@@ -1,34 +1,48 @@
 internal import CRDTCore
 
-/// What a store shows, in one number: which objects, where they stand, and which writes are in force.
+/// What a store shows, in one number: which objects of which type, where they stand, which writes are in force and what
+/// they say.
 ///
-/// Much cheaper than the export, which holds what those writes say as well. That follows from them: a write is named by
-/// its stamp, its replica and its place in a chain that is checked by hashes.
+/// Much cheaper than the export, and differs where that does, but for the names of devices: those follow from a chain.
 struct StateFingerprint: Hashable {
     private(set) var bits: UInt64 = 0
 
-    /// - Complexity: O(*n*) in the visible objects and their registers.
+    /// - Complexity: O(*n*) in the visible objects, their registers and the bytes of what these hold.
     init(of visible: VisibleObjects, in transaction: inout some StoreTransaction) throws(StoreError) {
         for (object, record) in visible.records {
             let id = StateFingerprint.number(of: record.id.bytes)
             let parent = record.parent.flatMap { visible[$0] }.map { StateFingerprint.number(of: $0.id.bytes) } ?? 0
-            var position: UInt64 = 0
-            for byte in record.position.bytes { position = position &* 257 &+ UInt64(byte) &+ 1 }
+            let place = StateDigest.mixed(
+                parent,
+                StateFingerprint.number(of: record.position.bytes),
+                record.updated.rawValue
+            )
             var creation: UInt64 = 0
-            if let write = record.creation?.write { creation = StateFingerprint.number(of: write, transaction) }
-            let place = StateDigest.mixed(parent, position, record.updated.rawValue)
+            if let found = record.creation {
+                let type = StateFingerprint.number(of: try transaction.name(found.type).utf8)
+                let kind = StateFingerprint.number(of: try transaction.name(found.kind).utf8)
+                creation = StateDigest.mixed(StateFingerprint.number(of: found.write, transaction), type, kind)
+            }
             self.bits &+= StateDigest.mixed(id, place, creation)
             for (name, register) in try transaction.registers(of: object) {
-                var text: UInt64 = 0
-                for byte in try transaction.name(name).utf8 { text = text &* 257 &+ UInt64(byte) &+ 1 }
+                let text = StateFingerprint.number(of: try transaction.name(name).utf8)
                 let flags = UInt64(register.conflictCount) << 1 | (register.isRemoval ? 1 : 0)
-                let winner = StateFingerprint.number(of: register.winner, transaction)
-                self.bits &+= StateDigest.mixed(id ^ text, winner, flags)
+                var said: UInt64 = 0
+                if let edit = try transaction.edit(register.winner) {
+                    said = StateFingerprint.number(of: edit.payload)
+                }
+                let winner = StateDigest.mixed(StateFingerprint.number(of: register.winner, transaction), said, flags)
+                self.bits &+= StateDigest.mixed(id, text, winner)
             }
         }
     }
 
     private static func number(of bytes: Bytes16) -> UInt64 { StateDigest.mixed(bytes.high, bytes.low, 0) }
+
+    /// As Fowler, Noll and Vo hash (FNV-1a, 64 bits).
+    private static func number(of bytes: some Sequence<UInt8>) -> UInt64 {
+        bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    }
 
     /// A write, by what every replica calls it.
     private static func number(of write: WriteReference, _ transaction: borrowing some StoreTransaction) -> UInt64 {
