@@ -106,7 +106,7 @@ enum Samples {
     /// One message of each kind, at least.
     static var messages: [Message] {
         let entry = FrontierEntry(replica: Samples.other, sequence: 9, hash: Samples.hash, isForked: true)
-        let point = ForkProbe.Point(sequence: 4, hash: Samples.hash)
+        let point = ChainPoint(sequence: 4, hash: Samples.hash)
         let hello = Hello(
             workspace: Samples.workspace,
             device: Samples.device,
@@ -121,7 +121,8 @@ enum Samples {
             user: Samples.user,
             certificates: Samples.certificates
         )
-        let request = BranchRequest(replica: Samples.other, sequence: 5, knownHash: .zero)
+        let request = BranchRequest(replica: Samples.other, points: [point, ChainPoint(sequence: 5, hash: .zero)])
+        let part = BranchPart(previous: Samples.hash, run: Samples.runWithLeaf)
         let notice = HeldNotice(
             replica: Samples.other,
             sequence: 5,
@@ -136,7 +137,7 @@ enum Samples {
                 FrontierRange(end: nil, claim: .answer([])),
             ]),
             .ranges([FrontierRange(end: Samples.other, claim: .skip), FrontierRange(end: nil, claim: .equal)]),
-            .run(Samples.run), .run(Samples.runWithLeaf), .branch(Samples.runWithLeaf), .caughtUp,
+            .run(Samples.run), .run(Samples.runWithLeaf), .branch(part), .caughtUp,
             .stored([Dot(replica: Samples.other, sequence: 1), Dot(replica: Samples.replica, sequence: 300)]),
             .credit(1 << 20), .eagerness(true), .held(notice),
             .forkProbe(ForkProbe(replica: Samples.other, points: [point])),

@@ -101,8 +101,10 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case otherBranchNotAsked
     /// The other branch of another device's chain is not kept for it.
     case branchNotPassedOn
-    /// Of a device's own chain of which its log holds no branch, one alone is asked for.
+    /// What follows a part of a branch, or stands in another, is not asked for.
     case oneBranchOfTwoAsked
+    /// Two branches that share a change are taken for one.
+    case forkInBranchMissed
     /// The clock does not observe what a proof has set free.
     case proofNotObserved
     /// A clock does not observe its own device's last change where that is held.

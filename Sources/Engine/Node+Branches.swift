@@ -6,12 +6,7 @@ internal import SyncProtocol
 /// They are asked for, and written again where they are our own; else they are kept, and passed on until they have come
 /// to the device that wrote them.
 extension Node where Store: ~Copyable {
-    private struct BranchQuestion {
-        var replica: ReplicaID
-        var branch: Conversation.AwaitedBranch
-    }
-
-    /// Asks a peer for its branches of forked chains.
+    /// Asks a peer for what we lack of forked chains.
     ///
     /// Of our own it may hold what only a lost database held here; those of others their device may get from us.
     mutating func requestBranches(from connection: PeerConnection) {
@@ -19,92 +14,88 @@ extension Node where Store: ~Copyable {
         if PlantedBug.otherBranchNotAsked.isPlanted { return }
         #endif
         do throws(StoreError) {
-            for question in try self.branchQuestions(to: connection) {
-                connection.conversation.awaitedBranches[question.replica] = []
-                self.ask(for: question.branch, of: question.replica, on: connection)
+            for (replica, fork) in try self.forksToAskAbout(on: connection) {
+                connection.conversation.askedForks[replica] = fork
+                try self.askForBranches(of: replica, on: connection)
             }
         } catch {
             self.failed(error, on: connection)
         }
     }
 
-    /// Asks for the branches of forked chains of which something has come: it may be what was missing to ask.
+    /// Asks about forked chains of which something has come, and answers what others had asked about them.
     mutating func requestBranches(of dots: [Dot]) throws(StoreError) {
-        let areForked = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
-            dots.contains { dot in
-                guard let index = transaction.existingReplicaIndex(of: dot.replica) else { return false }
+        let forked = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+            dots.map(\.replica).filter { replica in
+                guard let index = transaction.existingReplicaIndex(of: replica) else { return false }
                 return transaction.replica(index).forkSequence != nil
             }
         }
-        guard areForked else { return }
+        guard !forked.isEmpty else { return }
         for connection in self.readyConnections { self.requestBranches(from: connection) }
+        for replica in forked { self.answerOpenRequests(for: replica) }
     }
 
-    private mutating func branchQuestions(to connection: PeerConnection) throws(StoreError) -> [BranchQuestion] {
-        let (device, workspace) = (self.author.identity.device, self.author.membership.workspace)
-        let awaited = connection.conversation.awaitedBranches
+    private mutating func forksToAskAbout(
+        on connection: PeerConnection
+    ) throws(StoreError) -> [(replica: ReplicaID, fork: UInt64)] {
+        let device = self.author.identity.device
+        let asked = connection.conversation.askedForks
         return try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
-            var questions: [BranchQuestion] = []
+            var forks: [(replica: ReplicaID, fork: UInt64)] = []
             var othersCount = 0
             // The latest first: an old fork has been asked about before.
             for position in (0..<transaction.replicaCount).reversed() {
-                let index = ReplicaIndex(rawValue: UInt32(position))
-                let record = transaction.replica(index)
-                guard let fork = record.forkSequence, fork < awaited[record.id]?.first?.fork ?? .max else { continue }
-                let own = try transaction.hash(of: index, sequence: fork)
-                var previous = ChainHash.origin(workspace)
-                if fork > 1 { previous = try transaction.hash(of: index, sequence: fork - 1) ?? previous }
-                var sequence = fork
+                let record = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
                 // Without what comes before the fork, no branch can be checked: it is asked for when that has come.
-                guard record.storedSequence >= fork - 1 else { continue }
-                if record.introduction?.device != device {
-                    guard own != nil, othersCount < KeptBranches.requestCountMax else { continue }
+                guard let fork = record.forkSequence, fork < asked[record.id] ?? .max,
+                    record.storedSequence >= fork - 1
+                else { continue }
+                let author = record.introduction?.device
+                // What its author holds of a chain, he has written again when he heard of the fork.
+                guard author == nil || author != connection.device else { continue }
+                if author != device {
+                    guard othersCount < BranchLimits.askedCountMax else { continue }
                     othersCount += 1
-                    if let end = try KeptBranches.end(of: record.id, fork: fork, in: &transaction) {
-                        (sequence, previous) = (end.sequence, end.previous)
-                    }
                 }
-                let branch = Conversation.AwaitedBranch(
-                    fork: fork,
-                    sequence: sequence,
-                    previous: previous,
-                    knownHash: own ?? .zero
-                )
-                questions.append(BranchQuestion(replica: record.id, branch: branch))
+                forks.append((record.id, fork))
             }
-            return questions
+            return forks
         }
     }
 
-    /// Answers with another branch than the asker's, from the log or from what is kept.
+    private mutating func askForBranches(
+        of replica: ReplicaID,
+        on connection: PeerConnection
+    ) throws(StoreError) {
+        let told = connection.conversation.knownBranchEnds[replica] ?? []
+        let points = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+            guard let index = transaction.existingReplicaIndex(of: replica),
+                let fork = transaction.replica(index).forkSequence
+            else { return [ChainPoint]() }
+            var tree = try self.author.branchTree(of: index, in: &transaction)
+            let count = MessageLimits.branchPointCountMax
+            return try tree.points(from: fork, told: told, atMost: count, in: &transaction)
+        }
+        guard !points.isEmpty else { return }
+        self.send(.branchRequest(BranchRequest(replica: replica, points: points)), on: connection)
+    }
+
+    /// Answers with a part of a branch that the asker lacks, from the log or from what is kept.
     ///
     /// What is not here may come, and is then sent.
     mutating func sendBranch(_ request: BranchRequest, on connection: PeerConnection) {
         do throws(StoreError) {
-            let run = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) -> Run? in
+            let part = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) -> BranchPart? in
                 guard let index = transaction.existingReplicaIndex(of: request.replica) else { return nil }
-                if let fork = transaction.replica(index).forkSequence, fork <= request.sequence,
-                    try transaction.hash(of: index, sequence: fork) == request.knownHash
-                {
-                    let (replica, sequence) = (request.replica, request.sequence)
-                    return try KeptBranches.part(of: replica, fork: fork, from: sequence, in: &transaction)
-                }
-                guard let hash = try transaction.hash(of: index, sequence: request.sequence), hash != request.knownHash
-                else { return nil }
-                return try transaction.loadRun(
-                    of: index,
-                    from: request.sequence,
-                    limits: TransferLimits.branch,
-                    signed: true
-                )
+                var tree = try self.author.branchTree(of: index, in: &transaction)
+                return try tree.missing(after: request.points, in: &transaction)
             }
-            connection.conversation.openBranchRequests.removeAll {
-                $0.replica == request.replica && $0.knownHash == request.knownHash
-            }
-            if let run {
-                self.send(.branch(run), on: connection)
-            } else if connection.conversation.openBranchRequests.count < KeptBranches.requestCountMax {
-                connection.conversation.openBranchRequests.append(request)
+            connection.conversation.openBranchRequests[request.replica] = nil
+            if let part {
+                self.send(.branch(part), on: connection)
+            } else if connection.conversation.openBranchRequests.count < BranchLimits.askedCountMax {
+                connection.conversation.openBranchRequests[request.replica] = request
             }
         } catch {
             self.failed(error, on: connection)
@@ -112,23 +103,23 @@ extension Node where Store: ~Copyable {
     }
 
     /// A branch of a chain we know to be forked, or that proves it to be.
-    mutating func receivedBranch(_ run: Run, on connection: PeerConnection) {
+    mutating func receivedBranch(_ part: BranchPart, on connection: PeerConnection) {
         let standing = self.author.standing
+        let replica = part.run.replica
         do throws(StoreError) {
-            let awaited = connection.conversation.awaitedBranches[run.replica] ?? []
-            let found = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
-                try self.author.take(run, awaited: awaited, in: &transaction)
+            let outcome = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+                try self.author.take(part, in: &transaction)
             }
-            switch found {
+            switch outcome {
             case .nothing: break
             case .proof(let proof, let dot): self.keep(proof, dot, from: connection)
-            case .rewritten(let part):
-                self.askForMore(of: part, on: connection)
-                self.askForOther(than: part, on: connection)
+            case .known: try self.askPast(part, on: connection)
+            case .rewritten:
+                try self.askForMore(of: replica, on: connection)
                 self.pumpAll()
-            case .kept(let part):
-                self.askForMore(of: part, on: connection)
-                self.passOn(part, from: connection)
+            case .kept:
+                try self.askForMore(of: replica, on: connection)
+                self.answerOpenRequests(for: replica)
             }
         } catch {
             self.author.standing = standing
@@ -136,42 +127,38 @@ extension Node where Store: ~Copyable {
         }
     }
 
-    /// Asks for what follows a part of a branch.
-    private mutating func askForMore(of part: BranchPart, on connection: PeerConnection) {
-        var next = part.awaited
-        (next.sequence, next.previous) = (part.lastSequence + 1, part.lastHash)
-        self.ask(for: next, of: part.replica, on: connection)
-    }
-
-    /// Asks for the other branch of a chain of ours of which the log here holds neither.
-    private mutating func askForOther(than part: BranchPart, on connection: PeerConnection) {
-        guard part.awaited.knownHash == .zero, part.awaited.sequence == part.awaited.fork else { return }
+    /// Asks for what follows a part of a branch, or stands in another.
+    private mutating func askForMore(of replica: ReplicaID, on connection: PeerConnection) throws(StoreError) {
         #if PLANTED_BUGS
         if PlantedBug.oneBranchOfTwoAsked.isPlanted { return }
         #endif
-        var other = part.awaited
-        other.knownHash = part.firstHash
-        self.ask(for: other, of: part.replica, on: connection)
+        try self.askForBranches(of: replica, on: connection)
     }
 
-    private mutating func ask(
-        for branch: Conversation.AwaitedBranch,
-        of replica: ReplicaID,
-        on connection: PeerConnection
-    ) {
-        var awaited = connection.conversation.awaitedBranches[replica] ?? []
-        awaited.removeAll { $0.knownHash == branch.knownHash }
-        connection.conversation.awaitedBranches[replica] = awaited + [branch]
-        let request = BranchRequest(replica: replica, sequence: branch.sequence, knownHash: branch.knownHash)
-        self.send(.branchRequest(request), on: connection)
+    /// Asks again after a part that had come another way, or of which our points had not shown that we know it.
+    private mutating func askPast(_ part: BranchPart, on connection: PeerConnection) throws(StoreError) {
+        let ends = connection.conversation.knownBranchEnds.values.reduce(0) { $0 + $1.count }
+        guard ends < BranchLimits.knownEndCountMax else { return }
+        let hashes = ChainHash.hashes(of: part.run, previous: part.previous, self.author.cryptography)
+        guard let last = hashes.last else { return }
+        let end = ChainPoint(sequence: part.run.lastSequence, hash: last)
+        connection.conversation.knownBranchEnds[part.run.replica, default: []].append(end)
+        try self.askForBranches(of: part.run.replica, on: connection)
     }
 
     /// Answers what others have asked for, and could not be answered before.
-    private mutating func passOn(_ part: BranchPart, from source: PeerConnection) {
-        for connection in self.readyConnections where connection !== source {
-            for request in connection.conversation.openBranchRequests where request.replica == part.replica {
-                self.sendBranch(request, on: connection)
-            }
+    private mutating func answerOpenRequests(for replica: ReplicaID) {
+        for connection in self.readyConnections {
+            guard let request = connection.conversation.openBranchRequests[replica] else { continue }
+            self.sendBranch(request, on: connection)
         }
     }
+}
+
+/// The numbers of what is said of branches.
+enum BranchLimits {
+    /// Forked chains of others whose branches are asked for in one session, and requests that wait for an answer.
+    static let askedCountMax = 64
+    /// Parts that a peer may send in one session though they are known, and is asked again.
+    static let knownEndCountMax = 32
 }

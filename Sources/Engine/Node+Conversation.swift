@@ -60,7 +60,7 @@ extension Node where Store: ~Copyable {
         case .forkProbe(let probe): self.answerProbe(probe, on: connection)
         case .forkProof(let proof): self.receivedProof(proof, on: connection)
         case .branchRequest(let request): self.sendBranch(request, on: connection)
-        case .branch(let run): self.receivedBranch(run, on: connection)
+        case .branch(let part): self.receivedBranch(part, on: connection)
         case .ping(let number): self.send(.pong(number), on: connection)
         case .pong: break
         }

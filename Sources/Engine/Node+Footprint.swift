@@ -45,7 +45,7 @@ extension Node where Store: ~Copyable {
             let conversation = connection.conversation
             let noted = [
                 conversation.peerSequences.count, conversation.sentSequences.count, conversation.disputed.count,
-                conversation.sharedForks.count, conversation.awaitedBranches.count, conversation.heldNotices.count,
+                conversation.sharedForks.count, conversation.askedForks.count, conversation.heldNotices.count,
                 conversation.unproven.count, conversation.openBranchRequests.count,
             ]
             footprint.notedChainCount = max(footprint.notedChainCount, noted.max() ?? 0)

@@ -70,11 +70,11 @@ extension Node where Store: ~Copyable {
         on connection: PeerConnection
     ) throws(StoreError) {
         let points = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
-            var points: [ForkProbe.Point] = []
+            var points: [ChainPoint] = []
             guard let index = transaction.existingReplicaIndex(of: replica) else { return points }
             for sequence in sequences {
                 guard let hash = try transaction.hash(of: index, sequence: sequence) else { continue }
-                points.append(ForkProbe.Point(sequence: sequence, hash: hash))
+                points.append(ChainPoint(sequence: sequence, hash: hash))
             }
             return points
         }
@@ -130,11 +130,15 @@ extension Node where Store: ~Copyable {
         from sequence: UInt64,
         on connection: PeerConnection
     ) throws(StoreError) {
-        let run = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) -> Run? in
+        let origin = ChainHash.origin(self.author.membership.workspace)
+        let part = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) -> BranchPart? in
             guard let index = transaction.existingReplicaIndex(of: replica) else { return nil }
-            return try transaction.loadRun(of: index, from: sequence, limits: TransferLimits.branch, signed: true)
+            let hash = sequence == 1 ? origin : try transaction.hash(of: index, sequence: sequence - 1)
+            let run = try transaction.loadRun(of: index, from: sequence, limits: TransferLimits.branch, signed: true)
+            guard let hash, let run else { return nil }
+            return BranchPart(previous: hash, run: run)
         }
-        if let run { self.send(.branch(run), on: connection) }
+        if let part { self.send(.branch(part), on: connection) }
     }
 
     // MARK: - Proofs

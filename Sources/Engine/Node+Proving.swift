@@ -60,7 +60,7 @@ extension Node where Store: ~Copyable {
             return try transaction.hash(of: index, sequence: sequence)
         }
         guard let hash = held else { return }
-        let point = ForkProbe.Point(sequence: sequence, hash: hash)
+        let point = ChainPoint(sequence: sequence, hash: hash)
         self.send(.forkProbe(ForkProbe(replica: replica, points: [point])), on: connection)
     }
 }

@@ -169,12 +169,9 @@ enum NodeFact {
     static let lapses = "paired-devices-lapse"
     static let addresses = "addresses"
     static let invites = "invites"
-    /// The nonce a replica of this device was made with follows from its introduction; what was re-authored does not.
-    static func reauthored(_ replica: ReplicaID) -> String { "reauthored/\(replica)" }
     static func fork(_ replica: ReplicaID) -> String { "fork/\(replica)" }
     static let branchByteCount = "branch-bytes"
-    static func branchEnd(_ replica: ReplicaID, fork: UInt64) -> String { "branch/\(replica)/\(fork)" }
-    static func branchPart(_ replica: ReplicaID, fork: UInt64, from sequence: UInt64) -> String {
-        "branch/\(replica)/\(fork)/\(sequence)"
-    }
+    static func branches(_ replica: ReplicaID) -> String { "branches/\(replica)" }
+    static func branchHashes(_ replica: ReplicaID, part: Int) -> String { "branch/\(replica)/\(part)/hashes" }
+    static func branchRun(_ replica: ReplicaID, part: Int) -> String { "branch/\(replica)/\(part)/run" }
 }

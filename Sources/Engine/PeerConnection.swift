@@ -119,26 +119,18 @@ struct Conversation {
     var sharedForks: [ReplicaID: UInt64] = [:]
     /// How often a fork was probed for, to bound what a liar can make us do.
     var probeCount = 0
-    /// Branches asked for: of a chain the one that the log lacks, or both.
-    var awaitedBranches: [ReplicaID: [AwaitedBranch]] = [:]
+    /// Forked chains whose branches were asked for: the disputed sequence as it was known then.
+    var askedForks: [ReplicaID: UInt64] = [:]
+    /// Ends of parts of branches that the peer has sent and that were known.
+    var knownBranchEnds: [ReplicaID: [ChainPoint]] = [:]
     /// What the peer has asked of branches that are not here.
-    var openBranchRequests: [BranchRequest] = []
+    var openBranchRequests: [ReplicaID: BranchRequest] = [:]
     /// The last held notice sent, by replica, so that it is said once.
     var heldNotices: [ReplicaID: UInt64] = [:]
 
     /// Whether something may be noted of a chain: of one more only up to a limit, since a peer can name any number.
     func hasRoom(for replica: ReplicaID) -> Bool {
         self.peerSequences[replica] != nil || self.peerSequences.count < TransferLimits.announcedReplicaCountMax
-    }
-
-    struct AwaitedBranch {
-        /// Where the chain was known to fork when the branch was asked for.
-        var fork: UInt64
-        /// Where the next part begins, and the hash before it.
-        var sequence: UInt64
-        var previous: Hash256
-        /// What the other branch has at the fork, as far as it was known when this one was asked for; else zero.
-        var knownHash: Hash256
     }
 }
 

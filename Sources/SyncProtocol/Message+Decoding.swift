@@ -8,9 +8,8 @@ extension Message {
         case .hello: self = .hello(try Hello(decoding: &reader))
         case .welcome: self = .welcome(try Welcome(decoding: &reader))
         case .ranges: self = .ranges(try FrontierRange.list(decoding: &reader))
-        case .run, .branch:
-            let run = try Run(decoding: try Compression.decompress(body))
-            self = kind == .run ? .run(run) : .branch(run)
+        case .run:
+            self = .run(try Run(decoding: try Compression.decompress(body)))
             return
         case .caughtUp: self = .caughtUp
         case .stored:
@@ -37,14 +36,12 @@ extension Message {
         case .forkProof:
             self = .forkProof(try ForkProof(decoding: body))
             return
-        case .branchRequest:
-            self = .branchRequest(
-                BranchRequest(
-                    replica: ReplicaID(bytes: try reader.bytes16()),
-                    sequence: try reader.sequence(),
-                    knownHash: Hash256(bytes: try reader.bytes32())
-                )
-            )
+        case .branchRequest: self = .branchRequest(try BranchRequest(decoding: &reader))
+        case .branch:
+            let previous = Hash256(bytes: try reader.bytes32())
+            let run = try Run(decoding: try Compression.decompress(Array(body.dropFirst(Bytes32.byteCount))))
+            self = .branch(BranchPart(previous: previous, run: run))
+            return
         case .ping: self = .ping(try reader.varint())
         case .pong: self = .pong(try reader.varint())
         }
@@ -169,10 +166,25 @@ extension FrontierRange {
 extension ForkProbe {
     fileprivate init(decoding reader: inout ByteReader) throws(WireError) {
         let replica = ReplicaID(bytes: try reader.bytes16())
-        var points: [Point] = []
+        var points: [ChainPoint] = []
         for _ in 0..<(try reader.count(atMost: MessageLimits.probePointCountMax)) {
-            let point = Point(sequence: try reader.sequence(), hash: Hash256(bytes: try reader.bytes32()))
+            let point = ChainPoint(sequence: try reader.sequence(), hash: Hash256(bytes: try reader.bytes32()))
             if let last = points.last, point.sequence <= last.sequence { throw .notCanonical }
+            points.append(point)
+        }
+        guard !points.isEmpty else { throw .truncated }
+        self.init(replica: replica, points: points)
+    }
+}
+
+extension BranchRequest {
+    fileprivate init(decoding reader: inout ByteReader) throws(WireError) {
+        let replica = ReplicaID(bytes: try reader.bytes16())
+        var points: [ChainPoint] = []
+        for _ in 0..<(try reader.count(atMost: MessageLimits.branchPointCountMax)) {
+            let point = ChainPoint(sequence: try reader.varint(), hash: Hash256(bytes: try reader.bytes32()))
+            guard point.sequence <= Limits.sequenceMax else { throw .overLimit }
+            if let last = points.last, point <= last { throw .notCanonical }
             points.append(point)
         }
         guard !points.isEmpty else { throw .truncated }

@@ -39,7 +39,10 @@ extension Message {
         case .ranges(let ranges):
             bytes.appendVarint(UInt64(ranges.count))
             for range in ranges { range.encode(to: &bytes) }
-        case .run(let run), .branch(let run): bytes = Compression.compress(run.encoded())
+        case .run(let run): bytes = Compression.compress(run.encoded())
+        case .branch(let part):
+            part.previous.bytes.append(to: &bytes)
+            bytes += Compression.compress(part.run.encoded())
         case .caughtUp: break
         case .stored(let dots):
             bytes.appendVarint(UInt64(dots.count))
@@ -54,20 +57,22 @@ extension Message {
             bytes.appendVarint(notice.sequence)
             bytes.appendBigEndian(notice.stamp.rawValue)
             bytes.appendVarint(notice.wallTime.milliseconds)
-        case .forkProbe(let probe):
-            probe.replica.bytes.append(to: &bytes)
-            bytes.appendVarint(UInt64(probe.points.count))
-            for point in probe.points {
-                bytes.appendVarint(point.sequence)
-                point.hash.bytes.append(to: &bytes)
-            }
+        case .forkProbe(let probe): ChainPoint.encode(probe.points, of: probe.replica, to: &bytes)
         case .forkProof(let proof): bytes = proof.encoded
-        case .branchRequest(let request):
-            request.replica.bytes.append(to: &bytes)
-            bytes.appendVarint(request.sequence)
-            request.knownHash.bytes.append(to: &bytes)
+        case .branchRequest(let request): ChainPoint.encode(request.points, of: request.replica, to: &bytes)
         }
         return bytes
+    }
+}
+
+extension ChainPoint {
+    fileprivate static func encode(_ points: [ChainPoint], of replica: ReplicaID, to bytes: inout [UInt8]) {
+        replica.bytes.append(to: &bytes)
+        bytes.appendVarint(UInt64(points.count))
+        for point in points {
+            bytes.appendVarint(point.sequence)
+            point.hash.bytes.append(to: &bytes)
+        }
     }
 }
 

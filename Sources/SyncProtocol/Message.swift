@@ -22,10 +22,10 @@ package enum Message: Hashable, Sendable {
     /// Some of the sender's hashes along a chain the two disagree about.
     case forkProbe(ForkProbe)
     case forkProof(ForkProof)
-    /// Another branch of a forked chain than the sender's is wanted.
+    /// What the sender lacks of a forked chain is wanted.
     case branchRequest(BranchRequest)
-    /// The part of a forked chain that was asked for.
-    case branch(Run)
+    /// A part of a forked chain that was asked for.
+    case branch(BranchPart)
     case ping(UInt64)
     case pong(UInt64)
 }
@@ -153,42 +153,60 @@ package struct HeldNotice: Hashable, Sendable {
     }
 }
 
+/// One change of a chain, by what nobody can imitate.
+package struct ChainPoint: Hashable, Comparable, Sendable {
+    package var sequence: UInt64
+    package var hash: Hash256
+
+    package init(sequence: UInt64, hash: Hash256) {
+        self.sequence = sequence
+        self.hash = hash
+    }
+
+    package static func < (left: ChainPoint, right: ChainPoint) -> Bool {
+        (left.sequence, left.hash) < (right.sequence, right.hash)
+    }
+}
+
 /// Hashes along one chain, in ascending order of sequences: the other side answers with those between the last that
 /// agrees and the first that does not, until these are neighbours.
 package struct ForkProbe: Hashable, Sendable {
-    package struct Point: Hashable, Sendable {
-        package var sequence: UInt64
-        package var hash: Hash256
-
-        package init(sequence: UInt64, hash: Hash256) {
-            self.sequence = sequence
-            self.hash = hash
-        }
-    }
-
     package var replica: ReplicaID
-    package var points: [Point]
+    package var points: [ChainPoint]
 
-    package init(replica: ReplicaID, points: [Point]) {
+    package init(replica: ReplicaID, points: [ChainPoint]) {
         self.replica = replica
         self.points = points
     }
 }
 
-/// Asks for the changes of a forked chain that do not stand in the asker's log.
+/// Asks for what the asker lacks of a forked chain: the points are where its branches end and, ever further apart, what
+/// stands before that, down to the last change before the fork.
+///
+/// The answer goes on from the last of the points on some branch, so it repeats at most as much as the asker has of
+/// that branch. One request is answered with one part. (So does Bitcoin find where two chains of blocks part: its
+/// `getheaders` carries a *block locator*.)
 package struct BranchRequest: Hashable, Sendable {
     package var replica: ReplicaID
-    /// The first disputed sequence, or where an earlier answer ended.
-    package var sequence: UInt64
-    /// The hash at the first disputed sequence of a branch that the asker has, in its log or from an answer; zero if it
-    /// has none.
+    /// In ascending order of sequences, then hashes.
     ///
-    /// Equal branches are not sent. (Earlier programs sent zero when they asked for what follows an earlier answer.)
-    package var knownHash: Hash256
+    /// Sequence 0 stands for what comes before the first change.
+    package var points: [ChainPoint]
 
-    package init(replica: ReplicaID, sequence: UInt64, knownHash: Hash256) {
+    package init(replica: ReplicaID, points: [ChainPoint]) {
         self.replica = replica
-        self.sequence = sequence
-        self.knownHash = knownHash
+        self.points = points
+    }
+}
+
+/// Changes of one branch of a chain.
+package struct BranchPart: Hashable, Sendable {
+    /// The hash of the change before the first.
+    package var previous: Hash256
+    package var run: Run
+
+    package init(previous: Hash256, run: Run) {
+        self.previous = previous
+        self.run = run
     }
 }

@@ -31,6 +31,8 @@ package enum MessageLimits {
     package static let storedDotCountMax = 4096
     /// Points of one fork probe.
     package static let probePointCountMax = 64
+    /// Points of one request for branches.
+    package static let branchPointCountMax = 128
 
     /// The most bytes a message of a kind may have after its kind and length.
     static func byteCountMax(of kind: MessageKind) -> Int {
@@ -46,7 +48,7 @@ package enum MessageLimits {
         case .held: 64
         case .forkProbe: 8 << 10
         case .forkProof: 2 << 20
-        case .branchRequest: 64
+        case .branchRequest: 8 << 10
         }
     }
 }

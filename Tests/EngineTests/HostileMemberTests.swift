@@ -146,7 +146,8 @@ struct HostileMemberTests {
         try network.write(0, .create(.init(type: "note", properties: ["data": .bytes(entropy.bytes(500_000))])))
         let last = try network.frontier(0).entries[0]
         let peer = try self.peer(member, of: network, 1)
-        let request = BranchRequest(replica: last.replica, sequence: last.sequence, knownHash: .zero)
+        let root = ChainPoint(sequence: 0, hash: ChainHash.origin(network.machines[0].node.author.membership.workspace))
+        let request = BranchRequest(replica: last.replica, points: [root])
         for _ in 0..<60 where !peer.isClosed {
             peer.send(.branchRequest(request))
             #expect(network.machines[0].node.footprint.excess == nil)

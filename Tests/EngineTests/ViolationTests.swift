@@ -158,7 +158,7 @@ struct ViolationTests {
         peer.send(peer.hello)
         let entry = try network.frontier(0).entries[0]
         for _ in 0...256 where !peer.isClosed {
-            let points = [ForkProbe.Point(sequence: 1, hash: .zero)]
+            let points = [ChainPoint(sequence: 1, hash: .zero)]
             peer.send(.forkProbe(ForkProbe(replica: entry.replica, points: points)))
         }
         try self.expectViolation(network, peer, before)

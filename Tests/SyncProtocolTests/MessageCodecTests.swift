@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test func `the points of a fork probe ascend, and there is one`() {
-        let point = ForkProbe.Point(sequence: 4, hash: .zero)
+        let point = ChainPoint(sequence: 4, hash: .zero)
         let twice = Message.forkProbe(ForkProbe(replica: SampleMessages.replica, points: [point, point]))
         #expect(throws: WireError.notCanonical) { try SampleMessages.read(twice.encoded()) }
         #expect(throws: WireError.truncated) {

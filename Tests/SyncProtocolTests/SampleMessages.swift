@@ -84,7 +84,7 @@ enum SampleMessages {
     }
 
     static func probe(pointCount: Int) -> Message {
-        let points = (0..<pointCount).map { ForkProbe.Point(sequence: UInt64($0) + 1, hash: self.hash) }
+        let points = (0..<pointCount).map { ChainPoint(sequence: UInt64($0) + 1, hash: self.hash) }
         return .forkProbe(ForkProbe(replica: self.replica, points: points))
     }
 
@@ -108,12 +108,14 @@ enum SampleMessages {
             stamp: Stamp(rawValue: .max),
             wallTime: WallTime(milliseconds: 1)
         )
-        let request = BranchRequest(replica: self.replica, sequence: 4, knownHash: .zero)
+        let points = [ChainPoint(sequence: 0, hash: self.hash), ChainPoint(sequence: 4, hash: .zero)]
+        let request = BranchRequest(replica: self.replica, points: points)
+        let part = BranchPart(previous: self.hash, run: try self.run())
         return [
             .hello(self.hello()), .hello(withoutReplica), .welcome(try self.welcome()), .ranges(self.ranges()),
             .ranges([]), .run(try self.run()), .caughtUp, .stored([Dot(replica: self.replica, sequence: 300)]),
             .stored([]), .credit(.max), .eagerness(true), .eagerness(false), .held(notice), self.probe(pointCount: 3),
-            .forkProof(try self.forkProof()), .branchRequest(request), .branch(try self.run()), .ping(0), .pong(300),
+            .forkProof(try self.forkProof()), .branchRequest(request), .branch(part), .ping(0), .pong(300),
         ]
     }
 

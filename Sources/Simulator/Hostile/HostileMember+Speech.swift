@@ -176,7 +176,8 @@ extension HostileMember {
             guard let longest = entries.max(by: { ($0.sequence, $0.replica) < ($1.sequence, $1.replica) }) else {
                 return []
             }
-            let request = BranchRequest(replica: longest.replica, sequence: 1, knownHash: .zero)
+            let root = ChainPoint(sequence: 0, hash: self.machine.origin)
+            let request = BranchRequest(replica: longest.replica, points: [root])
             return (0..<count * 20).map { _ in .message(.branchRequest(request)) }
         case .frontiers:
             return (0..<count).map { _ in

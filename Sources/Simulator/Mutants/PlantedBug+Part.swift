@@ -48,6 +48,7 @@ extension PlantedBug {
             .otherBranchNotAsked,
             .branchNotPassedOn,
             .oneBranchOfTwoAsked,
+            .forkInBranchMissed,
             .proofNotObserved,
             .ownHeldChangeNotObserved,
             .rebuiltWaitsForgotten,

@@ -44,7 +44,7 @@ extension PlantedBug {
         case .fingerprintWithoutHashes, .differenceOverlooked: Victim("P10", "S14-restored-backup-that")
         case .announcementTrusted: Victim("P27", "S26-equivocation-both")
         case .disputedChainSent, .forkProofKept: Victim("P27", "S15")
-        case .branchRewrittenAgain: Victim("P27", "S14-restored-backup-that")
+        case .branchRewrittenAgain: Victim("P27", "S14-restored-backup-of-which")
         case .copyUnnoticed: Victim("P27", "S14-moved")
         case .branchNotRewritten, .otherBranchNotAsked: Victim("P14", "S14-restored-backup-that")
         case .heldBehindDueUnsaid: Victim("P9", "found-held-behind")
@@ -56,6 +56,7 @@ extension PlantedBug {
         case .failedCommitComesBack: Victim("P28", "found-commit-whose")
         case .branchNotPassedOn: Victim("P14", "S14-restored-backup-of-which")
         case .oneBranchOfTwoAsked: Victim("P14", "S14-restored-to-before-a-fork")
+        case .forkInBranchMissed: Victim("P14", "found-branch-that-forks")
         case .rollbackUnnoticed: Victim("P11", "S14-restored-backup.scn")
         case .replicaForgotten: Victim("P11", "S12")
         case .livePushForgotten,

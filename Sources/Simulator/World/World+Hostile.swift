@@ -151,7 +151,7 @@ extension World {
         case .message(.forkProbe(let probe), _):
             session.probeCount += 1
             guard session.probeCount <= World.probeCountMax else { return }
-            let points = probe.points.map { ForkProbe.Point(sequence: $0.sequence, hash: member.inventedHash()) }
+            let points = probe.points.map { ChainPoint(sequence: $0.sequence, hash: member.inventedHash()) }
             self.say(.forkProbe(ForkProbe(replica: probe.replica, points: points)), session, member)
         case .message, .paired: break
         case .ended:
