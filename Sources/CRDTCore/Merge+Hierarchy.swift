@@ -82,8 +82,10 @@ extension Merge {
             return false
         }
         var ancestor: ObjectIndex? = parent
+        var watch = CircleWatch<ObjectIndex>()
         while let current = ancestor {
             if current == move.object { return true }
+            try watch.pass(current)
             if let standing = window[current], standing.isPlaced {
                 ancestor = standing.parent
             } else {

@@ -77,6 +77,9 @@ package enum StateExport {
         var found: [ObjectIndex] = []
         var open = [root]
         while let object = open.popLast() {
+            guard object != root || found.isEmpty else {
+                throw .damaged("the hierarchy in the database goes round in a circle")
+            }
             guard try transaction.object(object).isVisible else { continue }
             found.append(object)
             open.append(contentsOf: try transaction.children(of: object).reversed())

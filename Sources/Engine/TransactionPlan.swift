@@ -107,8 +107,10 @@ struct TransactionPlan {
     ) throws(WriteRefusal) {
         try self.requireVisible(object, in: &transaction)
         var ancestor = parent
+        var watch = CircleWatch<ObjectID>()
         while let current = ancestor {
             if current == object { throw .wouldCloseCycle(object) }
+            try WriteRefusal.from { () throws(StoreError) in try watch.pass(current) }
             ancestor = try self.place(of: current, in: &transaction)
         }
         if let parent { try self.requireVisible(parent, in: &transaction) }
@@ -158,8 +160,10 @@ struct TransactionPlan {
         in transaction: inout some StoreTransaction
     ) throws(WriteRefusal) -> Bool {
         var current: ObjectID? = object
+        var watch = CircleWatch<ObjectID>()
         while let member = current {
             if member == ancestor { return true }
+            try WriteRefusal.from { () throws(StoreError) in try watch.pass(member) }
             current = try self.place(of: member, in: &transaction)
         }
         return false

@@ -22,6 +22,8 @@ struct IdentifierCache {
 
     /// Numbers run below 2^31, so that two of them make a key that SQLite can hold.
     static let numberMax = Int64(Int32.max)
+    /// No rows of any kind come to have such a number.
+    static let nextNumberMax: Int64 = 1 << 60
 
     /// Forgets what has become too much.
     ///

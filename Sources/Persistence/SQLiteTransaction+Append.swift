@@ -103,6 +103,9 @@ extension SQLiteTransaction {
 
     /// What lies between two kept signatures.
     struct RunSize {
+        /// Many more than any run that was ever signed at once.
+        static let countMax: Int64 = 1 << 48
+
         var operationCount: Int64 = 0
         var byteCount: Int64 = 0
 
@@ -126,6 +129,7 @@ extension SQLiteTransaction {
         let kept = try self.lastSignatures(of: replica)
         if let last = kept.first {
             let start = kept.count > 1 ? kept[1].sequence : 0
+            guard last.sequence < sequence else { throw .damaged("a signature in the log is beyond its end") }
             var joined = size
             joined.add(operationCount: last.size.operationCount, byteCount: last.size.byteCount)
             if SignatureThinning.mayJoin(changeCount: sequence - start, joined) {
@@ -151,7 +155,12 @@ extension SQLiteTransaction {
         statement.bind(1, replica.rawValue)
         var signatures: [(sequence: UInt64, size: RunSize)] = []
         while try statement.step() {
-            let size = RunSize(operationCount: statement.int64(1), byteCount: statement.int64(2))
+            let (operationCount, byteCount) = (statement.int64(1), statement.int64(2))
+            let next = signatures.last?.sequence ?? .max
+            guard statement.bits(0) < next, min(operationCount, byteCount) >= 0,
+                max(operationCount, byteCount) <= RunSize.countMax
+            else { throw .damaged("a signature in the log cannot be where it is") }
+            let size = RunSize(operationCount: operationCount, byteCount: byteCount)
             signatures.append((sequence: statement.bits(0), size: size))
         }
         return signatures

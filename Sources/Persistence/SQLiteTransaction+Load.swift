@@ -25,7 +25,7 @@ extension SQLiteTransaction {
         statement.bind(1, write.replica.rawValue)
         statement.bind(2, bits: write.sequence)
         guard try statement.step(), Int64(write.index) < statement.int64(1) else { return nil }
-        let number = statement.int64(0) + Int64(write.index)
+        let number = statement.int64(0).addingReportingOverflow(Int64(write.index)).partialValue
         var assembly = RunAssembly(replica: self.replicas.id(write.replica), firstSequence: write.sequence)
         assembly.builder.beginChange(stamp: write.stamp, context: [], blinding: [])
         var reader = OperationReader(statement: try self.statements[.operationsFrom])
@@ -109,6 +109,9 @@ extension SQLiteTransaction {
         var byteCount: Int64 = 0
         var next = sequence
         while try statement.step(), statement.bits(0) == next {
+            guard (0...Int64(Limits.changeOperationCountMax)).contains(statement.int64(3)),
+                (0...Int64(Limits.changeByteCountMax)).contains(statement.int64(4)), next <= Limits.sequenceMax
+            else { throw SQLiteTransaction.damaged(change: next) }
             operationCount += statement.int64(3)
             byteCount += statement.int64(4)
             if let end {
@@ -129,16 +132,26 @@ extension SQLiteTransaction {
         if !context.isEmpty { try self.appendContext(Array(context), to: &loaded.contexts) }
         let blindingStart = loaded.blinding.count
         loaded.blinding.append(contentsOf: statement.borrowedBytes(7))
-        let first = statement.int64(2)
+        let (first, count) = (statement.int64(2), statement.int64(3))
+        let end = first.addingReportingOverflow(count)
+        let hasLeftOut = statement.bool(6)
+        let blindingCount = (hasLeftOut ? Int(count) : 1) * Bytes16.byteCount
+        guard !end.overflow, loaded.blinding.count - blindingStart == blindingCount else {
+            throw SQLiteTransaction.damaged(change: statement.bits(0))
+        }
         loaded.rows.append(
             LoadedChanges.Row(
                 stamp: Stamp(rawValue: statement.bits(1)),
-                operations: first..<first + max(0, statement.int64(3)),
+                operations: first..<end.partialValue,
                 context: contextStart..<loaded.contexts.count,
                 blinding: blindingStart..<loaded.blinding.count,
-                hasLeftOut: statement.bool(6)
+                hasLeftOut: hasLeftOut
             )
         )
+    }
+
+    private static func damaged(change sequence: UInt64) -> StoreError {
+        .damaged("change \(sequence) of a replica in the log cannot be read")
     }
 
     private func appendContext(_ bytes: [UInt8], to contexts: inout [Dot]) throws(StoreError) {
@@ -146,7 +159,9 @@ extension SQLiteTransaction {
             throw .damaged("the context of a change in the log cannot be read")
         }
         for position in stride(from: 0, to: numbers.count, by: 2) {
-            guard let index = UInt32(exactly: numbers[position]), index < self.replicaCount else {
+            guard let index = UInt32(exactly: numbers[position]), index < self.replicaCount,
+                numbers[position + 1] <= Limits.sequenceMax
+            else {
                 throw .damaged("the context of a change in the log names a replica that is not there")
             }
             let replica = self.replicas.id(ReplicaIndex(rawValue: index))
@@ -163,7 +178,9 @@ extension SQLiteTransaction {
         limit: UInt64
     ) throws(StoreError) -> UInt64? {
         if let end = try self.signedSequence(.signatureUpTo, replica, limit), end >= sequence { return end }
-        return try self.signedSequence(.signatureFrom, replica, limit)
+        guard let end = try self.signedSequence(.signatureFrom, replica, limit) else { return nil }
+        guard end >= limit else { throw .damaged("a signature in the log cannot be where it is") }
+        return end
     }
 
     private func signedSequence(
@@ -200,7 +217,8 @@ extension SQLiteTransaction {
     ) throws(StoreError) {
         let row = try reader.read(number)
         var operand: UInt32 = 0
-        if row.kind.hasName, let name = row.operand {
+        if row.kind.hasName {
+            guard let name = row.operand else { throw .damaged("operation \(number) in the log has no name") }
             let index = NameIndex(rawValue: UInt32(truncatingIfNeeded: name))
             operand = try assembly.index(of: index) { index throws(StoreError) in try self.name(index) }
         } else if row.kind == .move, let parent = row.operand {

@@ -34,7 +34,7 @@ extension SQLiteTransaction {
             statement.bind(1, range.lowerBound)
             statement.bind(2, range.upperBound)
             while try statement.step() {
-                let move = SQLiteTransaction.move(statement)
+                let move = try self.move(statement)
                 if self.precedes(write, move.write) { moves.append(move) }
             }
             statement.reset()
@@ -87,7 +87,7 @@ extension SQLiteTransaction {
             // Rows come with falling stamps; among those with the highest that has any, the last one is wanted.
             var best: MoveRecord?
             while try statement.step() {
-                let move = SQLiteTransaction.move(statement)
+                let move = try self.move(statement)
                 if let best, best.write.stamp != move.write.stamp { break }
                 if let write, !self.precedes(move.write, write) { continue }
                 if best.map({ self.precedes($0.write, move.write) }) ?? true { best = move }
@@ -115,9 +115,9 @@ extension SQLiteTransaction {
         statement.bind(4, write.index)
     }
 
-    private static func move(_ statement: Statement) -> MoveRecord {
+    private func move(_ statement: Statement) throws(StoreError) -> MoveRecord {
         MoveRecord(
-            write: self.write(statement),
+            write: try self.write(statement),
             object: ObjectIndex(rawValue: statement.uint32(4)),
             parent: statement.isNull(5) ? nil : ObjectIndex(rawValue: statement.uint32(5)),
             position: Position(bytes: statement.bytes(6)),

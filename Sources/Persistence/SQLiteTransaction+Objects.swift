@@ -57,18 +57,13 @@ extension SQLiteTransaction {
         var record = ObjectRecord(id: ObjectID(bytes: try statement.bytes16(0)))
         if !statement.isNull(1) {
             record.creation = ObjectRecord.Creation(
-                write: WriteReference(
-                    stamp: Stamp(rawValue: statement.bits(1)),
-                    replica: ReplicaIndex(rawValue: statement.uint32(2)),
-                    sequence: statement.bits(3),
-                    index: statement.uint32(4)
-                ),
+                write: try self.write(statement, at: 1),
                 type: NameIndex(rawValue: statement.uint32(5)),
                 kind: NameIndex(rawValue: statement.uint32(6))
             )
         }
         do throws(WireError) {
-            record.existence = try StoredBytes.existence(statement.bytes(7))
+            record.existence = try StoredBytes.existence(statement.bytes(7), replicaCount: self.replicaCount)
         } catch {
             throw .damaged("the existence of object \(index.rawValue) cannot be read")
         }

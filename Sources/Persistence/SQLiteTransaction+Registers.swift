@@ -15,7 +15,7 @@ extension SQLiteTransaction {
         let statement = try self.statements[.register]
         defer { statement.reset() }
         statement.bind(1, key.rowNumber)
-        return try statement.step() ? SQLiteTransaction.register(statement) : nil
+        return try statement.step() ? try self.register(statement) : nil
     }
 
     package func setRegister(_ register: Register, at key: RegisterKey) throws(StoreError) {
@@ -55,7 +55,7 @@ extension SQLiteTransaction {
         defer { statement.reset() }
         statement.bind(1, key.rowNumber)
         var conflicts: [WriteReference] = []
-        while try statement.step() { conflicts.append(SQLiteTransaction.write(statement)) }
+        while try statement.step() { conflicts.append(try self.write(statement)) }
         return conflicts
     }
 
@@ -67,7 +67,7 @@ extension SQLiteTransaction {
         statement.bind(2, RegisterKey(object: object, name: NameIndex(rawValue: .max)).rowNumber)
         var found: [(NameIndex, Register)] = []
         while try statement.step() {
-            found.append((RegisterKey(rowNumber: statement.int64(6)).name, SQLiteTransaction.register(statement)))
+            found.append((RegisterKey(rowNumber: statement.int64(6)).name, try self.register(statement)))
         }
         return found
     }
@@ -78,7 +78,7 @@ extension SQLiteTransaction {
         defer { statement.reset() }
         var found: [(RegisterKey, Register)] = []
         while try statement.step() {
-            found.append((RegisterKey(rowNumber: statement.int64(6)), SQLiteTransaction.register(statement)))
+            found.append((RegisterKey(rowNumber: statement.int64(6)), try self.register(statement)))
         }
         return found
     }
@@ -121,21 +121,31 @@ extension SQLiteTransaction {
         }
     }
 
-    private static func register(_ statement: Statement) -> Register {
-        Register(
-            winner: self.write(statement),
+    /// Many more than a chain has changes that all its readers have not seen.
+    private static let conflictCountMax: Int64 = 1 << 31
+
+    private func register(_ statement: Statement) throws(StoreError) -> Register {
+        guard (0...SQLiteTransaction.conflictCountMax).contains(statement.int64(5)) else {
+            throw .damaged("a property in the database has more conflicts than there can be")
+        }
+        return Register(
+            winner: try self.write(statement),
             isRemoval: statement.bool(4),
             conflictCount: statement.uint32(5)
         )
     }
 
-    /// The write in the first four columns: stamp, replica, sequence, index.
-    static func write(_ statement: Statement) -> WriteReference {
-        WriteReference(
-            stamp: Stamp(rawValue: statement.bits(0)),
-            replica: ReplicaIndex(rawValue: statement.uint32(1)),
-            sequence: statement.bits(2),
-            index: statement.uint32(3)
+    /// The write in four columns: stamp, replica, sequence, index.
+    func write(_ statement: Statement, at column: Int32 = 0) throws(StoreError) -> WriteReference {
+        guard let replica = UInt32(exactly: statement.int64(column + 1)), replica < self.replicaCount,
+            (1...Limits.sequenceMax).contains(statement.bits(column + 2)),
+            let index = UInt32(exactly: statement.int64(column + 3))
+        else { throw .damaged("a row of the database names a write that cannot be") }
+        return WriteReference(
+            stamp: Stamp(rawValue: statement.bits(column)),
+            replica: ReplicaIndex(rawValue: replica),
+            sequence: statement.bits(column + 2),
+            index: index
         )
     }
 }

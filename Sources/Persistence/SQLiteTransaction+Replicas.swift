@@ -21,6 +21,9 @@ extension SQLiteTransaction {
             }
             self.replicas.restore(try SQLiteTransaction.replicaRecord(statement))
         }
+        guard self.replicas.records.allSatisfy({ $0.context.count <= self.replicaCount }) else {
+            throw .damaged("a replica in the database has seen more replicas than there are")
+        }
     }
 
     private static func replicaRecord(_ statement: Statement) throws(StoreError) -> ReplicaRecord {
@@ -41,6 +44,10 @@ extension SQLiteTransaction {
         } catch {
             throw .damaged("a replica in the database cannot be read")
         }
+        let sequences = [record.storedSequence, record.forkSequence ?? 1, record.backdatedAfter ?? 0]
+        guard record.appliedSequence <= record.storedSequence, record.forkSequence != 0,
+            (sequences + record.context).allSatisfy({ $0 <= Limits.sequenceMax })
+        else { throw .damaged("a replica in the database counts changes that cannot be") }
         return record
     }
 

@@ -87,7 +87,11 @@ package final class SQLiteTransaction: StoreTransaction {
     private func nextNumber(_ query: StoreQuery) throws(StoreError) -> Int64 {
         let statement = try self.statements[query]
         defer { statement.reset() }
-        return try statement.step() ? statement.int64(0) : 0
+        let number = try statement.step() ? statement.int64(0) : 0
+        guard (0...IdentifierCache.nextNumberMax).contains(number) else {
+            throw .damaged("the rows of the database have numbers that were never given out")
+        }
+        return number
     }
 
     // MARK: - Numbers for ids

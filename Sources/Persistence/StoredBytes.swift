@@ -25,13 +25,13 @@ enum StoredBytes {
         }
     }
 
-    static func existence(_ bytes: [UInt8]) throws(WireError) -> Existence {
+    static func existence(_ bytes: [UInt8], replicaCount: Int) throws(WireError) -> Existence {
         var reader = ByteReader(bytes)
         var existence = Existence()
         while reader.remaining > 0 {
             existence.restore(
                 Existence.Entry(
-                    replica: ReplicaIndex(rawValue: UInt32(try reader.count(atMost: Int(UInt32.max)))),
+                    replica: ReplicaIndex(rawValue: UInt32(try reader.count(atMost: replicaCount - 1))),
                     touched: ChainOrdinal(rawValue: try reader.varint()),
                     removed: ChainOrdinal(rawValue: try reader.varint())
                 )

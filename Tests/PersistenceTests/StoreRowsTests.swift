@@ -129,6 +129,7 @@ import Testing
         let store = try SQLiteStoreHandle(try TemporaryDirectory())
         let count: UInt64 = 90_000
         try store.write { transaction throws(StoreError) in
+            _ = try transaction.replicaIndex(of: ReplicaID(bytes: Bytes16(high: 1, low: 1)))
             let name = try transaction.nameIndex(of: "n")
             for number in 0..<count {
                 let index = try transaction.objectIndex(of: object(number))

@@ -46,12 +46,19 @@ enum StateChecks {
     ///
     /// Not a question to the clock: what has come due is applied at the node's next event.
     static func isWaiting(in transaction: borrowing some StoreTransaction) -> Bool {
+        !self.waitingReplicas(in: transaction).isEmpty
+    }
+
+    /// The replicas of which something is stored that counts, and is not applied.
+    static func waitingReplicas(in transaction: borrowing some StoreTransaction) -> [ReplicaIndex] {
+        var waiting: [ReplicaIndex] = []
         for position in 0..<transaction.replicaCount {
-            let record = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
+            let index = ReplicaIndex(rawValue: UInt32(position))
+            let record = transaction.replica(index)
             let counting = min(record.storedSequence, record.exclusion?.lastSequence ?? .max)
-            if record.appliedSequence < counting { return true }
+            if record.appliedSequence < counting { waiting.append(index) }
         }
-        return false
+        return waiting
     }
 
     /// Whether something is applied that would be held by now: it was written or applied while the clock was ahead.

@@ -169,7 +169,9 @@ extension World {
         let now = machine.clock.wall(at: self.time)
         let found = try? machine.read { transaction throws(StoreError) -> Bool in
             guard StateChecks.isWaiting(in: transaction) else { return false }
-            return try Merge.waits(at: now, in: &transaction).isEmpty
+            // Others may wait for what is ready.
+            let waits = try Merge.waits(at: now, in: &transaction)
+            return StateChecks.waitingReplicas(in: transaction).contains { waits[$0] == nil }
         }
         return (found ?? nil) ?? true
     }
