@@ -102,7 +102,7 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     /// The other branch of another device's chain is not kept for it.
     case branchNotPassedOn
     /// What follows a part of a branch, or stands in another, is not asked for.
-    case oneBranchOfTwoAsked
+    case restOfBranchesNotAsked
     /// Two branches that share a change are taken for one.
     case forkInBranchMissed
     /// The clock does not observe what a proof has set free.

@@ -130,7 +130,7 @@ extension Node where Store: ~Copyable {
     /// Asks for what follows a part of a branch, or stands in another.
     private mutating func askForMore(of replica: ReplicaID, on connection: PeerConnection) throws(StoreError) {
         #if PLANTED_BUGS
-        if PlantedBug.oneBranchOfTwoAsked.isPlanted { return }
+        if PlantedBug.restOfBranchesNotAsked.isPlanted { return }
         #endif
         try self.askForBranches(of: replica, on: connection)
     }

@@ -163,16 +163,33 @@ extension FrontierRange {
     }
 }
 
-extension ForkProbe {
-    fileprivate init(decoding reader: inout ByteReader) throws(WireError) {
-        let replica = ReplicaID(bytes: try reader.bytes16())
+extension ChainPoint {
+    /// At least one of one chain, in ascending order.
+    fileprivate static func list(
+        decoding reader: inout ByteReader,
+        atMost countMax: Int
+    ) throws(WireError) -> [ChainPoint] {
         var points: [ChainPoint] = []
-        for _ in 0..<(try reader.count(atMost: MessageLimits.probePointCountMax)) {
-            let point = ChainPoint(sequence: try reader.sequence(), hash: Hash256(bytes: try reader.bytes32()))
-            if let last = points.last, point.sequence <= last.sequence { throw .notCanonical }
+        for _ in 0..<(try reader.count(atMost: countMax)) {
+            let point = ChainPoint(sequence: try reader.varint(), hash: Hash256(bytes: try reader.bytes32()))
+            guard point.sequence <= Limits.sequenceMax else { throw .overLimit }
+            if let last = points.last, point <= last { throw .notCanonical }
             points.append(point)
         }
         guard !points.isEmpty else { throw .truncated }
+        return points
+    }
+}
+
+extension ForkProbe {
+    fileprivate init(decoding reader: inout ByteReader) throws(WireError) {
+        let replica = ReplicaID(bytes: try reader.bytes16())
+        let points = try ChainPoint.list(decoding: &reader, atMost: MessageLimits.probePointCountMax)
+        // Of changes, and of one branch.
+        guard points[0].sequence >= 1 else { throw .overLimit }
+        for (earlier, later) in zip(points, points.dropFirst()) where earlier.sequence == later.sequence {
+            throw .notCanonical
+        }
         self.init(replica: replica, points: points)
     }
 }
@@ -180,14 +197,7 @@ extension ForkProbe {
 extension BranchRequest {
     fileprivate init(decoding reader: inout ByteReader) throws(WireError) {
         let replica = ReplicaID(bytes: try reader.bytes16())
-        var points: [ChainPoint] = []
-        for _ in 0..<(try reader.count(atMost: MessageLimits.branchPointCountMax)) {
-            let point = ChainPoint(sequence: try reader.varint(), hash: Hash256(bytes: try reader.bytes32()))
-            guard point.sequence <= Limits.sequenceMax else { throw .overLimit }
-            if let last = points.last, point <= last { throw .notCanonical }
-            points.append(point)
-        }
-        guard !points.isEmpty else { throw .truncated }
+        let points = try ChainPoint.list(decoding: &reader, atMost: MessageLimits.branchPointCountMax)
         self.init(replica: replica, points: points)
     }
 }

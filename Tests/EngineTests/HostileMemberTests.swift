@@ -156,15 +156,28 @@ struct HostileMemberTests {
         #expect(peer.rawBytes.count < 40 << 20)
     }
 
-    @Test func `a fork of runs too large to prove it with does not part honest peers`() throws {
+    /// A fork whose proof no message could carry would part honest peers for good.
+    @Test func `runs too large to prove a fork with are refused`() throws {
         let (network, member) = try self.world()
         let second = try network.join(0, name: "second", seed: 31)
+        // Whoever has introduced himself is known to all.
+        let introducing = try self.peer(member, of: network, 10)
+        let introduction = introducing.chain([], nonce: 5)
+        introducing.send(.run(introduction.run))
         network.settle()
         network.cut(0, second)
         for (target, value) in [(0, 1), (second, 2)] as [(Int, Int64)] {
             let peer = try RawPeer(member, to: target, of: network, connection: UInt64(20 + target))
             peer.send(peer.hello)
-            peer.send(.run(peer.largeChain(.set(self.objectID, name: "n", value: .int(value)))))
+            let edit = Edit.set(self.objectID, name: "n", value: .int(value))
+            peer.send(.run(peer.largeChain(edit, after: introduction)))
+            #expect(peer.isClosed)
+        }
+        for machine in [0, second] {
+            let end = try network.machines[machine].node.read { transaction throws(StoreError) in
+                transaction.replica(transaction.replicaIndex(of: introduction.run.replica)).storedHash
+            }
+            #expect(end == introduction.hashes[0])
         }
         network.healAll()
         network.settle(seconds: 300)
@@ -201,26 +214,19 @@ struct HostileMemberTests {
 }
 
 extension RawPeer {
-    /// A chain of few changes with very large headers, signed once.
-    fileprivate func largeChain(_ edit: Edit) -> Run {
-        let nonce = Bytes16(high: 5, low: 5)
-        let cryptography = SodiumCryptography()
-        let replica = ReplicaID(device: self.identity.value.device, nonce: nonce, cryptography)
-        var builder = RunBuilder(replica: replica, firstSequence: 1)
+    /// Few changes with very large headers, signed once, that follow an introduction.
+    fileprivate func largeChain(_ edit: Edit, after introduction: VerifiedRun) -> Run {
+        var builder = RunBuilder(replica: introduction.run.replica, firstSequence: 2)
         var stamp = Stamp(milliseconds: self.network.moment(of: self.target).wall.milliseconds)
         for number in 0..<8 as Range<UInt64> {
             let context = (0..<10_000 as Range<UInt64>).map { place in
                 Dot(replica: ReplicaID(bytes: Bytes16(high: number, low: place)), sequence: 1)
             }
             builder.beginChange(stamp: stamp, context: context, blinding: [UInt8](repeating: 3, count: 16))
-            builder.append(number == 0 ? .introduce(self.identity.value.introduction(nonce: nonce)) : edit)
+            builder.append(edit)
             stamp = stamp.successor ?? stamp
         }
-        if case .set(_, _, let value) = edit, value == .int(1) {
-            // Else the two would part only after the introduction.
-            builder.append(.unset(ObjectID(bytes: Bytes16(high: 1, low: 1)), name: "n"))
-        }
-        return VerifiedRun.seal(builder, previous: self.identity.value.origin, cryptography) {
+        return VerifiedRun.seal(builder, previous: introduction.hashes[0], SodiumCryptography()) {
             self.identity.value.signingKey.signature(of: $0)
         }.run
     }

@@ -40,4 +40,42 @@ struct DiskFileTests {
         #expect(sizes[.tears]?.contains([1, 0, 2]) == true)
         #expect(sizes[.tears]?.contains([0, 1, 1]) == true)
     }
+
+    /// A file beside what a simpler one would hold: the platter as it was at the last sync, and every write since.
+    @Test func `the platter is what it was at the last sync`() {
+        for seed in 0..<400 as Range<UInt64> {
+            var random = LossGenerator(seed: seed)
+            let file = DiskFile()
+            var platter: [UInt8] = []
+            var shown: [UInt8] = []
+            for _ in 0..<random.below(60) {
+                switch random.below(8) {
+                case 0:
+                    file.sync()
+                    platter = shown
+                case 1:
+                    let length = random.below(400)
+                    file.truncate(to: length)
+                    shown.removeLast(max(0, shown.count - length))
+                case 2 where !shown.isEmpty:
+                    let offset = random.below(shown.count)
+                    file.flipBit(3, at: offset)
+                    shown[offset] ^= 8
+                    if offset < platter.count { platter[offset] = shown[offset] }
+                default:
+                    let (offset, bytes) = (random.below(300), random.bytes(random.below(150)))
+                    self.write(bytes, at: offset, to: file)
+                    guard !bytes.isEmpty else { continue }
+                    shown += [UInt8](repeating: 0, count: max(0, offset + bytes.count - shown.count))
+                    shown.replaceSubrange(offset..<offset + bytes.count, with: bytes)
+                }
+            }
+            let isShown = file.content == shown
+            #expect(isShown, "seed \(seed)")
+            let isLost = seed.isMultiple(of: 2)
+            _ = file.losePower(isLost ? .losesAll : .keepsAll, &random)
+            let isLeft = file.content == (isLost ? platter : shown)
+            #expect(isLeft, "seed \(seed)")
+        }
+    }
 }

@@ -33,14 +33,19 @@ final class SeedWorker {
         }
     }
 
+    /// Worlds are made and thrown away by the thousand: memory that went back to the system each time would come again
+    /// a page fault at a time.
+    private static let keepingFreedMemory =
+        "glibc.malloc.mmap_threshold=268435456:glibc.malloc.trim_threshold=268435456"
+
     init(_ launch: Launch) throws {
         self.patienceSeconds = launch.patienceSeconds
         self.process.executableURL = URL(fileURLWithPath: launch.executable)
         self.process.arguments = launch.arguments
-        if !launch.tellsWhere {
-            self.process.environment = ProcessInfo.processInfo.environment
-                .merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
-        }
+        var environment = ProcessInfo.processInfo.environment
+        if !launch.tellsWhere { environment["SWIFT_BACKTRACE"] = "enable=no" }
+        environment["GLIBC_TUNABLES"] = environment["GLIBC_TUNABLES"] ?? SeedWorker.keepingFreedMemory
+        self.process.environment = environment
         self.process.standardInput = self.input
         self.process.standardOutput = self.output
         try self.process.run()

@@ -47,7 +47,7 @@ extension PlantedBug {
             .branchNotRewritten,
             .otherBranchNotAsked,
             .branchNotPassedOn,
-            .oneBranchOfTwoAsked,
+            .restOfBranchesNotAsked,
             .forkInBranchMissed,
             .proofNotObserved,
             .ownHeldChangeNotObserved,

@@ -55,7 +55,7 @@ extension PlantedBug {
         case .damageSignedAnew: Victim("P14", "found-signed-anew")
         case .failedCommitComesBack: Victim("P28", "found-commit-whose")
         case .branchNotPassedOn: Victim("P14", "S14-restored-backup-of-which")
-        case .oneBranchOfTwoAsked: Victim("P14", "S14-restored-to-before-a-fork")
+        case .restOfBranchesNotAsked: Victim("P14", "S14-restored-to-before-a-fork")
         case .forkInBranchMissed: Victim("P14", "found-branch-that-forks")
         case .rollbackUnnoticed: Victim("P11", "S14-restored-backup.scn")
         case .replicaForgotten: Victim("P11", "S12")
