@@ -5,8 +5,8 @@
 #   scripts/bench.sh --quick         without the rows of a million operations
 #   scripts/bench.sh --only TEXT     only the rows whose work contains TEXT
 #
-# The row of live latency needs a release build of peerd, or another program named by PEERD; it is left out if there is
-# none. BENCH_SCRATCH_PATH is where the benchmarks are built.
+# The row of live latency needs a release build of peerd, and those of the simulator one of Simulator, or other programs
+# named by PEERD and SIMULATOR; rows are left out if there is none. BENCH_SCRATCH_PATH is where the benchmarks are built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -26,8 +26,12 @@ fi
 "$swift" build -c release --package-path Benchmarks --scratch-path "$scratch" --product Workbench
 floor=$scratch/floor
 "${CC:-gcc}" -O2 -o "$floor" Benchmarks/Beside/floor.c -lsqlite3
+primitives=$scratch/primitives
+"${CC:-gcc}" -O2 -o "$primitives" Benchmarks/Beside/primitives.c -lsodium
 
 peerd=${PEERD:-.build/release/peerd}
 [ -x "$peerd" ] || peerd=
+simulator=${SIMULATOR:-.build/release/Simulator}
+[ -x "$simulator" ] || simulator=
 exec "$venv/bin/python" Benchmarks/Beside/bench.py --workbench "$scratch/release/Workbench" --floor "$floor" \
-    ${peerd:+--peerd "$peerd"} "$@"
+    --primitives "$primitives" ${peerd:+--peerd "$peerd"} ${simulator:+--simulator "$simulator"} "$@"

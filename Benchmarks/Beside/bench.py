@@ -218,6 +218,41 @@ class Bench:
         self.row(work, f"{p50 * 1e3:.2f} ms", theirs, p50 / bound, 1, higher=False)
         self.row("write on A until readable on B, p99", f"{p99 * 1e3:.2f} ms", "p50", p99 / p50, 5, higher=False)
 
+    def simulator_rows(self):
+        if self.options.simulator is None:
+            print("the rows of the simulator are left out: build it, or name it with SIMULATOR", flush=True)
+            return
+        for topology in ("mesh", "star"):
+            work = f"simulated time : wall time, 5 peers, {topology}, one core"
+            if self.wants(work):
+                done = self.simulate(5, 900, topology, seeds=4, jobs=1)
+                ratio = done["simulated_milliseconds"] / done["wall_milliseconds"]
+                self.row(work, f"{ratio:.0f} x", "", ratio, 5000)
+        work = "full-stack histories, 3 peers, 60 steps, two cores"
+        if self.wants(work):
+            done = self.simulate(3, 60, "mesh", seeds=400, jobs=2)
+            rate = done["seeds"] / done["wall_milliseconds"] * 1e3
+            ceiling = 2 / self.unavoidable_seconds(done["transactions"] / done["seeds"], peers=3)
+            self.row(work, f"{rate:.0f}/s", f"libsodium alone {ceiling:.0f}/s", rate, 2000, unit="/s")
+        work = "histories of the core alone, 3 peers, 60 steps, two cores"
+        if self.wants(work):
+            command = ("histories", "--seeds", 40_000, "--jobs", 2, "--json")
+            rate = max(self.json(self.options.simulator, *command)["histories_per_second"] for _ in range(REPEATS))
+            self.row(work, f"{rate}/s", "", rate, 20_000, unit="/s")
+
+    def simulate(self, peers, seconds, topology, seeds, jobs):
+        """One edit a second; the run that took the least time."""
+        command = [self.options.simulator, "run", "--peers", peers, "--edits", 1, "--duration", seconds]
+        command += ["--faults", "none", "--topology", topology, "--seeds", seeds, "--jobs", jobs]
+        runs = (self.json(*command, "--twice", 0, "--json") for _ in range(REPEATS))
+        return min(runs, key=lambda done: done["wall_milliseconds"])
+
+    def unavoidable_seconds(self, changes, peers):
+        """Signing each change, and a handshake of each pair: a new key and three agreements on both sides."""
+        takes = self.json(self.options.primitives)
+        sides = peers * (peers - 1)
+        return changes * takes["sign_seconds"] + sides * (takes["make_key_seconds"] + 3 * takes["agree_seconds"])
+
     def run(self):
         print(f"{'work':<58}  {'ours':>12}  {'theirs':<32}  {'ratio':>7}     {'to reach':<9}")
         try:
@@ -226,6 +261,7 @@ class Bench:
             self.wire_rows()
             self.move_rows()
             self.live_row()
+            self.simulator_rows()
         finally:
             shutil.rmtree(self.scratch, ignore_errors=True)
 
@@ -234,7 +270,9 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--workbench", required=True)
     parser.add_argument("--floor", required=True)
+    parser.add_argument("--primitives", required=True)
     parser.add_argument("--peerd")
+    parser.add_argument("--simulator")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only")
     parser.add_argument("--samples", type=int, default=300)

@@ -90,17 +90,16 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package func replica(_ index: ReplicaIndex) -> ReplicaRecord { self.replicas[Int(index.rawValue)] }
 
-    package func hasPendingChanges(of index: ReplicaIndex) -> Bool {
-        let position = Int(index.rawValue)
-        return self.replicas[position].appliedSequence < self.replicas[position].storedSequence
-    }
+    package func replicaID(_ index: ReplicaIndex) -> ReplicaID { self.replicas[Int(index.rawValue)].id }
 
-    package mutating func setReplica(_ record: ReplicaRecord, at index: ReplicaIndex) {
+    package func progress(of index: ReplicaIndex) -> ReplicaProgress { self.replicas[Int(index.rawValue)].progress }
+
+    package mutating func setReplica(_ record: consuming ReplicaRecord, at index: ReplicaIndex) {
         self.replicas[Int(index.rawValue)] = record
     }
 
     package mutating func appendLog(_ verified: VerifiedRun, indexes: RunIndexes) {
-        self.chains[Int(indexes.replica.rawValue)].append(verified, indexes: indexes)
+        self.chains[Int(indexes.replica.rawValue)].append(verified)
     }
 
     package mutating func stamp(of replica: ReplicaIndex, sequence: UInt64) -> Stamp? {
@@ -117,28 +116,12 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         limits: RunLimits,
         signed: Bool
     ) -> Run? {
-        let id = self.replica(replica).id
-        return self.chains[Int(replica.rawValue)].load(
-            from: sequence,
-            limits: limits,
-            signed: signed,
-            builder: RunBuilder(replica: id, firstSequence: sequence),
-            object: { self.objects[Int($0.rawValue)].id },
-            name: { self.names[Int($0.rawValue)] }
-        )
+        self.chains[Int(replica.rawValue)].load(from: sequence, limits: limits, signed: signed)
     }
 
     package mutating func edit(_ write: WriteReference) throws(StoreError) -> Edit? {
-        let run = self.chains[Int(write.replica.rawValue)].loadOne(
-            write.index,
-            of: write.sequence,
-            builder: RunBuilder(replica: self.replica(write.replica).id, firstSequence: write.sequence),
-            object: { self.objects[Int($0.rawValue)].id },
-            name: { self.names[Int($0.rawValue)] }
-        )
-        guard let run else { return nil }
         do throws(WireError) {
-            return try run.edit(run.operations[0])
+            return try self.chains[Int(write.replica.rawValue)].edit(write.index, of: write.sequence)
         } catch {
             throw .damaged("an operation in the log cannot be read")
         }
@@ -177,13 +160,20 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package mutating func parent(of index: ObjectIndex) -> ObjectIndex? { self.objects[Int(index.rawValue)].parent }
 
-    package mutating func setObject(_ record: ObjectRecord, at index: ObjectIndex) {
-        let before = self.objects[Int(index.rawValue)].parent
-        if before != record.parent {
-            if let before { self.unlink(index, from: before) }
-            if let after = record.parent { self.link(index, under: after) }
+    package mutating func look<Result>(at object: ObjectIndex, _ body: (ObjectRecord) -> Result) -> Result {
+        body(self.objects[Int(object.rawValue)])
+    }
+
+    package mutating func update<Result>(_ object: ObjectIndex, _ change: (inout ObjectRecord) -> Result) -> Result {
+        let position = Int(object.rawValue)
+        let before = self.objects[position].parent
+        let result = change(&self.objects[position])
+        let after = self.objects[position].parent
+        if before != after {
+            if let before { self.unlink(object, from: before) }
+            if let after { self.link(object, under: after) }
         }
-        self.objects[Int(index.rawValue)] = record
+        return result
     }
 
     private mutating func link(_ child: ObjectIndex, under parent: ObjectIndex) {

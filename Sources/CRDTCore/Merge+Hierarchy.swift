@@ -10,8 +10,6 @@ extension Merge {
     ///   depth *d*.
     mutating func settleMoves(in transaction: inout some StoreTransaction) throws(StoreError) {
         guard !self.moves.isEmpty else { return }
-        // From here on parents are read from the store itself.
-        try self.closeObject(in: &transaction)
         var arrived: [MoveRecord] = []
         swap(&arrived, &self.moves)
         if arrived.count > 1 { arrived.sort { WriteOrder.precedes($0.write, $1.write, transaction) } }
@@ -77,7 +75,7 @@ extension Merge {
         // An object that nothing stood under within the window is above nothing. This keeps building a long chain
         // from the top linear.
         if !(window[move.object]?.isParent ?? false),
-            try self.look(at: move.object, in: &transaction, { $0.childCount }) == 0
+            try transaction.look(at: move.object, { $0.childCount }) == 0
         {
             return false
         }
@@ -104,7 +102,7 @@ extension Merge {
     ) throws(StoreError) {
         var changed: [Int] = []
         for (number, standing) in window.standings.enumerated() where standing.isPlaced {
-            let (parent, isVisible) = try self.look(at: standing.object, in: &transaction) {
+            let (parent, isVisible) = try transaction.look(at: standing.object) {
                 ($0.parent, $0.isVisible)
             }
             let position = window.positions[number]
@@ -112,19 +110,19 @@ extension Merge {
                 #if PLANTED_BUGS
                 if PlantedBug.positionIgnored.isPlanted { continue }
                 #endif
-                if try self.look(at: standing.object, in: &transaction, { $0.position != position }) {
-                    try self.update(standing.object, in: &transaction) { $0.position = position }
+                if try transaction.look(at: standing.object, { $0.position != position }) {
+                    try transaction.update(standing.object) { $0.position = position }
                 }
                 continue
             }
             changed.append(number)
-            try self.update(standing.object, in: &transaction) { $0.parent = nil }
+            try transaction.update(standing.object) { $0.parent = nil }
             if let parent { try self.count(-1, under: parent, isVisible: isVisible, in: &transaction) }
         }
         for number in changed {
             let standing = window.standings[number]
             var isVisible = false
-            try self.update(standing.object, in: &transaction) { record in
+            try transaction.update(standing.object) { record in
                 record.parent = standing.parent
                 record.position = window.positions[number]
                 isVisible = record.isVisible
@@ -139,7 +137,7 @@ extension Merge {
         isVisible: Bool,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        try self.update(parent, in: &transaction) { record in
+        try transaction.update(parent) { record in
             record.childCount = UInt32(clamping: Int64(record.childCount) + step)
             if isVisible {
                 record.visibleChildCount = UInt32(clamping: Int64(record.visibleChildCount) + step)

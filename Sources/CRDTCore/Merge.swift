@@ -36,7 +36,8 @@ package struct Merge {
     let now: WallTime
     var moves: [MoveRecord] = []
     private var needsRebuild = false
-    private var objects = OpenObject()
+    /// Room for the numbers of the next run, so that not each run allocates its own.
+    private var spareIndexes = RunIndexes(replica: ReplicaIndex(rawValue: 0), objects: [], names: [])
 
     package init(now: WallTime) {
         self.now = now
@@ -52,6 +53,7 @@ package struct Merge {
     ) throws(StoreError) -> Reception {
         let run = verified.run
         let indexes = try self.indexes(of: run, in: &transaction)
+        defer { self.spareIndexes = indexes }
         var record = transaction.replica(indexes.replica)
         guard run.firstSequence == record.storedSequence + 1, verified.previous == record.storedHash,
             let lastHash = verified.hashes.last, let lastChange = run.changes.last
@@ -84,7 +86,6 @@ package struct Merge {
             try self.applyPending(in: &transaction)
         }
         try self.settleMoves(in: &transaction)
-        try self.objects.close(in: &transaction)
     }
 
     /// Throws the derived state away and computes it anew from the log.
@@ -154,11 +155,15 @@ package struct Merge {
 
     // MARK: - Applying
 
-    private func indexes(
+    private mutating func indexes(
         of run: Run,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> RunIndexes {
         var indexes = RunIndexes(replica: try transaction.replicaIndex(of: run.replica), objects: [], names: [])
+        swap(&indexes.objects, &self.spareIndexes.objects)
+        swap(&indexes.names, &self.spareIndexes.names)
+        indexes.objects.removeAll(keepingCapacity: true)
+        indexes.names.removeAll(keepingCapacity: true)
         indexes.objects.reserveCapacity(run.objects.count)
         indexes.names.reserveCapacity(run.names.count)
         for object in run.objects { indexes.objects.append(try transaction.objectIndex(of: object)) }
@@ -209,7 +214,7 @@ package struct Merge {
             #endif
             // Two steps: the first may enter the replica, which a value read before would not know.
             let index = try transaction.replicaIndex(of: entry.replica)
-            if !Merge.isThere(entry, of: transaction.replica(index)) { return .missing(entry) }
+            if !transaction.progress(of: index).covers(entry.sequence) { return .missing(entry) }
         }
         return nil
     }
@@ -265,7 +270,7 @@ package struct Merge {
         for entry in run.contextEntries[change.contextRange] {
             let index = try transaction.replicaIndex(of: entry.replica)
             // Of an excluded replica the author counts as having seen what there is that counts.
-            let last = min(entry.sequence, transaction.replica(index).exclusion?.lastSequence ?? .max)
+            let last = min(entry.sequence, transaction.progress(of: index).effectiveEnd)
             if last > 0, let seen = try transaction.stamp(of: index, sequence: last), change.stamp <= seen {
                 return true
             }
@@ -290,7 +295,7 @@ package struct Merge {
             try self.write(write, isRemoval: operation.kind == .unset, context, at: key, in: &transaction)
         case .create:
             try self.touch(object, by: write, in: &transaction)
-            if let body = try? CreationBody(decoding: run.payload[operation.payloadRange]) {
+            if let body = try? CreationBody(decoding: run.payload, at: operation.payloadRange) {
                 try self.create(object, body, by: write, in: &transaction)
             }
         case .move:
@@ -301,7 +306,7 @@ package struct Merge {
                 MoveRecord(write: write, object: object, parent: parent, position: position, isEffective: false)
             )
         case .delete:
-            let isStale = try self.objects.update(object, in: &transaction) { record in
+            let isStale = try transaction.update(object) { record in
                 record.existence.remove(coveredBy: context)
                 record.updated = max(record.updated, write.stamp)
                 return record.isVisible && !record.shouldBeVisible
@@ -317,10 +322,10 @@ package struct Merge {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         #if PLANTED_BUGS
-        let isMade = try self.objects.record(object, in: &transaction).creation != nil
+        let isMade = try transaction.look(at: object) { $0.creation != nil }
         if PlantedBug.editRevivesNothing.isPlanted, isMade { return }
         #endif
-        let isStale = try self.objects.update(object, in: &transaction) { record in
+        let isStale = try transaction.update(object) { record in
             record.existence.touch(by: write.replica, at: write.ordinal)
             record.updated = max(record.updated, write.stamp)
             #if PLANTED_BUGS
@@ -342,17 +347,13 @@ package struct Merge {
         let kind = try transaction.nameIndex(of: body.kind)
         #if PLANTED_BUGS
         if PlantedBug.lastCreationCounts.isPlanted {
-            _ = try self.objects.update(object, in: &transaction) { record in
-                record.creation = nil
-                return false
-            }
+            try transaction.update(object) { $0.creation = nil }
         }
         #endif
-        let current = try self.objects.look(at: object, in: &transaction) { $0.creation }
+        let current = try transaction.look(at: object) { $0.creation }
         if let current, !WriteOrder.precedes(write, current.write, transaction) { return }
-        _ = try self.objects.update(object, in: &transaction) { record in
+        try transaction.update(object) { record in
             record.creation = ObjectRecord.Creation(write: write, type: type, kind: kind)
-            return false
         }
     }
 
@@ -414,7 +415,7 @@ package struct Merge {
             for position in 0..<transaction.replicaCount {
                 let index = ReplicaIndex(rawValue: UInt32(position))
                 while true {
-                    guard transaction.hasPendingChanges(of: index) else { break }
+                    guard transaction.progress(of: index).isPending else { break }
                     var record = transaction.replica(index)
                     guard !self.isKnownToWait(record, transaction) else { break }
                     // Chains may wait for ever, and be long: of those only the first change is read.
@@ -432,6 +433,7 @@ package struct Merge {
                         )
                     else { break }
                     let indexes = try self.indexes(of: run, in: &transaction)
+                    defer { self.spareIndexes = indexes }
                     let applied = try self.apply(run, indexes: indexes, record: &record, in: &transaction)
                     if applied > 0 {
                         try transaction.setReplica(record, at: index)
@@ -450,15 +452,8 @@ package struct Merge {
         case .held(let dueTime): return self.now < dueTime
         case .missing(let entry):
             guard let index = transaction.existingReplicaIndex(of: entry.replica) else { return false }
-            return !Merge.isThere(entry, of: transaction.replica(index))
+            return !transaction.progress(of: index).covers(entry.sequence)
         }
-    }
-
-    /// Whether what a change had seen of a replica is applied here.
-    ///
-    /// What does not count need not be there, but all that counts before it must.
-    private static func isThere(_ entry: Dot, of seen: ReplicaRecord) -> Bool {
-        seen.appliedSequence >= min(entry.sequence, seen.exclusion?.lastSequence ?? .max)
     }
 
     /// Takes note of what a device takes back, as soon as it is stored.
@@ -500,7 +495,6 @@ package struct Merge {
     }
 
     private mutating func resetDerivedState(in transaction: inout some StoreTransaction) throws(StoreError) {
-        self.objects = OpenObject()
         self.moves = []
         self.summary.rebuilt = true
         try transaction.clearDerivedState()
@@ -531,14 +525,14 @@ package struct Merge {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         var current = object
-        while try self.objects.look(at: current, in: &transaction, { $0.isVisible != $0.shouldBeVisible }) {
-            let isVisible = try self.objects.update(current, in: &transaction) { record in
+        while try transaction.look(at: current, { $0.isVisible != $0.shouldBeVisible }) {
+            let isVisible = try transaction.update(current) { record in
                 record.isVisible.toggle()
                 return record.isVisible
             }
-            guard let parent = try self.objects.look(at: current, in: &transaction, { $0.parent }) else { return }
+            guard let parent = try transaction.parent(of: current) else { return }
             let step: Int64 = isVisible ? 1 : -1
-            try self.update(parent, in: &transaction) { above in
+            try transaction.update(parent) { above in
                 // A damaged database may count less than there is.
                 above.visibleChildCount = UInt32(clamping: Int64(above.visibleChildCount) + step)
             }
@@ -546,32 +540,6 @@ package struct Merge {
             if PlantedBug.visibilityStopsAtParent.isPlanted { return }
             #endif
             current = parent
-        }
-    }
-
-    /// Looks at the record of an object without copying it.
-    mutating func look<Result>(
-        at object: ObjectIndex,
-        in transaction: inout some StoreTransaction,
-        _ body: (ObjectRecord) -> Result
-    ) throws(StoreError) -> Result {
-        try self.objects.look(at: object, in: &transaction, body)
-    }
-
-    /// Writes back the object that is open.
-    mutating func closeObject(in transaction: inout some StoreTransaction) throws(StoreError) {
-        try self.objects.close(in: &transaction)
-    }
-
-    /// Changes the record of an object.
-    mutating func update(
-        _ object: ObjectIndex,
-        in transaction: inout some StoreTransaction,
-        _ change: (inout ObjectRecord) -> Void
-    ) throws(StoreError) {
-        _ = try self.objects.update(object, in: &transaction) { record in
-            change(&record)
-            return true
         }
     }
 }
@@ -604,7 +572,7 @@ package enum WriteOrder {
         #if PLANTED_BUGS
         if PlantedBug.tieGoesToTheFirstHeard.isPlanted { return left.replica.rawValue < right.replica.rawValue }
         #endif
-        return transaction.replica(left.replica).id < transaction.replica(right.replica).id
+        return transaction.replicaID(left.replica) < transaction.replicaID(right.replica)
     }
 
     /// The same, for callers that look up replica ids in their own way.

@@ -153,7 +153,12 @@ package struct CreationBody: Hashable, Sendable {
     package var kind: String
 
     package init(decoding payload: ArraySlice<UInt8>) throws(WireError) {
-        var reader = ByteReader(Array(payload))
+        try self.init(decoding: Array(payload), at: 0..<payload.count)
+    }
+
+    /// Reads a body that fills a range of some bytes.
+    init(decoding bytes: [UInt8], at range: Range<Int>) throws(WireError) {
+        var reader = ByteReader(bytes, at: range)
         self.type = try reader.text(atMost: Limits.nameByteCountMax)
         self.kind = try reader.text(atMost: Limits.nameByteCountMax)
         try reader.finish()

@@ -65,9 +65,11 @@ package protocol StoreTransaction {
 
     var replicaCount: Int { get }
     func replica(_ index: ReplicaIndex) -> ReplicaRecord
-    mutating func setReplica(_ record: ReplicaRecord, at index: ReplicaIndex) throws(StoreError)
-    /// Whether changes of a replica are stored that have not been applied.
-    func hasPendingChanges(of index: ReplicaIndex) -> Bool
+    mutating func setReplica(_ record: consuming ReplicaRecord, at index: ReplicaIndex) throws(StoreError)
+    /// The id in a replica's record.
+    func replicaID(_ index: ReplicaIndex) -> ReplicaID
+    /// How far a replica's chain has come, from its record.
+    func progress(of index: ReplicaIndex) -> ReplicaProgress
 
     // The log, keyed (replica, sequence, index).
 
@@ -79,7 +81,7 @@ package protocol StoreTransaction {
     /// The hash of a stored change; nil if it is not stored.
     mutating func hash(of replica: ReplicaIndex, sequence: UInt64) throws(StoreError) -> Hash256?
     /// A stored run from `sequence` on, ending at the last signature within the limits, or at the first signature there
-    /// is if that lies beyond them; `signed` false asks for the changes up to the limit whether signed there or not.
+    /// is if that lies beyond them; `signed` false asks for some changes up to the limit whether signed there or not.
     /// Nil if nothing is stored there.
     mutating func loadRun(
         of replica: ReplicaIndex,
@@ -113,7 +115,16 @@ package protocol StoreTransaction {
     mutating func object(_ index: ObjectIndex) throws(StoreError) -> ObjectRecord
     /// The parent in an object's record.
     mutating func parent(of index: ObjectIndex) throws(StoreError) -> ObjectIndex?
-    mutating func setObject(_ record: ObjectRecord, at index: ObjectIndex) throws(StoreError)
+    /// Looks at the record of an object without copying it.
+    mutating func look<Result>(
+        at object: ObjectIndex,
+        _ body: (ObjectRecord) -> Result
+    ) throws(StoreError) -> Result
+    /// Changes the record of an object where it lies, and returns what the change returns.
+    mutating func update<Result>(
+        _ object: ObjectIndex,
+        _ change: (inout ObjectRecord) -> Result
+    ) throws(StoreError) -> Result
     /// Objects whose place is under `parent` (nil: the root), visible or not, ordered by position and then id.
     mutating func children(of parent: ObjectIndex?) throws(StoreError) -> [ObjectIndex]
     /// The highest position of an object whose place is under `parent`; nil if there is none.
@@ -155,13 +166,12 @@ extension StoreTransaction {
         return nil
     }
 
-    package func hasPendingChanges(of index: ReplicaIndex) -> Bool {
-        let record = self.replica(index)
-        return record.appliedSequence < record.storedSequence
-    }
+    package func replicaID(_ index: ReplicaIndex) -> ReplicaID { self.replica(index).id }
+
+    package func progress(of index: ReplicaIndex) -> ReplicaProgress { self.replica(index).progress }
 
     package mutating func parent(of index: ObjectIndex) throws(StoreError) -> ObjectIndex? {
-        try self.object(index).parent
+        try self.look(at: index) { $0.parent }
     }
 
     package mutating func lastPosition(under parent: ObjectIndex?) throws(StoreError) -> Position? {
@@ -184,5 +194,12 @@ package struct RunLimits: Hashable, Sendable {
         self.changeCountMax = changeCountMax
         self.operationCountMax = operationCountMax
         self.byteCountMax = byteCountMax
+    }
+
+    /// Whether all of a run is within the limits; one change always is.
+    func allow(_ run: Run) -> Bool {
+        run.changes.count == 1
+            || run.changes.count <= self.changeCountMax && run.operations.count <= self.operationCountMax
+                && run.payload.count <= self.byteCountMax
     }
 }

@@ -140,7 +140,10 @@ package struct RunBuilder: Sendable {
 
     /// Sets the signature over the last change and returns the run.
     package consuming func signed(_ signature: Signature?) -> Run {
-        self.run.signature = signature
-        return self.run
+        // Taken out, since copies of all its tables would be made and thrown away.
+        var run = Run(replica: self.run.replica, firstSequence: self.run.firstSequence)
+        swap(&run, &self.run)
+        run.signature = signature
+        return run
     }
 }

@@ -226,6 +226,7 @@ package struct ReplicaRecord: Hashable, Sendable {
             return Exclusion(lastSequence: fork, reason: .equivocation)
         }
         #endif
+        guard self.forkSequence != nil || self.retiredAfter != nil || self.backdatedAfter != nil else { return nil }
         var lowest: Exclusion?
         func consider(_ sequence: UInt64?, _ reason: ExclusionReason) {
             guard let sequence, sequence < lowest?.lastSequence ?? .max else { return }
@@ -237,10 +238,43 @@ package struct ReplicaRecord: Hashable, Sendable {
         return lowest
     }
 
+    /// How far the chain has come.
+    package var progress: ReplicaProgress {
+        ReplicaProgress(
+            storedSequence: self.storedSequence,
+            appliedSequence: self.appliedSequence,
+            effectiveEnd: self.exclusion?.lastSequence ?? .max
+        )
+    }
+
     /// Whether a change of this replica counts.
     package func isEffective(_ sequence: UInt64) -> Bool {
         self.exclusion.map { sequence <= $0.lastSequence } ?? true
     }
+}
+
+/// How far a replica's chain has come in one store.
+///
+/// What merging asks most often of a record, and a trivial value, which a record is not.
+package struct ReplicaProgress: Hashable, Sendable {
+    package var storedSequence: UInt64
+    package var appliedSequence: UInt64
+    /// The last sequence that may count.
+    package var effectiveEnd: UInt64
+
+    package init(storedSequence: UInt64, appliedSequence: UInt64, effectiveEnd: UInt64) {
+        self.storedSequence = storedSequence
+        self.appliedSequence = appliedSequence
+        self.effectiveEnd = effectiveEnd
+    }
+
+    /// Whether changes are stored that have not been applied.
+    package var isPending: Bool { self.appliedSequence < self.storedSequence }
+
+    /// Whether what a change had seen of the replica is applied here.
+    ///
+    /// What does not count need not be there, but all that counts before it must.
+    func covers(_ sequence: UInt64) -> Bool { self.appliedSequence >= min(sequence, self.effectiveEnd) }
 }
 
 /// An introduction in one word.

@@ -20,22 +20,33 @@ package enum RunRejection: Error, Hashable, Sendable {
 
 /// A run whose chain, signature and shape have been checked.
 ///
-/// Only verification, or signing one's own, makes one; stores accept nothing else.
+/// Only verification, or signing one's own, makes one; stores accept nothing else. It never changes, so copies share
+/// it.
 package struct VerifiedRun: Sendable {
-    package let run: Run
-    /// The hash of each change.
-    package let hashes: [Hash256]
-    /// The hash of the change before the first.
-    package let previous: Hash256
-    /// The introduction, if the run begins the replica's chain.
-    package let introduction: Introduction?
+    private let content: Content
+
+    private final class Content: Sendable {
+        let run: Run
+        let hashes: [Hash256]
+        let previous: Hash256
+        let introduction: Introduction?
+
+        init(_ run: Run, _ hashes: [Hash256], _ previous: Hash256, _ introduction: Introduction?) {
+            (self.run, self.hashes, self.previous, self.introduction) = (run, hashes, previous, introduction)
+        }
+    }
 
     private init(run: Run, hashes: [Hash256], previous: Hash256, introduction: Introduction?) {
-        self.run = run
-        self.hashes = hashes
-        self.previous = previous
-        self.introduction = introduction
+        self.content = Content(run, hashes, previous, introduction)
     }
+
+    package var run: Run { self.content.run }
+    /// The hash of each change.
+    package var hashes: [Hash256] { self.content.hashes }
+    /// The hash of the change before the first.
+    package var previous: Hash256 { self.content.previous }
+    /// The introduction, if the run begins the replica's chain.
+    package var introduction: Introduction? { self.content.introduction }
 
     /// Checks a run of a replica that is known up to the change before the run's first.
     ///
@@ -81,9 +92,9 @@ package struct VerifiedRun: Sendable {
         _ cryptography: some ChangeCryptography,
         sign: (_ message: [UInt8]) -> Signature
     ) -> VerifiedRun {
-        let unsigned = builder.run
-        let hashes = ChainHash.hashes(of: unsigned, previous: previous, cryptography)
-        let run = builder.signed(sign(ChainHash.signedMessage(hashes.last ?? previous)))
+        var run = builder.signed(nil)
+        let hashes = ChainHash.hashes(of: run, previous: previous, cryptography)
+        run.signature = sign(ChainHash.signedMessage(hashes.last ?? previous))
         var introduction: Introduction?
         if run.firstSequence == 1, let first = run.operations.first {
             introduction = try? Introduction(decoding: run.payload[first.payloadRange])

@@ -3,56 +3,83 @@ import CRDTCore
 /// Objects as the transaction sees them, until they are written.
 struct ObjectOverlay {
     struct Entry {
-        var record: ObjectRecord
-        var isChanged: Bool
+        let index: ObjectIndex
+        fileprivate(set) var record: ObjectRecord
+        fileprivate var isChanged: Bool
         /// Whether the database does not hold the object at all.
-        var isNew: Bool
+        let isNew: Bool
         /// Whether the object stands elsewhere than in the database, so that the index of places must be changed.
-        var isMoved: Bool
+        fileprivate(set) var isMoved: Bool
     }
 
-    private var entries: [ObjectIndex: Entry] = [:]
+    /// Where an object is held, until all are let go.
+    struct Place: Equatable {
+        fileprivate var position: Int
+    }
+
+    private var entries: [Entry] = []
+    private var places: [ObjectIndex: Place] = [:]
+    /// The object that was asked for last: operations on one follow each other.
+    private var recent: (index: ObjectIndex, place: Place)?
 
     var count: Int { self.entries.count }
 
-    func record(_ index: ObjectIndex) -> ObjectRecord? { self.entries[index]?.record }
+    subscript(place: Place) -> Entry { self.entries[place.position] }
 
-    func isNew(_ index: ObjectIndex) -> Bool { self.entries[index]?.isNew ?? false }
+    /// Where an object is held; nil if it is not.
+    mutating func place(of index: ObjectIndex) -> Place? {
+        if let recent = self.recent, recent.index == index { return recent.place }
+        guard let place = self.places[index] else { return nil }
+        self.recent = (index, place)
+        return place
+    }
+
+    mutating func isNew(_ index: ObjectIndex) -> Bool { self.place(of: index).map { self[$0].isNew } ?? false }
 
     /// Holds an object that got its number in this transaction.
     mutating func insertNew(_ record: ObjectRecord, at index: ObjectIndex) {
-        self.entries[index] = Entry(record: record, isChanged: true, isNew: true, isMoved: true)
+        _ = self.insert(Entry(index: index, record: record, isChanged: true, isNew: true, isMoved: true))
     }
 
     /// Holds what the database has.
-    mutating func note(_ record: ObjectRecord, at index: ObjectIndex) {
-        self.entries[index] = Entry(record: record, isChanged: false, isNew: false, isMoved: false)
+    mutating func note(_ record: ObjectRecord, at index: ObjectIndex) -> Place {
+        self.insert(Entry(index: index, record: record, isChanged: false, isNew: false, isMoved: false))
     }
 
-    /// Replaces the record of an object that is held.
-    mutating func set(_ record: ObjectRecord, at index: ObjectIndex) {
-        guard let position = self.entries.index(forKey: index) else { return }
-        let held = self.entries.values[position].record
-        if held.parent != record.parent || held.position != record.position {
+    private mutating func insert(_ entry: Entry) -> Place {
+        let place = Place(position: self.entries.count)
+        self.entries.append(entry)
+        self.places[entry.index] = place
+        self.recent = (entry.index, place)
+        return place
+    }
+
+    /// Changes the record of an object where it lies.
+    mutating func update<Result>(_ place: Place, _ change: (inout ObjectRecord) -> Result) -> Result {
+        let position = place.position
+        let before = (parent: self.entries[position].record.parent, position: self.entries[position].record.position)
+        let result = change(&self.entries[position].record)
+        let isElsewhere = before.parent != self.entries[position].record.parent
+        if isElsewhere || before.position != self.entries[position].record.position {
             #if PLANTED_BUGS
-            let isKept = PlantedBug.positionNotStored.isPlanted && held.parent == record.parent
-            let wasMoved = self.entries.values[position].isMoved
-            defer { if isKept { self.entries.values[position].isMoved = wasMoved } }
+            let isKept = PlantedBug.positionNotStored.isPlanted && !isElsewhere
+            let wasMoved = self.entries[position].isMoved
+            defer { if isKept { self.entries[position].isMoved = wasMoved } }
             #endif
-            self.entries.values[position].isMoved = true
+            self.entries[position].isMoved = true
         }
-        self.entries.values[position].record = record
-        self.entries.values[position].isChanged = true
+        self.entries[position].isChanged = true
+        return result
     }
 
     /// What has changed, in the order of the numbers.
-    func changes() -> [(index: ObjectIndex, entry: Entry)] {
-        var changes: [(index: ObjectIndex, entry: Entry)] = []
-        changes.reserveCapacity(self.entries.count)
-        for (index, entry) in self.entries where entry.isChanged { changes.append((index, entry)) }
-        changes.sort { $0.index.rawValue < $1.index.rawValue }
-        return changes
+    func changes() -> [Entry] {
+        self.entries.filter(\.isChanged).sorted { $0.index.rawValue < $1.index.rawValue }
     }
 
-    mutating func removeAll() { self.entries.removeAll(keepingCapacity: true) }
+    mutating func removeAll() {
+        self.entries.removeAll(keepingCapacity: true)
+        self.places.removeAll(keepingCapacity: true)
+        self.recent = nil
+    }
 }

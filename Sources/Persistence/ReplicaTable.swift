@@ -13,6 +13,9 @@ struct ReplicaTable {
     /// The id of a replica, without copying its record.
     func id(_ index: ReplicaIndex) -> ReplicaID { self.records[Int(index.rawValue)].id }
 
+    /// How far a replica's chain has come, without copying its record.
+    func progress(of index: ReplicaIndex) -> ReplicaProgress { self.records[Int(index.rawValue)].progress }
+
     func index(of id: ReplicaID) -> ReplicaIndex? { self.indexes[id] }
 
     /// Adds a record as the database holds it.

@@ -2,16 +2,32 @@ package import CRDTCore
 
 extension SQLiteTransaction {
     package func object(_ index: ObjectIndex) throws(StoreError) -> ObjectRecord {
-        if let record = self.objects.record(index) { return record }
-        let record = try self.storedObject(index)
-        try self.flushIfLarge()
-        self.objects.note(record, at: index)
-        return record
+        try self.look(at: index) { $0 }
     }
 
-    package func setObject(_ record: ObjectRecord, at index: ObjectIndex) throws(StoreError) {
-        if self.objects.record(index) == nil { _ = try self.object(index) }
-        self.objects.set(record, at: index)
+    package func look<Result>(
+        at object: ObjectIndex,
+        _ body: (ObjectRecord) -> Result
+    ) throws(StoreError) -> Result {
+        // Two steps: the first may hold the object, which a value read before would not know.
+        let place = try self.hold(object)
+        return body(self.objects[place].record)
+    }
+
+    package func update<Result>(
+        _ object: ObjectIndex,
+        _ change: (inout ObjectRecord) -> Result
+    ) throws(StoreError) -> Result {
+        let place = try self.hold(object)
+        return self.objects.update(place, change)
+    }
+
+    /// Where an object is held in memory, which it is from now on.
+    private func hold(_ object: ObjectIndex) throws(StoreError) -> ObjectOverlay.Place {
+        if let place = self.objects.place(of: object) { return place }
+        let record = try self.storedObject(object)
+        try self.flushIfLarge()
+        return self.objects.note(record, at: object)
     }
 
     package func children(of parent: ObjectIndex?) throws(StoreError) -> [ObjectIndex] {
@@ -35,7 +51,7 @@ extension SQLiteTransaction {
 
     /// The id of an object by its number.
     func objectID(_ index: ObjectIndex) throws(StoreError) -> ObjectID {
-        if let record = self.objects.record(index) { return record.id }
+        if let place = self.objects.place(of: index) { return self.objects[place].record.id }
         let statement = try self.statements[.objectID]
         defer { statement.reset() }
         statement.bind(1, index.rawValue)
@@ -80,7 +96,7 @@ extension SQLiteTransaction {
     func flushObjects() throws(StoreError) {
         defer { self.objects.removeAll() }
         var existence: [UInt8] = []
-        for (index, entry) in self.objects.changes() {
+        for entry in self.objects.changes() {
             let query: StoreQuery =
                 entry.isNew ? .insertObject : entry.isMoved ? .updateObjectAndPlace : .updateObject
             let statement = try self.statements[query]
@@ -88,7 +104,7 @@ extension SQLiteTransaction {
             existence.removeAll(keepingCapacity: true)
             StoredBytes.encode(record.existence, to: &existence)
             let creation = record.creation
-            statement.bind(1, index.rawValue)
+            statement.bind(1, entry.index.rawValue)
             statement.bind(2, creation.map { Int64(bitPattern: $0.write.stamp.rawValue) })
             statement.bind(3, creation.map { Int64($0.write.replica.rawValue) })
             statement.bind(4, creation.map { Int64(bitPattern: $0.write.sequence) })

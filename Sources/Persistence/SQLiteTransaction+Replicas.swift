@@ -5,9 +5,13 @@ extension SQLiteTransaction {
 
     package func replica(_ index: ReplicaIndex) -> ReplicaRecord { self.replicas[index] }
 
+    package func replicaID(_ index: ReplicaIndex) -> ReplicaID { self.replicas.id(index) }
+
+    package func progress(of index: ReplicaIndex) -> ReplicaProgress { self.replicas.progress(of: index) }
+
     package func existingReplicaIndex(of id: ReplicaID) -> ReplicaIndex? { self.replicas.index(of: id) }
 
-    package func setReplica(_ record: ReplicaRecord, at index: ReplicaIndex) throws(StoreError) {
+    package func setReplica(_ record: consuming ReplicaRecord, at index: ReplicaIndex) throws(StoreError) {
         self.replicas.set(record, at: index)
     }
 

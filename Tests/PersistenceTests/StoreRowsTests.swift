@@ -87,9 +87,7 @@ import Testing
                     #expect(try transaction.register(key) == nil)
                     try transaction.setRegister(register, at: key)
                     try transaction.addVersion(first, status: .conflict, at: key)
-                    var record = try transaction.object(index)
-                    record.position = Position(bytes: [3])
-                    try transaction.setObject(record, at: index)
+                    try transaction.update(index) { $0.position = Position(bytes: [3]) }
                 }
                 #expect(try transaction.register(key) == register)
                 #expect(try transaction.conflicts(at: key) == [first])

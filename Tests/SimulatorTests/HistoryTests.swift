@@ -111,21 +111,15 @@ struct StateDigestTests {
         let folder = ObjectIndex(rawValue: 0)
         let child = ObjectIndex(rawValue: 1)
         let cycle = try self.digest { transaction in
-            var record = transaction.object(folder)
-            record.parent = child
-            transaction.setObject(record, at: folder)
+            transaction.update(folder) { $0.parent = child }
         }
         #expect(cycle.problem?.property == .brokenTree)
         let miscounted = try self.digest { transaction in
-            var record = transaction.object(folder)
-            record.childCount = 2
-            transaction.setObject(record, at: folder)
+            transaction.update(folder) { $0.childCount = 2 }
         }
         #expect(miscounted.problem?.property == .brokenTree)
         let moved = try self.digest { transaction in
-            var record = transaction.object(child)
-            record.position = .initial
-            transaction.setObject(record, at: child)
+            transaction.update(child) { $0.position = .initial }
         }
         #expect(moved.problem == nil)
         #expect(moved.bits != whole.bits)

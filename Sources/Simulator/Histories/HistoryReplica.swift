@@ -79,10 +79,11 @@ struct HistoryReplica: Sendable {
     private static func news(for own: ReplicaRecord, in transaction: inout MemoryTransaction) -> [Dot] {
         var news: [Dot] = []
         for position in 1..<max(1, transaction.replicaCount) {
-            let record = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
-            let counted = min(record.appliedSequence, record.exclusion?.lastSequence ?? .max)
+            let index = ReplicaIndex(rawValue: UInt32(position))
+            let progress = transaction.progress(of: index)
+            let counted = min(progress.appliedSequence, progress.effectiveEnd)
             let known = position < own.context.count ? own.context[position] : 0
-            if counted > known { news.append(Dot(replica: record.id, sequence: counted)) }
+            if counted > known { news.append(Dot(replica: transaction.replicaID(index), sequence: counted)) }
         }
         if news.count > 1 { news.sort() }
         return news
