@@ -5,8 +5,8 @@
 #   scripts/bench.sh --quick         without the rows of a million operations
 #   scripts/bench.sh --only TEXT     only the rows whose work contains TEXT
 #
-# The row of live latency needs a release build of peerd, and those of the simulator one of Simulator, or other programs
-# named by PEERD and SIMULATOR; rows are left out if there is none. BENCH_SCRATCH_PATH is where the benchmarks are built.
+# The row of live latency needs a release build of peerd, and those of the simulator one of Simulator, or others named
+# by PEERD and SIMULATOR; rows are left out if there is none. BENCH_SCRATCH_PATH is where the benchmarks are built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

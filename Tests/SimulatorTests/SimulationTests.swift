@@ -1,3 +1,4 @@
+import Engine
 import Testing
 
 @testable import Simulator
@@ -27,6 +28,33 @@ struct SimulationTests {
         let tape = ChoiceTape(seed: 77)
         let plan = PlanGenerator.plan(tape, PlanLimits())
         #expect(PlanGenerator.plan(ChoiceTape(choices: tape.choices), PlanLimits()) == plan)
+    }
+}
+
+/// Who can reach whom.
+struct TopologyTests {
+    @Test(arguments: Topology.allCases.filter { $0 != .sneakernet })
+    func `all that a link joins are in session, long before it is healed`(_ topology: Topology) throws {
+        let plan = Plan(
+            peerCount: 6,
+            topology: topology,
+            links: .wifi,
+            faults: [],
+            checkpointPageCount: 1_000,
+            duration: .seconds(60),
+            actions: [],
+            core: Array(0..<6)
+        )
+        let world = World(plan: plan, tape: ChoiceTape(seed: 1))
+        world.begin()
+        world.write([.set(0, property: 0)], on: world.machines[5])
+        world.run(until: .seconds(60))
+        for machine in world.machines {
+            let peers = try #require(machine.observedStatus(at: world.time)).peers
+            let inSession = Set(peers.filter(\.isConnected).map(\.name))
+            let linked = (0..<6).filter { $0 != machine.number && world.network.hasLink($0, machine.number) }
+            #expect(inSession == Set(linked.map { "peer\($0)" }), "peer\(machine.number)")
+        }
     }
 }
 

@@ -49,7 +49,11 @@ extension World {
     /// Lets everyone join, and makes everything happen in its time that the plan says.
     func begin() {
         self.found()
-        for _ in 1..<max(1, self.plan.peerCount) { self.join(self.machines[0]) }
+        for number in 1..<max(1, self.plan.peerCount) {
+            // By whom it can reach: of the others it hears from him, and they of it.
+            let inviter = (0..<number).first { self.network.hasLink($0, number) } ?? 0
+            self.join(self.machines[inviter])
+        }
         self.run(until: Simulation.preparation)
         for (number, timed) in self.plan.actions.enumerated() {
             self.queue.schedule(.action(number), at: Simulation.preparation + timed.time)
