@@ -20,13 +20,8 @@ struct HistoriesCommand: ParsableCommand {
 
     @Option(help: "How many histories to run.")
     var seeds = 100_000
-    @Option(help: "The first seed.")
-    var first: UInt64 = 1
-    @Option(help: "Stop after so many minutes of wall time.")
-    var minutes: Double?
+    @OptionGroup var batch: BatchOptions
     @OptionGroup var options: HistoryOptions
-    @Option(help: "How many processes to run them in; one a core if it is not given.")
-    var jobs: Int?
     @Option(
         name: .customLong("case"),
         help: ArgumentHelp("One history alone, as a failure is told.", valueName: "history")
@@ -41,26 +36,26 @@ struct HistoriesCommand: ParsableCommand {
         let start = WallClock.seconds()
         var shown = start
         let pool = HistoryPool(
-            seeds: self.first..<(self.first &+ UInt64(max(0, self.seeds))),
+            seeds: try self.batch.seeds(self.seeds),
             shape: shape,
             // A batch takes less than a second, and to shrink one history some.
             launch: .ofThisProgram(self.options.text, command: HistoryWorkerCommand.name, patienceSeconds: 60)
         )
-        let jobs = self.jobs ?? ProcessInfo.processInfo.activeProcessorCount
         // Whoever ends a long run early still sees what it has shown.
         let interruption = Interruption { pool.stop() }
         defer { interruption.stop() }
-        pool.run(jobs: jobs) {
+        pool.run(jobs: self.batch.jobCount) {
             let now = WallClock.seconds()
             if now - shown >= 10 {
                 shown = now
                 let report = pool.report
                 StandardError.write("\(report.historyCount) histories, \(report.findings.count) failures")
             }
-            if let minutes, now - start >= minutes * 60 { pool.stop() }
+            if self.batch.isOver(afterSeconds: now - start) { pool.stop() }
         }
         let seconds = WallClock.seconds() - start
         if let failure = pool.launchFailure { throw ValidationError("A worker cannot be started: \(failure)") }
+        let jobs = self.batch.jobCount
         let summary = HistorySummary(pool.report, shape, seconds: seconds, jobs: jobs) { pool.shrunk(seed: $0) }
         print(self.json ? summary.json : summary.text)
         if !summary.isClean { throw ExitCode.failure }

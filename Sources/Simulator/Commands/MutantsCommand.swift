@@ -36,7 +36,7 @@ struct MutantsCommand: ParsableCommand {
             "--scenarios", self.scenarios,
         ]
         if self.brief { arguments.append("--brief") }
-        let files = try ScenarioFolder.names(in: self.scenarios)
+        let files = try InputFile.scenarioNames(in: self.scenarios)
         var trials: [MutantTrial] = []
         var running: [MutantProcess] = []
         var next = 0

@@ -10,37 +10,32 @@ struct RunCommand: ParsableCommand {
 
     @Option(help: "How many seeds to run.")
     var seeds = 100
-    @Option(help: "The first seed.")
-    var first: UInt64 = 1
-    @Option(help: "Stop after so many minutes of wall time.")
-    var minutes: Double?
+    @OptionGroup var batch: BatchOptions
     @OptionGroup var world: WorldOptions
     @Option(help: "How many of a hundred seeds are run twice, to see that both runs are the same.")
-    var twice = 5
-    @Option(help: "How many processes to run them in; one a core if it is not given.")
-    var jobs: Int?
+    var twice: UInt64 = 5
     @Flag(help: "Print the summary as JSON.")
     var json = false
+
+    func validate() throws {
+        guard self.twice <= 100 else { throw ValidationError("Of a hundred seeds 0 to 100 are run twice.") }
+    }
 
     func run() throws {
         _ = try self.world.limits()
         let start = WallClock.seconds()
         var shown = start
-        let pool = SeedPool(
-            seeds: self.first..<(self.first &+ UInt64(max(0, self.seeds))),
-            twicePercent: UInt64(max(0, self.twice))
-        )
-        let jobs = self.jobs ?? ProcessInfo.processInfo.activeProcessorCount
+        let pool = SeedPool(seeds: try self.batch.seeds(self.seeds), twicePercent: self.twice)
         // Whoever ends a long run early still sees what it has shown.
         let interruption = Interruption { pool.stop() }
         defer { interruption.stop() }
-        pool.run(jobs: jobs, self.world.launch) {
+        pool.run(jobs: self.batch.jobCount, self.world.launch) {
             let now = WallClock.seconds()
             if now - shown >= 10 {
                 shown = now
                 StandardError.write(pool.summary.progress(wallSeconds: now - start))
             }
-            if let minutes, now - start >= minutes * 60 { pool.stop() }
+            if self.batch.isOver(afterSeconds: now - start) { pool.stop() }
         }
         if let failure = pool.launchFailure { throw ValidationError("A worker cannot be started: \(failure)") }
         let summary = pool.summary
@@ -67,7 +62,10 @@ struct WorldOptions: ParsableArguments {
 
     func limits() throws -> PlanLimits {
         var limits = PlanLimits()
-        limits.editsPerSecond = self.edits
+        if let edits {
+            guard (1...1_000).contains(edits) else { throw ValidationError("There are 1 to 1,000 edits a second.") }
+            limits.editsPerSecond = edits
+        }
         limits.topology = self.topology
         if let duration {
             guard (1...86_400).contains(duration) else {

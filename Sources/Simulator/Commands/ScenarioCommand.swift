@@ -17,8 +17,8 @@ struct ScenarioCommand: ParsableCommand {
 
     func run() throws {
         var failureCount = 0
-        for file in self.files {
-            let text = try String(contentsOfFile: file, encoding: .utf8)
+        let texts = try self.files.map { try InputFile.text(at: $0) }
+        for (file, text) in zip(self.files, texts) {
             do throws(ScenarioError) {
                 for variant in try ScenarioParser.variants(of: text) {
                     let isTraced = self.pictures.areWanted

@@ -26,7 +26,7 @@ struct HuntCommand: ParsableCommand {
     }
 
     private func hunt() throws {
-        let files = try ScenarioFolder.names(in: self.scenarios)
+        let files = try InputFile.scenarioNames(in: self.scenarios)
         guard self.brief else {
             _ = try self.runScenarios(files)
             _ = self.runSeeds()
@@ -43,7 +43,7 @@ struct HuntCommand: ParsableCommand {
         var hasFound = false
         for file in files {
             StandardOutput.write("scenario \(file) begins")
-            let text = try String(contentsOfFile: self.scenarios + "/" + file, encoding: .utf8)
+            let text = try InputFile.text(at: self.scenarios + "/" + file)
             for variant in try ScenarioParser.variants(of: text) {
                 let outcome = ScenarioRunner.run(variant.scenario)
                 guard !outcome.isPassed else { continue }
@@ -86,13 +86,6 @@ struct HuntCommand: ParsableCommand {
         PlantedBug.plant(nil)
         defer { PlantedBug.plant(bug) }
         return passes()
-    }
-}
-
-/// The folder of the scenario files.
-enum ScenarioFolder {
-    static func names(in folder: String) throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".scn") }.sorted()
     }
 }
 
