@@ -126,6 +126,8 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case livePushForgotten
     /// Changes of other devices are not passed on.
     case onlyOwnSent
+    /// What could not be sent yet of a chain that its device gave up is not pushed to peers that want only news.
+    case formerChainNotPushed
     /// A new session sends all chains from their beginning.
     case everythingSentAgain
     /// A new session goes on one change too far.

@@ -189,6 +189,8 @@ package struct ReplicaRecord: Hashable, Sendable {
         get { self.introductionBox?.content }
         set { self.introductionBox = newValue.map { IntroductionBox($0) } }
     }
+    /// The device that signs the chain; nil as long as its first change is not here.
+    package var device: DeviceID? { self.introductionBox?.content.device }
     // Apart, since records are copied for every change, and this never changes.
     private var introductionBox: IntroductionBox?
     /// The last change in the log, and its hash and stamp.

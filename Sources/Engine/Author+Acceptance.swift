@@ -64,7 +64,7 @@ extension Author {
             verified = try VerifiedRun.verify(
                 run,
                 previous: previous,
-                device: run.firstSequence == 1 ? nil : known?.introduction?.device,
+                device: run.firstSequence == 1 ? nil : known?.device,
                 membership: self.membership,
                 self.cryptography
             )

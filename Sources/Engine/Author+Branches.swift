@@ -65,7 +65,7 @@ extension Author {
         try? VerifiedRun.verify(
             part.run,
             previous: part.previous,
-            device: part.run.firstSequence == 1 ? nil : record.introduction?.device,
+            device: part.run.firstSequence == 1 ? nil : record.device,
             membership: self.membership,
             self.cryptography
         )
@@ -79,7 +79,7 @@ extension Author {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> BranchOutcome {
         let record = transaction.replica(index)
-        guard record.introduction?.device == self.identity.device else {
+        guard record.device == self.identity.device else {
             #if PLANTED_BUGS
             if PlantedBug.branchNotPassedOn.isPlanted { return .nothing }
             #endif

@@ -71,7 +71,7 @@ extension Author {
         var sequences: [(index: ReplicaIndex, sequence: UInt64)] = []
         for run in runs {
             guard let index = transaction.existingReplicaIndex(of: run.replica),
-                transaction.replica(index).introduction?.device == self.identity.device,
+                transaction.replica(index).device == self.identity.device,
                 !sequences.contains(where: { $0.index == index })
             else { continue }
             sequences.append((index, transaction.replica(index).storedSequence))

@@ -51,7 +51,7 @@ extension Node where Store: ~Copyable {
                 guard let fork = record.forkSequence, fork < asked[record.id] ?? .max,
                     record.storedSequence >= fork - 1
                 else { continue }
-                let author = record.introduction?.device
+                let author = record.device
                 // What its author holds of a chain, he has written again when he heard of the fork.
                 guard author == nil || author != connection.device else { continue }
                 if author != device {

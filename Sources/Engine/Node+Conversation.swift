@@ -265,7 +265,7 @@ extension Node where Store: ~Copyable {
                 var notices: [HeldNotice] = []
                 for (index, wait) in try Merge.waits(at: now, in: &transaction) {
                     let record = transaction.replica(index)
-                    guard case .held = wait, record.introduction?.device == device else { continue }
+                    guard case .held = wait, record.device == device else { continue }
                     let sequence = record.appliedSequence + 1
                     let stamp = try transaction.stamp(of: index, sequence: sequence) ?? record.storedStamp
                     notices.append(HeldNotice(replica: record.id, sequence: sequence, stamp: stamp, wallTime: now))

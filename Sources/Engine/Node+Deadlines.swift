@@ -145,7 +145,7 @@ extension Node where Store: ~Copyable {
         #if PLANTED_BUGS
         if PlantedBug.heldBehindDueUnsaid.isPlanted { return }
         #endif
-        let heldDevices = Set(waits.compactMap(\.record.introduction?.device))
+        let heldDevices = Set(waits.compactMap(\.record.device))
         for connection in self.readyConnections where connection.device.map(heldDevices.contains) ?? false {
             self.sendHeldNotices(connection)
         }

@@ -95,7 +95,7 @@ extension Node where Store: ~Copyable {
             let introduced = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
                 Set(
                     (0..<transaction.replicaCount).compactMap {
-                        transaction.replica(ReplicaIndex(rawValue: UInt32($0))).introduction?.device
+                        transaction.replica(ReplicaIndex(rawValue: UInt32($0))).device
                     }
                 )
             }

@@ -59,7 +59,10 @@ extension Node where Store: ~Copyable {
         after last: EncodedRun?
     ) throws(StoreError) -> EncodedRun? {
         let sent = connection.conversation.sentSequences
-        let own = self.author.activeReplica
+        let device = self.author.identity.device
+        #if PLANTED_BUGS
+        let active = self.author.activeReplica
+        #endif
         let isLazy = connection.conversation.isPeerLazy
         let disputed = connection.conversation.disputed
         let limits = TransferLimits.streamed(connection.conversation.window)
@@ -68,10 +71,13 @@ extension Node where Store: ~Copyable {
             for position in 0..<transaction.replicaCount {
                 let index = ReplicaIndex(rawValue: UInt32(position))
                 #if PLANTED_BUGS
-                if PlantedBug.onlyOwnSent.isPlanted, index != own { continue }
+                if PlantedBug.onlyOwnSent.isPlanted, index != active { continue }
+                if PlantedBug.formerChainNotPushed.isPlanted, isLazy, index != active { continue }
                 #endif
-                guard !isLazy || index == own else { continue }
                 let record = transaction.replica(index)
+                // Of all that the device has written, for it announces only what it has from others: a chain that it
+                // gave up may have changes that could not be sent yet.
+                guard !isLazy || record.device == device else { continue }
                 let next = (sent[record.id] ?? 0) + 1
                 guard next <= record.sendableSequence, !disputed.contains(record.id) else { continue }
                 candidates.append((index, next))

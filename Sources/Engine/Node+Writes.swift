@@ -46,7 +46,7 @@ extension Node where Store: ~Copyable {
         do throws(StoreError) {
             let isNew = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) -> Bool in
                 let isKnown = (0..<transaction.replicaCount).contains {
-                    transaction.replica(ReplicaIndex(rawValue: UInt32($0))).introduction?.device == device
+                    transaction.replica(ReplicaIndex(rawValue: UInt32($0))).device == device
                 }
                 guard !isKnown, let stamp = self.author.clock.next(at: self.now.wall) else { return false }
                 try self.author.openReplica(stamp: stamp, in: &transaction)

@@ -183,7 +183,7 @@ struct HistoryReplica: Sendable {
                 run = try VerifiedRun.verify(
                     decoded,
                     previous: known.storedHash,
-                    device: known.introduction?.device,
+                    device: known.device,
                     membership: TestDevice.membership,
                     TestDevice.cryptography
                 )

@@ -59,6 +59,7 @@ extension PlantedBug {
             .replicaForgotten,
             .livePushForgotten,
             .onlyOwnSent,
+            .formerChainNotPushed,
             .everythingSentAgain,
             .resumesTooFar,
             .longRunOvershoots,

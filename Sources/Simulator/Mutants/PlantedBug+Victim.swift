@@ -66,6 +66,7 @@ extension PlantedBug {
             .creditKept:
             Victim("P24")
         case .onlyOwnSent: Victim("P6", "S27")
+        case .formerChainNotPushed: Victim("P24", "found-unsent-when")
         case .resumesTooFar: Victim("P25", "S16")
         case .everythingSentAgain, .longRunOvershoots, .helloFrontierReadLate: Victim("P25")
         case .duplicateIsViolation: Victim("P4")

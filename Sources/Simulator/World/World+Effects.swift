@@ -103,7 +103,7 @@ extension World {
         let device = machine.observedStatus(at: self.time)?.device
         let count = try? machine.read { transaction throws(StoreError) in
             (0..<transaction.replicaCount).count {
-                transaction.replica(ReplicaIndex(rawValue: UInt32($0))).introduction?.device == device
+                transaction.replica(ReplicaIndex(rawValue: UInt32($0))).device == device
             }
         }
         return (count ?? nil) ?? 0 > 1

@@ -189,7 +189,7 @@ extension World {
             guard let status = machine.observedStatus(at: self.time) else { continue }
             let introduced = try? machine.read { transaction throws(StoreError) in
                 (0..<transaction.replicaCount).compactMap {
-                    transaction.replica(ReplicaIndex(rawValue: UInt32($0))).introduction?.device
+                    transaction.replica(ReplicaIndex(rawValue: UInt32($0))).device
                 }
             }
             let known = Set(status.peers.map(\.device) + [status.device])

@@ -64,7 +64,7 @@ final class LogReplay: Sendable {
             return try VerifiedRun.verify(
                 run,
                 previous: known.storedHash,
-                device: known.introduction?.device,
+                device: known.device,
                 membership: self.membership,
                 SodiumCryptography()
             )
