@@ -108,7 +108,7 @@ let package = Package(
         .testTarget(
             name: "PeerdTests",
             dependencies: [
-                "CRDTCore", "Engine", "PeerCrypto", "PeerTransport", "peerd",
+                "CRDTCore", "Engine", "PeerCrypto", "PeerTransport", "SyncProtocol", "peerd",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOConcurrencyHelpers", package: nio),

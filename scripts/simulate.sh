@@ -27,6 +27,9 @@ canary_finding='notPushed|notConverged'
 history_count=20000
 history_bug=lastArrivalWins
 history_finding='divergence|modelDisagrees'
+# Seeds and histories in which names of changes are cut so short that they collide all the time (P35).
+name_bits=4
+colliding_seed_count=400
 # Of so many seeds of all kinds each rare state must be reached; see `BatchSummary`.
 seeds_for_marks=2000
 
@@ -99,6 +102,13 @@ histories() {
     fails_again "$history_bug" "$history_finding" "$line"
 }
 
+# Whatever names mean, all must come to mean the same, and nothing may wait for ever.
+colliding_names() {
+    "$simulator" histories --name-bits "$name_bits" --first "$first" --seeds "$history_count" --jobs 1
+    "$simulator" run --name-bits "$name_bits" --first "$first" --seeds "$colliding_seed_count" --jobs 1 \
+        --faults restoredMachine,clonedDisk,copiedDatabase,equivocation,repeatedForks,hostileWrite,partition,isolation
+}
+
 # Each is looked for with the scenarios that must fail with it, and where there are none with seeds.
 planted_bugs() {
     "$simulator" mutants --sample "$sample_size" --first-seed "$first" --brief --jobs 1
@@ -117,7 +127,7 @@ shown() {
         scenarios) echo "$(grep -c ': passed' "$logs/$1.out") runs" ;;
         small_worlds) grep '^[a-z]' "$logs/$1.out" ;;
         canary) awk '/^FAILED/ { print; getline; print; exit }' "$logs/$1.out" ;;
-        planted_bugs | histories) cat "$logs/$1.out" ;;
+        planted_bugs | histories | colliding_names) cat "$logs/$1.out" ;;
         *) awk 'NR <= 4' "$logs/$1.out" ;;
     esac
 }
@@ -163,10 +173,10 @@ echo "fresh seeds begin with $first"
 step small_worlds small_worlds &
 lanes+=($!)
 wait_for_lanes 0
-for name in planted_bugs scenarios canary histories "${topologies[@]}"; do
+for name in planted_bugs scenarios canary histories colliding_names "${topologies[@]}"; do
     wait_for_lanes $(($(nproc) - 1))
     case $name in
-        planted_bugs | scenarios | canary | histories) step "$name" "$name" & ;;
+        planted_bugs | scenarios | canary | histories | colliding_names) step "$name" "$name" & ;;
         *) step "$name" fresh_seeds "$name" & ;;
     esac
     lanes+=($!)

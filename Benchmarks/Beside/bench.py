@@ -200,6 +200,19 @@ class Bench:
             rate = ours["operations"] / ours["seconds"]
             self.row(work, shorter(rate) + "/s", "", rate / 1e3, 50, unit="k/s")
 
+    def late_rows(self):
+        """What is learnt late about ten changes costs what ten changes cost, however large the log is."""
+        sizes = [10_000, 100_000] + ([] if self.options.quick else [1_000_000])
+        for workload, what in (("fork", "fork of a chain of 10 changes"), ("restamp", "restamp of 10 changes")):
+            smallest = None
+            for count in sizes:
+                work = f"{what}, SQLite, log of {shorter(count)}"
+                if self.wants(work):
+                    directory, _ = self.make(workload, count)
+                    seconds = self.best(lambda: self.store("durable", directory)[0])["seconds"]
+                    smallest = smallest or seconds
+                    self.row(work, f"{seconds * 1e3:.2f} ms", "log of 10k", seconds / smallest, 2, higher=False)
+
     def live_row(self):
         work = "write on A until readable on B, p50"
         if not self.wants(work):
@@ -261,6 +274,7 @@ class Bench:
             self.durable_rows()
             self.wire_rows()
             self.move_rows()
+            self.late_rows()
             self.live_row()
             self.simulator_rows()
         finally:

@@ -175,7 +175,7 @@ static void fill(sqlite3 *source, sqlite3 *db) {
 }
 
 // The changes by one writer that set properties: each with its operations, the registers they won, the rows of their
-// objects, the writer's own row and a signature.
+// objects, the writer's own line and a signature.
 static void transactions(sqlite3 *source, sqlite3 *db) {
     const char *tail = "WHERE sequence > (SELECT max(sequence) FROM change JOIN operation USING (operation) WHERE kind = 1)"
                        " ORDER BY sequence";
@@ -186,17 +186,17 @@ static void transactions(sqlite3 *source, sqlite3 *db) {
     table operations = load(source, "operation", condition);
     table registers = load(source, "register", "ORDER BY sequence, idx");
     table objects = load(source, "object", "ORDER BY object");
-    table replicas = load(source, "replica", "");
+    table lines = load(source, "line", "");
     table signatures = load(source, "run_signature", "LIMIT 1");
     table names = load(source, "name", "");
-    table *all[] = {&changes, &operations, &registers, &objects, &replicas, &signatures, &names};
+    table *all[] = {&changes, &operations, &registers, &objects, &lines, &signatures, &names};
     for (int position = 0; position < 7; position++) prepare_insert(db, all[position], "REPLACE");
     sqlite3_stmt *update_object = prepare(db, "UPDATE object SET existence = ?, updated = ? WHERE object = ?");
-    sqlite3_stmt *update_replica =
-        prepare(db, "UPDATE replica SET stored_sequence = ?, stored_stamp = ?, applied_sequence = ?, applied_stamp = ?");
+    sqlite3_stmt *update_line =
+        prepare(db, "UPDATE line SET stored_sequence = ?, applied_stamp = ?, applied_sequence = ?");
     run(db, "BEGIN");
     for (size_t row = 0; row < objects.row_count; row++) insert(db, &objects, row);
-    for (size_t row = 0; row < replicas.row_count; row++) insert(db, &replicas, row);
+    for (size_t row = 0; row < lines.row_count; row++) insert(db, &lines, row);
     for (size_t row = 0; row < names.row_count; row++) insert(db, &names, row);
     run(db, "COMMIT");
 
@@ -221,9 +221,9 @@ static void transactions(sqlite3 *source, sqlite3 *db) {
             }
             insert(db, &registers, property++);
         }
-        for (int place = 1; place <= 4; place++) bind(update_replica, place, changes.cells + row * changes.column_count + sequence + (place + 1) % 2);
-        check(db, sqlite3_step(update_replica));
-        sqlite3_reset(update_replica);
+        for (int place = 1; place <= 3; place++) bind(update_line, place, changes.cells + row * changes.column_count + sequence + (place + 1) % 2);
+        check(db, sqlite3_step(update_line));
+        sqlite3_reset(update_line);
         insert(db, &signatures, 0);
         run(db, "COMMIT");
     }

@@ -8,25 +8,18 @@ enum RecordExercise {
     static func seeds() -> [[UInt8]] {
         var introduction: [UInt8] = [1]
         Samples.introduction.encode(to: &introduction)
-        var retirement: [UInt8] = [2]
-        Retirement(replica: Samples.replica, nonce: Samples.nonce, lastSequence: 300).encode(to: &retirement)
+        var restamp: [UInt8] = [2]
+        Restamp(replica: Samples.replica, firstSequence: 5, lastSequence: 300, lastHash: Samples.hash)
+            .encode(to: &restamp)
         let creation = Edit.create(ObjectID(bytes: Samples.nonce), type: "note", kind: "k").payload
-        let proof = Samples.forkProof
-        return [
-            [0] + (proof?.encoded ?? []), introduction, retirement, [3] + creation,
-            [4] + JoinRequest(device: Samples.device, deviceName: "name").encoded,
-            [5] + (proof?.first.headers.first ?? []),
-        ]
+        let request = JoinRequest(device: Samples.device, deviceName: "name").encoded
+        return [introduction, restamp, [3] + creation, [4] + request]
     }
 
     static func complaint(_ input: [UInt8]) -> String? {
         guard let selector = input.first else { return nil }
         let bytes = Array(input.dropFirst())
         switch selector {
-        case 0:
-            guard let proof = try? ForkProof(decoding: bytes) else { return nil }
-            _ = proof.disputed(in: Samples.membership, PermissiveCryptography())
-            return proof.encoded == bytes ? nil : "a proof with two encodings"
         case 1:
             guard let introduction = try? Introduction(decoding: bytes[...]) else { return nil }
             _ = introduction.isCertified(in: Samples.workspace, PermissiveCryptography())
@@ -35,20 +28,17 @@ enum RecordExercise {
             introduction.encode(to: &encoded)
             return encoded == bytes ? nil : "an introduction with two encodings"
         case 2:
-            guard let retirement = try? Retirement(decoding: bytes[...]) else { return nil }
+            guard let restamp = try? Restamp(decoding: bytes[...]) else { return nil }
             var encoded: [UInt8] = []
-            retirement.encode(to: &encoded)
-            return encoded == bytes ? nil : "a retirement with two encodings"
+            restamp.encode(to: &encoded)
+            return encoded == bytes ? nil : "a restamp with two encodings"
         case 3:
             guard let body = try? CreationBody(decoding: bytes[...]) else { return nil }
             let edit = Edit.create(ObjectID(bytes: Samples.nonce), type: body.type, kind: body.kind)
             return edit.payload == bytes ? nil : "a creation with two encodings"
-        case 4:
+        default:
             guard let request = try? JoinRequest(decoding: bytes) else { return nil }
             return request.encoded == bytes ? nil : "a request with two encodings"
-        default:
-            _ = try? HeaderFields(decoding: bytes)
-            return nil
         }
     }
 }

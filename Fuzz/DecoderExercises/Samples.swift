@@ -46,7 +46,7 @@ enum Samples {
         var builder = RunBuilder(replica: Samples.replica, firstSequence: 1)
         builder.beginChange(
             stamp: Stamp(rawValue: 1 << 40),
-            context: [Dot(replica: Samples.other, sequence: 1), Dot(replica: Samples.another, sequence: 200)],
+            context: [Samples.point(Samples.other, 1), Samples.point(Samples.another, 200)],
             blinding: Array(0..<16)
         )
         builder.append(.introduce(Samples.introduction))
@@ -63,16 +63,24 @@ enum Samples {
         builder.append(.move(parent, .initial))
         builder.append(.delete(parent))
         builder.append(.unknown(kind: 200, body: [1, 2, 3]))
-        builder.append(.retire(Retirement(replica: Samples.replica, nonce: Samples.nonce, lastSequence: 77)))
+        builder.append(
+            .restamp(
+                Restamp(replica: Samples.other, firstSequence: 7, lastSequence: 300, lastHash: Samples.hash)
+            )
+        )
         builder.beginChange(
             stamp: Stamp(rawValue: .max),
-            context: [Dot(replica: Samples.another, sequence: Limits.sequenceMax)],
+            context: [Samples.point(Samples.another, Limits.sequenceMax)],
             blinding: Array(32..<48)
         )
         return builder.signed(Samples.signature)
     }
 
-    /// A change in the middle of a chain, with an operation left out.
+    private static func point(_ replica: ReplicaID, _ sequence: UInt64) -> Point {
+        Point(replica: replica, sequence: sequence, name: ChangeName(Samples.hash))
+    }
+
+    /// A change in the middle of a chain that has forked before it, with an operation left out.
     static var runWithLeaf: Run {
         let object = ObjectID(bytes: Bytes16(high: 0xaaaa, low: 1))
         var builder = RunBuilder(replica: Samples.replica, firstSequence: 1000)
@@ -84,28 +92,14 @@ enum Samples {
         )
         builder.append(.leftOut(leaf: Samples.hash))
         builder.append(.set(object, name: "n", value: .int(5)))
-        return builder.signed(Samples.signature)
-    }
-
-    static var forkProof: ForkProof? {
-        let cryptography = PermissiveCryptography()
-        var branches: [ForkProof.Branch] = []
-        for text in ["one", "other"] {
-            var builder = RunBuilder(replica: Samples.replica, firstSequence: 7)
-            for sequence in 7..<9 {
-                builder.beginChange(stamp: Stamp(rawValue: UInt64(sequence)), context: [], blinding: Array(0..<16))
-                builder.append(.unknown(kind: 100, body: Array(text.utf8)))
-            }
-            let headers = ChainHash.headers(of: builder.run, previous: Samples.hash, cryptography)
-            guard let signature = Samples.signature else { return nil }
-            branches.append(ForkProof.Branch(headers: headers, signature: signature))
-        }
-        return ForkProof(introduction: Samples.introduction, first: branches[0], second: branches[1])
+        var run = builder.signed(Samples.signature)
+        run.previous = ChangeName(Samples.hash)
+        return run
     }
 
     /// One message of each kind, at least.
     static var messages: [Message] {
-        let entry = FrontierEntry(replica: Samples.other, sequence: 9, hash: Samples.hash, isForked: true)
+        let entry = FrontierEntry(replica: Samples.other, sequence: 9, hash: Samples.hash)
         let point = ChainPoint(sequence: 4, hash: Samples.hash)
         let hello = Hello(
             workspace: Samples.workspace,
@@ -121,8 +115,6 @@ enum Samples {
             user: Samples.user,
             certificates: Samples.certificates
         )
-        let request = BranchRequest(replica: Samples.other, points: [point, ChainPoint(sequence: 5, hash: .zero)])
-        let part = BranchPart(previous: Samples.hash, run: Samples.runWithLeaf)
         let notice = HeldNotice(
             replica: Samples.other,
             sequence: 5,
@@ -137,11 +129,10 @@ enum Samples {
                 FrontierRange(end: nil, claim: .answer([])),
             ]),
             .ranges([FrontierRange(end: Samples.other, claim: .skip), FrontierRange(end: nil, claim: .equal)]),
-            .run(Samples.run), .run(Samples.runWithLeaf), .branch(part), .caughtUp,
-            .stored([Dot(replica: Samples.other, sequence: 1), Dot(replica: Samples.replica, sequence: 300)]),
+            .run(Samples.run), .run(Samples.runWithLeaf), .caughtUp,
+            .stored([entry, FrontierEntry(replica: Samples.replica, sequence: 0, hash: .zero)]),
             .credit(1 << 20), .eagerness(true), .held(notice),
-            .forkProbe(ForkProbe(replica: Samples.other, points: [point])),
-            .branchRequest(request), .ping(.max), .pong(0),
-        ] + (Samples.forkProof.map { [.forkProof($0)] } ?? [])
+            .probe(ChainProbe(replica: Samples.other, points: [point])), .ping(.max), .pong(0),
+        ]
     }
 }

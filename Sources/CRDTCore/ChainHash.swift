@@ -30,25 +30,6 @@ package struct ChainHash {
         return hashes
     }
 
-    /// The canonical headers of every change of a run, in order: what a proof of equivocation is made of.
-    package static func headers(
-        of run: Run,
-        previous: Hash256,
-        _ cryptography: some ChangeCryptography
-    ) -> [[UInt8]] {
-        var previous = previous
-        var sequence = run.firstSequence
-        var scratch = Scratch()
-        var headers: [[UInt8]] = []
-        for change in run.changes {
-            self.fillHeader(of: change, in: run, sequence: sequence, previous: previous, &scratch, cryptography)
-            previous = Hash256(bytes: cryptography.hash256(.change, scratch.message))
-            headers.append(scratch.message)
-            sequence += 1
-        }
-        return headers
-    }
-
     /// The hash that stands before a replica's first change: the workspace's id, so that a chain cannot be moved into
     /// another workspace.
     package static func origin(_ workspace: WorkspaceID) -> Hash256 { Hash256(bytes: workspace.bytes) }
@@ -159,6 +140,7 @@ package struct ChainHash {
         for entry in run.contextEntries[change.contextRange] {
             entry.replica.bytes.append(to: &scratch.message)
             scratch.message.appendVarint(entry.sequence)
+            scratch.message.appendBigEndian(entry.name.rawValue)
         }
         scratch.message.appendVarint(UInt64(change.operationCount))
         root.append(to: &scratch.message)

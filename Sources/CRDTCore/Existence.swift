@@ -1,23 +1,23 @@
 /// An OR-set of one element: whether an object lives.
 ///
-/// For each replica that touched the object it keeps the last touch and how far removals have covered that replica's
-/// touches. Space is bounded by the number of replicas that touched the object, not by the number of deletions
+/// For each line that touched the object it keeps the last touch and how far removals have covered that line's
+/// touches. Space is bounded by the number of lines that touched the object, not by the number of deletions
 /// (A. Bieniusa et al., "An Optimized Conflict-free Replicated Set", 2012).
 package struct Existence: Hashable, Sendable {
-    /// What is known of one replica's touches.
+    /// What is known of one line's touches.
     package struct Entry: Hashable, Sendable {
-        package var replica: ReplicaIndex
+        package var line: LineIndex
         package var touched: ChainOrdinal
         package var removed: ChainOrdinal
 
-        package init(replica: ReplicaIndex, touched: ChainOrdinal, removed: ChainOrdinal) {
-            self.replica = replica
+        package init(line: LineIndex, touched: ChainOrdinal, removed: ChainOrdinal) {
+            self.line = line
             self.touched = touched
             self.removed = removed
         }
     }
 
-    // Most objects are touched by one replica only; that one needs no array.
+    // Most objects are touched by one line only; that one needs no array.
     private var first: Entry?
     private var others: [Entry] = []
 
@@ -29,7 +29,7 @@ package struct Existence: Hashable, Sendable {
         return first.touched > first.removed || self.others.contains { $0.touched > $0.removed }
     }
 
-    /// All entries, in the order in which the replicas first touched the object here.
+    /// All entries, in the order in which the lines first touched the object here.
     package var entries: [Entry] {
         self.first.map { [$0] + self.others } ?? []
     }
@@ -44,17 +44,17 @@ package struct Existence: Hashable, Sendable {
     }
 
     /// A creation, a write or a move keeps the object, or brings it to life.
-    package mutating func touch(by replica: ReplicaIndex, at ordinal: ChainOrdinal) {
+    package mutating func touch(by line: LineIndex, at ordinal: ChainOrdinal) {
         guard let first = self.first else {
-            self.first = Entry(replica: replica, touched: ordinal, removed: .zero)
+            self.first = Entry(line: line, touched: ordinal, removed: .zero)
             return
         }
-        if first.replica == replica {
+        if first.line == line {
             self.first?.touched = max(first.touched, ordinal)
-        } else if let position = self.others.firstIndex(where: { $0.replica == replica }) {
+        } else if let position = self.others.firstIndex(where: { $0.line == line }) {
             self.others[position].touched = max(self.others[position].touched, ordinal)
         } else {
-            self.others.append(Entry(replica: replica, touched: ordinal, removed: .zero))
+            self.others.append(Entry(line: line, touched: ordinal, removed: .zero))
         }
     }
 
@@ -71,40 +71,11 @@ package struct Existence: Hashable, Sendable {
         let context = CausalContext(sequences: seen, author: context.author, ordinal: context.ordinal)
         #endif
         if let entry = self.first {
-            self.first?.removed = max(entry.removed, min(entry.touched, context.end(of: entry.replica)))
+            self.first?.removed = max(entry.removed, min(entry.touched, context.end(of: entry.line)))
         }
         for position in self.others.indices {
             let entry = self.others[position]
-            self.others[position].removed = max(entry.removed, min(entry.touched, context.end(of: entry.replica)))
+            self.others[position].removed = max(entry.removed, min(entry.touched, context.end(of: entry.line)))
         }
-    }
-}
-
-/// What the author of an operation had seen: a sequence for each replica, and its own chain up to the operation.
-package struct CausalContext: Sendable {
-    package var sequences: [UInt64]
-    package var author: ReplicaIndex
-    package var ordinal: ChainOrdinal
-
-    package init(sequences: [UInt64], author: ReplicaIndex, ordinal: ChainOrdinal) {
-        self.sequences = sequences
-        self.author = author
-        self.ordinal = ordinal
-    }
-
-    /// How far a replica's chain was seen: everything below the result was.
-    package func end(of replica: ReplicaIndex) -> ChainOrdinal {
-        if replica == self.author { return self.ordinal }
-        let position = Int(replica.rawValue)
-        guard position < self.sequences.count, self.sequences[position] > 0 else { return .zero }
-        return .end(ofSequence: self.sequences[position])
-    }
-
-    /// Whether the author had seen a write.
-    package func covers(_ write: WriteReference) -> Bool {
-        #if PLANTED_BUGS
-        if PlantedBug.conflictForgotten.isPlanted { return true }
-        #endif
-        return write.ordinal < self.end(of: write.replica)
     }
 }

@@ -1,33 +1,30 @@
-/// One replica's part of a frontier: how far its chain reaches, and the hash there, so that a fork can never look like
-/// agreement.
-package struct FrontierEntry: Hashable, Sendable {
+/// The last change of one branch of a chain, by its full hash, so that a fork can never look like agreement.
+package struct FrontierEntry: Hashable, Sendable, Comparable {
     package var replica: ReplicaID
-    /// The last change; for a forked replica the last one before the fork.
     package var sequence: UInt64
     package var hash: Hash256
-    /// Whether two different next changes are proved.
-    package var isForked: Bool
 
-    package init(replica: ReplicaID, sequence: UInt64, hash: Hash256, isForked: Bool) {
+    package init(replica: ReplicaID, sequence: UInt64, hash: Hash256) {
         self.replica = replica
         self.sequence = sequence
         self.hash = hash
-        self.isForked = isForked
+    }
+
+    package static func < (left: FrontierEntry, right: FrontierEntry) -> Bool {
+        (left.replica, left.sequence, left.hash) < (right.replica, right.sequence, right.hash)
     }
 
     /// Appends the canonical bytes.
     package func encode(to bytes: inout [UInt8]) {
         self.replica.bytes.append(to: &bytes)
-        bytes.appendVarint(self.sequence << 1 | (self.isForked ? 1 : 0))
+        bytes.appendVarint(self.sequence)
         self.hash.bytes.append(to: &bytes)
     }
 
     package init(decoding reader: inout ByteReader) throws(WireError) {
         self.replica = ReplicaID(bytes: try reader.bytes16())
-        let packed = try reader.varint()
-        guard packed >> 1 <= Limits.sequenceMax else { throw .overLimit }
-        self.sequence = packed >> 1
-        self.isForked = packed & 1 == 1
+        self.sequence = try reader.varint()
+        guard self.sequence <= Limits.sequenceMax else { throw .overLimit }
         self.hash = Hash256(bytes: try reader.bytes32())
     }
 
@@ -35,44 +32,27 @@ package struct FrontierEntry: Hashable, Sendable {
     package static let byteCountMin = 16 + 1 + 32
 }
 
-/// What a store durably holds, replica by replica: sorted entries.
+/// What a store durably holds: the last change of every branch of every chain.
 package struct Frontier: Hashable, Sendable {
-    /// Ascending by replica id, each replica once.
+    /// Ascending.
     package private(set) var entries: [FrontierEntry]
 
     package init(_ entries: [FrontierEntry] = []) {
-        self.entries = entries.sorted { $0.replica < $1.replica }
+        self.entries = entries.sorted()
     }
 
     /// What a store holds now.
     ///
-    /// - Complexity: O(*n* log *n*) in the number of replicas.
+    /// - Complexity: O(*n* log *n*) in the number of lines.
     package init(of transaction: inout some StoreTransaction) throws(StoreError) {
         var entries: [FrontierEntry] = []
-        for position in 0..<transaction.replicaCount {
-            let index = ReplicaIndex(rawValue: UInt32(position))
-            if let entry = try Frontier.entry(of: index, in: &transaction) { entries.append(entry) }
+        for position in 0..<transaction.lineCount {
+            let record = transaction.line(LineIndex(rawValue: UInt32(position)))
+            guard record.storedSequence >= record.firstSequence else { continue }
+            let (sequence, hash) = (record.storedSequence, record.storedHash)
+            entries.append(FrontierEntry(replica: record.id, sequence: sequence, hash: hash))
         }
         self.init(entries)
-    }
-
-    /// One replica's entry; nil if nothing of it is stored.
-    package static func entry(
-        of index: ReplicaIndex,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> FrontierEntry? {
-        let record = transaction.replica(index)
-        guard record.storedSequence > 0 || record.forkSequence != nil else { return nil }
-        guard let fork = record.forkSequence, fork <= record.storedSequence + 1 else {
-            return FrontierEntry(
-                replica: record.id,
-                sequence: record.storedSequence,
-                hash: record.storedHash,
-                isForked: record.forkSequence != nil
-            )
-        }
-        let hash = fork > 1 ? try transaction.hash(of: index, sequence: fork - 1) : .zero
-        return FrontierEntry(replica: record.id, sequence: fork - 1, hash: hash ?? .zero, isForked: true)
     }
 
     /// The entries whose replica ids lie from `lower` up to but not including `upper` (nil: no bound).

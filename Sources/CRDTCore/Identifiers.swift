@@ -84,7 +84,8 @@ package struct Signature: Hashable, Sendable {
     package var array: [UInt8] { self.first.array + self.second.array }
 }
 
-/// The name of one change: the replica that wrote it and its place in that replica's chain, counted from 1.
+/// The replica that wrote a change and its place in that replica's chain, counted from 1: names one change of a chain
+/// that has not forked.
 package struct Dot: Hashable, Sendable, Comparable {
     package var replica: ReplicaID
     package var sequence: UInt64
@@ -96,6 +97,42 @@ package struct Dot: Hashable, Sendable, Comparable {
 
     package static func < (left: Dot, right: Dot) -> Bool {
         (left.replica, left.sequence) < (right.replica, right.sequence)
+    }
+}
+
+/// The first eight bytes of a change's hash: enough to tell the branches of a forked chain apart.
+///
+/// Two changes of one replica and sequence with one name take 2^32 attempts to make; `Merge` has a rule for them.
+package struct ChangeName: RawRepresentable, Hashable, Comparable, Sendable {
+    package var rawValue: UInt64
+
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    /// The name of the change with a hash.
+    package init(_ hash: Hash256) {
+        self.rawValue = hash.bytes.words.0
+        #if PLANTED_BUGS
+        self.rawValue = PlantedBug.shortened(self.rawValue)
+        #endif
+    }
+
+    package static func < (left: ChangeName, right: ChangeName) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// Names one change, also after its chain has forked: the dot, and the change's name.
+package struct Point: Hashable, Sendable, Comparable {
+    package var replica: ReplicaID
+    package var sequence: UInt64
+    package var name: ChangeName
+
+    package init(replica: ReplicaID, sequence: UInt64, name: ChangeName) {
+        self.replica = replica
+        self.sequence = sequence
+        self.name = name
+    }
+
+    package static func < (left: Point, right: Point) -> Bool {
+        (left.replica, left.sequence, left.name) < (right.replica, right.sequence, right.name)
     }
 }
 

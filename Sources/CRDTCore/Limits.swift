@@ -24,6 +24,8 @@ package enum Limits {
     package static let runByteCountMax = 8 << 20
     /// Certificates between a device and its user.
     package static let certificateCountMax = 16
+    /// The context of one of so many changes of a line is kept.
+    package static let checkpointInterval: UInt64 = 256
     /// The highest sequence a replica can reach; keeps (sequence, index) in one 64-bit number.
     package static let sequenceMax: UInt64 = (1 << 47) - 1
 }

@@ -1,20 +1,47 @@
-/// The log of one replica in memory: its runs as they were stored.
+/// The log of one line in memory: its runs as they were stored.
 struct MemoryChain: Sendable {
-    private var runs: [VerifiedRun] = []
+    private(set) var runs: [VerifiedRun] = []
+    /// Contexts at some changes, ascending.
+    private var checkpoints: [(sequence: UInt64, context: [UInt64])] = []
 
+    /// The first change; 0 if there is none.
+    private var firstSequence: UInt64 { self.runs.first?.run.firstSequence ?? 0 }
     /// The last change; 0 if there is none.
     private var lastSequence: UInt64 { self.runs.last?.run.lastSequence ?? 0 }
 
     mutating func append(_ run: VerifiedRun) { self.runs.append(run) }
 
+    mutating func addCheckpoint(_ context: [UInt64], at sequence: UInt64) {
+        // What was withdrawn and is applied again has the same context as before.
+        if sequence > self.checkpoints.last?.sequence ?? 0 { self.checkpoints.append((sequence, context)) }
+    }
+
+    func checkpoint(upTo sequence: UInt64) -> (sequence: UInt64, context: [UInt64])? {
+        self.checkpoints.last { $0.sequence <= sequence }
+    }
+
+    mutating func removeCheckpoints() { self.checkpoints = [] }
+
+    func contexts(after sequence: UInt64, through last: UInt64) -> [Point] {
+        var points: [Point] = []
+        guard sequence < last, var place = self.place(of: sequence + 1) else { return points }
+        for _ in sequence..<last {
+            let run = self.runs[place.run].run
+            points += run.contextEntries[run.changes[place.change].contextRange]
+            place.change += 1
+            if place.change == run.changes.count { place = (place.run + 1, 0) }
+            if place.run == self.runs.count { break }
+        }
+        return points
+    }
+
     /// Where a stored change stands: the run, and the place in it.
     private func place(of sequence: UInt64) -> (run: Int, change: Int)? {
-        guard sequence >= 1, sequence <= self.lastSequence else { return nil }
+        guard sequence >= 1, sequence >= self.firstSequence, sequence <= self.lastSequence else { return nil }
         // Chains in memory are often written a change at a time.
         var range = 0..<self.runs.count
-        if sequence <= UInt64(self.runs.count), self.runs[Int(sequence) - 1].run.firstSequence == sequence {
-            return (Int(sequence) - 1, 0)
-        }
+        let number = Int(clamping: sequence - self.firstSequence)
+        if number < self.runs.count, self.runs[number].run.firstSequence == sequence { return (number, 0) }
         while range.count > 1 {
             let middle = range.lowerBound + range.count / 2
             if self.runs[middle].run.firstSequence <= sequence {
@@ -26,12 +53,10 @@ struct MemoryChain: Sendable {
         return (range.lowerBound, Int(sequence - self.runs[range.lowerBound].run.firstSequence))
     }
 
-    func stamp(_ sequence: UInt64) -> Stamp? {
-        self.place(of: sequence).map { self.runs[$0.run].run.changes[$0.change].stamp }
-    }
-
-    func hash(_ sequence: UInt64) -> Hash256? {
-        self.place(of: sequence).map { self.runs[$0.run].hashes[$0.change] }
+    func header(_ sequence: UInt64) -> ChangeHeader? {
+        guard let place = self.place(of: sequence) else { return nil }
+        let stored = self.runs[place.run]
+        return ChangeHeader(stamp: stored.run.changes[place.change].stamp, hash: stored.hashes[place.change])
     }
 
     /// One stored operation in full words.

@@ -9,7 +9,8 @@ struct MemoryRegisters: Sendable {
         var next: Int32
         /// The register's first conflict, or -1.
         var firstConflict: Int32
-        var register: Register
+        /// Nil if it was taken away.
+        var register: Register?
     }
 
     private struct Conflict: Sendable {
@@ -28,7 +29,7 @@ struct MemoryRegisters: Sendable {
     private var recent: (key: RegisterKey, position: Int)?
 
     mutating func register(_ key: RegisterKey) -> Register? {
-        self.position(of: key).map { self.rows[$0].register }
+        self.position(of: key).flatMap { self.rows[$0].register }
     }
 
     mutating func set(_ register: Register, at key: RegisterKey) {
@@ -48,12 +49,17 @@ struct MemoryRegisters: Sendable {
         self.recent = (key, fresh)
     }
 
+    mutating func remove(_ key: RegisterKey) {
+        for conflict in self.conflicts(at: key) { self.removeConflict(conflict, at: key) }
+        if let position = self.position(of: key) { self.rows[position].register = nil }
+    }
+
     func all(of object: ObjectIndex) -> [(NameIndex, Register)] {
         var found: [(NameIndex, Register)] = []
         var next = Int(object.rawValue) < self.firstRows.count ? self.firstRows[Int(object.rawValue)] : -1
         while next >= 0 {
             let row = self.rows[Int(next)]
-            found.append((row.name, row.register))
+            if let register = row.register { found.append((row.name, register)) }
             next = row.next
         }
         return found
@@ -66,9 +72,9 @@ struct MemoryRegisters: Sendable {
             var next = first
             while next >= 0 {
                 let row = self.rows[Int(next)]
-                if row.register.conflictCount > 0 {
+                if let register = row.register, register.conflictCount > 0 {
                     let key = RegisterKey(object: ObjectIndex(rawValue: UInt32(object)), name: row.name)
-                    found.append((key, row.register))
+                    found.append((key, register))
                 }
                 next = row.next
             }
@@ -144,9 +150,9 @@ struct MemoryMoves: Sendable {
         self.table.append(move)
     }
 
-    mutating func set(_ move: MoveRecord, _ replicas: [ReplicaRecord]) {
+    mutating func set(_ move: MoveRecord, _ lines: [LineRecord]) {
         // Moves that are changed were asked for before, so that they stand among the ordered ones.
-        let after = self.firstPosition(in: self.ordered, after: move.write, replicas)
+        let after = self.firstPosition(in: self.ordered, after: move.write, lines)
         if after > 0, self.table[Int(self.ordered[after - 1])].write == move.write {
             self.table[Int(self.ordered[after - 1])] = move
         } else if let position = self.added.last(where: { self.table[Int($0)].write == move.write }) {
@@ -154,9 +160,9 @@ struct MemoryMoves: Sendable {
         }
     }
 
-    mutating func after(_ write: WriteReference, _ replicas: [ReplicaRecord]) -> [MoveRecord] {
-        self.order(replicas)
-        let start = self.firstPosition(in: self.ordered, after: write, replicas)
+    mutating func after(_ write: WriteReference, _ lines: [LineRecord]) -> [MoveRecord] {
+        self.order(lines)
+        let start = self.firstPosition(in: self.ordered, after: write, lines)
         if start == self.ordered.count { return [] }
         return self.ordered[start...].map { self.table[Int($0)] }
     }
@@ -164,33 +170,47 @@ struct MemoryMoves: Sendable {
     mutating func lastEffective(
         of object: ObjectIndex,
         before write: WriteReference,
-        _ replicas: [ReplicaRecord]
+        _ lines: [LineRecord]
     ) -> MoveRecord? {
-        self.order(replicas)
+        self.order(lines)
         guard Int(object.rawValue) < self.byObject.count else { return nil }
         let own = self.byObject[Int(object.rawValue)]
-        for position in own[..<self.firstPosition(in: own, after: write, replicas)].reversed() {
+        for position in own[..<self.firstPosition(in: own, after: write, lines)].reversed() {
             let move = self.table[Int(position)]
             if move.isEffective, move.write != write { return move }
         }
         return nil
     }
 
-    mutating func withoutEffect(_ replicas: [ReplicaRecord]) -> [MoveRecord] {
-        self.order(replicas)
+    mutating func withoutEffect(_ lines: [LineRecord]) -> [MoveRecord] {
+        self.order(lines)
         var found: [MoveRecord] = []
         for positions in self.byObject {
             if let last = positions.last, !self.table[Int(last)].isEffective { found.append(self.table[Int(last)]) }
         }
-        return found.sorted { Self.precedes($0.write, $1.write, replicas) }
+        return found.sorted { Self.precedes($0.write, $1.write, lines) }
+    }
+
+    /// Takes out the move that an operation is; returns where it stood in the order.
+    mutating func remove(_ write: WriteReference, of object: ObjectIndex, _ lines: [LineRecord]) -> WriteReference? {
+        self.order(lines)
+        let own = Int(object.rawValue) < self.byObject.count ? self.byObject[Int(object.rawValue)] : []
+        let position = own.first {
+            let move = self.table[Int($0)].write
+            return move.point == write.point && move.index == write.index
+        }
+        guard let position else { return nil }
+        self.byObject[Int(object.rawValue)].removeAll { $0 == position }
+        self.ordered.removeAll { $0 == position }
+        return self.table[Int(position)].write
     }
 
     /// Brings what was added into order: one merge of sorted lists, however many were added.
-    private mutating func order(_ replicas: [ReplicaRecord]) {
+    private mutating func order(_ lines: [LineRecord]) {
         guard !self.added.isEmpty else { return }
-        if self.added.count == 1 { return self.orderOne(self.added[0], replicas) }
+        if self.added.count == 1 { return self.orderOne(self.added[0], lines) }
         let fresh = self.added.sorted {
-            Self.precedes(self.table[Int($0)].write, self.table[Int($1)].write, replicas)
+            Self.precedes(self.table[Int($0)].write, self.table[Int($1)].write, lines)
         }
         self.added = []
         var late: [ObjectIndex: [Int32]] = [:]
@@ -201,7 +221,7 @@ struct MemoryMoves: Sendable {
                 self.byObject += Array(repeating: [], count: object + 1 - self.byObject.count)
             }
             if let last = self.byObject[object].last,
-                Self.precedes(move.write, self.table[Int(last)].write, replicas)
+                Self.precedes(move.write, self.table[Int(last)].write, lines)
             {
                 late[move.object, default: []].append(position)
             } else {
@@ -211,37 +231,37 @@ struct MemoryMoves: Sendable {
         for (object, positions) in late {
             var own: [Int32] = []
             swap(&own, &self.byObject[Int(object.rawValue)])
-            self.merge(positions, into: &own, replicas)
+            self.merge(positions, into: &own, lines)
             swap(&own, &self.byObject[Int(object.rawValue)])
         }
         var ordered: [Int32] = []
         swap(&ordered, &self.ordered)
-        self.merge(fresh, into: &ordered, replicas)
+        self.merge(fresh, into: &ordered, lines)
         self.ordered = ordered
     }
 
     /// Puts the only move that was added in its place.
-    private mutating func orderOne(_ position: Int32, _ replicas: [ReplicaRecord]) {
+    private mutating func orderOne(_ position: Int32, _ lines: [LineRecord]) {
         self.added.removeAll(keepingCapacity: true)
         let write = self.table[Int(position)].write
         let object = Int(self.table[Int(position)].object.rawValue)
         if object >= self.byObject.count {
             self.byObject += Array(repeating: [], count: object + 1 - self.byObject.count)
         }
-        self.ordered.insert(position, at: self.firstPosition(in: self.ordered, after: write, replicas))
-        let place = self.firstPosition(in: self.byObject[object], after: write, replicas)
+        self.ordered.insert(position, at: self.firstPosition(in: self.ordered, after: write, lines))
+        let place = self.firstPosition(in: self.byObject[object], after: write, lines)
         self.byObject[object].insert(position, at: place)
     }
 
-    private func merge(_ fresh: [Int32], into sorted: inout [Int32], _ replicas: [ReplicaRecord]) {
+    private func merge(_ fresh: [Int32], into sorted: inout [Int32], _ lines: [LineRecord]) {
         func precedes(_ left: Int32, _ right: Int32) -> Bool {
-            Self.precedes(self.table[Int(left)].write, self.table[Int(right)].write, replicas)
+            Self.precedes(self.table[Int(left)].write, self.table[Int(right)].write, lines)
         }
         guard let last = sorted.last, let first = fresh.first, !precedes(last, first) else {
             sorted += fresh
             return
         }
-        let start = self.firstPosition(in: sorted, after: self.table[Int(first)].write, replicas)
+        let start = self.firstPosition(in: sorted, after: self.table[Int(first)].write, lines)
         let tail = Array(sorted[start...])
         sorted.removeSubrange(start...)
         var next = (tail: 0, fresh: 0)
@@ -261,12 +281,12 @@ struct MemoryMoves: Sendable {
     private func firstPosition(
         in positions: [Int32],
         after write: WriteReference,
-        _ replicas: [ReplicaRecord]
+        _ lines: [LineRecord]
     ) -> Int {
         var range = 0..<positions.count
         while !range.isEmpty {
             let middle = range.lowerBound + range.count / 2
-            if Self.precedes(write, self.table[Int(positions[middle])].write, replicas) {
+            if Self.precedes(write, self.table[Int(positions[middle])].write, lines) {
                 range = range.lowerBound..<middle
             } else {
                 range = middle + 1..<range.upperBound
@@ -278,8 +298,8 @@ struct MemoryMoves: Sendable {
     private static func precedes(
         _ left: WriteReference,
         _ right: WriteReference,
-        _ replicas: [ReplicaRecord]
+        _ lines: [LineRecord]
     ) -> Bool {
-        WriteOrder.precedes(left, right) { replicas[Int($0.rawValue)].id }
+        WriteOrder.precedes(left, right, lines)
     }
 }

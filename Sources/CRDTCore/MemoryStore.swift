@@ -23,8 +23,10 @@ package struct MemoryStore: ReplicaStore, Sendable {
 /// The rows of a `MemoryStore`.
 package struct MemoryTransaction: StoreTransaction, Sendable {
     private let origin: Hash256
-    private var replicas: [ReplicaRecord] = []
+    private var lines: [LineRecord] = []
+    /// The numbers of the replicas, and the first line of each.
     private var replicaNumbers = KeyNumbers<ReplicaID>()
+    private var firstLines: [LineIndex] = []
     private var names: [String] = []
     private var nameNumbers = KeyNumbers<ExactText>()
     private var objectNumbers = KeyNumbers<ObjectID>()
@@ -33,7 +35,14 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     private var chains: [MemoryChain] = []
     private var registers = MemoryRegisters()
     private var moveLog = MemoryMoves()
+    private var raised: [LinePoint: RaisedStamp] = [:]
+    private var restampsByReplica: [ReplicaID: [RestampRecord]] = [:]
+    /// Open moves of objects that have several, but for the one in the object's record.
+    private var openMoves: [ObjectIndex: [WriteReference]] = [:]
     private var facts: [String: [UInt8]] = [:]
+    private var devices: [PairedDeviceRecord] = []
+    private var openInvites: [InviteRecord] = []
+    private var addressBook: [AddressRecord] = []
 
     /// The children of an object are a list in no particular order, tied together by their numbers; -1 is none.
     private struct SiblingLinks: Sendable {
@@ -47,19 +56,6 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     }
 
     // MARK: - Numbers for ids
-
-    package mutating func replicaIndex(of id: ReplicaID) -> ReplicaIndex {
-        if let index = self.existingReplicaIndex(of: id) { return index }
-        let index = ReplicaIndex(rawValue: UInt32(self.replicas.count))
-        self.replicas.append(ReplicaRecord(id: id, origin: self.origin))
-        self.chains.append(MemoryChain())
-        self.replicaNumbers.append(id)
-        return index
-    }
-
-    package func existingReplicaIndex(of id: ReplicaID) -> ReplicaIndex? {
-        self.replicaNumbers.number(of: id).map { ReplicaIndex(rawValue: $0) }
-    }
 
     package mutating func objectIndex(of id: ObjectID) -> ObjectIndex {
         if let index = self.existingObjectIndex(of: id) { return index }
@@ -84,44 +80,99 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package mutating func name(_ index: NameIndex) -> String { self.names[Int(index.rawValue)] }
 
-    // MARK: - Replicas and the log
+    // MARK: - Lines and the log
 
-    package var replicaCount: Int { self.replicas.count }
+    package var lineCount: Int { self.lines.count }
 
-    package func replica(_ index: ReplicaIndex) -> ReplicaRecord { self.replicas[Int(index.rawValue)] }
+    package func line(_ index: LineIndex) -> LineRecord { self.lines[Int(index.rawValue)] }
 
-    package func replicaID(_ index: ReplicaIndex) -> ReplicaID { self.replicas[Int(index.rawValue)].id }
+    package func replicaID(_ index: LineIndex) -> ReplicaID { self.lines[Int(index.rawValue)].id }
 
-    package func progress(of index: ReplicaIndex) -> ReplicaProgress { self.replicas[Int(index.rawValue)].progress }
+    package func origin(of index: LineIndex) -> LineOrigin? { self.lines[Int(index.rawValue)].origin }
 
-    package mutating func setReplica(_ record: consuming ReplicaRecord, at index: ReplicaIndex) {
-        self.replicas[Int(index.rawValue)] = record
+    package func progress(of index: LineIndex) -> LineProgress { self.lines[Int(index.rawValue)].progress }
+
+    package mutating func setLine(_ record: consuming LineRecord, at index: LineIndex) {
+        self.lines[Int(index.rawValue)] = record
+    }
+
+    package mutating func addLine(_ record: consuming LineRecord) -> LineIndex {
+        let index = LineIndex(rawValue: UInt32(self.lines.count))
+        if let last = self.lines(of: record.id).last {
+            self.lines[Int(last.rawValue)].next = index
+        } else {
+            self.replicaNumbers.append(record.id)
+            self.firstLines.append(index)
+        }
+        self.lines.append(record)
+        self.chains.append(MemoryChain())
+        return index
+    }
+
+    package func firstLine(of id: ReplicaID) -> LineIndex? {
+        self.replicaNumbers.number(of: id).map { self.firstLines[Int($0)] }
     }
 
     package mutating func appendLog(_ verified: VerifiedRun, indexes: RunIndexes) {
-        self.chains[Int(indexes.replica.rawValue)].append(verified)
+        self.chains[Int(indexes.line.rawValue)].append(verified)
     }
 
-    package mutating func stamp(of replica: ReplicaIndex, sequence: UInt64) -> Stamp? {
-        self.chains[Int(replica.rawValue)].stamp(sequence)
+    package mutating func header(at point: LinePoint) -> ChangeHeader? {
+        self.chains[Int(point.line.rawValue)].header(point.sequence)
     }
 
-    package mutating func hash(of replica: ReplicaIndex, sequence: UInt64) -> Hash256? {
-        self.chains[Int(replica.rawValue)].hash(sequence)
+    package mutating func contexts(of line: LineIndex, after sequence: UInt64, through last: UInt64) -> [Point] {
+        self.chains[Int(line.rawValue)].contexts(after: sequence, through: last)
     }
 
     package mutating func loadRun(
-        of replica: ReplicaIndex,
+        of line: LineIndex,
         from sequence: UInt64,
         limits: RunLimits,
         signed: Bool
     ) -> Run? {
-        self.chains[Int(replica.rawValue)].load(from: sequence, limits: limits, signed: signed)
+        let record = self.lines[Int(line.rawValue)]
+        guard var run = self.chains[Int(line.rawValue)].load(from: sequence, limits: limits, signed: signed) else {
+            return nil
+        }
+        // Whoever has one branch alone need not know that there is another.
+        if record.origin != nil || record.next != nil {
+            let isFirst = sequence == record.firstSequence
+            let before = isFirst ? record.origin?.parent : LinePoint(line: line, sequence: sequence - 1)
+            run.previous = before.flatMap { self.header(at: $0) }.map { ChangeName($0.hash) }
+        }
+        return run
+    }
+
+    package mutating func raisedStamp(at point: LinePoint) -> RaisedStamp? { self.raised[point] }
+
+    package mutating func setRaisedStamp(_ stamp: RaisedStamp?, at point: LinePoint) { self.raised[point] = stamp }
+
+    package mutating func raisedStamps(causedBy point: LinePoint) -> [LinePoint] {
+        self.raised.filter { $0.value.cause == point }.keys
+            .sorted { ($0.line.rawValue, $0.sequence) < ($1.line.rawValue, $1.sequence) }
+    }
+
+    package func restamps(of id: ReplicaID) -> [RestampRecord] { self.restampsByReplica[id] ?? [] }
+
+    package mutating func addRestamp(_ record: RestampRecord) {
+        self.restampsByReplica[record.restamp.replica, default: []].append(record)
+    }
+
+    package mutating func addCheckpoint(_ context: [UInt64], at point: LinePoint) {
+        self.chains[Int(point.line.rawValue)].addCheckpoint(context, at: point.sequence)
+    }
+
+    package mutating func checkpoint(
+        of line: LineIndex,
+        upTo sequence: UInt64
+    ) -> (sequence: UInt64, context: [UInt64])? {
+        self.chains[Int(line.rawValue)].checkpoint(upTo: sequence)
     }
 
     package mutating func edit(_ write: WriteReference) throws(StoreError) -> Edit? {
         do throws(WireError) {
-            return try self.chains[Int(write.replica.rawValue)].edit(write.index, of: write.sequence)
+            return try self.chains[Int(write.line.rawValue)].edit(write.index, of: write.sequence)
         } catch {
             throw .damaged("an operation in the log cannot be read")
         }
@@ -136,15 +187,56 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     }
 
     package mutating func addVersion(_ write: WriteReference, status: VersionStatus, at key: RegisterKey) {
-        if status == .conflict { self.registers.addConflict(write, at: key) }
+        guard status == .conflict else { return }
+        if key.name == .place {
+            self.openMoves[key.object, default: []].append(write)
+        } else {
+            self.registers.addConflict(write, at: key)
+        }
     }
 
     package mutating func setVersion(_ write: WriteReference, status: VersionStatus, at key: RegisterKey) {
-        self.registers.removeConflict(write, at: key)
-        if status == .conflict { self.registers.addConflict(write, at: key) }
+        if key.name == .place {
+            self.openMoves[key.object]?.removeAll { $0 == write }
+        } else {
+            self.registers.removeConflict(write, at: key)
+        }
+        self.addVersion(write, status: status, at: key)
     }
 
-    package mutating func conflicts(at key: RegisterKey) -> [WriteReference] { self.registers.conflicts(at: key) }
+    package mutating func conflicts(at key: RegisterKey) -> [WriteReference] {
+        key.name == .place ? self.openMoves[key.object] ?? [] : self.registers.conflicts(at: key)
+    }
+
+    package mutating func removeRegister(_ key: RegisterKey) {
+        if key.name == .place { self.openMoves[key.object] = nil } else { self.registers.remove(key) }
+    }
+
+    /// Superseded writes, creations and deletions have no rows here: the whole log is looked through.
+    package mutating func history(of object: ObjectIndex) -> [WriteReference] {
+        let id = self.objects[Int(object.rawValue)].id
+        var found: [WriteReference] = []
+        for (number, chain) in self.chains.enumerated() {
+            for stored in chain.runs {
+                let run = stored.run
+                guard let wanted = run.objects.firstIndex(of: id) else { continue }
+                for (position, change) in run.changes.enumerated() {
+                    for place in change.operationRange where run.operations[place].kind.hasObject {
+                        guard run.operations[place].object == UInt32(wanted) else { continue }
+                        found.append(
+                            WriteReference(
+                                stamp: change.stamp,
+                                line: LineIndex(rawValue: UInt32(number)),
+                                sequence: run.firstSequence + UInt64(position),
+                                index: UInt32(place) - change.operationStart
+                            )
+                        )
+                    }
+                }
+            }
+        }
+        return found
+    }
 
     package mutating func registers(of object: ObjectIndex) -> [(NameIndex, Register)] {
         self.registers.all(of: object)
@@ -221,18 +313,27 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package mutating func addMove(_ move: MoveRecord) { self.moveLog.add(move) }
 
-    package mutating func setMove(_ move: MoveRecord) { self.moveLog.set(move, self.replicas) }
+    package mutating func setMove(_ move: MoveRecord) { self.moveLog.set(move, self.lines) }
+
+    package mutating func removeMove(_ write: WriteReference, of object: ObjectIndex) -> WriteReference? {
+        self.moveLog.remove(write, of: object, self.lines)
+    }
+
+    package mutating func objectsWithOpenMoves() -> [ObjectIndex] {
+        self.objects.indices.filter { self.objects[$0].otherOpenMoveCount > 0 }
+            .map { ObjectIndex(rawValue: UInt32($0)) }
+    }
 
     package mutating func moves(after write: WriteReference) -> [MoveRecord] {
-        self.moveLog.after(write, self.replicas)
+        self.moveLog.after(write, self.lines)
     }
 
     package mutating func lastEffectiveMove(of object: ObjectIndex, before write: WriteReference) -> MoveRecord? {
-        self.moveLog.lastEffective(of: object, before: write, self.replicas)
+        self.moveLog.lastEffective(of: object, before: write, self.lines)
     }
 
     package mutating func movesWithoutEffect() -> [MoveRecord] {
-        self.moveLog.withoutEffect(self.replicas)
+        self.moveLog.withoutEffect(self.lines)
     }
 
     // MARK: - Facts
@@ -241,9 +342,24 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package mutating func setFact(_ name: String, _ value: [UInt8]?) { self.facts[name] = value }
 
+    package mutating func pairedDevices() -> [PairedDeviceRecord] { self.devices }
+
+    package mutating func setPairedDevices(_ devices: [PairedDeviceRecord]) { self.devices = devices }
+
+    package mutating func invites() -> [InviteRecord] { self.openInvites }
+
+    package mutating func setInvites(_ invites: [InviteRecord]) { self.openInvites = invites }
+
+    package mutating func addresses() -> [AddressRecord] { self.addressBook }
+
+    package mutating func setAddresses(_ addresses: [AddressRecord]) { self.addressBook = addresses }
+
     package mutating func clearDerivedState() {
         self.registers = MemoryRegisters()
         self.moveLog = MemoryMoves()
+        self.raised = [:]
+        self.openMoves = [:]
+        for position in self.chains.indices { self.chains[position].removeCheckpoints() }
         for position in self.objects.indices {
             self.siblings[position] = SiblingLinks()
             self.objects[position] = ObjectRecord(id: self.objects[position].id)

@@ -9,15 +9,22 @@ extension Merge {
     /// - Complexity: O((*n* + *k*) *d*) for *n* new moves, *k* recorded ones ordered after the earliest of them, and
     ///   depth *d*.
     mutating func settleMoves(in transaction: inout some StoreTransaction) throws(StoreError) {
-        guard !self.moves.isEmpty else { return }
         var arrived: [MoveRecord] = []
         swap(&arrived, &self.moves)
         if arrived.count > 1 { arrived.sort { WriteOrder.precedes($0.write, $1.write, transaction) } }
-        let undone = try transaction.moves(after: arrived[0].write)
+        let withdrawn = self.withdrawnMoves
+        self.withdrawnMoves = nil
+        var earliest = withdrawn?.first
+        if let first = arrived.first?.write, earliest.map({ WriteOrder.precedes(first, $0, transaction) }) ?? true {
+            earliest = first
+        }
+        guard let earliest else { return }
+        let undone = try transaction.moves(after: earliest)
         var window = MoveWindow()
-        for move in undone where !(window[move.object]?.isPlaced ?? false) {
-            let before = try transaction.lastEffectiveMove(of: move.object, before: arrived[0].write)
-            window.place(move.object, under: before?.parent, at: before?.position ?? .initial)
+        let withdrawnObjects = (withdrawn?.objects ?? []).sorted { $0.rawValue < $1.rawValue }
+        for object in withdrawnObjects + undone.map(\.object) where !(window[object]?.isPlaced ?? false) {
+            let before = try transaction.lastEffectiveMove(of: object, before: earliest)
+            window.place(object, under: before?.parent, at: before?.position ?? .initial)
         }
         for move in undone { window.noteParent(move.parent) }
         if !undone.isEmpty {

@@ -2,45 +2,59 @@
 ///
 /// Feed it verified runs in any order with `receive`, then call `finish` once before the transaction ends. A change is
 /// applied when everything it had seen is applied; until then, and while it is held, it lies in the log. The state that
-/// results is a function of the set of effective operations and of nothing else.
+/// results is a function of the set of changes and of nothing else: every change counts, on whichever branch of its
+/// chain it is. Late knowledge changes how they are ordered (`Merge+LateKnowledge`).
 package struct Merge {
     /// What one transaction did.
     package struct Summary: Hashable, Sendable {
         /// Changes newly in the log.
         package var storedChangeCount = 0
         package var storedOperationCount = 0
-        /// Changes newly applied, whether effective or rejected.
+        /// Changes newly applied.
         package var appliedChangeCount = 0
-        /// The highest stamp that was applied and is effective: what the clock must observe.
-        package var appliedStamp = Stamp.zero
-        /// Whether the derived state was computed anew from the log.
-        package var rebuilt = false
+        /// Whether changes that had been applied were ordered anew, or are held now.
+        package var isRevised = false
+        /// Replicas whose chains have forked newly.
+        package var forked: [ReplicaID] = []
     }
 
-    /// Why a replica's next stored change is not applied.
+    /// Why a line's next stored change is not applied.
     package enum Wait: Hashable, Sendable {
         /// It had seen a change that is not applied here.
-        case missing(Dot)
-        /// It is stamped too far in the future; it is due at this time.
+        case missing(Point)
+        /// Its effective stamp is too far in the future; it is due at this time.
         case held(until: WallTime)
     }
 
     /// Whether a run was taken in.
     package enum Reception: Hashable, Sendable {
         case stored
-        /// The run does not begin where the store's chain ends.
+        /// All of it was stored.
+        case duplicate
+        /// The change that the run continues is not stored.
         case doesNotFit
     }
 
-    package private(set) var summary = Summary()
+    package internal(set) var summary = Summary()
     let now: WallTime
+    /// The user whose devices may restamp everyone's changes.
+    let founder: UserID
     var moves: [MoveRecord] = []
-    private var needsRebuild = false
+    /// The earliest move that was taken out of the order, and the objects of all that were.
+    var withdrawnMoves: (first: WriteReference, objects: Set<ObjectIndex>)?
+    /// Restamps whose stretches of their chains are stored, and whose effect on what was applied is not computed yet.
+    var dueRestamps: [RestampRecord] = []
+    /// Whether a name turned out to be that of two changes, which may be anywhere in contexts.
+    var needsRebuild = false
     /// Room for the numbers of the next run, so that not each run allocates its own.
-    private var spareIndexes = RunIndexes(replica: ReplicaIndex(rawValue: 0), objects: [], names: [])
+    private var spareIndexes = RunIndexes(line: LineIndex(rawValue: 0), objects: [], names: [])
+    /// What the change that is looked at adds to its line's context.
+    private var seen: [LinePoint] = []
 
-    package init(now: WallTime) {
+    /// `founder`: the user whose devices may restamp everyone's changes.
+    package init(now: WallTime, founder: UserID) {
         self.now = now
+        self.founder = founder
     }
 
     /// Appends a run to the log and applies what of it is ready.
@@ -51,40 +65,50 @@ package struct Merge {
         _ verified: VerifiedRun,
         in transaction: inout Rows
     ) throws(StoreError) -> Reception {
-        let run = verified.run
-        let indexes = try self.indexes(of: run, in: &transaction)
+        var fresh = verified
+        let line: LineIndex
+        if let end = self.end(before: verified, in: transaction) {
+            line = end
+        } else {
+            guard let last = try self.lastStored(of: verified, in: &transaction) else { return .doesNotFit }
+            guard let rest = verified.suffix(after: last.sequence) else { return .duplicate }
+            fresh = rest
+            line = try self.line(of: rest, after: last, in: &transaction)
+        }
+        let run = fresh.run
+        guard let lastHash = fresh.hashes.last else { return .duplicate }
+        let indexes = try self.indexes(of: run, on: line, in: &transaction)
         defer { self.spareIndexes = indexes }
-        var record = transaction.replica(indexes.replica)
-        guard run.firstSequence == record.storedSequence + 1, verified.previous == record.storedHash,
-            let lastHash = verified.hashes.last, let lastChange = run.changes.last
-        else { return .doesNotFit }
-        try transaction.appendLog(verified, indexes: indexes)
+        var record = transaction.line(line)
+        try transaction.appendLog(fresh, indexes: indexes)
         record.storedSequence = run.lastSequence
         record.storedHash = lastHash
-        record.storedStamp = lastChange.stamp
-        if let introduction = verified.introduction { record.introduction = introduction }
+        if let introduction = fresh.introduction { record.introduction = introduction }
         self.summary.storedChangeCount += run.changes.count
         self.summary.storedOperationCount += run.changes.reduce(0) { $0 + Int($1.operationCount) }
-        if run.operations.contains(where: { $0.kind == .retire }) {
-            // They may be about this replica itself.
-            try transaction.setReplica(record, at: indexes.replica)
-            try self.noteRetirements(in: run, author: indexes.replica, &transaction)
-            record = transaction.replica(indexes.replica)
+        if record.origin != nil || record.next != nil || run.operations.contains(where: { $0.kind == .restamp }) {
+            // They may be about this line itself.
+            try transaction.setLine(record, at: line)
+            try self.noteSharedNames(of: fresh, on: line, in: &transaction)
+            try self.noteRestamps(in: run, author: line, &transaction)
+            record = transaction.line(line)
         }
+        try self.noteStretches(endingIn: fresh, in: &transaction)
         _ = try self.apply(run, indexes: indexes, record: &record, in: &transaction)
-        try transaction.setReplica(record, at: indexes.replica)
+        try transaction.setLine(record, at: line)
         return .stored
     }
 
-    /// Applies what has become ready, settles the hierarchy, and rebuilds if changes turned out not to count.
+    /// Applies what has become ready, takes late knowledge into account, and settles the hierarchy.
     @specialized(where Rows == MemoryTransaction)
     package mutating func finish<Rows: StoreTransaction>(in transaction: inout Rows) throws(StoreError) {
-        try self.applyPending(in: &transaction)
-        while self.needsRebuild {
-            self.needsRebuild = false
+        if self.needsRebuild {
             try self.resetDerivedState(in: &transaction)
-            try self.applyPending(in: &transaction)
+        } else {
+            try self.withdrawHeld(in: &transaction)
+            try self.settleRestamps(in: &transaction)
         }
+        try self.applyPending(in: &transaction)
         try self.settleMoves(in: &transaction)
     }
 
@@ -96,70 +120,110 @@ package struct Merge {
         try self.finish(in: &transaction)
     }
 
-    /// Records that a replica signed two different changes with one sequence; `finish` takes its changes from there on
-    /// out of the state.
-    package mutating func exclude(
-        _ replica: ReplicaIndex,
-        fromFork sequence: UInt64,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) {
-        var record = transaction.replica(replica)
-        guard sequence < record.forkSequence ?? .max else { return }
-        record.forkSequence = sequence
-        try transaction.setReplica(record, at: replica)
-        #if PLANTED_BUGS
-        if PlantedBug.forkedTailCounts.isPlanted { return }
-        #endif
-        // What the replica took back of others after the fork comes back too.
-        let retired = try RetirementRecord.all(in: &transaction).contains {
-            $0.author == replica && $0.sequence >= sequence
-        }
-        if record.appliedSequence >= sequence || retired { self.needsRebuild = true }
-    }
-
-    /// Why each replica whose log is ahead of its state waits.
+    /// Why each line whose log is ahead of its state waits.
     ///
     /// Empty when everything stored is applied.
-    package static func waits(
-        at now: WallTime,
+    package mutating func waits(
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> [ReplicaIndex: Wait] {
-        var waits: [ReplicaIndex: Wait] = [:]
-        for position in 0..<transaction.replicaCount {
-            let index = ReplicaIndex(rawValue: UInt32(position))
-            let record = transaction.replica(index)
-            guard record.appliedSequence < record.storedSequence else { continue }
-            waits[index] = try self.waitOfNext(of: index, record, now: now, &transaction)
+    ) throws(StoreError) -> [LineIndex: Wait] {
+        var waits: [LineIndex: Wait] = [:]
+        for position in 0..<transaction.lineCount {
+            let index = LineIndex(rawValue: UInt32(position))
+            guard transaction.progress(of: index).isPending else { continue }
+            waits[index] = try self.waitOfNext(of: index, transaction.line(index), &transaction)
         }
         return waits
     }
 
-    /// Why a replica's next stored change is not applied; nil if it is ready.
-    private static func waitOfNext(
-        of index: ReplicaIndex,
-        _ record: ReplicaRecord,
-        now: WallTime,
+    /// Why a line's next stored change is not applied; nil if it is ready.
+    private mutating func waitOfNext(
+        of index: LineIndex,
+        _ record: LineRecord,
         _ transaction: inout some StoreTransaction
     ) throws(StoreError) -> Wait? {
         let next = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
-        guard
-            let run = try transaction.loadRun(
-                of: index,
-                from: record.appliedSequence + 1,
-                limits: next,
-                signed: false
-            ), let change = run.changes.first
+        let from = record.appliedSequence + 1
+        guard let run = try transaction.loadRun(of: index, from: from, limits: next, signed: false),
+            let change = run.changes.first
         else { return nil }
-        return try self.wait(of: change, in: run, record: record, now: now, &transaction)
+        switch try self.readiness(of: change, in: run, at: index, record, in: &transaction) {
+        case .waits(let wait): return wait
+        case .ready: return nil
+        }
+    }
+
+    // MARK: - Finding the line of a run
+
+    /// The line that a run continues at its end, which is where most do.
+    private func end(before verified: VerifiedRun, in transaction: borrowing some StoreTransaction) -> LineIndex? {
+        var next = transaction.firstLine(of: verified.run.replica)
+        while let line = next {
+            let progress = transaction.progress(of: line)
+            if progress.storedSequence + 1 == verified.run.firstSequence,
+                transaction.line(line).storedHash == verified.previous
+            {
+                return line
+            }
+            next = progress.next
+        }
+        return nil
+    }
+
+    /// The last change of a run that is stored, or the one before it; nil if that is not stored either.
+    private func lastStored(
+        of verified: VerifiedRun,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> LinePoint? {
+        let run = verified.run
+        var last: LinePoint?
+        if run.firstSequence == 1 {
+            // The line is made if it is the first that is heard of the replica.
+            guard transaction.firstLine(of: run.replica) != nil else { return LinePoint.start }
+            last = transaction.places(of: run.replica, sequence: 0).first
+        } else {
+            let before = run.firstSequence - 1
+            last = try transaction.place(of: run.replica, sequence: before, hash: verified.previous)
+        }
+        guard last != nil else { return nil }
+        for (position, hash) in verified.hashes.enumerated() {
+            let sequence = run.firstSequence + UInt64(position)
+            guard let place = try transaction.place(of: run.replica, sequence: sequence, hash: hash) else { break }
+            last = place
+        }
+        return last
+    }
+
+    /// The line for what continues a stored change: that change's own if it ends there, or a new one.
+    private mutating func line(
+        of fresh: VerifiedRun,
+        after last: LinePoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> LineIndex {
+        let id = fresh.run.replica
+        guard transaction.firstLine(of: id) != nil else {
+            return try transaction.addLine(LineRecord(id: id, origin: fresh.previous))
+        }
+        let record = transaction.line(last.line)
+        if record.storedSequence == last.sequence { return last.line }
+        let sibling = try transaction.hash(at: LinePoint(line: last.line, sequence: last.sequence + 1))
+        guard let sibling, let firstHash = fresh.hashes.first else { throw .damaged("a branch has no beginning") }
+        let origin = LineOrigin(parent: last, firstHash: firstHash, siblingHash: sibling)
+        if !self.summary.forked.contains(id) { self.summary.forked.append(id) }
+        // A branch of the beginning has an introduction of its own.
+        let introduction = transaction.line(last.line).introduction
+        return try transaction.addLine(
+            LineRecord(id: id, introduction: introduction, origin: origin, previous: fresh.previous)
+        )
     }
 
     // MARK: - Applying
 
     private mutating func indexes(
         of run: Run,
+        on line: LineIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> RunIndexes {
-        var indexes = RunIndexes(replica: try transaction.replicaIndex(of: run.replica), objects: [], names: [])
+        var indexes = RunIndexes(line: line, objects: [], names: [])
         swap(&indexes.objects, &self.spareIndexes.objects)
         swap(&indexes.names, &self.spareIndexes.names)
         indexes.objects.removeAll(keepingCapacity: true)
@@ -173,112 +237,150 @@ package struct Merge {
 
     /// Applies the changes of a stored run that follow what is applied, up to the first that must wait.
     ///
-    /// `record`: that of the replica, for the caller to store.
+    /// `record`: that of the line, for the caller to store.
     /// Returns how many it applied.
     private mutating func apply(
         _ run: Run,
         indexes: RunIndexes,
-        record: inout ReplicaRecord,
+        record: inout LineRecord,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Int {
         guard run.firstSequence <= record.appliedSequence + 1 else { return 0 }
         let skipped = Int(clamping: record.appliedSequence + 1 - run.firstSequence)
         var applied = 0
         for change in run.changes.dropFirst(skipped) {
-            record.waitsFor = try Merge.wait(of: change, in: run, record: record, now: self.now, &transaction)
-            guard record.waitsFor == nil else { break }
-            try self.apply(change, of: run, indexes: indexes, record: &record, in: &transaction)
-            applied += 1
+            switch try self.readiness(of: change, in: run, at: indexes.line, record, in: &transaction) {
+            case .waits(let wait): record.waitsFor = wait
+            case .ready(let stamp, let cause):
+                record.waitsFor = nil
+                let place = LinePoint(line: indexes.line, sequence: record.appliedSequence + 1)
+                if cause != nil || stamp != change.stamp {
+                    try transaction.setRaisedStamp(RaisedStamp(stamp: stamp, cause: cause), at: place)
+                    record.firstRaised = min(record.firstRaised ?? .max, place.sequence)
+                }
+                try self.apply(change, stamp, of: run, indexes: indexes, record: &record, in: &transaction)
+                applied += 1
+                continue
+            }
+            break
         }
         self.summary.appliedChangeCount += applied
         return applied
     }
 
-    private static func wait(
+    /// Whether a change can be applied.
+    private enum Readiness {
+        case waits(Wait)
+        /// The effective stamp, and what it follows from.
+        case ready(Stamp, cause: LinePoint?)
+    }
+
+    /// Looks up what the change after the applied ones had seen, and leaves it in `seen`.
+    private mutating func readiness(
         of change: Change,
         in run: Run,
-        record: ReplicaRecord,
-        now: WallTime,
-        _ transaction: inout some StoreTransaction
-    ) throws(StoreError) -> Wait? {
-        #if PLANTED_BUGS
-        let now = PlantedBug.heldApplied.isPlanted ? WallTime(milliseconds: .max) : now
-        #endif
-        guard record.isEffective(record.appliedSequence + 1) else { return nil }
-        if HybridClock.isHeld(change.stamp, at: now) {
-            return .held(until: HybridClock.dueTime(of: change.stamp))
+        at line: LineIndex,
+        _ record: LineRecord,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Readiness {
+        let place = LinePoint(line: line, sequence: record.appliedSequence + 1)
+        var stamp = try self.isRestamped(place, record.id, in: &transaction) ? .zero : change.stamp
+        var cause: LinePoint?
+        if place.sequence == record.firstSequence, let parent = record.origin?.parent, parent.sequence > 0 {
+            guard transaction.progress(of: parent.line).appliedSequence >= parent.sequence else {
+                let name = ChangeName(try transaction.hash(at: parent) ?? .zero)
+                return .waits(.missing(Point(replica: record.id, sequence: parent.sequence, name: name)))
+            }
+            try self.raise(&stamp, &cause, above: try transaction.effectiveStamp(at: parent), parent)
+        } else if place.sequence > record.firstSequence {
+            let previous = LinePoint(line: line, sequence: place.sequence - 1)
+            try self.raise(&stamp, &cause, above: record.appliedStamp, previous)
         }
-        for entry in run.contextEntries[change.contextRange] {
+        self.seen.removeAll(keepingCapacity: true)
+        for point in run.contextEntries[change.contextRange] {
             #if PLANTED_BUGS
             if PlantedBug.causesIgnored.isPlanted { break }
             #endif
-            // Two steps: the first may enter the replica, which a value read before would not know.
-            let index = try transaction.replicaIndex(of: entry.replica)
-            if !transaction.progress(of: index).covers(entry.sequence) { return .missing(entry) }
+            guard let found = try self.find(point, in: &transaction) else { return .waits(.missing(point)) }
+            if found.place.sequence == 0 { continue }
+            self.seen.append(found.place)
+            try self.raise(&stamp, &cause, above: found.stamp, found.place)
         }
-        return nil
+        #if PLANTED_BUGS
+        if PlantedBug.heldApplied.isPlanted { return .ready(stamp, cause: cause) }
+        #endif
+        if HybridClock.isHeld(stamp, at: self.now) { return .waits(.held(until: HybridClock.dueTime(of: stamp))) }
+        return .ready(stamp, cause: cause)
+    }
+
+    /// An effective stamp is above those of all that the change had seen.
+    func raise(
+        _ stamp: inout Stamp,
+        _ cause: inout LinePoint?,
+        above seen: Stamp,
+        _ place: LinePoint
+    ) throws(StoreError) {
+        #if PLANTED_BUGS
+        if PlantedBug.stampNotRaised.isPlanted { return }
+        #endif
+        // Nothing above the last stamp of all is ever applied.
+        guard stamp <= seen else { return }
+        stamp = seen.successor ?? seen
+        cause = place
+    }
+
+    /// What a point means here, and its effective stamp; nil if no such change is applied.
+    func find(
+        _ point: Point,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> (place: LinePoint, stamp: Stamp)? {
+        guard let first = transaction.firstLine(of: point.replica) else { return nil }
+        let progress = transaction.progress(of: first)
+        // Most chains have not forked, and one look into the log says all.
+        if progress.next == nil, progress.appliedSequence >= point.sequence, point.sequence > 0 {
+            let place = LinePoint(line: first, sequence: point.sequence)
+            guard let header = try transaction.header(at: place) else {
+                throw .damaged("a change is missing from the log")
+            }
+            guard ChangeName(header.hash) == point.name else { return nil }
+            guard let raised = progress.firstRaised, raised <= point.sequence else { return (place, header.stamp) }
+            return (place, try transaction.raisedStamp(at: place)?.stamp ?? header.stamp)
+        }
+        guard let place = try transaction.place(of: point) else { return nil }
+        if place.sequence == 0 { return (place, .zero) }
+        guard transaction.progress(of: place.line).appliedSequence >= place.sequence else { return nil }
+        return (place, try transaction.effectiveStamp(at: place))
     }
 
     private mutating func apply(
         _ change: Change,
+        _ stamp: Stamp,
         of run: Run,
         indexes: RunIndexes,
-        record: inout ReplicaRecord,
+        record: inout LineRecord,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         let sequence = record.appliedSequence + 1
-        if record.isEffective(sequence), try self.isBackdated(change, of: run, record: record, &transaction) {
-            record.backdatedAfter = sequence - 1
+        if sequence == record.firstSequence, let parent = record.origin?.parent, parent.sequence > 0 {
+            record.context = try transaction.context(at: parent)
+            transaction.cover(parent, in: &record.context)
         }
-        let isEffective = record.isEffective(sequence)
-        if isEffective {
-            for entry in run.contextEntries[change.contextRange] {
-                let position = Int(try transaction.replicaIndex(of: entry.replica).rawValue)
-                while position >= record.context.count { record.context.append(0) }
-                record.context[position] = max(record.context[position], entry.sequence)
-            }
-            self.summary.appliedStamp = max(self.summary.appliedStamp, change.stamp)
-        }
-        var write = WriteReference(stamp: change.stamp, replica: indexes.replica, sequence: sequence, index: 0)
-        var context = CausalContext(sequences: record.context, author: indexes.replica, ordinal: write.ordinal)
+        for place in self.seen { transaction.cover(place, in: &record.context) }
+        var write = WriteReference(stamp: stamp, line: indexes.line, sequence: sequence, index: 0)
+        var context = CausalContext(sequences: record.context, author: indexes.line, ordinal: write.ordinal)
         for position in change.operationRange {
-            let operation = run.operations[position]
             context.ordinal = write.ordinal
-            if isEffective {
-                try self.apply(operation, write, context, of: run, indexes: indexes, in: &transaction)
-            } else if operation.kind.hasName {
-                let key = RegisterKey(
-                    object: indexes.objects[Int(operation.object)],
-                    name: indexes.names[Int(operation.operand)]
-                )
-                try transaction.addVersion(write, status: .rejected, at: key)
-            }
+            try self.apply(run.operations[position], write, context, of: run, indexes: indexes, in: &transaction)
             write.index += 1
         }
         record.appliedSequence = sequence
-        record.appliedStamp = change.stamp
-    }
-
-    /// Whether a change is stamped no later than something it had seen, which only a false clock or a liar does.
-    private func isBackdated(
-        _ change: Change,
-        of run: Run,
-        record: ReplicaRecord,
-        _ transaction: inout some StoreTransaction
-    ) throws(StoreError) -> Bool {
-        if change.stamp <= record.appliedStamp { return true }
-        for entry in run.contextEntries[change.contextRange] {
-            let index = try transaction.replicaIndex(of: entry.replica)
-            // Of an excluded replica the author counts as having seen what there is that counts.
-            let last = min(entry.sequence, transaction.progress(of: index).effectiveEnd)
-            if last > 0, let seen = try transaction.stamp(of: index, sequence: last), change.stamp <= seen {
-                return true
-            }
+        record.appliedStamp = stamp
+        if sequence % Limits.checkpointInterval == 0 {
+            try transaction.addCheckpoint(record.context, at: LinePoint(line: indexes.line, sequence: sequence))
         }
-        return false
     }
 
-    private mutating func apply(
+    mutating func apply(
         _ operation: Operation,
         _ write: WriteReference,
         _ context: CausalContext,
@@ -294,10 +396,8 @@ package struct Merge {
             let key = RegisterKey(object: object, name: indexes.names[Int(operation.operand)])
             try self.write(write, isRemoval: operation.kind == .unset, context, at: key, in: &transaction)
         case .create:
-            try self.touch(object, by: write, in: &transaction)
-            if let body = try? CreationBody(decoding: run.payload, at: operation.payloadRange) {
-                try self.create(object, body, by: write, in: &transaction)
-            }
+            guard let body = try? CreationBody(decoding: run.payload, at: operation.payloadRange) else { return }
+            try self.create(object, type: body.type, kind: body.kind, by: write, in: &transaction)
         case .move:
             try self.touch(object, by: write, in: &transaction)
             let parent = operation.operand == 0 ? nil : indexes.objects[Int(operation.operand) - 1]
@@ -305,18 +405,13 @@ package struct Merge {
             self.moves.append(
                 MoveRecord(write: write, object: object, parent: parent, position: position, isEffective: false)
             )
-        case .delete:
-            let isStale = try transaction.update(object) { record in
-                record.existence.remove(coveredBy: context)
-                record.updated = max(record.updated, write.stamp)
-                return record.isVisible && !record.shouldBeVisible
-            }
-            if isStale { try self.refreshVisibility(of: object, in: &transaction) }
+            try self.note(move: write, of: object, context, in: &transaction)
+        case .delete: try self.delete(object, by: write, context, in: &transaction)
         default: break
         }
     }
 
-    private mutating func touch(
+    mutating func touch(
         _ object: ObjectIndex,
         by write: WriteReference,
         in transaction: inout some StoreTransaction
@@ -326,7 +421,7 @@ package struct Merge {
         if PlantedBug.editRevivesNothing.isPlanted, isMade { return }
         #endif
         let isStale = try transaction.update(object) { record in
-            record.existence.touch(by: write.replica, at: write.ordinal)
+            record.existence.touch(by: write.line, at: write.ordinal)
             record.updated = max(record.updated, write.stamp)
             #if PLANTED_BUGS
             if PlantedBug.updateTimeByArrival.isPlanted { record.updated = write.stamp }
@@ -337,14 +432,17 @@ package struct Merge {
     }
 
     /// Of several creations the first in order makes the object what it is.
-    private mutating func create(
+    mutating func create(
         _ object: ObjectIndex,
-        _ body: CreationBody,
+        type: String,
+        kind: String,
         by write: WriteReference,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        let type = try transaction.nameIndex(of: body.type)
-        let kind = try transaction.nameIndex(of: body.kind)
+        try self.touch(object, by: write, in: &transaction)
+        try transaction.addVersion(write, status: .creation, at: RegisterKey(object: object, name: .lifetime))
+        let type = try transaction.nameIndex(of: type)
+        let kind = try transaction.nameIndex(of: kind)
         #if PLANTED_BUGS
         if PlantedBug.lastCreationCounts.isPlanted {
             try transaction.update(object) { $0.creation = nil }
@@ -357,9 +455,25 @@ package struct Merge {
         }
     }
 
+    /// A deletion takes away what its author had seen.
+    mutating func delete(
+        _ object: ObjectIndex,
+        by write: WriteReference,
+        _ context: CausalContext,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        let isStale = try transaction.update(object) { record in
+            record.existence.remove(coveredBy: context)
+            record.updated = max(record.updated, write.stamp)
+            return record.isVisible && !record.shouldBeVisible
+        }
+        if isStale { try self.refreshVisibility(of: object, in: &transaction) }
+        try transaction.addVersion(write, status: .deletion, at: RegisterKey(object: object, name: .lifetime))
+    }
+
     /// A write meets a register: the highest in order is in force; what the new write had seen is superseded, what it
     /// had not is in conflict with it.
-    private func write(
+    func write(
         _ write: WriteReference,
         isRemoval: Bool,
         _ context: CausalContext,
@@ -407,36 +521,31 @@ package struct Merge {
 
     // MARK: - Pending changes and rebuilding
 
-    /// Applies stored changes of all replicas until none is ready.
+    /// Applies stored changes of all lines until none is ready.
     private mutating func applyPending(in transaction: inout some StoreTransaction) throws(StoreError) {
         var progress = true
         while progress {
             progress = false
-            for position in 0..<transaction.replicaCount {
-                let index = ReplicaIndex(rawValue: UInt32(position))
+            for position in 0..<transaction.lineCount {
+                let index = LineIndex(rawValue: UInt32(position))
                 while true {
                     guard transaction.progress(of: index).isPending else { break }
-                    var record = transaction.replica(index)
-                    guard !self.isKnownToWait(record, transaction) else { break }
+                    var record = transaction.line(index)
+                    guard try !self.isKnownToWait(record, &transaction) else { break }
                     // Chains may wait for ever, and be long: of those only the first change is read.
-                    if let wait = try Merge.waitOfNext(of: index, record, now: self.now, &transaction) {
+                    if let wait = try self.waitOfNext(of: index, record, &transaction) {
                         record.waitsFor = wait
-                        try transaction.setReplica(record, at: index)
+                        try transaction.setLine(record, at: index)
                         break
                     }
-                    guard
-                        let run = try transaction.loadRun(
-                            of: index,
-                            from: record.appliedSequence + 1,
-                            limits: .pending,
-                            signed: false
-                        )
-                    else { break }
-                    let indexes = try self.indexes(of: run, in: &transaction)
+                    let from = record.appliedSequence + 1
+                    let run = try transaction.loadRun(of: index, from: from, limits: .pending, signed: false)
+                    guard let run else { break }
+                    let indexes = try self.indexes(of: run, on: index, in: &transaction)
                     defer { self.spareIndexes = indexes }
                     let applied = try self.apply(run, indexes: indexes, record: &record, in: &transaction)
                     if applied > 0 {
-                        try transaction.setReplica(record, at: index)
+                        try transaction.setLine(record, at: index)
                         progress = true
                     }
                     if applied < run.changes.count { break }
@@ -445,75 +554,34 @@ package struct Merge {
         }
     }
 
-    /// Whether what a replica's next change was last seen to wait for is still not there: then it need not be loaded.
-    private func isKnownToWait(_ record: ReplicaRecord, _ transaction: borrowing some StoreTransaction) -> Bool {
-        guard let wait = record.waitsFor, record.isEffective(record.appliedSequence + 1) else { return false }
-        switch wait {
-        case .held(let dueTime): return self.now < dueTime
-        case .missing(let entry):
-            guard let index = transaction.existingReplicaIndex(of: entry.replica) else { return false }
-            return !transaction.progress(of: index).covers(entry.sequence)
-        }
-    }
-
-    /// Takes note of what a device takes back, as soon as it is stored.
-    ///
-    /// A retirement counts wherever it stands, be its change held, waiting or itself taken back: otherwise it would
-    /// matter which of two retirements arrived first. Only a proved fork of its author takes it out, since peers may
-    /// hold different branches.
-    private mutating func noteRetirements(
-        in run: Run,
-        author: ReplicaIndex,
+    /// Whether what a line's next change was last seen to wait for is still not there: then it need not be loaded.
+    private func isKnownToWait(
+        _ record: LineRecord,
         _ transaction: inout some StoreTransaction
-    ) throws(StoreError) {
-        #if PLANTED_BUGS
-        if PlantedBug.retirementIgnored.isPlanted { return }
-        #endif
-        for (position, change) in run.changes.enumerated() {
-            for operation in run.operations[change.operationRange] where operation.kind == .retire {
-                guard let retirement = try? Retirement(decoding: run.payload[operation.payloadRange]) else { continue }
-                let sequence = run.firstSequence + UInt64(position)
-                let target = try transaction.replicaIndex(of: retirement.replica)
-                try RetirementRecord.add(
-                    RetirementRecord(
-                        author: author,
-                        sequence: sequence,
-                        target: target,
-                        last: retirement.lastSequence
-                    ),
-                    in: &transaction
-                )
-                var record = transaction.replica(target)
-                guard sequence < transaction.replica(author).forkSequence ?? .max,
-                    retirement.lastSequence < record.retiredAfter ?? .max
-                else { continue }
-                record.retiredAfter = retirement.lastSequence
-                try transaction.setReplica(record, at: target)
-                if record.appliedSequence > retirement.lastSequence { self.needsRebuild = true }
-            }
+    ) throws(StoreError) -> Bool {
+        switch record.waitsFor {
+        case nil: return false
+        case .held(let dueTime): return self.now < dueTime
+        case .missing(let point): return try self.find(point, in: &transaction) == nil
         }
     }
 
     private mutating func resetDerivedState(in transaction: inout some StoreTransaction) throws(StoreError) {
+        self.needsRebuild = false
         self.moves = []
-        self.summary.rebuilt = true
+        self.withdrawnMoves = nil
+        self.dueRestamps = []
+        self.summary.isRevised = true
         try transaction.clearDerivedState()
-        let retirements = try RetirementRecord.all(in: &transaction)
-        for position in 0..<transaction.replicaCount {
-            let index = ReplicaIndex(rawValue: UInt32(position))
-            var record = transaction.replica(index)
-            record.appliedSequence = 0
+        for position in 0..<transaction.lineCount {
+            let index = LineIndex(rawValue: UInt32(position))
+            var record = transaction.line(index)
+            record.appliedSequence = record.firstSequence - 1
             record.appliedStamp = .zero
             record.waitsFor = nil
             record.context = []
-            record.backdatedAfter = nil
-            // A retirement that its own author's fork has made uncertain must not count: peers may not all have it.
-            record.retiredAfter =
-                retirements.filter { retirement in
-                    retirement.target == index
-                        && retirement.sequence < transaction.replica(retirement.author).forkSequence ?? .max
-                }.map(\.last).min()
-            try transaction.setReplica(record, at: index)
+            record.firstRaised = nil
+            try transaction.setLine(record, at: index)
         }
     }
 
@@ -557,32 +625,4 @@ extension ObjectRecord {
 extension RunLimits {
     /// How much of a replica's waiting changes is loaded at once.
     static let pending = RunLimits(changeCountMax: 1024, operationCountMax: 1 << 14, byteCountMax: 4 << 20)
-}
-
-/// The strict total order of operations: stamp, then replica id, then place in the chain.
-package enum WriteOrder {
-    /// Whether the first of two operations comes before the second.
-    package static func precedes(
-        _ left: WriteReference,
-        _ right: WriteReference,
-        _ transaction: borrowing some StoreTransaction
-    ) -> Bool {
-        if left.stamp != right.stamp { return left.stamp < right.stamp }
-        if left.replica == right.replica { return left.ordinal < right.ordinal }
-        #if PLANTED_BUGS
-        if PlantedBug.tieGoesToTheFirstHeard.isPlanted { return left.replica.rawValue < right.replica.rawValue }
-        #endif
-        return transaction.replicaID(left.replica) < transaction.replicaID(right.replica)
-    }
-
-    /// The same, for callers that look up replica ids in their own way.
-    package static func precedes(
-        _ left: WriteReference,
-        _ right: WriteReference,
-        id: (ReplicaIndex) -> ReplicaID
-    ) -> Bool {
-        if left.stamp != right.stamp { return left.stamp < right.stamp }
-        if left.replica == right.replica { return left.ordinal < right.ordinal }
-        return id(left.replica) < id(right.replica)
-    }
 }

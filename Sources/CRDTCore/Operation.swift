@@ -20,8 +20,8 @@ package struct OperationKind: RawRepresentable, Hashable, Sendable {
     package static let delete = OperationKind(rawValue: 5)
     /// Opens a replica's chain: names the device that signs it, with its certificates.
     package static let introduce = OperationKind(rawValue: 6)
-    /// Takes back what a replica of the same device wrote after a sequence.
-    package static let retire = OperationKind(rawValue: 7)
+    /// Orders a stretch of a chain, stamped by a wrong clock, directly after what it had seen.
+    package static let restamp = OperationKind(rawValue: 7)
 
     /// Whether the operation is about one object.
     package var hasObject: Bool { (1...5).contains(self.rawValue) }
@@ -77,7 +77,7 @@ package enum Edit: Hashable, Sendable {
     case move(ObjectID, Place)
     case delete(ObjectID)
     case introduce(Introduction)
-    case retire(Retirement)
+    case restamp(Restamp)
     /// An operation of a kind this version does not know.
     case unknown(kind: UInt8, body: [UInt8])
     /// An operation that was left out: only its leaf is here.
@@ -107,7 +107,7 @@ extension Edit {
         case .move: .move
         case .delete: .delete
         case .introduce: .introduce
-        case .retire: .retire
+        case .restamp: .restamp
         case .unknown(let kind, _): OperationKind(rawValue: kind)
         case .leftOut: .leftOut
         }
@@ -119,7 +119,7 @@ extension Edit {
         case .create(let object, _, _), .set(let object, _, _), .unset(let object, _), .move(let object, _),
             .delete(let object):
             object
-        case .introduce, .retire, .unknown, .leftOut: nil
+        case .introduce, .restamp, .unknown, .leftOut: nil
         }
     }
 
@@ -140,7 +140,7 @@ extension Edit {
         case .unset, .delete: break
         case .move(_, let place): bytes += place.position.bytes
         case .introduce(let introduction): introduction.encode(to: &bytes)
-        case .retire(let retirement): retirement.encode(to: &bytes)
+        case .restamp(let restamp): restamp.encode(to: &bytes)
         case .unknown(_, let body): bytes += body
         case .leftOut(let leaf): leaf.bytes.append(to: &bytes)
         }
@@ -161,38 +161,6 @@ package struct CreationBody: Hashable, Sendable {
         var reader = ByteReader(bytes, at: range)
         self.type = try reader.text(atMost: Limits.nameByteCountMax)
         self.kind = try reader.text(atMost: Limits.nameByteCountMax)
-        try reader.finish()
-    }
-}
-
-/// Takes back what a replica of the author's own device wrote after a sequence: the way out for a clock that was wrong.
-package struct Retirement: Hashable, Sendable {
-    package var replica: ReplicaID
-    /// The nonce the replica's id was made with; proves that the replica is the author's own.
-    package var nonce: Bytes16
-    /// The last sequence that still counts.
-    package var lastSequence: UInt64
-
-    package init(replica: ReplicaID, nonce: Bytes16, lastSequence: UInt64) {
-        self.replica = replica
-        self.nonce = nonce
-        self.lastSequence = lastSequence
-    }
-
-    /// Appends the canonical bytes.
-    package func encode(to bytes: inout [UInt8]) {
-        self.replica.bytes.append(to: &bytes)
-        self.nonce.append(to: &bytes)
-        bytes.appendVarint(self.lastSequence)
-    }
-
-    /// Reads a retirement that fills all of `payload`.
-    package init(decoding payload: ArraySlice<UInt8>) throws(WireError) {
-        var reader = ByteReader(Array(payload))
-        self.replica = ReplicaID(bytes: try reader.bytes16())
-        self.nonce = try reader.bytes16()
-        self.lastSequence = try reader.varint()
-        guard self.lastSequence <= Limits.sequenceMax else { throw .overLimit }
         try reader.finish()
     }
 }

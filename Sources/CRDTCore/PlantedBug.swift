@@ -54,7 +54,12 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     /// An object that comes to show makes only its parent show.
     case visibilityStopsAtParent
 
-    // MARK: Causes, clocks and exclusion
+    /// Moves of one object with equal stamps are ordered by which replica was heard of first here.
+    case tiedMovesByLocalNumber
+    /// A move that loses is no conflict.
+    case losingMoveForgotten
+
+    // MARK: Causes and clocks
 
     /// A change is applied without what it had seen.
     case causesIgnored
@@ -62,57 +67,35 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case heldApplied
     /// What was held is not applied when it is due.
     case heldNeverReleased
+    /// What was applied stays when the clock is set back.
+    case appliedNeverHeldAgain
+    /// An effective stamp is that of the author.
+    case stampNotRaised
+    /// A restamp orders nothing anew.
+    case restampIgnored
+    /// Everyone may restamp.
+    case strangersRestamp
+    /// A device does not restamp its own changes once its clock is right.
+    case ownChangesNotRestamped
     /// A clock takes no note of what was applied.
     case clockNotRatcheted
     /// A device is not told that its changes are held.
     case heldNoticeForgotten
-    /// A device is told so when its changes arrive and when it is met, and not when it becomes so later.
-    case heldBehindDueUnsaid
-    /// A retirement does not take anything back.
-    case retirementIgnored
-    /// What is taken back for a wrong clock is not written again.
-    case repairLosesWrites
-    /// What is taken back for a wrong clock is stamped as if it were written now.
-    case repairStampsNow
-    /// A clock is not repaired as long as others have gone along with it.
-    case repairsWaitForEachOther
-    /// What was applied of a forked chain goes on counting.
-    case forkedTailCounts
-    /// Of a forked chain the first of the disputed changes counts.
-    case disputedChangeCounts
     /// Computing the state anew starts from the registers as they are.
     case rebuildKeepsRegisters
 
     // MARK: Forks and copies
 
+    /// Tied writes of two branches are ordered by which branch came first.
+    case branchesTieByArrival
+    /// A name that two changes share means the first of them.
+    case sameNameTakenForFirst
+    /// Of a chain that has forked only the branch that came first is sent.
+    case secondBranchNotSent
     /// Frontiers are compared by sequences alone.
     case fingerprintWithoutHashes
     /// Hashes of one sequence that differ are not looked into.
     case differenceOverlooked
-    /// That a peer says it holds a chain is taken for its being the same chain.
-    case announcementTrusted
-    /// Nothing keeps a chain that differs from being sent.
-    case disputedChainSent
-    /// The proof of a fork is not passed on.
-    case forkProofKept
-    /// A fork of a device's own chain takes its changes away for good.
-    case branchNotRewritten
-    /// Nobody is asked for the other branch of a device's own chain.
-    case otherBranchNotAsked
-    /// The other branch of another device's chain is not kept for it.
-    case branchNotPassedOn
-    /// What follows a part of a branch, or stands in another, is not asked for.
-    case restOfBranchesNotAsked
-    /// Two branches that share a change are taken for one.
-    case forkInBranchMissed
-    /// The clock does not observe what a proof has set free.
-    case proofNotObserved
-    /// A clock does not observe its own device's last change where that is held.
-    case ownHeldChangeNotObserved
-    /// What a merge anew holds is not waited for.
-    case rebuiltWaitsForgotten
-    /// It is not remembered which branches were written again.
-    case branchRewrittenAgain
     /// A database that was moved goes on as if it were the original.
     case copyUnnoticed
     /// A database that went back in time goes on with its chain.
@@ -126,8 +109,6 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case livePushForgotten
     /// Changes of other devices are not passed on.
     case onlyOwnSent
-    /// What could not be sent yet of a chain that its device gave up is not pushed to peers that want only news.
-    case formerChainNotPushed
     /// A new session sends all chains from their beginning.
     case everythingSentAgain
     /// A new session goes on one change too far.
@@ -140,6 +121,8 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case duplicateIsViolation
     /// A session goes on when what it brought could not be stored.
     case failedIngestGoesOn
+    /// An acknowledgement gives back 64 bytes of credit too few.
+    case creditLeaks
     /// The peer is not told that what it sent has been stored, and so sends no more than a window.
     case creditKept
     /// What was announced and does not come is not asked for.
@@ -172,8 +155,6 @@ package enum PlantedBug: String, CaseIterable, Sendable {
 
     /// A commit that failed is left behind the end of the write-ahead log.
     case failedCommitComesBack
-    /// What the disk changed is signed anew.
-    case damageSignedAnew
     /// A caller is answered before the commit.
     case answeredBeforeCommit
     /// An error in a commit is not heeded.
@@ -203,6 +184,17 @@ package enum PlantedBug: String, CaseIterable, Sendable {
 
     /// The bug that this process has, if it has one.
     package static var current: PlantedBug? { unsafe PlantedBug.planted }
+
+    /// To how many bits names of points are cut, so that they are shared all the time; nil if they are not cut.
+    nonisolated(unsafe) private static var nameBitCount: Int?
+
+    /// Cuts the names of points from now on.
+    package static func shortenNames(toBits count: Int?) { unsafe PlantedBug.nameBitCount = count }
+
+    /// A name as this process cuts it.
+    package static func shortened(_ name: UInt64) -> UInt64 {
+        unsafe PlantedBug.nameBitCount.map { name >> UInt64(64 - $0) } ?? name
+    }
 
     /// Plants one bug: to be called before anything else happens, or between two runs.
     package static func plant(_ bug: PlantedBug?) { unsafe PlantedBug.planted = bug }

@@ -31,14 +31,14 @@ package protocol ReplicaStore: ~Copyable {
     ) throws(StoreError) -> Result
 }
 
-/// The numbers that one run's tables have in a store.
+/// The numbers that one run's tables have in a store, and the line that it belongs to.
 package struct RunIndexes: Sendable {
-    package var replica: ReplicaIndex
+    package var line: LineIndex
     package var objects: [ObjectIndex]
     package var names: [NameIndex]
 
-    package init(replica: ReplicaIndex, objects: [ObjectIndex], names: [NameIndex]) {
-        self.replica = replica
+    package init(line: LineIndex, objects: [ObjectIndex], names: [NameIndex]) {
+        self.line = line
         self.objects = objects
         self.names = names
     }
@@ -49,48 +49,68 @@ package struct RunIndexes: Sendable {
 /// It knows no rule of merging; `Merge` calls it, row by row.
 ///
 /// Writes are seen by later reads of the same transaction. Every lookup by key is O(log *n*) or better.
-package protocol StoreTransaction {
+package protocol StoreTransaction: LineOrdering {
     // Numbers for ids. An id gets one when it is first asked for.
 
-    mutating func replicaIndex(of id: ReplicaID) throws(StoreError) -> ReplicaIndex
-    /// The number of a replica that is known, without giving one out.
-    func existingReplicaIndex(of id: ReplicaID) -> ReplicaIndex?
     mutating func objectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex
     mutating func nameIndex(of name: String) throws(StoreError) -> NameIndex
     /// The number of an object that is known, without giving one out.
     mutating func existingObjectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex?
     mutating func name(_ index: NameIndex) throws(StoreError) -> String
 
-    // Replicas. Their indexes run from 0 without gaps; there are few enough to hold in memory.
+    // Lines. Their indexes run from 0 without gaps; there are few enough to hold in memory.
 
-    var replicaCount: Int { get }
-    func replica(_ index: ReplicaIndex) -> ReplicaRecord
-    mutating func setReplica(_ record: consuming ReplicaRecord, at index: ReplicaIndex) throws(StoreError)
-    /// The id in a replica's record.
-    func replicaID(_ index: ReplicaIndex) -> ReplicaID
-    /// How far a replica's chain has come, from its record.
-    func progress(of index: ReplicaIndex) -> ReplicaProgress
+    var lineCount: Int { get }
+    func line(_ index: LineIndex) -> LineRecord
+    mutating func setLine(_ record: consuming LineRecord, at index: LineIndex) throws(StoreError)
+    /// Adds a line behind the others of its replica, and returns its number.
+    mutating func addLine(_ record: consuming LineRecord) throws(StoreError) -> LineIndex
+    /// The first line of a replica; nil if nothing of it was ever stored.
+    func firstLine(of id: ReplicaID) -> LineIndex?
+    /// How far a line has come, from its record.
+    func progress(of index: LineIndex) -> LineProgress
 
-    // The log, keyed (replica, sequence, index).
+    // The log, keyed (line, sequence, index).
 
-    /// Appends a verified run behind what is stored of its replica. `Merge` has checked that it fits. The run may be
+    /// Appends a verified run behind what is stored of its line. `Merge` has checked that it fits. The run may be
     /// the tail of a longer one: only what its changes' ranges point at belongs to it.
     mutating func appendLog(_ run: VerifiedRun, indexes: RunIndexes) throws(StoreError)
-    /// The stamp of a stored change; nil if it is not stored.
-    mutating func stamp(of replica: ReplicaIndex, sequence: UInt64) throws(StoreError) -> Stamp?
-    /// The hash of a stored change; nil if it is not stored.
-    mutating func hash(of replica: ReplicaIndex, sequence: UInt64) throws(StoreError) -> Hash256?
+    /// Stamp and hash of a stored change; nil if it is not stored.
+    mutating func header(at point: LinePoint) throws(StoreError) -> ChangeHeader?
+    /// What the stored changes of a line after one sequence and up to another add to the context, in order.
+    mutating func contexts(
+        of line: LineIndex,
+        after sequence: UInt64,
+        through last: UInt64
+    ) throws(StoreError) -> [Point]
     /// A stored run from `sequence` on, ending at the last signature within the limits, or at the first signature there
     /// is if that lies beyond them; `signed` false asks for some changes up to the limit whether signed there or not.
     /// Nil if nothing is stored there.
     mutating func loadRun(
-        of replica: ReplicaIndex,
+        of line: LineIndex,
         from sequence: UInt64,
         limits: RunLimits,
         signed: Bool
     ) throws(StoreError) -> Run?
     /// One stored operation in full words; nil if it is not stored.
     mutating func edit(_ write: WriteReference) throws(StoreError) -> Edit?
+
+    // What follows from the log for whole changes: effective stamps, and contexts at some of them.
+
+    mutating func raisedStamp(at point: LinePoint) throws(StoreError) -> RaisedStamp?
+    mutating func setRaisedStamp(_ stamp: RaisedStamp?, at point: LinePoint) throws(StoreError)
+    /// The changes whose raised stamp follows from a change.
+    mutating func raisedStamps(causedBy point: LinePoint) throws(StoreError) -> [LinePoint]
+    /// Every restamp of a replica's chain that is stored, whether it counts or not.
+    func restamps(of id: ReplicaID) -> [RestampRecord]
+    mutating func addRestamp(_ record: RestampRecord) throws(StoreError)
+    /// Keeps the context of a change, for later questions.
+    mutating func addCheckpoint(_ context: [UInt64], at point: LinePoint) throws(StoreError)
+    /// The last context that was kept of a line up to a sequence.
+    mutating func checkpoint(
+        of line: LineIndex,
+        upTo sequence: UInt64
+    ) throws(StoreError) -> (sequence: UInt64, context: [UInt64])?
 
     // Registers and their earlier or concurrent writes.
 
@@ -107,6 +127,11 @@ package protocol StoreTransaction {
     mutating func conflicts(at key: RegisterKey) throws(StoreError) -> [WriteReference]
     /// All registers of an object, in no particular order.
     mutating func registers(of object: ObjectIndex) throws(StoreError) -> [(NameIndex, Register)]
+    /// Takes away everything that is recorded of a register, or of a name that stands for something else.
+    mutating func removeRegister(_ key: RegisterKey) throws(StoreError)
+    /// Every operation on an object that is recorded, moves and creations and deletions included, in no particular
+    /// order.
+    mutating func history(of object: ObjectIndex) throws(StoreError) -> [WriteReference]
     /// All registers with conflicts, in no particular order.
     mutating func conflictedRegisters() throws(StoreError) -> [(RegisterKey, Register)]
 
@@ -134,6 +159,10 @@ package protocol StoreTransaction {
 
     /// Records a move that is not recorded yet.
     mutating func addMove(_ move: MoveRecord) throws(StoreError)
+    /// Takes out the move that an operation is, if it is one that is recorded; returns where it stood in the order.
+    mutating func removeMove(_ write: WriteReference, of object: ObjectIndex) throws(StoreError) -> WriteReference?
+    /// All objects with moves that had not seen each other, and that no later move has seen, in no particular order.
+    mutating func objectsWithOpenMoves() throws(StoreError) -> [ObjectIndex]
     /// Changes whether a recorded move is effective.
     mutating func setMove(_ move: MoveRecord) throws(StoreError)
     /// The recorded moves ordered after a write, ascending in (stamp, replica id, ordinal).
@@ -146,29 +175,56 @@ package protocol StoreTransaction {
     /// The last recorded move of each object whose last move is not effective.
     mutating func movesWithoutEffect() throws(StoreError) -> [MoveRecord]
 
-    // Proofs and the program's own facts.
+    // The program's own facts.
 
     /// Bytes kept under a name; nil if there are none.
     mutating func fact(_ name: String) throws(StoreError) -> [UInt8]?
     mutating func setFact(_ name: String, _ value: [UInt8]?) throws(StoreError)
+    /// Each list of records is read, and replaced, as a whole; it keeps its order.
+    mutating func pairedDevices() throws(StoreError) -> [PairedDeviceRecord]
+    mutating func setPairedDevices(_ devices: [PairedDeviceRecord]) throws(StoreError)
+    mutating func invites() throws(StoreError) -> [InviteRecord]
+    mutating func setInvites(_ invites: [InviteRecord]) throws(StoreError)
+    mutating func addresses() throws(StoreError) -> [AddressRecord]
+    mutating func setAddresses(_ addresses: [AddressRecord]) throws(StoreError)
 
-    /// Empties everything that follows from the log: registers, versions, objects' state and moves. Numbers of ids
-    /// stay.
+    /// Empties everything that follows from the log: registers, versions, objects' state, moves, raised stamps and
+    /// checkpoints. Numbers of ids stay.
     mutating func clearDerivedState() throws(StoreError)
 }
 
 extension StoreTransaction {
-    package func existingReplicaIndex(of id: ReplicaID) -> ReplicaIndex? {
-        for position in 0..<self.replicaCount {
-            let index = ReplicaIndex(rawValue: UInt32(position))
-            if self.replica(index).id == id { return index }
+    package func firstLine(of id: ReplicaID) -> LineIndex? {
+        for position in 0..<self.lineCount {
+            let index = LineIndex(rawValue: UInt32(position))
+            if self.line(index).id == id { return index }
         }
         return nil
     }
 
-    package func replicaID(_ index: ReplicaIndex) -> ReplicaID { self.replica(index).id }
+    package func replicaID(_ index: LineIndex) -> ReplicaID { self.line(index).id }
 
-    package func progress(of index: ReplicaIndex) -> ReplicaProgress { self.replica(index).progress }
+    package func origin(of index: LineIndex) -> LineOrigin? { self.line(index).origin }
+
+    package func progress(of index: LineIndex) -> LineProgress { self.line(index).progress }
+
+    /// All lines of a replica, in the order in which they were found.
+    package func lines(of id: ReplicaID) -> [LineIndex] {
+        var lines: [LineIndex] = []
+        var next = self.firstLine(of: id)
+        while let line = next {
+            lines.append(line)
+            next = self.progress(of: line).next
+        }
+        return lines
+    }
+
+    /// The hash of a stored change, or of the beginning of the chain; nil if it is not stored.
+    package mutating func hash(at point: LinePoint) throws(StoreError) -> Hash256? {
+        let record = self.line(point.line)
+        if record.storedSequence == point.sequence { return record.storedHash }
+        return try self.header(at: point)?.hash
+    }
 
     package mutating func parent(of index: ObjectIndex) throws(StoreError) -> ObjectIndex? {
         try self.look(at: index) { $0.parent }

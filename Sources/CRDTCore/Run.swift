@@ -28,9 +28,11 @@ package struct Run: Hashable, Sendable {
     package var replica: ReplicaID
     /// The sequence of the first change.
     package var firstSequence: UInt64
+    /// The name of the change before the first, if the sender knows more than one that it could be.
+    package var previous: ChangeName?
     package var changes: [Change] = []
-    /// The differences of the contexts, each change's in ascending order of replica ids.
-    package var contextEntries: [Dot] = []
+    /// The differences of the contexts, each change's in ascending order.
+    package var contextEntries: [Point] = []
     package var operations: [Operation] = []
     package var objects: [ObjectID] = []
     package var names: [String] = []
@@ -78,7 +80,7 @@ package struct Run: Hashable, Sendable {
             return .move(self.objects[Int(operation.object)], place)
         case .delete: return .delete(self.objects[Int(operation.object)])
         case .introduce: return .introduce(try Introduction(decoding: payload))
-        case .retire: return .retire(try Retirement(decoding: payload))
+        case .restamp: return .restamp(try Restamp(decoding: payload))
         case .leftOut:
             guard let leaf = Bytes32(payload) else { throw .notCanonical }
             return .leftOut(leaf: Hash256(bytes: leaf))

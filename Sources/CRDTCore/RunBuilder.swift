@@ -12,17 +12,18 @@ package struct RunBuilder: Sendable {
     /// Tables of up to so many entries are looked through.
     private static let searchedCountMax = 8
 
-    package init(replica: ReplicaID, firstSequence: UInt64) {
+    package init(replica: ReplicaID, firstSequence: UInt64, previous: ChangeName? = nil) {
         self.run = Run(replica: replica, firstSequence: firstSequence)
+        self.run.previous = previous
     }
 
     /// Opens the next change; operations appended from here on are its own.
     ///
     /// `blinding`: the change's 16-byte secret, or a 16-byte salt for each operation if some were left out.
-    @specialized(where Context == [Dot], Blinding == [UInt8])
-    @specialized(where Context == [Dot], Blinding == ArraySlice<UInt8>)
-    @specialized(where Context == ArraySlice<Dot>, Blinding == ArraySlice<UInt8>)
-    package mutating func beginChange<Context: Sequence<Dot>, Blinding: Collection<UInt8>>(
+    @specialized(where Context == [Point], Blinding == [UInt8])
+    @specialized(where Context == [Point], Blinding == ArraySlice<UInt8>)
+    @specialized(where Context == ArraySlice<Point>, Blinding == ArraySlice<UInt8>)
+    package mutating func beginChange<Context: Sequence<Point>, Blinding: Collection<UInt8>>(
         stamp: Stamp,
         context: Context,
         blinding: Blinding,

@@ -14,6 +14,8 @@ extension Run {
         bytes.append(Run.formatVersion)
         self.replica.bytes.append(to: &bytes)
         bytes.appendVarint(self.firstSequence)
+        bytes.append(self.previous == nil ? 0 : 1)
+        if let previous = self.previous { bytes.appendBigEndian(previous.rawValue) }
         self.encodeTables(to: &bytes)
         self.encodeChanges(to: &bytes)
         self.encodeOperations(to: &bytes)
@@ -56,6 +58,7 @@ extension Run {
         for entry in self.contextEntries {
             bytes.appendVarint(indexes[entry.replica] ?? 0)
             bytes.appendVarint(entry.sequence)
+            bytes.appendBigEndian(entry.name.rawValue)
         }
         bytes.append(contentsOf: self.blinding)
     }
@@ -85,6 +88,11 @@ extension Run {
         guard self.firstSequence >= 1,
             self.firstSequence <= Limits.sequenceMax - UInt64(Limits.runChangeCountMax)
         else { throw .overLimit }
+        switch try reader.byte() {
+        case 0: break
+        case 1: self.previous = ChangeName(rawValue: try reader.bigEndian())
+        default: throw .notCanonical
+        }
         try self.decodeTables(&reader)
         try self.decodeChanges(&reader)
         try self.decodeOperations(&reader)
@@ -134,8 +142,8 @@ extension Run {
             contextCounts.append(try reader.count(atMost: Limits.contextEntryCountMax))
             contextTotal += contextCounts[contextCounts.count - 1]
         }
-        // Each entry takes at least two bytes.
-        guard contextTotal <= reader.remaining / 2 else { throw .truncated }
+        // Each entry takes at least ten bytes.
+        guard contextTotal <= reader.remaining / 10 else { throw .truncated }
         var blindingOffset = 0
         for position in 0..<changeCount {
             let flag = try reader.byte()
@@ -169,13 +177,12 @@ extension Run {
             guard index < UInt64(replicas.count) else { throw .badReference }
             let sequence = try reader.varint()
             guard sequence >= 1, sequence <= Limits.sequenceMax else { throw .overLimit }
-            self.contextEntries.append(Dot(replica: replicas[Int(index)], sequence: sequence))
+            let name = ChangeName(rawValue: try reader.bigEndian())
+            self.contextEntries.append(Point(replica: replicas[Int(index)], sequence: sequence, name: name))
         }
         for change in self.changes {
             let entries = self.contextEntries[change.contextRange]
-            guard zip(entries, entries.dropFirst()).allSatisfy({ $0.replica < $1.replica }),
-                !entries.contains(where: { $0.replica == self.replica })
-            else { throw .notCanonical }
+            guard zip(entries, entries.dropFirst()).allSatisfy({ $0 < $1 }) else { throw .notCanonical }
         }
     }
 

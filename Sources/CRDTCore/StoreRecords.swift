@@ -1,9 +1,26 @@
 // Small values that a store keeps. Ids are replaced by small numbers that mean something in one store only.
 
-/// Stands for a replica in one store.
-package struct ReplicaIndex: RawRepresentable, Hashable, Sendable {
+/// Stands for a line in one store: a stretch of a replica's chain without a fork.
+///
+/// A chain that has not forked is one line. Each further branch is a line that hangs on a change of another. Which
+/// branch is which line depends on what came first; nothing outside of the store does.
+package struct LineIndex: RawRepresentable, Hashable, Sendable {
     package var rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
+}
+
+/// Names one change in one store; sequence 0 is the beginning of the chain.
+package struct LinePoint: Hashable, Sendable {
+    package var line: LineIndex
+    package var sequence: UInt64
+
+    package init(line: LineIndex, sequence: UInt64) {
+        self.line = line
+        self.sequence = sequence
+    }
+
+    /// The beginning of a chain of which nothing is stored.
+    static let start = LinePoint(line: LineIndex(rawValue: .max), sequence: 0)
 }
 
 /// Stands for an object in one store.
@@ -16,6 +33,11 @@ package struct ObjectIndex: RawRepresentable, Hashable, Sendable {
 package struct NameIndex: RawRepresentable, Hashable, Sendable {
     package var rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// Stands where a name would for an object's place.
+    package static let place = NameIndex(rawValue: .max - 1)
+    /// Stands where a name would for an object's creations and deletions.
+    package static let lifetime = NameIndex(rawValue: .max)
 }
 
 /// Names one register: a property of an object.
@@ -36,19 +58,22 @@ package struct RegisterKey: Hashable, Sendable {
     var packed: UInt64 { UInt64(self.object.rawValue) << 32 | UInt64(self.name.rawValue) }
 }
 
-/// Where an operation stands in the log, and its stamp: what orders writes.
+/// Where an operation stands in the log, and its effective stamp: what orders writes.
 package struct WriteReference: Hashable, Sendable {
     package var stamp: Stamp
-    package var replica: ReplicaIndex
+    package var line: LineIndex
     package var sequence: UInt64
     package var index: UInt32
 
-    package init(stamp: Stamp, replica: ReplicaIndex, sequence: UInt64, index: UInt32) {
+    package init(stamp: Stamp, line: LineIndex, sequence: UInt64, index: UInt32) {
         self.stamp = stamp
-        self.replica = replica
+        self.line = line
         self.sequence = sequence
         self.index = index
     }
+
+    /// The change that the operation belongs to.
+    package var point: LinePoint { LinePoint(line: self.line, sequence: self.sequence) }
 
     /// The place within the replica's chain as one number that rises along it.
     package var ordinal: ChainOrdinal { ChainOrdinal(sequence: self.sequence, index: self.index) }
@@ -63,6 +88,10 @@ package struct ChainOrdinal: Hashable, Comparable, Sendable {
     package init(sequence: UInt64, index: UInt32) {
         self.rawValue = min(sequence, Limits.sequenceMax) << 17 | UInt64(min(index, 0xffff)) + 1
     }
+
+    /// The two numbers that it was made of.
+    package var sequence: UInt64 { self.rawValue >> 17 }
+    package var index: UInt32 { UInt32((max(self.rawValue, 1) - 1) & 0xffff) }
 
     /// Before everything.
     package static let zero = ChainOrdinal(rawValue: 0)
@@ -96,8 +125,10 @@ package enum VersionStatus: UInt8, Hashable, Sendable {
     case superseded = 0
     /// Concurrent with the write in force; shown as a conflict until someone writes again.
     case conflict = 1
-    /// Never counted: its change is not effective.
-    case rejected = 2
+    /// A creation of the object.
+    case creation = 2
+    /// A deletion of the object.
+    case deletion = 3
 }
 
 /// The state of one object.
@@ -112,6 +143,10 @@ package struct ObjectRecord: Hashable, Sendable {
     package var updated = Stamp.zero
     package var parent: ObjectIndex?
     package var position = Position.initial
+    /// A move that no other move has seen; nil if the object was never moved.
+    package var openMove: OpenMove?
+    /// How many more of them there are: `StoreTransaction.conflicts` of `NameIndex.place` has them.
+    package var otherOpenMoveCount: UInt32 = 0
     /// Objects whose place is under this one, living or not.
     package var childCount: UInt32 = 0
     /// Those of them that are visible.
@@ -132,6 +167,17 @@ package struct ObjectRecord: Hashable, Sendable {
             self.type = type
             self.kind = kind
         }
+    }
+}
+
+/// Where a move stands in the log.
+package struct OpenMove: Hashable, Sendable {
+    package var line: LineIndex
+    package var ordinal: ChainOrdinal
+
+    package init(line: LineIndex, ordinal: ChainOrdinal) {
+        self.line = line
+        self.ordinal = ordinal
     }
 }
 
@@ -159,30 +205,25 @@ package struct MoveRecord: Hashable, Sendable {
     }
 }
 
-/// Why a replica's changes after some sequence do not count.
-package enum ExclusionReason: UInt8, Hashable, Sendable {
-    /// Two different changes carry one dot, both signed.
-    case equivocation = 1
-    /// The device itself took them back.
-    case retired = 2
-    /// A change is stamped no later than something it had seen.
-    case backdated = 3
-}
+/// Where a branch of a forked chain begins.
+package struct LineOrigin: Hashable, Sendable {
+    /// The change that the line's first one extends: of another line, or sequence 0 for the beginning of the chain.
+    package var parent: LinePoint
+    /// The hash of the line's first change.
+    package var firstHash: Hash256
+    /// The hash of the change of the parent's line that extends the same change.
+    package var siblingHash: Hash256
 
-/// Where a replica's effective changes end, and why.
-package struct Exclusion: Hashable, Sendable {
-    /// The last sequence that counts.
-    package var lastSequence: UInt64
-    package var reason: ExclusionReason
-
-    package init(lastSequence: UInt64, reason: ExclusionReason) {
-        self.lastSequence = lastSequence
-        self.reason = reason
+    package init(parent: LinePoint, firstHash: Hash256, siblingHash: Hash256) {
+        self.parent = parent
+        self.firstHash = firstHash
+        self.siblingHash = siblingHash
     }
 }
 
-/// What a store knows of one replica.
-package struct ReplicaRecord: Hashable, Sendable {
+/// What a store knows of one line.
+package struct LineRecord: Hashable, Sendable {
+    /// The replica whose chain it belongs to.
     package var id: ReplicaID
     /// Who writes; nil as long as its first change is not here.
     package var introduction: Introduction? {
@@ -193,90 +234,128 @@ package struct ReplicaRecord: Hashable, Sendable {
     package var device: DeviceID? { self.introductionBox?.content.device }
     // Apart, since records are copied for every change, and this never changes.
     private var introductionBox: IntroductionBox?
-    /// The last change in the log, and its hash and stamp.
+    /// Where the line hangs; nil for the first line of its replica.
+    package var origin: LineOrigin?
+    /// The next line of the same replica.
+    package var next: LineIndex?
+    /// The last change in the log, and its hash.
     package var storedSequence: UInt64 = 0
     package var storedHash: Hash256
-    package var storedStamp = Stamp.zero
-    /// The last change that has been applied, as effective or as rejected.
+    /// The last change that has been applied, and its effective stamp.
     package var appliedSequence: UInt64 = 0
     package var appliedStamp = Stamp.zero
     /// What the next change was last seen to wait for.
     ///
     /// A note to save work, which a store need not keep.
     var waitsFor: Merge.Wait?
-    /// The context at the last applied change: a sequence for each replica index, 0 where it is short.
+    /// What the last applied change had seen: a sequence for each line index, 0 where it is short.
+    ///
+    /// Of lines that this one hangs on, it is where the next one hangs.
     package var context: [UInt64] = []
-    /// The first sequence of which two different changes are proved.
-    package var forkSequence: UInt64?
-    /// The last sequence that the device did not take back.
-    package var retiredAfter: UInt64?
-    /// The last sequence before one stamped no later than what it had seen.
-    package var backdatedAfter: UInt64?
+    /// The first change whose effective stamp is not its own; nil if there is none.
+    package var firstRaised: UInt64?
 
+    /// The first line of a replica.
+    ///
     /// `origin`: the hash before the first change.
     package init(id: ReplicaID, origin: Hash256) {
         self.id = id
         self.storedHash = origin
     }
 
-    /// Where the effective changes end: the lowest of the reasons there are.
+    /// A further line of a replica.
     ///
-    /// Nil if all count.
-    package var exclusion: Exclusion? {
-        #if PLANTED_BUGS
-        if PlantedBug.disputedChangeCounts.isPlanted, let fork = self.forkSequence {
-            return Exclusion(lastSequence: fork, reason: .equivocation)
-        }
-        #endif
-        guard self.forkSequence != nil || self.retiredAfter != nil || self.backdatedAfter != nil else { return nil }
-        var lowest: Exclusion?
-        func consider(_ sequence: UInt64?, _ reason: ExclusionReason) {
-            guard let sequence, sequence < lowest?.lastSequence ?? .max else { return }
-            lowest = Exclusion(lastSequence: sequence, reason: reason)
-        }
-        consider(self.forkSequence.map { $0 > 0 ? $0 - 1 : 0 }, .equivocation)
-        consider(self.retiredAfter, .retired)
-        consider(self.backdatedAfter, .backdated)
-        return lowest
+    /// `previous`: the hash of the change that it hangs on.
+    package init(id: ReplicaID, introduction: Introduction?, origin: LineOrigin, previous: Hash256) {
+        self.id = id
+        self.storedHash = previous
+        self.origin = origin
+        self.introduction = introduction
+        self.storedSequence = origin.parent.sequence
+        self.appliedSequence = origin.parent.sequence
     }
 
-    /// How far the chain has come.
-    package var progress: ReplicaProgress {
-        ReplicaProgress(
+    /// The sequence of the line's first change.
+    package var firstSequence: UInt64 { (self.origin?.parent.sequence ?? 0) + 1 }
+
+    /// How far the line has come.
+    package var progress: LineProgress {
+        LineProgress(
+            firstSequence: self.firstSequence,
             storedSequence: self.storedSequence,
             appliedSequence: self.appliedSequence,
-            effectiveEnd: self.exclusion?.lastSequence ?? .max
+            appliedStamp: self.appliedStamp,
+            firstRaised: self.firstRaised,
+            next: self.next
         )
-    }
-
-    /// Whether a change of this replica counts.
-    package func isEffective(_ sequence: UInt64) -> Bool {
-        self.exclusion.map { sequence <= $0.lastSequence } ?? true
     }
 }
 
-/// How far a replica's chain has come in one store.
+/// How far a line has come in one store.
 ///
 /// What merging asks most often of a record, and a trivial value, which a record is not.
-package struct ReplicaProgress: Hashable, Sendable {
+package struct LineProgress: Hashable, Sendable {
+    package var firstSequence: UInt64
     package var storedSequence: UInt64
     package var appliedSequence: UInt64
-    /// The last sequence that may count.
-    package var effectiveEnd: UInt64
+    package var appliedStamp: Stamp
+    package var firstRaised: UInt64?
+    /// The next line of the same replica.
+    package var next: LineIndex?
 
-    package init(storedSequence: UInt64, appliedSequence: UInt64, effectiveEnd: UInt64) {
+    package init(
+        firstSequence: UInt64,
+        storedSequence: UInt64,
+        appliedSequence: UInt64,
+        appliedStamp: Stamp,
+        firstRaised: UInt64?,
+        next: LineIndex?
+    ) {
+        self.firstSequence = firstSequence
         self.storedSequence = storedSequence
         self.appliedSequence = appliedSequence
-        self.effectiveEnd = effectiveEnd
+        self.appliedStamp = appliedStamp
+        self.firstRaised = firstRaised
+        self.next = next
     }
 
     /// Whether changes are stored that have not been applied.
     package var isPending: Bool { self.appliedSequence < self.storedSequence }
+}
 
-    /// Whether what a change had seen of the replica is applied here.
-    ///
-    /// What does not count need not be there, but all that counts before it must.
-    func covers(_ sequence: UInt64) -> Bool { self.appliedSequence >= min(sequence, self.effectiveEnd) }
+/// What the log says of one change.
+package struct ChangeHeader: Hashable, Sendable {
+    /// The stamp that its author gave it.
+    package var stamp: Stamp
+    package var hash: Hash256
+
+    package init(stamp: Stamp, hash: Hash256) {
+        self.stamp = stamp
+        self.hash = hash
+    }
+}
+
+/// The effective stamp of a change where it is not its own, and the change that it follows from.
+package struct RaisedStamp: Hashable, Sendable {
+    package var stamp: Stamp
+    /// The change that it is one above; nil if it had seen nothing.
+    package var cause: LinePoint?
+
+    package init(stamp: Stamp, cause: LinePoint?) {
+        self.stamp = stamp
+        self.cause = cause
+    }
+}
+
+/// A restamp that is stored, and the line of its author.
+package struct RestampRecord: Hashable, Sendable {
+    package var restamp: Restamp
+    package var author: LineIndex
+
+    package init(restamp: Restamp, author: LineIndex) {
+        self.restamp = restamp
+        self.author = author
+    }
 }
 
 /// An introduction in one word.

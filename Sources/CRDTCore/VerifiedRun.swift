@@ -66,14 +66,11 @@ package struct VerifiedRun: Sendable {
         guard let signer = device ?? introduction?.device, (device == nil) == (introduction != nil) else {
             throw .introductionMisplaced
         }
-        let ownRetirements: Bool
         do throws(WireError) {
             try run.validate()
-            ownRetirements = try run.retiresOnlyReplicas(of: signer, cryptography)
         } catch {
             throw .malformed(error)
         }
-        guard ownRetirements else { throw .wrongReplica }
         let hashes = ChainHash.hashes(of: run, previous: previous, cryptography)
         guard let head = hashes.last,
             cryptography.isValid(signature, of: ChainHash.signedMessage(head), by: signer.bytes)
@@ -109,6 +106,7 @@ package struct VerifiedRun: Sendable {
         let dropped = Int(sequence - self.run.firstSequence) + 1
         var run = self.run
         run.firstSequence = sequence + 1
+        run.previous = nil
         run.changes.removeFirst(dropped)
         return VerifiedRun(
             run: run,
@@ -155,19 +153,6 @@ package struct Membership: Hashable, Sendable {
 }
 
 extension Run {
-    /// Whether each retirement takes back a replica of the signing device itself.
-    fileprivate func retiresOnlyReplicas(
-        of device: DeviceID,
-        _ cryptography: some ChangeCryptography
-    ) throws(WireError) -> Bool {
-        for operation in self.operations where operation.kind == .retire {
-            let retirement = try Retirement(decoding: self.payload[operation.payloadRange])
-            let owned = ReplicaID(device: device, nonce: retirement.nonce, cryptography)
-            guard owned == retirement.replica else { return false }
-        }
-        return true
-    }
-
     /// Checks that the payload of each operation is what its kind says.
     ///
     /// Table indexes are checked by decoding.
@@ -184,7 +169,7 @@ extension Run {
             case .move:
                 guard payload.count <= Limits.positionByteCountMax else { throw .overLimit }
             case .introduce: _ = try Introduction(decoding: payload)
-            case .retire: _ = try Retirement(decoding: payload)
+            case .restamp: _ = try Restamp(decoding: payload)
             case .leftOut:
                 guard payload.count == Bytes32.byteCount else { throw .notCanonical }
             default:

@@ -3,133 +3,133 @@ internal import SyncProtocol
 
 /// What became of one run.
 enum RunAcceptance {
-    case stored
-    /// All of it was known.
-    case duplicate
-    /// It and what is stored prove two changes with one dot.
-    case fork(ForkProof, Dot)
-    /// It goes on from another change than the one that is stored: one of the two is of a fork that the sender need not
-    /// know of. Or its signature is false.
+    /// Up to this change.
+    case stored(LinePoint)
+    /// All of it was known, up to this change.
+    case duplicate(LinePoint)
+    case refused(RunRefusal)
+}
+
+/// Why a run was not taken in: nothing that comes after it over the same connection can be of use.
+enum RunRefusal {
+    /// It continues a change that is not stored, or its signature is false.
     case disputed
-    /// It goes on from something that is not stored, beyond a proved fork: its sender has not heard of the fork yet,
-    /// and to end the session would keep the proof from reaching it.
-    case beyondFork
     case violation(String)
 }
 
-extension RunAcceptance {
-    /// Whether nothing that comes after it over the same connection can be of use.
-    var endsSession: Bool {
-        switch self {
-        case .disputed, .violation: true
-        case .stored, .duplicate, .fork, .beyondFork: false
-        }
-    }
+/// What became of runs that came together.
+struct Intake {
+    var summary: Merge.Summary
+    /// The last change of each line, in the order of lines.
+    var places: [LinePoint] = []
+    var duplicateChangeCount = 0
+    var hasIntroductions = false
+    /// The branches that are new.
+    var forks: [(deviceName: String, sequence: UInt64)] = []
+    var refusal: RunRefusal?
 }
 
 /// Checking what peers send before it is kept.
 extension Author {
-    /// Header bytes of one run: two of them, with what stands before them, must fit a proof that the chain forks.
-    static let headerByteCountMax = (ForkProof.byteCountMax - (64 << 10)) / 2
+    /// Stores and merges runs, up to the first that is refused.
+    ///
+    /// If another machine has written under the active replica, the next write makes a new one.
+    mutating func takeIn(_ runs: [Run], in transaction: inout some StoreTransaction) throws(StoreError) -> Intake {
+        var merge = self.merge()
+        var intake = Intake(summary: merge.summary)
+        var last: [LineIndex: UInt64] = [:]
+        let lineCount = transaction.lineCount
+        let own = self.activeLine.map { transaction.progress(of: $0) }
+        for run in runs {
+            switch try self.accept(run, &merge, in: &transaction) {
+            case .stored(let place):
+                last[place.line] = max(last[place.line] ?? 0, place.sequence)
+                if run.firstSequence == 1 { intake.hasIntroductions = true }
+            case .duplicate(let place):
+                last[place.line] = max(last[place.line] ?? 0, place.sequence)
+                intake.duplicateChangeCount += run.changes.count
+            case .refused(let refusal): intake.refusal = refusal
+            }
+            if intake.refusal != nil { break }
+        }
+        try merge.finish(in: &transaction)
+        intake.summary = merge.summary
+        intake.places = last.map { LinePoint(line: $0.key, sequence: $0.value) }
+            .sorted { $0.line.rawValue < $1.line.rawValue }
+        for position in lineCount..<transaction.lineCount {
+            let record = transaction.line(LineIndex(rawValue: UInt32(position)))
+            guard record.origin != nil else { continue }
+            intake.forks.append((record.introduction?.deviceName ?? "unknown", record.firstSequence))
+        }
+        #if PLANTED_BUGS
+        if PlantedBug.rollbackUnnoticed.isPlanted { return intake }
+        #endif
+        if let line = self.activeLine, let own {
+            // To be sent what we do have says nothing: it may have come by way of others.
+            let progress = transaction.progress(of: line)
+            if progress.storedSequence > own.storedSequence {
+                try self.leaveReplica(.rolledBack, in: &transaction)
+            } else if progress.next != own.next {
+                try self.leaveReplica(.forked, in: &transaction)
+            }
+        }
+        return intake
+    }
 
     /// Checks a run against what is stored, and merges what is new.
-    func accept(
+    private func accept(
         _ run: Run,
         _ merge: inout Merge,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> RunAcceptance {
-        guard !run.changes.isEmpty else { return .violation("an empty run") }
-        guard !run.leavesOut else { return .violation("a run of which something was left out") }
-        guard run.headerByteCountMax <= Author.headerByteCountMax else {
-            return .violation("a run too large to prove a fork with")
+        guard !run.changes.isEmpty else { return .refused(.violation("an empty run")) }
+        guard !run.leavesOut else { return .refused(.violation("a run of which something was left out")) }
+        let beginnings = try self.beginnings(of: run, in: &transaction)
+        // Of what is stored the signature says nothing new, if there is no doubt which branch it is of.
+        if let previous = beginnings.first, beginnings.count == 1,
+            !transaction.places(of: run.replica, sequence: run.lastSequence).isEmpty,
+            let hash = ChainHash.hashes(of: run, previous: previous, self.cryptography).last,
+            let place = try transaction.place(of: run.replica, sequence: run.lastSequence, hash: hash)
+        {
+            #if PLANTED_BUGS
+            if PlantedBug.duplicateIsViolation.isPlanted { return .refused(.violation("known")) }
+            #endif
+            return .duplicate(place)
         }
-        let known = transaction.existingReplicaIndex(of: run.replica).map { transaction.replica($0) }
-        let stored = known?.storedSequence ?? 0
-        #if PLANTED_BUGS
-        if PlantedBug.duplicateIsViolation.isPlanted, run.lastSequence <= stored { return .violation("known") }
-        #endif
-        if try self.isKnown(run, upTo: stored, in: &transaction) { return .duplicate }
-        guard run.firstSequence <= stored + 1 else {
-            if let fork = known?.forkSequence, fork <= run.firstSequence { return .beyondFork }
-            return .violation("a run that leaves a gap in its chain")
-        }
-        var previous = known?.storedHash ?? ChainHash.origin(self.membership.workspace)
-        if run.firstSequence == 1 {
-            previous = ChainHash.origin(self.membership.workspace)
-        } else if run.firstSequence <= stored, let index = transaction.existingReplicaIndex(of: run.replica) {
-            previous = try transaction.hash(of: index, sequence: run.firstSequence - 1) ?? previous
-        }
-        let verified: VerifiedRun
-        do throws(RunRejection) {
-            verified = try VerifiedRun.verify(
-                run,
-                previous: previous,
-                device: run.firstSequence == 1 ? nil : known?.device,
-                membership: self.membership,
-                self.cryptography
-            )
-        } catch {
-            // Behind a proved fork it may go on from the other branch.
-            if error == .badSignature, let fork = known?.forkSequence, fork < run.firstSequence { return .beyondFork }
-            if error == .badSignature, run.firstSequence > 1 { return .disputed }
-            return .violation("a run was refused: \(error)")
-        }
-        if run.firstSequence <= stored, let index = transaction.existingReplicaIndex(of: run.replica) {
-            if let fork = try self.firstDifference(verified, index, upTo: stored, in: &transaction) {
-                return try self.prove(fork, verified, index, in: &transaction)
+        let device = transaction.firstLine(of: run.replica).flatMap { transaction.line($0).device }
+        for previous in beginnings {
+            let verified: VerifiedRun
+            do throws(RunRejection) {
+                verified = try VerifiedRun.verify(
+                    run,
+                    previous: previous,
+                    device: run.firstSequence == 1 ? nil : device,
+                    membership: self.membership,
+                    self.cryptography
+                )
+            } catch {
+                if error == .badSignature, run.firstSequence > 1 { continue }
+                return .refused(.violation("a run was refused: \(error)"))
             }
+            let reception = try merge.receive(verified, in: &transaction)
+            guard reception != .doesNotFit, let hash = verified.hashes.last,
+                let place = try transaction.place(of: run.replica, sequence: run.lastSequence, hash: hash)
+            else { return .refused(.violation("a run that does not fit its chain")) }
+            return reception == .stored ? .stored(place) : .duplicate(place)
         }
-        guard let fresh = verified.suffix(after: stored) else { return .duplicate }
-        switch try merge.receive(fresh, in: &transaction) {
-        case .stored: return .stored
-        case .doesNotFit: return .violation("a run that does not fit its chain")
-        }
+        return .refused(.disputed)
     }
 
-    /// Whether all of a run is stored, and the same: then its signature says nothing new.
-    private func isKnown(
-        _ run: Run,
-        upTo stored: UInt64,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> Bool {
-        guard run.lastSequence <= stored, let index = transaction.existingReplicaIndex(of: run.replica) else {
-            return false
+    /// The hashes of the changes that a run may continue.
+    private func beginnings(of run: Run, in transaction: inout some StoreTransaction) throws(StoreError) -> [Hash256] {
+        guard run.firstSequence > 1 else { return [ChainHash.origin(self.membership.workspace)] }
+        var hashes: [Hash256] = []
+        for place in transaction.places(of: run.replica, sequence: run.firstSequence - 1) {
+            guard let hash = try transaction.hash(at: place) else { continue }
+            if let name = run.previous, ChangeName(hash) != name { continue }
+            hashes.append(hash)
         }
-        // Beyond a proved fork nothing is compared any more.
-        if let fork = transaction.replica(index).forkSequence, fork <= run.firstSequence { return true }
-        var previous = ChainHash.origin(self.membership.workspace)
-        if run.firstSequence > 1 {
-            previous = try transaction.hash(of: index, sequence: run.firstSequence - 1) ?? previous
-        }
-        let last = ChainHash.hashes(of: run, previous: previous, self.cryptography).last
-        return try transaction.hash(of: index, sequence: run.lastSequence) == last
-    }
-
-    /// The first sequence at which a verified run and the stored chain differ, if they do.
-    private func firstDifference(
-        _ verified: VerifiedRun,
-        _ index: ReplicaIndex,
-        upTo stored: UInt64,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> UInt64? {
-        for (position, hash) in verified.hashes.enumerated() {
-            let sequence = verified.run.firstSequence + UInt64(position)
-            guard sequence <= stored else { return nil }
-            if try transaction.hash(of: index, sequence: sequence) != hash { return sequence }
-        }
-        return nil
-    }
-
-    private func prove(
-        _ sequence: UInt64,
-        _ theirs: VerifiedRun,
-        _ index: ReplicaIndex,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> RunAcceptance {
-        guard let proof = try self.forkProof(at: sequence, theirs: theirs, index, in: &transaction) else {
-            return .duplicate
-        }
-        return .fork(proof, Dot(replica: theirs.run.replica, sequence: sequence))
+        return hashes
     }
 }
 
@@ -138,8 +138,5 @@ extension Run {
     ///
     /// The signature holds without it, so the hash of the change is the same, and two peers of which one has it would
     /// have equal frontiers and different states. There is no rule yet by which a peer may leave something out.
-    var leavesOut: Bool { self.changes.contains(where: \.hasLeftOut) }
-
-    /// More than all its headers have bytes.
-    var headerByteCountMax: Int { self.changes.count * 128 + self.contextEntries.count * 26 }
+    fileprivate var leavesOut: Bool { self.changes.contains(where: \.hasLeftOut) }
 }

@@ -10,12 +10,10 @@ struct Author: ~Copyable {
     let membership: Membership
     let cryptography: SodiumCryptography
     var entropy: EntropyStream
-    var clock = HybridClock()
-    /// The replica written under; nil until the next write makes one.
-    var activeReplica: ReplicaIndex?
+    /// The line written under; nil until the next write makes one.
+    var activeLine: LineIndex?
     /// Why the next write makes a new replica.
     var newReplicaReason = NewReplicaReason.first
-    var reauthoredChangeCount = 0
     /// The wall time of the event being handled.
     var now: WallTime
 
@@ -34,28 +32,20 @@ struct Author: ~Copyable {
 
     /// What changes as transactions are made, and must be as it was if nothing of them is kept.
     struct Standing {
-        fileprivate var clock: HybridClock
-        fileprivate(set) var activeReplica: ReplicaIndex?
+        fileprivate(set) var activeLine: LineIndex?
         fileprivate var newReplicaReason: NewReplicaReason
-        fileprivate var reauthoredChangeCount: Int
     }
 
     var standing: Standing {
-        get {
-            Standing(
-                clock: self.clock,
-                activeReplica: self.activeReplica,
-                newReplicaReason: self.newReplicaReason,
-                reauthoredChangeCount: self.reauthoredChangeCount
-            )
-        }
+        get { Standing(activeLine: self.activeLine, newReplicaReason: self.newReplicaReason) }
         set {
-            self.clock = newValue.clock
-            self.activeReplica = newValue.activeReplica
+            self.activeLine = newValue.activeLine
             self.newReplicaReason = newValue.newReplicaReason
-            self.reauthoredChangeCount = newValue.reauthoredChangeCount
         }
     }
+
+    /// A merge by the clock as it is now.
+    func merge() -> Merge { Merge(now: self.now, founder: self.membership.founder) }
 
     mutating func perform(
         _ wanted: Transaction,
@@ -85,139 +75,142 @@ struct Author: ~Copyable {
     /// Writes edits as one change of the active replica, stamped now.
     ///
     /// Nil if the clock has run out.
-    private mutating func commit(
-        _ edits: [Edit],
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> Dot? {
-        if self.activeReplica == nil {
-            guard let first = self.clock.next(at: self.now) else { return nil }
-            try self.openReplica(stamp: first, in: &transaction)
-        }
-        guard let index = self.activeReplica else { return nil }
-        // Our own last change may be held, with the clock set back, and so not be among what is applied.
-        var last = transaction.replica(index).storedStamp
-        #if PLANTED_BUGS
-        if PlantedBug.ownHeldChangeNotObserved.isPlanted { last = .zero }
-        #endif
-        self.clock.observe(last)
-        guard let stamp = self.clock.next(at: self.now) else { return nil }
-        var merge = Merge(now: max(self.now, WallTime(milliseconds: stamp.milliseconds)))
-        let context = OwnChange.currentContext(of: index, in: transaction)
-        let change = OwnChange(stamp: stamp, context: context, edits: edits)
-        try self.append([change], to: index, &merge, in: &transaction)
+    mutating func commit(_ edits: [Edit], in transaction: inout some StoreTransaction) throws(StoreError) -> Dot? {
+        var merge = self.merge()
+        // What is written has seen what is due by now, and not what is held by now.
         try merge.finish(in: &transaction)
-        self.clock.observe(merge.summary.appliedStamp)
-        let record = transaction.replica(index)
-        return Dot(replica: record.id, sequence: record.storedSequence)
+        try self.leaveHeldLine(in: &transaction)
+        guard let stamp = try self.nextStamp(in: &transaction) else { return nil }
+        var index = self.activeLine
+        if index == nil { index = try self.openReplica(stamp: stamp, &merge, in: &transaction) }
+        // The introduction took the first of them.
+        guard let index, let stamp = try self.nextStamp(in: &transaction) else { return nil }
+        let record = transaction.line(index)
+        let news = try self.news(for: index, record, in: &transaction)
+        try self.append(edits, stamp, news, to: record.id, after: record, &merge, in: &transaction)
+        try merge.finish(in: &transaction)
+        return Dot(replica: record.id, sequence: record.storedSequence + 1)
+    }
+
+    /// The next stamp: above all that is applied, and above our own last one.
+    private func nextStamp(in transaction: inout some StoreTransaction) throws(StoreError) -> Stamp? {
+        var clock = HybridClock()
+        for position in 0..<transaction.lineCount {
+            clock.observe(transaction.progress(of: LineIndex(rawValue: UInt32(position))).appliedStamp)
+        }
+        if let active = self.activeLine {
+            let last = LinePoint(line: active, sequence: transaction.progress(of: active).storedSequence)
+            clock.observe(try transaction.header(at: last)?.stamp ?? .zero)
+        }
+        return clock.next(at: self.now)
+    }
+
+    /// If our own last change is held, our clock was ahead when we made it, and what is written now must not wait for
+    /// it: the next write makes a new replica.
+    ///
+    /// If others' changes are held as well, it is our clock that is behind now, and ours goes on after its last change.
+    private mutating func leaveHeldLine(in transaction: inout some StoreTransaction) throws(StoreError) {
+        guard let active = self.activeLine, transaction.progress(of: active).isPending else { return }
+        for position in 0..<transaction.lineCount {
+            let index = LineIndex(rawValue: UInt32(position))
+            guard transaction.progress(of: index).isPending, transaction.line(index).device != self.identity.device
+            else { continue }
+            return
+        }
+        try self.leaveReplica(.clockRepaired, in: &transaction)
+    }
+
+    /// The next write makes a new replica.
+    mutating func leaveReplica(
+        _ reason: NewReplicaReason,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        guard self.activeLine != nil else { return }
+        try transaction.setFact(NodeFact.activeReplica, nil)
+        self.activeLine = nil
+        self.newReplicaReason = reason
+    }
+
+    /// Opens a replica without writing anything into it.
+    ///
+    /// Returns false if the clock has run out.
+    mutating func introduce(in transaction: inout some StoreTransaction) throws(StoreError) -> Bool {
+        var merge = self.merge()
+        try merge.finish(in: &transaction)
+        guard let stamp = try self.nextStamp(in: &transaction) else { return false }
+        _ = try self.openReplica(stamp: stamp, &merge, in: &transaction)
+        try merge.finish(in: &transaction)
+        return true
     }
 
     /// Opens a new replica of this device: a fresh id, and a first change that introduces the device.
-    mutating func openReplica(
+    private mutating func openReplica(
         stamp: Stamp,
+        _ merge: inout Merge,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) {
+    ) throws(StoreError) -> LineIndex {
         let nonce = Bytes16(high: self.entropy.nextUInt64(), low: self.entropy.nextUInt64())
         let id = ReplicaID(device: self.identity.device, nonce: nonce, self.cryptography)
-        let index = try transaction.replicaIndex(of: id)
-        var merge = Merge(now: max(self.now, WallTime(milliseconds: stamp.milliseconds)))
-        let introduction = OwnChange(
-            stamp: stamp,
-            context: [],
-            edits: [.introduce(self.identity.introduction(nonce: nonce))]
-        )
-        try self.append([introduction], to: index, &merge, in: &transaction)
-        try merge.finish(in: &transaction)
-        // With a clock that is behind, this may have applied what was held: what is written next has seen it.
-        self.clock.observe(merge.summary.appliedStamp)
+        let edits: [Edit] = [.introduce(self.identity.introduction(nonce: nonce))]
+        try self.append(edits, stamp, [], to: id, after: nil, &merge, in: &transaction)
         try transaction.setFact(NodeFact.activeReplica, id.bytes.array)
         #if PLANTED_BUGS
         if PlantedBug.replicaForgotten.isPlanted { try transaction.setFact(NodeFact.activeReplica, nil) }
         #endif
-        self.activeReplica = index
+        guard let index = transaction.firstLine(of: id) else { throw .damaged("a new replica has no log") }
+        self.activeLine = index
+        return index
     }
 
-    /// Appends changes of our own to a replica's chain, with as many signatures as runs of them need.
-    mutating func append(
-        _ changes: [OwnChange],
-        to index: ReplicaIndex,
+    /// Everything that is applied and that a line's last change had not seen.
+    private func news(
+        for own: LineIndex,
+        _ record: LineRecord,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [Point] {
+        // What has been withdrawn since was seen all the same: then the context is that of the last stored change.
+        let last = LinePoint(line: own, sequence: record.storedSequence)
+        let context = record.progress.isPending ? try transaction.context(at: last) : record.context
+        var news: [Point] = []
+        for position in 0..<transaction.lineCount {
+            let line = LineIndex(rawValue: UInt32(position))
+            let progress = transaction.progress(of: line)
+            guard line != own, progress.appliedSequence >= progress.firstSequence,
+                progress.appliedSequence > context.sequence(of: line),
+                let hash = try transaction.hash(at: LinePoint(line: line, sequence: progress.appliedSequence))
+            else { continue }
+            let replica = transaction.replicaID(line)
+            let point = Point(replica: replica, sequence: progress.appliedSequence, name: ChangeName(hash))
+            // A name that two changes share means less than either, and is said once.
+            guard let meant = try transaction.place(of: point), meant.sequence > context.sequence(of: meant.line),
+                !news.contains(point)
+            else { continue }
+            news.append(point)
+        }
+        return news.sorted()
+    }
+
+    /// Appends one change of our own to a replica's chain, under a signature of its own.
+    ///
+    /// `last`: the line that it continues; nil if it is the first of its replica.
+    private mutating func append(
+        _ edits: [Edit],
+        _ stamp: Stamp,
+        _ context: [Point],
+        to replica: ReplicaID,
+        after last: LineRecord?,
         _ merge: inout Merge,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        var rest = changes[...]
-        while !rest.isEmpty {
-            let count = OwnChange.countSignedTogether(rest)
-            try self.appendSigned(rest.prefix(count), to: index, &merge, in: &transaction)
-            rest = rest.dropFirst(count)
-        }
-    }
-
-    /// Signs as this device.
-    func signature(of message: [UInt8]) -> Signature {
-        self.cryptography.signature(of: message, by: self.identity.signingKey)
-    }
-
-    /// Appends changes with one signature.
-    private mutating func appendSigned(
-        _ changes: ArraySlice<OwnChange>,
-        to index: ReplicaIndex,
-        _ merge: inout Merge,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) {
-        let record = transaction.replica(index)
-        var known: [ReplicaID: UInt64] = [:]
-        for (position, sequence) in record.context.enumerated() where sequence > 0 {
-            known[transaction.replica(ReplicaIndex(rawValue: UInt32(position))).id] = sequence
-        }
-        var builder = RunBuilder(replica: record.id, firstSequence: record.storedSequence + 1)
-        for change in changes {
-            let news = change.context.filter { $0.replica != record.id && $0.sequence > known[$0.replica] ?? 0 }
-            for entry in news { known[entry.replica] = entry.sequence }
-            builder.beginChange(stamp: change.stamp, context: news.sorted(), blinding: self.entropy.bytes(16))
-            for edit in change.edits { builder.append(edit) }
-        }
-        let verified = VerifiedRun.seal(builder, previous: record.storedHash, self.cryptography) { message in
-            self.signature(of: message)
+        var builder = RunBuilder(replica: replica, firstSequence: (last?.storedSequence ?? 0) + 1)
+        builder.beginChange(stamp: stamp, context: context, blinding: self.entropy.bytes(16))
+        for edit in edits { builder.append(edit) }
+        let previous = last?.storedHash ?? ChainHash.origin(self.membership.workspace)
+        let verified = VerifiedRun.seal(builder, previous: previous, self.cryptography) { message in
+            self.cryptography.signature(of: message, by: self.identity.signingKey)
         }
         guard try merge.receive(verified, in: &transaction) == .stored else {
             throw .damaged("the chain of this replica is not as it was left")
         }
-    }
-}
-
-/// A change of our own before it is signed.
-struct OwnChange {
-    var stamp: Stamp
-    /// What it was made on: all of it, not the difference.
-    var context: [Dot]
-    var edits: [Edit]
-
-    /// Changes and bytes of edits that one signature covers: a run is sent whole, and is limited.
-    private static let signedCountMax = 256
-    private static let signedByteCountMax = 256 << 10
-
-    /// How many of these changes, at least one, go under one signature.
-    static func countSignedTogether(_ changes: ArraySlice<OwnChange>) -> Int {
-        var byteCount = 0
-        for (count, change) in changes.prefix(self.signedCountMax).enumerated() {
-            byteCount += change.edits.reduce(0) { $0 + $1.payload.count } + change.context.count * 24
-            if byteCount > self.signedByteCountMax { return max(1, count) }
-        }
-        return min(changes.count, self.signedCountMax)
-    }
-
-    /// Everything that is applied and counts, but for the replica's own chain.
-    static func currentContext(
-        of own: ReplicaIndex,
-        in transaction: borrowing some StoreTransaction
-    ) -> [Dot] {
-        var context: [Dot] = []
-        for position in 0..<transaction.replicaCount {
-            let index = ReplicaIndex(rawValue: UInt32(position))
-            guard index != own else { continue }
-            let record = transaction.replica(index)
-            let sequence = min(record.appliedSequence, record.exclusion?.lastSequence ?? .max)
-            if sequence > 0 { context.append(Dot(replica: record.id, sequence: sequence)) }
-        }
-        return context
     }
 }

@@ -5,6 +5,9 @@ struct ClockWitness: Hashable {
     /// Its wall time less our monotonic time, in milliseconds.
     private var offset: Int64
 
+    /// No clock that shows less is believed: 2001.
+    static let plausibleMilliseconds: UInt64 = 978_307_200_000
+
     init(_ wallTime: WallTime, heardAt moment: Moment) {
         self.offset = Self.offset(wallTime, moment)
     }

@@ -26,6 +26,7 @@ extension Node where Store: ~Copyable {
             isDialled: false,
             address: address,
             link: .answering(ownStatic: self.author.identity.publicStaticKey),
+            session: SyncSession(isDialled: false, self.author.cryptography),
             deadline: now + ConnectionTimes.openingDeadline,
             now: now
         )
@@ -51,7 +52,7 @@ extension Node where Store: ~Copyable {
         guard let connection = self.connections[id] else { return }
         let wasFull = connection.unsentByteCount >= TransferLimits.unsentByteCountMax
         connection.unsentByteCount = max(0, connection.unsentByteCount - byteCount)
-        if wasFull { self.pump(connection) }
+        if wasFull { self.pump([connection]) }
     }
 
     mutating func closed(_ id: ConnectionID) {
@@ -96,7 +97,7 @@ extension Node where Store: ~Copyable {
         for event in events {
             guard self.connections[connection.id] != nil else { return }
             if case .message(.run(let run), let byteCount) = event, connection.device != nil {
-                connection.conversation.uncreditedByteCount += byteCount
+                connection.session.received(byteCount: byteCount)
                 runs.append(run)
                 continue
             }
@@ -135,7 +136,7 @@ extension Node where Store: ~Copyable {
         let name = connection.device.flatMap { self.book.entry(of: $0)?.shownName }
         self.effects.append(.notice(.protocolViolation(device: name, reason: reason)))
         self.drop(connection)
-        if let key = connection.conversation.staticKey { self.avoid(key) }
+        if let key = connection.staticKey { self.avoid(key) }
     }
 
     /// Ends a connection without a goodbye.

@@ -5,7 +5,7 @@ internal import SyncProtocol
 extension Node where Store: ~Copyable {
     mutating func handleDeadlines() {
         let now = self.now.monotonicMilliseconds
-        self.retryClockRepair()
+        self.repairClock()
         // Mostly nothing is due.
         guard let earliest = self.earliestDeadline(), earliest <= now else { return }
         for connection in self.connections.values.sorted(by: { $0.id.rawValue < $1.id.rawValue }) {
@@ -22,16 +22,6 @@ extension Node where Store: ~Copyable {
         if self.configuration.discovers, self.nextBeacon <= now { self.sendBeacon() }
     }
 
-    /// A peer said that our changes are held: our clock may have been put right since.
-    private mutating func retryClockRepair() {
-        let now = self.now.wall
-        guard let tried = self.clockRepairTried, HybridClock.isHeld(self.author.clock.last, at: now),
-            now < tried || now >= tried.advanced(byMilliseconds: ConnectionTimes.clockRepairInterval)
-        else { return }
-        self.clockRepairTried = now
-        _ = self.repairClockIfNeeded()
-    }
-
     private mutating func checkSilence(_ connection: PeerConnection) {
         let now = self.now.monotonicMilliseconds
         #if PLANTED_BUGS
@@ -46,15 +36,7 @@ extension Node where Store: ~Copyable {
             connection.pingSent = true
             self.send(.ping(now), on: connection)
         }
-        if let proof = connection.conversation.proofDeadline, proof <= now { self.showHashes(connection) }
-        if let graft = connection.conversation.graftDeadline, graft <= now {
-            connection.conversation.graftDeadline = nil
-            connection.conversation.askedForLazy = false
-            #if PLANTED_BUGS
-            if PlantedBug.announcedNotAskedFor.isPlanted { return }
-            #endif
-            self.send(.eagerness(true), on: connection)
-        }
+        if let message = connection.session.graft(at: now) { self.send(message, on: connection) }
     }
 
     func earliestDeadline() -> UInt64? {
@@ -68,8 +50,7 @@ extension Node where Store: ~Copyable {
             case .ready:
                 let silence = connection.pingSent ? ConnectionTimes.silenceMax : ConnectionTimes.pingAfter
                 consider(connection.lastHeard + silence)
-                consider(connection.conversation.graftDeadline)
-                consider(connection.conversation.proofDeadline)
+                consider(connection.session.graftDeadline)
             }
         }
         consider(self.nextDialTime)
@@ -86,69 +67,6 @@ extension Node where Store: ~Copyable {
         let now = self.now.wall.milliseconds
         let wait = wall.milliseconds > now ? wall.milliseconds - now : 0
         return self.now.monotonicMilliseconds.addingReportingOverflow(wait).partialValue
-    }
-
-    /// Held changes have come due, or may have: applies what is ready.
-    mutating func applyDueChanges() {
-        #if PLANTED_BUGS
-        if PlantedBug.heldNeverReleased.isPlanted {
-            self.nextDue = nil
-            return
-        }
-        #endif
-        do throws(StoreError) {
-            let summary = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
-                var merge = Merge(now: self.now.wall)
-                try merge.finish(in: &transaction)
-                return merge.summary
-            }
-            self.author.clock.observe(summary.appliedStamp)
-            try self.refreshWaits()
-            self.storeFailure = nil
-        } catch {
-            self.note(error)
-            // Not by the wall clock: put right meanwhile, it might show the time of the next try in years.
-            self.nextDueTry = self.now.monotonicMilliseconds + ConnectionTimes.backoffMax
-        }
-    }
-
-    /// Finds out which chains wait for time to pass, if not now then later.
-    mutating func noteWaits() {
-        #if PLANTED_BUGS
-        if PlantedBug.rebuiltWaitsForgotten.isPlanted { return }
-        #endif
-        do throws(StoreError) {
-            try self.refreshWaits()
-        } catch {
-            self.note(error)
-            self.nextDue = min(self.nextDue ?? self.now.wall, self.now.wall)
-            self.nextDueTry = self.now.monotonicMilliseconds + ConnectionTimes.backoffMax
-        }
-    }
-
-    /// Finds out which chains wait for time to pass, and tells whoever wrote them.
-    mutating func refreshWaits() throws(StoreError) {
-        let now = self.now.wall
-        let waits = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
-            var held: [(record: ReplicaRecord, until: WallTime)] = []
-            for (index, wait) in try Merge.waits(at: now, in: &transaction) {
-                if case .held(let until) = wait { held.append((transaction.replica(index), until)) }
-            }
-            return held.sorted { $0.record.id < $1.record.id }
-        }
-        self.nextDue = waits.map(\.until).min()
-        for wait in waits where self.toldHeld.insert(wait.record.id).inserted {
-            let name = wait.record.introduction?.deviceName ?? "unknown"
-            self.effects.append(.notice(.held(device: name, until: wait.until)))
-        }
-        self.toldHeld.formIntersection(waits.map(\.record.id))
-        #if PLANTED_BUGS
-        if PlantedBug.heldBehindDueUnsaid.isPlanted { return }
-        #endif
-        let heldDevices = Set(waits.compactMap(\.record.device))
-        for connection in self.readyConnections where connection.device.map(heldDevices.contains) ?? false {
-            self.sendHeldNotices(connection)
-        }
     }
 
     /// Remembers and tells that the store failed.

@@ -30,8 +30,8 @@ extension Node where Store: ~Copyable {
         let own = self.author.identity.device
         var introduced: Set<DeviceID> = []
         let introductions = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
-            (0..<transaction.replicaCount).compactMap {
-                transaction.replica(ReplicaIndex(rawValue: UInt32($0))).introduction
+            (0..<transaction.lineCount).compactMap {
+                transaction.line(LineIndex(rawValue: UInt32($0))).introduction
             }
         }
         for introduction in introductions {
@@ -89,7 +89,7 @@ extension Node where Store: ~Copyable {
     }
 
     private func isBusy(with key: StaticKey) -> Bool {
-        self.connections.values.contains { $0.conversation.staticKey == key || $0.expectedKey == key }
+        self.connections.values.contains { $0.staticKey == key || $0.expectedKey == key }
     }
 
     private func isBusy(with address: NetworkAddress, _ state: DeviceBook.UnknownAddress) -> Bool {
@@ -108,6 +108,7 @@ extension Node where Store: ~Copyable {
             isDialled: true,
             address: address,
             link: .answering(ownStatic: self.author.identity.publicStaticKey),
+            session: SyncSession(isDialled: true, self.author.cryptography),
             deadline: now + ConnectionTimes.dialDeadline,
             now: now
         )
@@ -178,34 +179,23 @@ extension Node where Store: ~Copyable {
     mutating func remember(_ address: NetworkAddress, of key: StaticKey) {
         guard self.book[key]?.addresses.first != address else { return }
         self.book.note(address, of: key)
-        var bytes: [UInt8] = []
-        for key in self.book.sortedKeys {
-            for address in (self.book[key]?.addresses ?? []).reversed() {
-                key.bytes.append(to: &bytes)
-                bytes.appendPrefixed(Array(address.host.utf8))
-                bytes.appendVarint(UInt64(address.port))
+        let records = self.book.sortedKeys.flatMap { key in
+            (self.book[key]?.addresses ?? []).reversed().map {
+                AddressRecord(staticKey: key, host: $0.host, port: $0.port)
             }
         }
         do throws(StoreError) {
             try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
-                try transaction.setFact(NodeFact.addresses, bytes)
+                try transaction.setAddresses(records)
             }
         } catch {
             self.note(error)
         }
     }
 
-    mutating func restoreAddresses(_ bytes: [UInt8]) {
-        var reader = ByteReader(bytes)
-        do throws(WireError) {
-            while reader.remaining > 0 {
-                let key = StaticKey(bytes: try reader.bytes32())
-                let host = try reader.text(atMost: 255)
-                let port = UInt16(try reader.count(atMost: Int(UInt16.max)))
-                self.book.note(NetworkAddress(host: host, port: port), of: key)
-            }
-        } catch {
-            // Addresses are hints: what cannot be read is learned anew.
+    mutating func restoreAddresses(_ records: [AddressRecord]) {
+        for record in records {
+            self.book.note(NetworkAddress(host: record.host, port: record.port), of: record.staticKey)
         }
         for key in self.book.sortedKeys { self.book[key]?.nextDial = self.now.monotonicMilliseconds }
     }
@@ -229,7 +219,8 @@ extension Node where Store: ~Copyable {
             port: port,
             time: self.now.wall
         )
-        self.effects.append(.broadcast(beacon.signed { self.author.signature(of: $0) }))
+        let bytes = beacon.signed { self.author.cryptography.signature(of: $0, by: self.author.identity.signingKey) }
+        self.effects.append(.broadcast(bytes))
     }
 
     mutating func heardBeacon(_ bytes: [UInt8], fromHost host: String) {

@@ -6,12 +6,16 @@ package struct NodeFootprint: Hashable, Sendable {
     package var halfOpenCount = 0
     /// Bytes that one connection's peer has not taken yet, where they are most.
     package var unsentByteCount = 0
-    /// Chains of which something is noted for one connection, where they are most.
-    package var notedChainCount = 0
+    /// Entries that one connection's peer has announced and that mean nothing here, where they are most.
+    package var unknownEntryCount = 0
+    /// Bytes of runs that one connection's peer has not acknowledged, where they are most.
+    package var unacknowledgedByteCount = 0
     /// Parts of one connection's comparison that are still open, where they are most.
     package var openSpanCount = 0
     /// Invites that are open.
     package var inviteCount = 0
+
+    package init() {}
 
     /// Which limit is passed, in words; nil if none is.
     package var excess: String? {
@@ -23,8 +27,8 @@ package struct NodeFootprint: Hashable, Sendable {
         if self.unsentByteCount > TransferLimits.unsentByteCountLimit + (2 << 20) {
             return "\(self.unsentByteCount) bytes that a peer does not take"
         }
-        if self.notedChainCount > TransferLimits.announcedReplicaCountMax {
-            return "notes of \(self.notedChainCount) chains"
+        if self.unknownEntryCount > TransferLimits.unknownEntryCountMax {
+            return "\(self.unknownEntryCount) entries that mean nothing"
         }
         if self.openSpanCount > TransferLimits.openSpanCountMax { return "\(self.openSpanCount) open ranges" }
         if self.inviteCount > Invite.openCountMax { return "\(self.inviteCount) invites" }
@@ -42,14 +46,10 @@ extension Node where Store: ~Copyable {
         footprint.inviteCount = self.invites.count
         for connection in self.connections.values {
             if !connection.isDialled, connection.device == nil { footprint.halfOpenCount += 1 }
-            let conversation = connection.conversation
-            let noted = [
-                conversation.peerSequences.count, conversation.sentSequences.count, conversation.disputed.count,
-                conversation.sharedForks.count, conversation.askedForks.count, conversation.heldNotices.count,
-                conversation.unproven.count, conversation.openBranchRequests.count,
-            ]
-            footprint.notedChainCount = max(footprint.notedChainCount, noted.max() ?? 0)
-            footprint.openSpanCount = max(footprint.openSpanCount, conversation.comparison.unlearned.count)
+            let session = connection.session
+            footprint.unknownEntryCount = max(footprint.unknownEntryCount, session.unknownEntryCount)
+            footprint.unacknowledgedByteCount = max(footprint.unacknowledgedByteCount, session.window.underWay)
+            footprint.openSpanCount = max(footprint.openSpanCount, session.openSpanCount)
             footprint.unsentByteCount = max(footprint.unsentByteCount, connection.unsentByteCount)
         }
         return footprint

@@ -8,33 +8,17 @@ extension Node where Store: ~Copyable {
         #if PLANTED_BUGS
         if PlantedBug.diskFullForGood.isPlanted, case .diskFull = self.storeFailure { return self.drop(connection) }
         #endif
-        let standing = self.author.standing
+        var standing = self.author.standing
         do throws(StoreError) {
-            var acceptances: [RunAcceptance] = []
-            let summary = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
-                acceptances = []
-                var merge = Merge(now: self.now.wall)
-                let ownSequences = self.author.ownSequences(of: runs, in: transaction)
-                for run in runs {
-                    let acceptance = try self.author.accept(run, &merge, in: &transaction)
-                    acceptances.append(acceptance)
-                    if acceptance.endsSession { break }
-                    if case .fork(let proof, let dot) = acceptance {
-                        try self.author.record(proof, dot, &merge, in: &transaction)
-                    }
-                }
-                try merge.finish(in: &transaction)
-                for (index, sequence) in ownSequences {
-                    try self.author.reauthorLate(index, after: sequence, in: &transaction)
-                    try self.author.reauthorBehindFork(index, after: sequence, in: &transaction)
-                }
-                return merge.summary
+            let intake = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+                try self.author.takeIn(runs, in: &transaction)
             }
+            standing = self.author.standing
             self.storeFailure = nil
-            self.author.clock.observe(summary.appliedStamp)
-            connection.traffic.pulledChangeCount += summary.storedChangeCount
-            connection.traffic.pulledOperationCount += summary.storedOperationCount
-            try self.afterIngest(runs, acceptances, summary, from: connection)
+            connection.traffic.pulledChangeCount += intake.summary.storedChangeCount
+            connection.traffic.pulledOperationCount += intake.summary.storedOperationCount
+            connection.traffic.duplicateChangeCount += intake.duplicateChangeCount
+            try self.afterIngest(intake, from: connection)
         } catch {
             self.author.standing = standing
             // Nothing was kept, and the frontier does not claim it: the peer sends it again another time.
@@ -46,84 +30,38 @@ extension Node where Store: ~Copyable {
         }
     }
 
-    private mutating func afterIngest(
-        _ runs: [Run],
-        _ acceptances: [RunAcceptance],
-        _ summary: Merge.Summary,
-        from connection: PeerConnection
-    ) throws(StoreError) {
-        if runs.contains(where: { $0.firstSequence == 1 }) { try self.refreshBook() }
-        var mayWait = summary.storedChangeCount > 0 || summary.rebuilt
-        #if PLANTED_BUGS
-        if PlantedBug.rebuiltWaitsForgotten.isPlanted { mayWait = summary.storedChangeCount > 0 }
-        #endif
-        if mayWait { try self.refreshWaits() }
-        var stored: [Dot] = []
-        var fresh: [Dot] = []
-        var violation: String?
-        var isDisputed = false
-        var sawDuplicate = false
-        for (run, acceptance) in zip(runs, acceptances) {
-            switch acceptance {
-            case .stored, .duplicate:
-                let dot = Dot(replica: run.replica, sequence: run.lastSequence)
-                stored.append(dot)
-                if case .duplicate = acceptance {
-                    sawDuplicate = true
-                    connection.traffic.duplicateChangeCount += run.changes.count
-                } else {
-                    fresh.append(dot)
-                }
-            case .fork(_, let dot): self.forkProved(dot)
-            case .disputed: isDisputed = true
-            case .beyondFork: break
-            case .violation(let reason): violation = reason
+    private mutating func afterIngest(_ intake: Intake, from connection: PeerConnection) throws(StoreError) {
+        if intake.hasIntroductions { try self.refreshBook() }
+        if intake.summary.storedChangeCount > 0 || intake.summary.isRevised { try self.refreshWaits() }
+        for fork in intake.forks {
+            self.effects.append(.notice(.forked(device: fork.deviceName, sequence: fork.sequence)))
+        }
+        let others = self.readyConnections
+        let (actions, entries) = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+            let entries = try intake.places.map { place throws(StoreError) in
+                FrontierEntry(
+                    replica: transaction.replicaID(place.line),
+                    sequence: place.sequence,
+                    hash: try transaction.hash(at: place) ?? .zero
+                )
             }
+            let isDuplicate = intake.duplicateChangeCount > 0
+            let actions = connection.session.stored(intake.places, sawDuplicate: isDuplicate, in: &transaction)
+            let replicas = Set(entries.map(\.replica))
+            for other in others { try other.session.logGrew(replicas, in: &transaction) }
+            return (actions, entries.sorted())
         }
-        for dot in stored {
-            let conversation = connection.conversation
-            connection.conversation.peerSequences[dot.replica] =
-                max(conversation.peerSequences[dot.replica] ?? 0, dot.sequence)
-            connection.conversation.sentSequences[dot.replica] =
-                max(conversation.sentSequences[dot.replica] ?? 0, dot.sequence)
-        }
-        self.compareWithOthers(stored, fresh, from: connection)
-        self.announce(stored)
-        if let violation {
-            self.violation(connection, violation)
-        } else if isDisputed {
+        if !entries.isEmpty { for other in others { self.send(.stored(entries), on: other) } }
+        switch intake.refusal {
+        case nil:
+            try self.perform(actions, on: connection)
+            self.sendHeldNotices(connection)
+        case .disputed:
             // Where the two chains part is found when the frontiers are compared again.
             self.counters.disputedRunCount += 1
             self.drop(connection)
-        } else {
-            self.giveCredit(connection)
-            if sawDuplicate, !connection.conversation.askedForLazy, connection.conversation.peerIsCaughtUp {
-                connection.conversation.askedForLazy = true
-                self.send(.eagerness(false), on: connection)
-            }
-            self.sendHeldNotices(connection)
+        case .violation(let reason): self.violation(connection, reason)
         }
-        self.adoptRollbacks(fresh)
-        try self.requestBranches(of: fresh)
         self.pumpAll()
-    }
-
-    private mutating func giveCredit(_ connection: PeerConnection) {
-        #if PLANTED_BUGS
-        if PlantedBug.creditKept.isPlanted { return }
-        #endif
-        let byteCount = connection.conversation.uncreditedByteCount
-        guard byteCount > 0 else { return }
-        connection.conversation.uncreditedByteCount = 0
-        self.send(.credit(UInt64(byteCount)), on: connection)
-    }
-
-    /// Tells every peer what is durable here.
-    mutating func announce(_ dots: [Dot]) {
-        var latest: [ReplicaID: UInt64] = [:]
-        for dot in dots { latest[dot.replica] = max(latest[dot.replica] ?? 0, dot.sequence) }
-        let news = VersionVector(latest).sorted
-        guard !news.isEmpty else { return }
-        for connection in self.readyConnections { self.send(.stored(news), on: connection) }
     }
 }

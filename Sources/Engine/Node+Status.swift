@@ -5,17 +5,24 @@ internal import SyncProtocol
 extension Node where Store: ~Copyable {
     /// The state of the node at this moment.
     ///
-    /// - Complexity: O(*r* (*c* + *w*)) for *r* replicas, *c* connections and *w* waiting chains.
+    /// - Complexity: O(*n* (*c* + *w*)) for *n* lines, *c* connections and *w* waiting lines.
     package mutating func status(at now: Moment) throws(StoreError) -> NodeStatus {
-        let wall = now.wall
+        var merge = Merge(now: now.wall, founder: self.author.membership.founder)
+        let activeLine = self.author.activeLine
+        let sessions = self.readyConnections
         let view = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) -> StoreView in
             var view = StoreView()
+            view.active = activeLine.map { transaction.replicaID($0) }
             view.frontier = try Frontier(of: &transaction)
-            for position in 0..<transaction.replicaCount {
-                view.records.append(transaction.replica(ReplicaIndex(rawValue: UInt32(position))))
+            for position in 0..<transaction.lineCount {
+                let record = transaction.line(LineIndex(rawValue: UInt32(position)))
+                let count = record.origin == nil && record.next != nil ? transaction.lines(of: record.id).count : 1
+                guard count > 1 else { continue }
+                let name = record.introduction?.deviceName ?? ""
+                view.forks.append(ReplicaFork(replica: record.id, deviceName: name, branchCount: count))
             }
-            for (index, wait) in try Merge.waits(at: wall, in: &transaction) {
-                let record = transaction.replica(index)
+            for (index, wait) in try merge.waits(in: &transaction) {
+                let record = transaction.line(index)
                 view.waits.append(
                     ReplicaWait(
                         replica: record.id,
@@ -26,11 +33,11 @@ extension Node where Store: ~Copyable {
                     )
                 )
             }
+            for connection in sessions {
+                view.missing[connection.id] = connection.session.missingCounts(in: &transaction)
+            }
             return view
         }
-        let active = self.author.activeReplica.map { view.records[Int($0.rawValue)].id }
-        var counters = self.counters
-        counters.reauthoredChangeCount = self.author.reauthoredChangeCount
         var traffic = self.pastTraffic
         for connection in self.connections.values { traffic.add(connection.traffic) }
         return NodeStatus(
@@ -38,61 +45,40 @@ extension Node where Store: ~Copyable {
             device: self.author.identity.device,
             deviceName: self.author.identity.name,
             user: self.author.identity.user,
-            replica: active,
+            replica: view.active,
             frontier: view.frontier.entries,
             peers: self.book.sortedKeys.compactMap { self.peerStatus($0, view) },
             isDialling: self.connections.values.contains { $0.isDialled && $0.device == nil },
-            waits: view.waits.sorted { $0.replica < $1.replica },
-            exclusions: view.records.compactMap { record in
-                record.exclusion.map {
-                    ReplicaExclusion(
-                        replica: record.id,
-                        deviceName: record.introduction?.deviceName ?? "",
-                        exclusion: $0
-                    )
-                }
-            },
+            waits: view.waits.sorted { ($0.replica, $0.sequence) < ($1.replica, $1.sequence) },
+            forks: view.forks.sorted { $0.replica < $1.replica },
             clockAheadMilliseconds: self.clockAheadMilliseconds,
             storeFailure: self.storeFailure,
             traffic: traffic,
-            counters: counters
+            counters: self.counters
         )
     }
 
     private struct StoreView {
+        var active: ReplicaID?
         var frontier = Frontier()
-        var records: [ReplicaRecord] = []
+        var forks: [ReplicaFork] = []
         var waits: [ReplicaWait] = []
+        var missing: [ConnectionID: (there: UInt64, here: UInt64)] = [:]
     }
 
     private func peerStatus(_ key: StaticKey, _ view: StoreView) -> PeerStatus? {
         guard let entry = self.book[key] else { return nil }
         let connection = self.readyConnections.first { $0.device == entry.device }
-        var status = PeerStatus(
+        let missing = connection.flatMap { view.missing[$0.id] }
+        return PeerStatus(
             device: entry.device,
             name: entry.shownName,
             isConnected: connection != nil,
             address: connection?.address ?? entry.addresses.first ?? entry.heardAddresses.first,
             lastSeen: entry.lastSeen,
-            missingThereCount: nil,
-            missingHereCount: nil,
+            missingThereCount: missing?.there,
+            missingHereCount: missing?.here,
             traffic: connection?.traffic ?? Traffic()
         )
-        guard let connection, connection.conversation.comparison.isComplete else { return status }
-        let theirs = connection.conversation.peerSequences
-        var missingThere: UInt64 = 0
-        var missingHere: UInt64 = 0
-        var known: Set<ReplicaID> = []
-        for record in view.records {
-            known.insert(record.id)
-            let held = theirs[record.id] ?? 0
-            let ours = record.sendableSequence
-            if ours > held { missingThere += ours - held }
-            if held > ours, record.forkSequence == nil { missingHere += held - ours }
-        }
-        for (replica, held) in theirs where !known.contains(replica) { missingHere += held }
-        status.missingThereCount = missingThere
-        status.missingHereCount = missingHere
-        return status
     }
 }

@@ -5,7 +5,7 @@ internal import PeerCrypto
 extension Node where Store: ~Copyable {
     /// Writes what local callers want: each request is a change of its own, all become durable in one commit.
     mutating func write(_ requests: [WriteRequest]) {
-        _ = self.repairClockIfNeeded()
+        self.repairClock()
         var answers: [(RequestID, Result<WriteReceipt, WriteRefusal>)] = []
         let standing = self.author.standing
         do throws(StoreError) {
@@ -27,44 +27,75 @@ extension Node where Store: ~Copyable {
             answers = requests.map { ($0.id, .failure(.store(error))) }
         }
         for (id, result) in answers { self.effects.append(.answer(id, result)) }
-        if standing.activeReplica != self.author.activeReplica, self.author.activeReplica != nil {
-            self.effects.append(.notice(.newReplica(self.author.newReplicaReason)))
-        }
+        self.noteReplica(since: standing)
         #if PLANTED_BUGS
         if PlantedBug.livePushForgotten.isPlanted { return }
         #endif
         self.pumpAll()
     }
 
+    /// Restamps what is held of this user's devices, because the user says that the clock is right.
+    mutating func restamp(_ request: RequestID) {
+        let standing = self.author.standing
+        do throws(StoreError) {
+            let receipt = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+                try self.author.restamp(isAsked: true, in: &transaction)
+            }
+            self.storeFailure = nil
+            let nothing = WriteReceipt(dot: nil, created: [], operationCount: 0)
+            self.effects.append(.answer(request, .success(receipt ?? nothing)))
+            self.noteReplica(since: standing)
+            self.noteWaits()
+            self.pumpAll()
+        } catch {
+            self.author.standing = standing
+            self.note(error)
+            self.effects.append(.answer(request, .failure(.store(error))))
+        }
+    }
+
+    /// Tells the user if what was written since is under a new replica id.
+    mutating func noteReplica(since standing: Author.Standing) {
+        guard standing.activeLine != self.author.activeLine, self.author.activeLine != nil else { return }
+        self.effects.append(.notice(.newReplica(self.author.newReplicaReason)))
+    }
+
     /// Opens this device's first replica, if it has none.
     ///
     /// Only its introduction lets devices that it was not paired with know it and let it in.
     mutating func introduce() {
-        guard self.author.activeReplica == nil else { return }
+        guard self.author.activeLine == nil else { return }
         let device = self.author.identity.device
-        let clockBefore = self.author.clock
         do throws(StoreError) {
             let isNew = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) -> Bool in
-                let isKnown = (0..<transaction.replicaCount).contains {
-                    transaction.replica(ReplicaIndex(rawValue: UInt32($0))).device == device
+                let isKnown = (0..<transaction.lineCount).contains {
+                    transaction.line(LineIndex(rawValue: UInt32($0))).device == device
                 }
-                guard !isKnown, let stamp = self.author.clock.next(at: self.now.wall) else { return false }
-                try self.author.openReplica(stamp: stamp, in: &transaction)
-                return true
+                return isKnown ? false : try self.author.introduce(in: &transaction)
             }
             if isNew { self.pumpAll() }
         } catch {
-            self.author.clock = clockBefore
-            self.author.activeReplica = nil
+            self.author.activeLine = nil
             self.note(error)
+        }
+    }
+
+    /// The next write makes a new replica.
+    mutating func abandonReplica(_ reason: NewReplicaReason) throws(StoreError) {
+        guard self.author.activeLine != nil else { return }
+        #if PLANTED_BUGS
+        if PlantedBug.rollbackUnnoticed.isPlanted { return }
+        #endif
+        try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+            try self.author.leaveReplica(reason, in: &transaction)
         }
     }
 
     /// The id of the replica written under.
     mutating func activeReplicaID() throws(StoreError) -> ReplicaID? {
-        guard let index = self.author.activeReplica else { return nil }
+        guard let index = self.author.activeLine else { return nil }
         return try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
-            transaction.replica(index).id
+            transaction.replicaID(index)
         }
     }
 }

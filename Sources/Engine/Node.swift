@@ -22,10 +22,10 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
     /// Not before this monotonic time are due changes tried again that the store could not apply.
     var nextDueTry: UInt64 = 0
     var clockAheadMilliseconds: UInt64?
-    /// When it was last tried, by our clock, to write again what a peer holds of ours; nil if no peer holds any.
-    var clockRepairTried: WallTime?
-    /// What the clock of the peer showed that last held our changes.
-    var clockWitness: ClockWitness?
+    /// What the clocks of other devices showed when we last heard of them.
+    var clockWitnesses: [DeviceID: ClockWitness] = [:]
+    /// Whether changes of this device are held here.
+    var isOwnHeld = false
     var storeFailure: StoreError?
     var counters = NodeCounters()
     /// Devices on whose mere word that they hold more of our chain we have gone on under a new replica id.
@@ -69,8 +69,10 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
     ///
     /// - Returns: What must be done, in this order.
     package mutating func handle(_ event: Event, at now: Moment) -> [Effect] {
+        let wasClockSet = now.wall.isSet(since: self.now, at: now)
         self.now = now
         self.author.now = now.wall
+        if wasClockSet { self.clockWasSet() }
         switch event {
         case .accepted(let id, let address): self.accepted(id, from: address)
         case .connected(let id): self.connected(id)
@@ -79,6 +81,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         case .flushed(let id, let byteCount): self.flushed(id, byteCount)
         case .closed(let id): self.closed(id)
         case .write(let requests): self.write(requests)
+        case .restamp(let request): self.restamp(request)
         case .introduce: self.introduce()
         case .beacon(let bytes, let host): self.heardBeacon(bytes, fromHost: host)
         case .addAddress(let address): self.addAddress(address)
@@ -104,39 +107,38 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
     // MARK: - Starting
 
     private mutating func open() throws(StoreError) {
-        let identityBytes = self.configuration.storeIdentity
+        let configuration = self.configuration
+        let founder = self.author.membership.founder
         let start = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) -> Start in
             var start = Start()
-            var merge = Merge(now: self.now.wall)
+            var merge = Merge(now: self.now.wall, founder: founder)
             try merge.finish(in: &transaction)
-            for position in 0..<transaction.replicaCount {
-                start.clock.observe(try transaction.lastCountingStamp(of: ReplicaIndex(rawValue: UInt32(position))))
-            }
             if let bytes = try transaction.fact(NodeFact.activeReplica), let id = Bytes16(bytes) {
-                start.active = try transaction.replicaIndex(of: ReplicaID(bytes: id))
+                start.active = transaction.firstLine(of: ReplicaID(bytes: id))
             }
-            let remembered = try transaction.fact(NodeFact.storeIdentity)
-            if remembered != identityBytes {
-                // A copied or restored file must never write under the id its original may still be writing under.
-                start.isCopy = remembered != nil && start.active != nil
+            if let active = start.active {
+                // A database that was put back or copied must never write under the id its original may still be
+                // writing under: its token is an old one, or the other's.
+                let token = try transaction.fact(NodeFact.storeToken)
+                var isCopy = token.map { !configuration.acceptedTokens.contains($0) } ?? false
                 #if PLANTED_BUGS
-                if PlantedBug.copyUnnoticed.isPlanted { start.isCopy = false }
+                if PlantedBug.copyUnnoticed.isPlanted { isCopy = false }
                 #endif
-                if start.isCopy {
-                    start.active = nil
-                    try transaction.setFact(NodeFact.activeReplica, nil)
-                    try FormerReplicas.forget(in: &transaction)
-                }
-                try transaction.setFact(NodeFact.storeIdentity, identityBytes)
+                if isCopy { start.left = .copiedOrRestored }
+                if transaction.progress(of: active).next != nil { start.left = start.left ?? .forked }
             }
+            if start.left != nil {
+                start.active = nil
+                try transaction.setFact(NodeFact.activeReplica, nil)
+            }
+            try transaction.setFact(NodeFact.storeToken, configuration.nextToken)
             start.paired = try PairedDevice.all(in: &transaction, at: self.now)
-            start.addresses = try transaction.fact(NodeFact.addresses) ?? []
+            start.addresses = try transaction.addresses()
             start.invites = try OpenInvite.all(in: &transaction, at: self.now)
             return start
         }
-        self.author.clock = start.clock
-        self.author.activeReplica = start.active
-        if start.isCopy { self.author.newReplicaReason = .copiedOrRestored }
+        self.author.activeLine = start.active
+        if let reason = start.left { self.author.newReplicaReason = reason }
         self.pairedDevices = start.paired
         self.invites = start.invites
         try self.refreshBook()
@@ -146,11 +148,11 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
 
     /// What opening a store finds.
     private struct Start {
-        var clock = HybridClock()
-        var active: ReplicaIndex?
-        var isCopy = false
+        var active: LineIndex?
+        /// Why the replica written under before is left.
+        var left: NewReplicaReason?
         var paired: [PairedDevice] = []
-        var addresses: [UInt8] = []
+        var addresses: [AddressRecord] = []
         var invites: [OpenInvite] = []
     }
 }
@@ -163,15 +165,5 @@ extension Node {
 /// The names under which a node keeps facts in its store.
 enum NodeFact {
     static let activeReplica = "active-replica"
-    static let storeIdentity = "store-identity"
-    static let formerReplicas = "former-replicas"
-    static let paired = "paired-devices"
-    static let lapses = "paired-devices-lapse"
-    static let addresses = "addresses"
-    static let invites = "invites"
-    static func fork(_ replica: ReplicaID) -> String { "fork/\(replica)" }
-    static let branchByteCount = "branch-bytes"
-    static func branches(_ replica: ReplicaID) -> String { "branches/\(replica)" }
-    static func branchHashes(_ replica: ReplicaID, part: Int) -> String { "branch/\(replica)/\(part)/hashes" }
-    static func branchRun(_ replica: ReplicaID, part: Int) -> String { "branch/\(replica)/\(part)/run" }
+    static let storeToken = "store-token"
 }

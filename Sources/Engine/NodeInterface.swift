@@ -54,6 +54,8 @@ package enum Event: Sendable {
     case closed(ConnectionID)
     /// Local callers want these written; each is one transaction, and all become durable together.
     case write([WriteRequest])
+    /// The user says that the clock is right: restamp what is held.
+    case restamp(RequestID)
     /// This device takes part from now on: others should learn of it although it has written nothing.
     case introduce
     /// A discovery beacon arrived.
@@ -137,8 +139,8 @@ package enum Notice: Hashable, Sendable {
     case clockAhead(milliseconds: UInt64, accordingTo: String)
     /// This database goes on under a new replica id.
     case newReplica(NewReplicaReason)
-    /// Two different changes with one dot were proved.
-    case equivocation(device: String, sequence: UInt64)
+    /// Two machines write as one device: its chain goes on in two ways from a change on. All of it counts.
+    case forked(device: String, sequence: UInt64)
     /// A peer broke the protocol; the connection was ended.
     case protocolViolation(device: String?, reason: String)
     case storeFailed(StoreError)

@@ -14,8 +14,8 @@ package struct NodeStatus: Hashable, Sendable {
     package var isDialling: Bool
     /// Chains that are stored but not applied, and why.
     package var waits: [ReplicaWait]
-    /// Replicas whose changes do not all count.
-    package var exclusions: [ReplicaExclusion]
+    /// Replicas whose chains have forked.
+    package var forks: [ReplicaFork]
     /// A peer's word that our clock is ahead: by how much, in milliseconds.
     package var clockAheadMilliseconds: UInt64?
     /// Why the last write or merge failed; nil if it did not.
@@ -52,11 +52,12 @@ package struct ReplicaWait: Hashable, Sendable {
     package var reason: Merge.Wait
 }
 
-/// A chain whose changes after some sequence do not count.
-package struct ReplicaExclusion: Hashable, Sendable {
+/// A chain that has forked: two machines wrote as one device.
+package struct ReplicaFork: Hashable, Sendable {
     package var replica: ReplicaID
     package var deviceName: String
-    package var exclusion: Exclusion
+    /// How many branches it has; all of them count.
+    package var branchCount: Int
 }
 
 /// Things counted since the start, so that nothing is dropped silently.
@@ -66,7 +67,6 @@ package struct NodeCounters: Hashable, Sendable {
     /// Runs that go on from another change than the one that is stored.
     package var disputedRunCount = 0
     package var ignoredBeaconCount = 0
-    package var reauthoredChangeCount = 0
 
     package init() {}
 }
@@ -79,18 +79,22 @@ package struct NodeConfiguration: Hashable, Sendable {
     package var staticAddresses: [NetworkAddress]
     /// Whether to send beacons and act on them.
     package var discovers: Bool
-    /// What distinguishes the store's file from a copy of it; compared with what the store remembers.
-    package var storeIdentity: [UInt8]
+    /// What is kept outside of the store to tell it from a copy: the store remembers one of these, or none yet.
+    package var acceptedTokens: [[UInt8]]
+    /// What it remembers from now on.
+    package var nextToken: [UInt8]
 
     package init(
         listenPort: UInt16? = nil,
         staticAddresses: [NetworkAddress] = [],
         discovers: Bool = false,
-        storeIdentity: [UInt8] = []
+        acceptedTokens: [[UInt8]] = [],
+        nextToken: [UInt8] = []
     ) {
         self.listenPort = listenPort
         self.staticAddresses = staticAddresses
         self.discovers = discovers
-        self.storeIdentity = storeIdentity
+        self.acceptedTokens = acceptedTokens
+        self.nextToken = nextToken
     }
 }

@@ -36,59 +36,22 @@ struct PairedDevice: Hashable, Sendable {
         in transaction: inout some StoreTransaction,
         at now: Moment
     ) throws(StoreError) -> [PairedDevice] {
-        let lapses = try self.lapses(in: &transaction)
-        var reader = ByteReader(try transaction.fact(NodeFact.paired) ?? [])
-        var devices: [PairedDevice] = []
-        do throws(WireError) {
-            while reader.remaining > 0 {
-                var paired = PairedDevice(
-                    device: DeviceID(bytes: try reader.bytes32()),
-                    staticKey: StaticKey(bytes: try reader.bytes32()),
-                    name: try reader.text(atMost: Limits.nameByteCountMax)
-                )
-                if let time = lapses[paired.staticKey] {
-                    paired.lapse = Lapse(time: time, deadline: Lapse.after(now).deadline)
-                }
-                devices.append(paired)
-            }
-        } catch {
-            throw .damaged("the list of paired devices cannot be read")
+        let deadline = Lapse.after(now).deadline
+        return try transaction.pairedDevices().map { record in
+            let lapse = record.lapse.map { Lapse(time: $0, deadline: deadline) }
+            return PairedDevice(device: record.device, staticKey: record.staticKey, name: record.name, lapse: lapse)
         }
-        return devices
-    }
-
-    private static func lapses(
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> [StaticKey: WallTime] {
-        var reader = ByteReader(try transaction.fact(NodeFact.lapses) ?? [])
-        var lapses: [StaticKey: WallTime] = [:]
-        do throws(WireError) {
-            while reader.remaining > 0 {
-                let key = StaticKey(bytes: try reader.bytes32())
-                lapses[key] = WallTime(milliseconds: try reader.varint())
-            }
-        } catch {
-            throw .damaged("the list of devices that have not come cannot be read")
-        }
-        return lapses
     }
 
     static func save(
         _ devices: [PairedDevice],
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        var bytes: [UInt8] = []
-        var lapses: [UInt8] = []
-        for device in devices {
-            device.device.bytes.append(to: &bytes)
-            device.staticKey.bytes.append(to: &bytes)
-            bytes.appendPrefixed(Array(device.name.utf8))
-            guard let lapse = device.lapse else { continue }
-            device.staticKey.bytes.append(to: &lapses)
-            lapses.appendVarint(lapse.time.milliseconds)
-        }
-        try transaction.setFact(NodeFact.paired, bytes)
-        try transaction.setFact(NodeFact.lapses, lapses.isEmpty ? nil : lapses)
+        try transaction.setPairedDevices(
+            devices.map {
+                PairedDeviceRecord(device: $0.device, staticKey: $0.staticKey, name: $0.name, lapse: $0.lapse?.time)
+            }
+        )
     }
 }
 
@@ -106,30 +69,13 @@ struct OpenInvite: Hashable, Sendable {
         in transaction: inout some StoreTransaction,
         at now: Moment
     ) throws(StoreError) -> [OpenInvite] {
-        var reader = ByteReader(try transaction.fact(NodeFact.invites) ?? [])
-        var invites: [OpenInvite] = []
-        do throws(WireError) {
-            while reader.remaining > 0 {
-                invites.append(
-                    OpenInvite(
-                        secret: try reader.bytes32(),
-                        expiry: WallTime(milliseconds: try reader.varint()),
-                        deadline: now.monotonicMilliseconds + Invite.lifetimeMilliseconds
-                    )
-                )
-            }
-        } catch {
-            throw .damaged("the list of open invites cannot be read")
+        let deadline = now.monotonicMilliseconds + Invite.lifetimeMilliseconds
+        return try transaction.invites().map {
+            OpenInvite(secret: $0.secret, expiry: $0.expiry, deadline: deadline)
         }
-        return invites
     }
 
     static func save(_ invites: [OpenInvite], in transaction: inout some StoreTransaction) throws(StoreError) {
-        var bytes: [UInt8] = []
-        for invite in invites {
-            invite.secret.append(to: &bytes)
-            bytes.appendVarint(invite.expiry.milliseconds)
-        }
-        try transaction.setFact(NodeFact.invites, bytes.isEmpty ? nil : bytes)
+        try transaction.setInvites(invites.map { InviteRecord(secret: $0.secret, expiry: $0.expiry) })
     }
 }

@@ -133,3 +133,8 @@ final class DataDirectory {
         }
     }
 }
+
+/// The operating system's words for its errors.
+enum SystemError {
+    static func text(_ code: Int32) -> String { String(cString: strerror(code)) }
+}

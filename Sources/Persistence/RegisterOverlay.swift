@@ -43,6 +43,8 @@ struct VersionOverlay {
         var write: WriteReference
         var status: VersionStatus
         var isChanged: Bool
+        /// Whether the database has a row of it.
+        var isStored = false
     }
 
     struct Row {
@@ -52,17 +54,37 @@ struct VersionOverlay {
     }
 
     private var rows: [RegisterKey: Row] = [:]
+    /// New writes that nobody asks for before they are written: all that are no conflict.
+    private var settled: [(key: Int64, entry: Entry)] = []
     private(set) var count = 0
 
     subscript(key: RegisterKey) -> Row? { self.rows[key] }
 
-    mutating func set(_ write: WriteReference, status: VersionStatus, at key: RegisterKey, isNew: Bool) {
+    mutating func add(_ write: WriteReference, status: VersionStatus, at key: RegisterKey) {
         let entry = Entry(write: write, status: status, isChanged: true)
-        if !isNew, let position = self.rows[key]?.entries.firstIndex(where: { $0.write == write }) {
-            self.rows[key]?.entries[position] = entry
-        } else {
+        if status == .conflict {
             self.rows[key, default: Row()].entries.append(entry)
+        } else {
+            self.settled.append((key.rowNumber, entry))
+        }
+        self.count += 1
+    }
+
+    /// Changes the status of a write.
+    ///
+    /// Of a place nobody asks for what is no conflict any more: it goes.
+    mutating func set(_ write: WriteReference, status: VersionStatus, at key: RegisterKey) {
+        guard let position = self.rows[key]?.entries.firstIndex(where: { $0.write == write }) else {
+            self.rows[key, default: Row()].entries.append(Entry(write: write, status: status, isChanged: true))
             self.count += 1
+            return
+        }
+        if key.name == .place, status == .superseded, self.rows[key]?.entries[position].isStored == false {
+            self.rows[key]?.entries.remove(at: position)
+            self.count -= 1
+        } else {
+            self.rows[key]?.entries[position].status = status
+            self.rows[key]?.entries[position].isChanged = true
         }
     }
 
@@ -71,7 +93,7 @@ struct VersionOverlay {
         var row = self.rows.removeValue(forKey: key) ?? Row()
         let held = Set(row.entries.map(\.write))
         for write in conflicts where !held.contains(write) {
-            row.entries.append(Entry(write: write, status: .conflict, isChanged: false))
+            row.entries.append(Entry(write: write, status: .conflict, isChanged: false, isStored: true))
             self.count += 1
         }
         row.hasStoredConflicts = true
@@ -80,8 +102,7 @@ struct VersionOverlay {
 
     /// What has changed, in the order of the registers in the database.
     func changes() -> [(key: Int64, entry: Entry)] {
-        var changes: [(key: Int64, entry: Entry)] = []
-        changes.reserveCapacity(self.count)
+        var changes = self.settled
         for (key, row) in self.rows {
             for entry in row.entries where entry.isChanged { changes.append((key.rowNumber, entry)) }
         }
@@ -97,6 +118,7 @@ struct VersionOverlay {
 
     mutating func removeAll() {
         self.rows.removeAll(keepingCapacity: true)
+        self.settled.removeAll(keepingCapacity: true)
         self.count = 0
     }
 }

@@ -40,7 +40,7 @@ package struct SQLiteStore: ReplicaStore, ~Copyable {
             configuration: configuration,
             migrations: SchemaMigration.all
         )
-        let transaction = try SQLiteTransaction(statements: file.statements, origin: file.origin)
+        let transaction = try SQLiteTransaction(statements: file.statements)
         self.file = file
         self.transaction = transaction
     }
@@ -58,7 +58,7 @@ package struct SQLiteStore: ReplicaStore, ~Copyable {
             configuration: configuration,
             migrations: migrations
         )
-        let transaction = try SQLiteTransaction(statements: file.statements, origin: file.origin)
+        let transaction = try SQLiteTransaction(statements: file.statements)
         self.file = file
         self.transaction = transaction
     }
@@ -68,9 +68,6 @@ package struct SQLiteStore: ReplicaStore, ~Copyable {
 
     /// Whether the process that had the directory before did not close the store.
     package var endedUncleanly: Bool { self.file.endedUncleanly }
-
-    /// Where the database file lies now.
-    package func identity() throws(StoreError) -> FileIdentity { try FileIdentity(path: self.file.path) }
 
     /// Ends in order: everything is in the database file, the directory is free, and nothing can be read or written any
     /// more.
@@ -117,8 +114,8 @@ extension SQLiteTransaction {
             if begin == .beginImmediate {
                 #if PLANTED_BUGS
                 if PlantedBug.stateCommittedApart.isPlanted {
-                    try self.writeReplicas()
-                    self.replicas.commit()
+                    try self.writeLines()
+                    self.lines.commit()
                     try self.statements[.commit].run()
                     try self.statements[begin].run()
                 }

@@ -13,11 +13,11 @@ extension SQLiteTransaction {
                 for (position, change) in run.changes.enumerated() {
                     let first = self.identifiers.next.operation
                     let byteCount = try self.append(change, of: run, indexes, grants: grants, to: writer)
-                    let dot = (indexes.replica, run.firstSequence + UInt64(position))
+                    let point = LinePoint(line: indexes.line, sequence: run.firstSequence + UInt64(position))
                     try self.append(
                         change,
                         of: run,
-                        at: dot,
+                        at: point,
                         operations: first,
                         byteCount: byteCount,
                         hash: verified.hashes[position]
@@ -31,7 +31,7 @@ extension SQLiteTransaction {
         }
         if let failure { throw failure }
         if let signature = run.signature, !run.changes.isEmpty {
-            try self.append(signature, of: indexes.replica, sequence: run.lastSequence, sizes)
+            try self.append(signature, at: LinePoint(line: indexes.line, sequence: run.lastSequence), sizes)
         }
     }
 
@@ -75,24 +75,22 @@ extension SQLiteTransaction {
     private func append(
         _ change: Change,
         of run: Run,
-        at dot: (replica: ReplicaIndex, sequence: UInt64),
+        at point: LinePoint,
         operations: Int64,
         byteCount: Int64,
         hash: Hash256
     ) throws(StoreError) {
-        var context: [UInt64] = []
+        var context: [UInt8] = []
         for entry in run.contextEntries[change.contextRange] {
-            context.append(UInt64(try self.replicaIndex(of: entry.replica).rawValue))
-            context.append(entry.sequence)
+            StoredBytes.encode(entry, firstLine: self.firstLine(of: entry.replica), to: &context)
         }
         let statement = try self.statements[.insertChange]
-        statement.bind(1, dot.replica.rawValue)
-        statement.bind(2, bits: dot.sequence)
+        statement.bind(point)
         statement.bind(3, bits: change.stamp.rawValue)
         statement.bind(4, operations)
         statement.bind(5, change.operationCount)
         statement.bind(6, byteCount)
-        statement.bind(7, StoredBytes.encode(context))
+        statement.bind(7, context)
         statement.bind(8, change.hasLeftOut)
         statement.bind(9, Array(run.blinding(of: change)))
         statement.bind(10, hash.bytes.array)
@@ -121,38 +119,35 @@ extension SQLiteTransaction {
     /// signed one by one must not keep 64 bytes each for ever.
     private func append(
         _ signature: Signature,
-        of replica: ReplicaIndex,
-        sequence: UInt64,
+        at point: LinePoint,
         _ size: RunSize
     ) throws(StoreError) {
         var size = size
-        let kept = try self.lastSignatures(of: replica)
+        let kept = try self.lastSignatures(of: point.line)
         if let last = kept.first {
-            let start = kept.count > 1 ? kept[1].sequence : 0
-            guard last.sequence < sequence else { throw .damaged("a signature in the log is beyond its end") }
+            let start = kept.count > 1 ? kept[1].sequence : self.progress(of: point.line).firstSequence - 1
+            guard last.sequence < point.sequence else { throw .damaged("a signature in the log is beyond its end") }
             var joined = size
             joined.add(operationCount: last.size.operationCount, byteCount: last.size.byteCount)
-            if SignatureThinning.mayJoin(changeCount: sequence - start, joined) {
+            if SignatureThinning.mayJoin(changeCount: point.sequence - start, joined) {
                 let statement = try self.statements[.deleteSignature]
-                statement.bind(1, replica.rawValue)
-                statement.bind(2, bits: last.sequence)
+                statement.bind(LinePoint(line: point.line, sequence: last.sequence))
                 try statement.run()
                 size = joined
             }
         }
         let statement = try self.statements[.insertSignature]
-        statement.bind(1, replica.rawValue)
-        statement.bind(2, bits: sequence)
+        statement.bind(point)
         statement.bind(3, size.operationCount)
         statement.bind(4, size.byteCount)
         statement.bind(5, signature.array)
         try statement.run()
     }
 
-    private func lastSignatures(of replica: ReplicaIndex) throws(StoreError) -> [(sequence: UInt64, size: RunSize)] {
+    private func lastSignatures(of line: LineIndex) throws(StoreError) -> [(sequence: UInt64, size: RunSize)] {
         let statement = try self.statements[.lastSignatures]
         defer { statement.reset() }
-        statement.bind(1, replica.rawValue)
+        statement.bind(1, line.rawValue)
         var signatures: [(sequence: UInt64, size: RunSize)] = []
         while try statement.step() {
             let (operationCount, byteCount) = (statement.int64(1), statement.int64(2))
@@ -170,14 +165,13 @@ extension SQLiteTransaction {
 
     private func grantNumber(_ grant: GrantID) throws(StoreError) -> Int64 {
         if let number = self.identifiers.grants[grant] { return number }
-        let replica = try self.replicaIndex(of: grant.dot.replica)
         let number: Int64
-        if let stored = try self.storedGrant(grant, replica) {
+        if let stored = try self.storedGrant(grant) {
             number = stored
         } else {
             number = self.identifiers.next.grant
             let statement = try self.statements[.insertGrant]
-            SQLiteTransaction.bind(grant, replica, to: statement)
+            SQLiteTransaction.bind(grant, to: statement)
             statement.bind(4, number)
             try statement.run()
             self.identifiers.next.grant += 1
@@ -186,15 +180,15 @@ extension SQLiteTransaction {
         return number
     }
 
-    private func storedGrant(_ grant: GrantID, _ replica: ReplicaIndex) throws(StoreError) -> Int64? {
+    private func storedGrant(_ grant: GrantID) throws(StoreError) -> Int64? {
         let statement = try self.statements[.grantByContent]
         defer { statement.reset() }
-        SQLiteTransaction.bind(grant, replica, to: statement)
+        SQLiteTransaction.bind(grant, to: statement)
         return try statement.step() ? statement.int64(0) : nil
     }
 
-    private static func bind(_ grant: GrantID, _ replica: ReplicaIndex, to statement: Statement) {
-        statement.bind(1, replica.rawValue)
+    private static func bind(_ grant: GrantID, to statement: Statement) {
+        statement.bind(1, grant.dot.replica.bytes)
         statement.bind(2, bits: grant.dot.sequence)
         statement.bind(3, grant.index)
     }

@@ -1,32 +1,35 @@
 package import CRDTCore
 
 extension SQLiteTransaction {
-    package func stamp(of replica: ReplicaIndex, sequence: UInt64) throws(StoreError) -> Stamp? {
-        let statement = try self.statements[.changeStamp]
+    package func header(at point: LinePoint) throws(StoreError) -> ChangeHeader? {
+        let statement = try self.statements[.changeHeader]
         defer { statement.reset() }
-        statement.bind(1, replica.rawValue)
-        statement.bind(2, bits: sequence)
-        return try statement.step() ? Stamp(rawValue: statement.bits(0)) : nil
+        statement.bind(point)
+        guard try statement.step() else { return nil }
+        return ChangeHeader(stamp: Stamp(rawValue: statement.bits(0)), hash: try statement.hash(1))
     }
 
-    package func hash(of replica: ReplicaIndex, sequence: UInt64) throws(StoreError) -> Hash256? {
-        let statement = try self.statements[.changeHash]
+    package func contexts(
+        of line: LineIndex,
+        after sequence: UInt64,
+        through last: UInt64
+    ) throws(StoreError) -> [Point] {
+        let statement = try self.statements[.contexts]
         defer { statement.reset() }
-        statement.bind(1, replica.rawValue)
-        statement.bind(2, bits: sequence)
-        guard try statement.step() else { return nil }
-        guard let bytes = Bytes32(statement.bytes(0)) else { throw .damaged("a hash in the log has the wrong length") }
-        return Hash256(bytes: bytes)
+        statement.bind(LinePoint(line: line, sequence: sequence))
+        statement.bind(3, bits: last)
+        var points: [Point] = []
+        while try statement.step() { points += try self.points(statement, at: 0) }
+        return points
     }
 
     package func edit(_ write: WriteReference) throws(StoreError) -> Edit? {
         let statement = try self.statements[.changeOperations]
         defer { statement.reset() }
-        statement.bind(1, write.replica.rawValue)
-        statement.bind(2, bits: write.sequence)
+        statement.bind(write.point)
         guard try statement.step(), Int64(write.index) < statement.int64(1) else { return nil }
         let number = statement.int64(0).addingReportingOverflow(Int64(write.index)).partialValue
-        var assembly = RunAssembly(replica: self.replicas.id(write.replica), firstSequence: write.sequence)
+        var assembly = RunAssembly(replica: self.replicaID(write.line), firstSequence: write.sequence)
         assembly.builder.beginChange(stamp: write.stamp, context: [], blinding: [])
         var reader = OperationReader(statement: try self.statements[.operationsFrom])
         defer { reader.finish() }
@@ -40,28 +43,29 @@ extension SQLiteTransaction {
     }
 
     package func loadRun(
-        of replica: ReplicaIndex,
+        of line: LineIndex,
         from sequence: UInt64,
         limits: RunLimits,
         signed: Bool
     ) throws(StoreError) -> Run? {
-        var changes = try self.changes(of: replica, from: sequence, through: nil, limits)
+        var changes = try self.changes(of: line, from: sequence, through: nil, limits)
         guard !changes.rows.isEmpty else { return nil }
         var signature: Signature?
         if signed {
             let limit = sequence + UInt64(changes.rows.count) - 1
-            if let end = try self.signedEnd(of: replica, from: sequence, limit: limit) {
+            if let end = try self.signedEnd(of: line, from: sequence, limit: limit) {
                 if end > limit {
-                    changes = try self.changes(of: replica, from: sequence, through: end, limits)
+                    changes = try self.changes(of: line, from: sequence, through: end, limits)
                 } else {
                     changes.rows.removeLast(Int(limit - end))
                 }
             } else {
-                changes = try self.changes(of: replica, from: sequence, through: .max, limits)
+                changes = try self.changes(of: line, from: sequence, through: .max, limits)
             }
         }
-        signature = try self.signature(of: replica, sequence: sequence + UInt64(changes.rows.count) - 1)
-        var assembly = RunAssembly(replica: self.replicas.id(replica), firstSequence: sequence)
+        signature = try self.signature(of: line, sequence: sequence + UInt64(changes.rows.count) - 1)
+        let previous = try self.name(before: LinePoint(line: line, sequence: sequence))
+        var assembly = RunAssembly(replica: self.replicaID(line), firstSequence: sequence, previous: previous)
         var reader = OperationReader(statement: try self.statements[.operationsFrom])
         defer { reader.finish() }
         for row in changes.rows {
@@ -74,6 +78,17 @@ extension SQLiteTransaction {
             for number in row.operations { try self.append(number, from: &reader, to: &assembly) }
         }
         return assembly.builder.signed(signature)
+    }
+
+    /// The name of the change before another, if more than one line of the replica is here: whoever has one alone need
+    /// not know that there is another.
+    private func name(before point: LinePoint) throws(StoreError) -> ChangeName? {
+        guard point.sequence > 0, self.lines.isForked(point.line) else { return nil }
+        var before = LinePoint(line: point.line, sequence: point.sequence - 1)
+        if let parent = self.origin(of: point.line)?.parent, parent.sequence == before.sequence { before = parent }
+        guard before.sequence > 0 else { return nil }
+        guard let header = try self.header(at: before) else { throw .damaged("a change is missing from the log") }
+        return ChangeName(header.hash)
     }
 
     // MARK: - Changes
@@ -89,21 +104,20 @@ extension SQLiteTransaction {
         }
 
         var rows: [Row] = []
-        var contexts: [Dot] = []
+        var contexts: [Point] = []
         var blinding: [UInt8] = []
     }
 
     /// Reads changes from a sequence on: up to an end, or as many as the limits allow, and one at least.
     private func changes(
-        of replica: ReplicaIndex,
+        of line: LineIndex,
         from sequence: UInt64,
         through end: UInt64?,
         _ limits: RunLimits
     ) throws(StoreError) -> LoadedChanges {
         let statement = try self.statements[.changesFrom]
         defer { statement.reset() }
-        statement.bind(1, replica.rawValue)
-        statement.bind(2, bits: sequence)
+        statement.bind(LinePoint(line: line, sequence: sequence))
         var loaded = LoadedChanges()
         var operationCount: Int64 = 0
         var byteCount: Int64 = 0
@@ -128,8 +142,7 @@ extension SQLiteTransaction {
 
     private func append(_ statement: Statement, to loaded: inout LoadedChanges) throws(StoreError) {
         let contextStart = loaded.contexts.count
-        let context = statement.borrowedBytes(5)
-        if !context.isEmpty { try self.appendContext(Array(context), to: &loaded.contexts) }
+        loaded.contexts += try self.points(statement, at: 5)
         let blindingStart = loaded.blinding.count
         loaded.blinding.append(contentsOf: statement.borrowedBytes(7))
         let (first, count) = (statement.int64(2), statement.int64(3))
@@ -154,18 +167,14 @@ extension SQLiteTransaction {
         .damaged("change \(sequence) of a replica in the log cannot be read")
     }
 
-    private func appendContext(_ bytes: [UInt8], to contexts: inout [Dot]) throws(StoreError) {
-        guard let numbers = try? StoredBytes.numbers(bytes), numbers.count.isMultiple(of: 2) else {
+    /// What a change adds to its context.
+    private func points(_ statement: Statement, at column: Int32) throws(StoreError) -> [Point] {
+        let bytes = statement.bytes(column)
+        if bytes.isEmpty { return [] }
+        do throws(WireError) {
+            return try StoredBytes.points(bytes, lineCount: self.lineCount) { self.replicaID($0) }
+        } catch {
             throw .damaged("the context of a change in the log cannot be read")
-        }
-        for position in stride(from: 0, to: numbers.count, by: 2) {
-            guard let index = UInt32(exactly: numbers[position]), index < self.replicaCount,
-                numbers[position + 1] <= Limits.sequenceMax
-            else {
-                throw .damaged("the context of a change in the log names a replica that is not there")
-            }
-            let replica = self.replicas.id(ReplicaIndex(rawValue: index))
-            contexts.append(Dot(replica: replica, sequence: numbers[position + 1]))
         }
     }
 
@@ -173,33 +182,31 @@ extension SQLiteTransaction {
 
     /// The last signature up to the limit, or else the first behind it.
     private func signedEnd(
-        of replica: ReplicaIndex,
+        of line: LineIndex,
         from sequence: UInt64,
         limit: UInt64
     ) throws(StoreError) -> UInt64? {
-        if let end = try self.signedSequence(.signatureUpTo, replica, limit), end >= sequence { return end }
-        guard let end = try self.signedSequence(.signatureFrom, replica, limit) else { return nil }
+        if let end = try self.signedSequence(.signatureUpTo, line, limit), end >= sequence { return end }
+        guard let end = try self.signedSequence(.signatureFrom, line, limit) else { return nil }
         guard end >= limit else { throw .damaged("a signature in the log cannot be where it is") }
         return end
     }
 
     private func signedSequence(
         _ query: StoreQuery,
-        _ replica: ReplicaIndex,
+        _ line: LineIndex,
         _ sequence: UInt64
     ) throws(StoreError) -> UInt64? {
         let statement = try self.statements[query]
         defer { statement.reset() }
-        statement.bind(1, replica.rawValue)
-        statement.bind(2, bits: sequence)
+        statement.bind(LinePoint(line: line, sequence: sequence))
         return try statement.step() ? statement.bits(0) : nil
     }
 
-    private func signature(of replica: ReplicaIndex, sequence: UInt64) throws(StoreError) -> Signature? {
+    private func signature(of line: LineIndex, sequence: UInt64) throws(StoreError) -> Signature? {
         let statement = try self.statements[.signatureAt]
         defer { statement.reset() }
-        statement.bind(1, replica.rawValue)
-        statement.bind(2, bits: sequence)
+        statement.bind(LinePoint(line: line, sequence: sequence))
         guard try statement.step() else { return nil }
         guard let signature = Signature(statement.bytes(0)) else {
             throw .damaged("a signature in the log has the wrong length")
@@ -251,10 +258,8 @@ extension SQLiteTransaction {
         let statement = try self.statements[.grantByNumber]
         defer { statement.reset() }
         statement.bind(1, number)
-        guard try statement.step(), statement.uint32(0) < self.replicaCount else {
-            throw .damaged("grant \(number) is missing from the database")
-        }
-        let replica = self.replicas.id(ReplicaIndex(rawValue: statement.uint32(0)))
+        guard try statement.step() else { throw .damaged("grant \(number) is missing from the database") }
+        let replica = ReplicaID(bytes: try statement.bytes16(0))
         return GrantID(dot: Dot(replica: replica, sequence: statement.bits(1)), index: statement.uint32(2))
     }
 }
@@ -267,8 +272,8 @@ private struct RunAssembly {
     // Operations on one object follow each other.
     private var lastObject: (index: ObjectIndex, position: UInt32)?
 
-    init(replica: ReplicaID, firstSequence: UInt64) {
-        self.builder = RunBuilder(replica: replica, firstSequence: firstSequence)
+    init(replica: ReplicaID, firstSequence: UInt64, previous: ChangeName? = nil) {
+        self.builder = RunBuilder(replica: replica, firstSequence: firstSequence, previous: previous)
     }
 
     mutating func index(

@@ -23,6 +23,22 @@ extension SQLiteTransaction {
         try statement.run()
     }
 
+    package func removeMove(
+        _ write: WriteReference,
+        of object: ObjectIndex
+    ) throws(StoreError) -> WriteReference? {
+        let statement = try self.statements[.deleteMove]
+        defer { statement.reset() }
+        SQLiteTransaction.bind(write, to: statement)
+        statement.bind(5, object.rawValue)
+        return try statement.step() ? write : nil
+    }
+
+    package func objectsWithOpenMoves() throws(StoreError) -> [ObjectIndex] {
+        try self.flush()
+        return try SQLiteTransaction.indexes(try self.statements[.objectsWithOpenMoves])
+    }
+
     package func moves(after write: WriteReference) throws(StoreError) -> [MoveRecord] {
         #if PLANTED_BUGS
         if PlantedBug.movesOnArrival.isPlanted { return [] }
@@ -64,11 +80,7 @@ extension SQLiteTransaction {
     }
 
     private func objectsWithoutEffect() throws(StoreError) -> [ObjectIndex] {
-        let statement = try self.statements[.objectsWithoutEffect]
-        defer { statement.reset() }
-        var objects: [ObjectIndex] = []
-        while try statement.step() { objects.append(ObjectIndex(rawValue: statement.uint32(0))) }
-        return objects
+        try SQLiteTransaction.indexes(try self.statements[.objectsWithoutEffect])
     }
 
     /// The last move of an object, of those with effect or of those without, before a write if one is given.
@@ -99,7 +111,12 @@ extension SQLiteTransaction {
     }
 
     private func precedes(_ left: WriteReference, _ right: WriteReference) -> Bool {
-        WriteOrder.precedes(left, right) { self.replicas.id($0) }
+        #if PLANTED_BUGS
+        if PlantedBug.tiedMovesByLocalNumber.isPlanted, left.stamp == right.stamp, left.line != right.line {
+            return left.line.rawValue < right.line.rawValue
+        }
+        #endif
+        return WriteOrder.precedes(left, right, self)
     }
 
     /// Orders moves that are in the order of their stamps already.
@@ -110,7 +127,7 @@ extension SQLiteTransaction {
 
     private static func bind(_ write: WriteReference, to statement: Statement) {
         statement.bind(1, bits: write.stamp.rawValue)
-        statement.bind(2, write.replica.rawValue)
+        statement.bind(2, write.line.rawValue)
         statement.bind(3, bits: write.sequence)
         statement.bind(4, write.index)
     }

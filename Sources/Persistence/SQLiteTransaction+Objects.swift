@@ -42,7 +42,7 @@ extension SQLiteTransaction {
         return try SQLiteTransaction.indexes(try self.statements[.visibleObjects])
     }
 
-    private static func indexes(_ statement: Statement) throws(StoreError) -> [ObjectIndex] {
+    static func indexes(_ statement: Statement) throws(StoreError) -> [ObjectIndex] {
         defer { statement.reset() }
         var indexes: [ObjectIndex] = []
         while try statement.step() { indexes.append(ObjectIndex(rawValue: statement.uint32(0))) }
@@ -79,7 +79,7 @@ extension SQLiteTransaction {
             )
         }
         do throws(WireError) {
-            record.existence = try StoredBytes.existence(statement.bytes(7), replicaCount: self.replicaCount)
+            record.existence = try StoredBytes.existence(statement.bytes(7), lineCount: self.lineCount)
         } catch {
             throw .damaged("the existence of object \(index.rawValue) cannot be read")
         }
@@ -89,6 +89,17 @@ extension SQLiteTransaction {
         record.childCount = statement.uint32(11)
         record.visibleChildCount = statement.uint32(12)
         record.isVisible = statement.bool(13)
+        if !statement.isNull(14) {
+            let point = try self.point(statement, at: 14)
+            guard let index = UInt32(exactly: statement.int64(16)), index <= 0xffff else {
+                throw .damaged("the place of object \(index.rawValue) cannot be read")
+            }
+            record.openMove = OpenMove(line: point.line, ordinal: ChainOrdinal(sequence: point.sequence, index: index))
+        }
+        guard (0...SQLiteTransaction.conflictCountMax).contains(statement.int64(17)) else {
+            throw .damaged("object \(index.rawValue) has more open moves than there can be")
+        }
+        record.otherOpenMoveCount = statement.uint32(17)
         return record
     }
 
@@ -106,7 +117,7 @@ extension SQLiteTransaction {
             let creation = record.creation
             statement.bind(1, entry.index.rawValue)
             statement.bind(2, creation.map { Int64(bitPattern: $0.write.stamp.rawValue) })
-            statement.bind(3, creation.map { Int64($0.write.replica.rawValue) })
+            statement.bind(3, creation.map { Int64($0.write.line.rawValue) })
             statement.bind(4, creation.map { Int64(bitPattern: $0.write.sequence) })
             statement.bind(5, creation.map { Int64($0.write.index) })
             statement.bind(6, creation.map { Int64($0.type.rawValue) })
@@ -116,11 +127,15 @@ extension SQLiteTransaction {
             statement.bind(10, record.childCount)
             statement.bind(11, record.visibleChildCount)
             statement.bind(12, record.isVisible)
+            statement.bind(13, record.openMove.map { Int64($0.line.rawValue) })
+            statement.bind(14, record.openMove.map { Int64(bitPattern: $0.ordinal.sequence) })
+            statement.bind(15, record.openMove.map { Int64($0.ordinal.index) })
+            statement.bind(16, record.otherOpenMoveCount)
             if entry.isNew || entry.isMoved {
-                statement.bind(13, record.parent.map { Int64($0.rawValue) })
-                statement.bind(14, record.position.bytes)
+                statement.bind(17, record.parent.map { Int64($0.rawValue) })
+                statement.bind(18, record.position.bytes)
             }
-            if entry.isNew { statement.bind(15, record.id.bytes) }
+            if entry.isNew { statement.bind(19, record.id.bytes) }
             try statement.run()
         }
     }

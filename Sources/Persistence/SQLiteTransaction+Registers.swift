@@ -29,7 +29,12 @@ extension SQLiteTransaction {
         at key: RegisterKey
     ) throws(StoreError) {
         try self.flushIfLarge()
-        self.versions.set(write, status: status, at: key, isNew: true)
+        if status == .creation {
+            // The object's row has the one that counts, and hardly ever is there another.
+            guard let first = try self.look(at: key.object, { $0.creation }) else { return }
+            self.versions.add(first.write, status: .creation, at: key)
+        }
+        self.versions.add(write, status: status, at: key)
     }
 
     package func setVersion(
@@ -38,7 +43,7 @@ extension SQLiteTransaction {
         at key: RegisterKey
     ) throws(StoreError) {
         try self.flushIfLarge()
-        self.versions.set(write, status: status, at: key, isNew: false)
+        self.versions.set(write, status: status, at: key)
     }
 
     package func conflicts(at key: RegisterKey) throws(StoreError) -> [WriteReference] {
@@ -72,6 +77,28 @@ extension SQLiteTransaction {
         return found
     }
 
+    package func removeRegister(_ key: RegisterKey) throws(StoreError) {
+        try self.flush()
+        for query in [StoreQuery.deleteRegister, .deleteVersions] {
+            let statement = try self.statements[query]
+            statement.bind(1, key.rowNumber)
+            try statement.run()
+        }
+    }
+
+    package func history(of object: ObjectIndex) throws(StoreError) -> [WriteReference] {
+        try self.flush()
+        let statement = try self.statements[.historyOfObject]
+        defer { statement.reset() }
+        statement.bind(1, RegisterKey(object: object, name: NameIndex(rawValue: 0)).rowNumber)
+        statement.bind(2, RegisterKey(object: object, name: NameIndex(rawValue: .max)).rowNumber)
+        statement.bind(3, RegisterKey(object: object, name: .place).rowNumber)
+        statement.bind(4, object.rawValue)
+        var writes: [WriteReference] = []
+        while try statement.step() { writes.append(try self.write(statement)) }
+        return writes
+    }
+
     package func conflictedRegisters() throws(StoreError) -> [(RegisterKey, Register)] {
         try self.flush()
         let statement = try self.statements[.conflictedRegisters]
@@ -92,7 +119,7 @@ extension SQLiteTransaction {
         for (key, register) in changes {
             statement.bind(1, key)
             statement.bind(2, bits: register.winner.stamp.rawValue)
-            statement.bind(3, register.winner.replica.rawValue)
+            statement.bind(3, register.winner.line.rawValue)
             statement.bind(4, bits: register.winner.sequence)
             statement.bind(5, register.winner.index)
             statement.bind(6, register.isRemoval)
@@ -105,24 +132,24 @@ extension SQLiteTransaction {
     func flushVersions() throws(StoreError) {
         defer { self.versions.removeAll() }
         let changes = self.versions.changes()
-        guard !changes.isEmpty else { return }
-        let statement = try self.statements[.setVersion]
         for (key, entry) in changes {
+            let isGone = entry.status == .superseded && RegisterKey(rowNumber: key).name == .place
+            let statement = try self.statements[isGone ? .deleteVersion : .setVersion]
             #if PLANTED_BUGS
             if PlantedBug.conflictRowsDropped.isPlanted, entry.status == .conflict { continue }
             #endif
             statement.bind(1, key)
             statement.bind(2, bits: entry.write.stamp.rawValue)
-            statement.bind(3, entry.write.replica.rawValue)
+            statement.bind(3, entry.write.line.rawValue)
             statement.bind(4, bits: entry.write.sequence)
             statement.bind(5, entry.write.index)
-            statement.bind(6, Int64(entry.status.rawValue))
+            if !isGone { statement.bind(6, Int64(entry.status.rawValue)) }
             try statement.run()
         }
     }
 
     /// Many more than a chain has changes that all its readers have not seen.
-    private static let conflictCountMax: Int64 = 1 << 31
+    static let conflictCountMax: Int64 = 1 << 31
 
     private func register(_ statement: Statement) throws(StoreError) -> Register {
         guard (0...SQLiteTransaction.conflictCountMax).contains(statement.int64(5)) else {
@@ -135,17 +162,13 @@ extension SQLiteTransaction {
         )
     }
 
-    /// The write in four columns: stamp, replica, sequence, index.
+    /// The write in four columns: stamp, line, sequence, index.
     func write(_ statement: Statement, at column: Int32 = 0) throws(StoreError) -> WriteReference {
-        guard let replica = UInt32(exactly: statement.int64(column + 1)), replica < self.replicaCount,
-            (1...Limits.sequenceMax).contains(statement.bits(column + 2)),
-            let index = UInt32(exactly: statement.int64(column + 3))
-        else { throw .damaged("a row of the database names a write that cannot be") }
-        return WriteReference(
-            stamp: Stamp(rawValue: statement.bits(column)),
-            replica: ReplicaIndex(rawValue: replica),
-            sequence: statement.bits(column + 2),
-            index: index
-        )
+        let point = try self.point(statement, at: column + 1)
+        guard let index = UInt32(exactly: statement.int64(column + 3)) else {
+            throw .damaged("a row of the database names a write that cannot be")
+        }
+        let stamp = Stamp(rawValue: statement.bits(column))
+        return WriteReference(stamp: stamp, line: point.line, sequence: point.sequence, index: index)
     }
 }

@@ -6,9 +6,8 @@ package import CRDTCore
 /// their keys when the transaction ends or when they have become many, so that a batch touches each row once.
 package final class SQLiteTransaction: StoreTransaction {
     let statements: StatementCache
-    let origin: Hash256
     var identifiers = IdentifierCache()
-    var replicas = ReplicaTable()
+    var lines = LineTable()
     var registers = RegisterOverlay()
     var versions = VersionOverlay()
     var objects = ObjectOverlay()
@@ -16,10 +15,9 @@ package final class SQLiteTransaction: StoreTransaction {
     /// Rows held in memory before they are written.
     static let overlayCountMax = 1 << 16
 
-    init(statements: StatementCache, origin: Hash256) throws(StoreError) {
+    init(statements: StatementCache) throws(StoreError) {
         self.statements = statements
-        self.origin = origin
-        try self.loadReplicas()
+        try self.loadLines()
         try self.loadNumbers()
     }
 
@@ -42,7 +40,7 @@ package final class SQLiteTransaction: StoreTransaction {
     /// Writes what is left before the commit.
     func prepareCommit() throws(StoreError) {
         try self.flush()
-        try self.writeReplicas()
+        try self.writeLines()
     }
 
     /// What SQLite's own check of the file finds wrong, at most three sentences; empty if nothing.
@@ -57,7 +55,7 @@ package final class SQLiteTransaction: StoreTransaction {
     }
 
     func didCommit() {
-        self.replicas.commit()
+        self.lines.commit()
         self.identifiers.commit()
     }
 
@@ -69,7 +67,7 @@ package final class SQLiteTransaction: StoreTransaction {
         #if PLANTED_BUGS
         if PlantedBug.rolledBackChainsKept.isPlanted { return self.identifiers.rollback() }
         #endif
-        self.replicas.rollback()
+        self.lines.rollback()
         #if PLANTED_BUGS
         if PlantedBug.rolledBackNumbersKept.isPlanted { return }
         #endif
@@ -95,10 +93,6 @@ package final class SQLiteTransaction: StoreTransaction {
     }
 
     // MARK: - Numbers for ids
-
-    package func replicaIndex(of id: ReplicaID) throws(StoreError) -> ReplicaIndex {
-        self.replicas.index(of: id) ?? self.replicas.append(ReplicaRecord(id: id, origin: self.origin))
-    }
 
     package func existingObjectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex? {
         if let index = self.identifiers.objects[id] { return index }
@@ -182,7 +176,10 @@ package final class SQLiteTransaction: StoreTransaction {
         self.registers.removeAll()
         self.versions.removeAll()
         try self.flushObjects()
-        for query in [StoreQuery.clearRegisters, .clearVersions, .clearMoves, .clearObjects] {
+        let derived: [StoreQuery] = [
+            .clearRegisters, .clearVersions, .clearMoves, .clearObjects, .clearRaisedStamps, .clearCheckpoints,
+        ]
+        for query in derived {
             #if PLANTED_BUGS
             if PlantedBug.rebuildKeepsRegisters.isPlanted, query == .clearRegisters { continue }
             #endif

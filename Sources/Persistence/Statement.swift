@@ -37,6 +37,16 @@ struct Statement {
         bytes.withUnsafeBytes { self.bind(position, $0, destructor: Statement.copied) }
     }
 
+    func bind(_ position: Int32, _ bytes: [UInt8]?) {
+        if let bytes { self.bind(position, bytes) } else { self.bindNull(position) }
+    }
+
+    /// Binds a change as the first two parameters.
+    func bind(_ point: LinePoint) {
+        self.bind(1, point.line.rawValue)
+        self.bind(2, bits: point.sequence)
+    }
+
     func bind(_ position: Int32, _ text: String) {
         var text = text
         text.withUTF8 { self.bindText(position, UnsafeRawBufferPointer($0), destructor: Statement.copied) }
@@ -133,4 +143,17 @@ struct Statement {
             low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
         )
     }
+
+    func bytes32(_ column: Int32) throws(StoreError) -> Bytes32 {
+        let bytes = self.borrowedBytes(column)
+        guard bytes.count == Bytes32.byteCount else {
+            throw .damaged("a hash or key in the database has the wrong length")
+        }
+        func word(_ offset: Int) -> UInt64 {
+            UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+        }
+        return Bytes32(word(0), word(8), word(16), word(24))
+    }
+
+    func hash(_ column: Int32) throws(StoreError) -> Hash256 { Hash256(bytes: try self.bytes32(column)) }
 }

@@ -13,15 +13,19 @@ enum StoreQuery: Int, CaseIterable {
     case objectByID, objectID, objectRow
     case insertObject, updateObject, updateObjectAndPlace
     case children, rootChildren, visibleObjects
-    case allReplicas, insertReplica, updateReplica, updateReplicaIntroduction
-    case insertChange, changeStamp, changeHash, changeOperations, changesFrom
+    case allLines, insertLine, updateLine, updateLineIntroduction, allRestamps, insertRestamp
+    case raisedStamp, setRaisedStamp, deleteRaisedStamp, raisedStampsByCause, setCheckpoint, checkpoint
+    case insertChange, changeHeader, contexts, changeOperations, changesFrom
     case insertOperation, operationsFrom
     case insertSignature, deleteSignature, lastSignatures, signatureAt, signatureFrom, signatureUpTo
     case register, setRegister, registersOfObject, conflictedRegisters
-    case setVersion, conflicts
-    case insertMove, setMove, movesInRange, movesOfObject, objectsWithoutEffect
+    case setVersion, conflicts, deleteVersion, deleteRegister, deleteVersions, historyOfObject
+    case insertMove, setMove, deleteMove, movesInRange, movesOfObject, objectsWithoutEffect, objectsWithOpenMoves
     case fact, setFact, deleteFact
-    case clearRegisters, clearVersions, clearMoves, clearObjects
+    case pairedDevices, addPairedDevice, clearPairedDevices
+    case invites, addInvite, clearInvites
+    case addresses, addAddress, clearAddresses
+    case clearRegisters, clearVersions, clearMoves, clearObjects, clearRaisedStamps, clearCheckpoints
     case integrityCheck
 
     var sql: String {
@@ -39,14 +43,22 @@ enum StoreQuery: Int, CaseIterable {
         case .objectByID, .objectID, .objectRow, .insertObject, .updateObject, .updateObjectAndPlace, .children,
             .rootChildren, .visibleObjects:
             self.objectSQL
-        case .allReplicas, .insertReplica, .updateReplica, .updateReplicaIntroduction: self.replicaSQL
-        case .insertChange, .changeStamp, .changeHash, .changeOperations, .changesFrom, .insertOperation,
+        case .allLines, .insertLine, .updateLine, .updateLineIntroduction, .allRestamps, .insertRestamp, .raisedStamp,
+            .setRaisedStamp, .deleteRaisedStamp, .raisedStampsByCause, .setCheckpoint, .checkpoint:
+            self.lineSQL
+        case .insertChange, .changeHeader, .contexts, .changeOperations, .changesFrom, .insertOperation,
             .operationsFrom, .insertSignature, .deleteSignature, .lastSignatures, .signatureAt, .signatureFrom,
             .signatureUpTo:
             self.logSQL
-        case .register, .setRegister, .registersOfObject, .conflictedRegisters, .setVersion, .conflicts:
+        case .register, .setRegister, .registersOfObject, .conflictedRegisters, .setVersion, .conflicts,
+            .deleteVersion, .deleteRegister, .deleteVersions, .historyOfObject:
             self.registerSQL
-        case .insertMove, .setMove, .movesInRange, .movesOfObject, .objectsWithoutEffect: self.moveSQL
+        case .insertMove, .setMove, .deleteMove, .movesInRange, .movesOfObject, .objectsWithoutEffect,
+            .objectsWithOpenMoves:
+            self.moveSQL
+        case .pairedDevices, .addPairedDevice, .clearPairedDevices, .invites, .addInvite, .clearInvites, .addresses,
+            .addAddress, .clearAddresses:
+            self.deviceSQL
         case .fact: "SELECT value FROM fact WHERE name = ?"
         case .setFact: "INSERT OR REPLACE INTO fact (name, value) VALUES (?, ?)"
         case .deleteFact: "DELETE FROM fact WHERE name = ?"
@@ -54,11 +66,14 @@ enum StoreQuery: Int, CaseIterable {
         case .clearRegisters: "DELETE FROM register"
         case .clearVersions: "DELETE FROM version"
         case .clearMoves: "DELETE FROM move"
+        case .clearRaisedStamps: "DELETE FROM raised"
+        case .clearCheckpoints: "DELETE FROM checkpoint"
         case .clearObjects:
             """
-            UPDATE object SET created_stamp = NULL, created_replica = NULL, created_sequence = NULL, created_idx = NULL,
+            UPDATE object SET created_stamp = NULL, created_line = NULL, created_sequence = NULL, created_idx = NULL,
             type = NULL, kind = NULL, existence = x'', updated = 0, parent = NULL, position = x'', child_count = 0,
-            visible_child_count = 0, visible = 0
+            visible_child_count = 0, visible = 0, open_move_line = NULL, open_move_sequence = NULL,
+            open_move_idx = NULL, other_open_move_count = 0
             """
         }
     }
@@ -81,28 +96,30 @@ enum StoreQuery: Int, CaseIterable {
         case .objectID: "SELECT id FROM object WHERE object = ?"
         case .objectRow:
             """
-            SELECT id, created_stamp, created_replica, created_sequence, created_idx, type, kind, existence, updated,
-            parent, position, child_count, visible_child_count, visible FROM object WHERE object = ?
+            SELECT id, created_stamp, created_line, created_sequence, created_idx, type, kind, existence, updated,
+            parent, position, child_count, visible_child_count, visible, open_move_line, open_move_sequence,
+            open_move_idx, other_open_move_count FROM object WHERE object = ?
             """
         case .insertObject:
             """
-            INSERT INTO object (object, created_stamp, created_replica, created_sequence, created_idx, type, kind,
-            existence, updated, child_count, visible_child_count, visible, parent, position, id)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO object (object, created_stamp, created_line, created_sequence, created_idx, type, kind,
+            existence, updated, child_count, visible_child_count, visible, open_move_line, open_move_sequence,
+            open_move_idx, other_open_move_count, parent, position, id)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """
         case .updateObject:
             """
-            UPDATE object SET created_stamp = ?2, created_replica = ?3, created_sequence = ?4, created_idx = ?5,
-            type = ?6,
-            kind = ?7, existence = ?8, updated = ?9, child_count = ?10, visible_child_count = ?11, visible = ?12
-            WHERE object = ?1
+            UPDATE object SET created_stamp = ?2, created_line = ?3, created_sequence = ?4, created_idx = ?5,
+            type = ?6, kind = ?7, existence = ?8, updated = ?9, child_count = ?10, visible_child_count = ?11,
+            visible = ?12, open_move_line = ?13, open_move_sequence = ?14, open_move_idx = ?15,
+            other_open_move_count = ?16 WHERE object = ?1
             """
         case .updateObjectAndPlace:
             """
-            UPDATE object SET created_stamp = ?2, created_replica = ?3, created_sequence = ?4, created_idx = ?5,
-            type = ?6,
-            kind = ?7, existence = ?8, updated = ?9, child_count = ?10, visible_child_count = ?11, visible = ?12,
-            parent = ?13, position = ?14 WHERE object = ?1
+            UPDATE object SET created_stamp = ?2, created_line = ?3, created_sequence = ?4, created_idx = ?5,
+            type = ?6, kind = ?7, existence = ?8, updated = ?9, child_count = ?10, visible_child_count = ?11,
+            visible = ?12, open_move_line = ?13, open_move_sequence = ?14, open_move_idx = ?15,
+            other_open_move_count = ?16, parent = ?17, position = ?18 WHERE object = ?1
             """
         #if PLANTED_BUGS
         case .children where PlantedBug.siblingsByArrival.isPlanted:
@@ -116,26 +133,49 @@ enum StoreQuery: Int, CaseIterable {
         }
     }
 
-    private var replicaSQL: String {
+    private var lineSQL: String {
         switch self {
-        case .allReplicas:
+        case .allLines:
             """
-            SELECT replica, id, stored_sequence, stored_hash, stored_stamp, applied_sequence, applied_stamp, context,
-            fork_sequence, retired_after, backdated_after, introduction FROM replica ORDER BY replica
+            SELECT line, replica, introduction, parent_line, parent_sequence, first_hash, sibling_hash,
+            stored_sequence, stored_hash, applied_sequence, applied_stamp, context, first_raised
+            FROM line ORDER BY line
             """
-        case .insertReplica:
+        case .insertLine:
             """
-            INSERT INTO replica (replica, stored_sequence, stored_hash, stored_stamp, applied_sequence, applied_stamp,
-            context, fork_sequence, retired_after, backdated_after, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO line (line, stored_sequence, stored_hash, applied_sequence, applied_stamp, context,
+            first_raised, replica, parent_line, parent_sequence, first_hash, sibling_hash)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """
-        case .updateReplica:
+        case .updateLine:
             """
-            UPDATE replica SET stored_sequence = ?2, stored_hash = ?3, stored_stamp = ?4, applied_sequence = ?5,
-            applied_stamp = ?6, context = ?7, fork_sequence = ?8, retired_after = ?9, backdated_after = ?10
-            WHERE replica = ?1
+            UPDATE line SET stored_sequence = ?2, stored_hash = ?3, applied_sequence = ?4, applied_stamp = ?5,
+            context = ?6, first_raised = ?7 WHERE line = ?1
             """
-        default:
-            "UPDATE replica SET user = ?2, device = ?3, device_name = ?4, introduction = ?5 WHERE replica = ?1"
+        case .allRestamps:
+            "SELECT author_line, replica, first_sequence, last_sequence, last_hash FROM restamp ORDER BY restamp"
+        case .insertRestamp:
+            """
+            INSERT INTO restamp (author_line, replica, first_sequence, last_sequence, last_hash)
+            VALUES (?, ?, ?, ?, ?)
+            """
+        case .raisedStamp: "SELECT stamp, cause_line, cause_sequence FROM raised WHERE line = ? AND sequence = ?"
+        case .setRaisedStamp:
+            """
+            INSERT OR REPLACE INTO raised (line, sequence, stamp, cause_line, cause_sequence) VALUES (?, ?, ?, ?, ?)
+            """
+        case .deleteRaisedStamp: "DELETE FROM raised WHERE line = ? AND sequence = ?"
+        case .raisedStampsByCause:
+            """
+            SELECT line, sequence FROM raised WHERE cause_line = ? AND cause_sequence = ? ORDER BY line, sequence
+            """
+        case .setCheckpoint: "INSERT OR REPLACE INTO checkpoint (line, sequence, context) VALUES (?, ?, ?)"
+        case .checkpoint:
+            """
+            SELECT sequence, context FROM checkpoint WHERE line = ? AND sequence <= ?
+            ORDER BY sequence DESC LIMIT 1
+            """
+        default: "UPDATE line SET user = ?2, device = ?3, device_name = ?4, introduction = ?5 WHERE line = ?1"
         }
     }
 
@@ -143,16 +183,17 @@ enum StoreQuery: Int, CaseIterable {
         switch self {
         case .insertChange:
             """
-            INSERT INTO change (replica, sequence, stamp, operation, operation_count, payload_byte_count, context,
+            INSERT INTO change (line, sequence, stamp, operation, operation_count, payload_byte_count, context,
             has_left_out, blinding, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """
-        case .changeStamp: "SELECT stamp FROM change WHERE replica = ? AND sequence = ?"
-        case .changeHash: "SELECT hash FROM change WHERE replica = ? AND sequence = ?"
-        case .changeOperations: "SELECT operation, operation_count FROM change WHERE replica = ? AND sequence = ?"
+        case .changeHeader: "SELECT stamp, hash FROM change WHERE line = ? AND sequence = ?"
+        case .contexts:
+            "SELECT context FROM change WHERE line = ? AND sequence > ? AND sequence <= ? ORDER BY sequence"
+        case .changeOperations: "SELECT operation, operation_count FROM change WHERE line = ? AND sequence = ?"
         case .changesFrom:
             """
             SELECT sequence, stamp, operation, operation_count, payload_byte_count, context, has_left_out, blinding
-            FROM change WHERE replica = ? AND sequence >= ? ORDER BY sequence
+            FROM change WHERE line = ? AND sequence >= ? ORDER BY sequence
             """
         case .insertOperation:
             """
@@ -166,48 +207,62 @@ enum StoreQuery: Int, CaseIterable {
             """
         case .insertSignature:
             """
-            INSERT INTO run_signature (replica, sequence, operation_count, payload_byte_count, signature)
+            INSERT INTO run_signature (line, sequence, operation_count, payload_byte_count, signature)
             VALUES (?, ?, ?, ?, ?)
             """
-        case .deleteSignature: "DELETE FROM run_signature WHERE replica = ? AND sequence = ?"
+        case .deleteSignature: "DELETE FROM run_signature WHERE line = ? AND sequence = ?"
         case .lastSignatures:
             """
-            SELECT sequence, operation_count, payload_byte_count FROM run_signature WHERE replica = ?
+            SELECT sequence, operation_count, payload_byte_count FROM run_signature WHERE line = ?
             ORDER BY sequence DESC LIMIT 2
             """
-        case .signatureAt: "SELECT signature FROM run_signature WHERE replica = ? AND sequence = ?"
+        case .signatureAt: "SELECT signature FROM run_signature WHERE line = ? AND sequence = ?"
         case .signatureFrom:
-            "SELECT sequence FROM run_signature WHERE replica = ? AND sequence >= ? ORDER BY sequence LIMIT 1"
+            "SELECT sequence FROM run_signature WHERE line = ? AND sequence >= ? ORDER BY sequence LIMIT 1"
         default:
-            "SELECT sequence FROM run_signature WHERE replica = ? AND sequence <= ? ORDER BY sequence DESC LIMIT 1"
+            "SELECT sequence FROM run_signature WHERE line = ? AND sequence <= ? ORDER BY sequence DESC LIMIT 1"
         }
     }
 
     private var registerSQL: String {
         switch self {
         case .register:
-            "SELECT stamp, replica, sequence, idx, is_removal, conflict_count FROM register WHERE register = ?"
+            "SELECT stamp, line, sequence, idx, is_removal, conflict_count FROM register WHERE register = ?"
         case .setRegister:
             """
-            INSERT OR REPLACE INTO register (register, stamp, replica, sequence, idx, is_removal, conflict_count)
+            INSERT OR REPLACE INTO register (register, stamp, line, sequence, idx, is_removal, conflict_count)
             VALUES (?, ?, ?, ?, ?, ?, ?)
             """
         case .registersOfObject:
             """
-            SELECT stamp, replica, sequence, idx, is_removal, conflict_count, register FROM register
+            SELECT stamp, line, sequence, idx, is_removal, conflict_count, register FROM register
             WHERE register BETWEEN ? AND ?
             """
         case .conflictedRegisters:
             """
-            SELECT stamp, replica, sequence, idx, is_removal, conflict_count, register FROM register
+            SELECT stamp, line, sequence, idx, is_removal, conflict_count, register FROM register
             WHERE register IN (SELECT register FROM version WHERE status = 1)
             """
         case .setVersion:
             """
-            INSERT OR REPLACE INTO version (register, stamp, replica, sequence, idx, status) VALUES (?, ?, ?, ?, ?, ?)
+            INSERT OR REPLACE INTO version (register, stamp, line, sequence, idx, status) VALUES (?, ?, ?, ?, ?, ?)
             """
-        default:
-            "SELECT stamp, replica, sequence, idx FROM version WHERE register = ? AND status = 1"
+        case .deleteVersion:
+            "DELETE FROM version WHERE register = ? AND stamp = ? AND line = ? AND sequence = ? AND idx = ?"
+        case .deleteRegister: "DELETE FROM register WHERE register = ?"
+        case .deleteVersions: "DELETE FROM version WHERE register = ?"
+        case .historyOfObject:
+            """
+            SELECT created_stamp, created_line, created_sequence, created_idx FROM object
+            WHERE object = ?4 AND created_stamp IS NOT NULL
+            UNION
+            SELECT stamp, line, sequence, idx FROM version WHERE register BETWEEN ?1 AND ?2 AND register <> ?3
+            UNION ALL
+            SELECT stamp, line, sequence, idx FROM register WHERE register BETWEEN ?1 AND ?2
+            UNION ALL
+            SELECT stamp, line, sequence, idx FROM move WHERE object = ?4
+            """
+        default: "SELECT stamp, line, sequence, idx FROM version WHERE register = ? AND status = 1"
         }
     }
 
@@ -215,22 +270,45 @@ enum StoreQuery: Int, CaseIterable {
         switch self {
         case .insertMove:
             """
-            INSERT INTO move (stamp, replica, sequence, idx, object, parent, position, effective)
+            INSERT INTO move (stamp, line, sequence, idx, object, parent, position, effective)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             """
         case .setMove:
-            "UPDATE move SET effective = ?5 WHERE stamp = ?1 AND replica = ?2 AND sequence = ?3 AND idx = ?4"
+            "UPDATE move SET effective = ?5 WHERE stamp = ?1 AND line = ?2 AND sequence = ?3 AND idx = ?4"
+        case .deleteMove:
+            """
+            DELETE FROM move WHERE stamp = ? AND line = ? AND sequence = ? AND idx = ? AND object = ? RETURNING object
+            """
         case .movesInRange:
             """
-            SELECT stamp, replica, sequence, idx, object, parent, position, effective FROM move
+            SELECT stamp, line, sequence, idx, object, parent, position, effective FROM move
             WHERE stamp BETWEEN ? AND ? ORDER BY stamp
             """
         case .movesOfObject:
             """
-            SELECT stamp, replica, sequence, idx, object, parent, position, effective FROM move INDEXED BY move_object
+            SELECT stamp, line, sequence, idx, object, parent, position, effective FROM move INDEXED BY move_object
             WHERE object = ? AND effective = ? AND stamp BETWEEN ? AND ? ORDER BY stamp DESC
             """
+        case .objectsWithOpenMoves:
+            // The name is that of places.
+            """
+            SELECT DISTINCT register >> 32 FROM version WHERE status = 1 AND (register & 4294967295) = 4294967294
+            """
         default: "SELECT DISTINCT object FROM move WHERE effective = 0"
+        }
+    }
+
+    private var deviceSQL: String {
+        switch self {
+        case .pairedDevices: "SELECT device, static_key, name, lapse FROM paired_device ORDER BY paired_device"
+        case .addPairedDevice: "INSERT INTO paired_device (device, static_key, name, lapse) VALUES (?, ?, ?, ?)"
+        case .clearPairedDevices: "DELETE FROM paired_device"
+        case .invites: "SELECT secret, expiry FROM invite ORDER BY invite"
+        case .addInvite: "INSERT INTO invite (secret, expiry) VALUES (?, ?)"
+        case .clearInvites: "DELETE FROM invite"
+        case .addresses: "SELECT static_key, host, port FROM address ORDER BY address"
+        case .addAddress: "INSERT INTO address (static_key, host, port) VALUES (?, ?, ?)"
+        default: "DELETE FROM address"
         }
     }
 }

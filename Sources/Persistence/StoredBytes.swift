@@ -16,22 +16,52 @@ enum StoredBytes {
         return numbers
     }
 
-    /// For each replica that touched an object: its number, the last touch, and how far removals cover it.
+    /// One entry of a change's context: 1 above the first line of its replica, or 0 and the replica's id if there is no
+    /// such line; the sequence; the name, eight bytes.
+    static func encode(_ point: Point, firstLine: LineIndex?, to bytes: inout [UInt8]) {
+        bytes.appendVarint(firstLine.map { UInt64($0.rawValue) + 1 } ?? 0)
+        if firstLine == nil { point.replica.bytes.append(to: &bytes) }
+        bytes.appendVarint(point.sequence)
+        bytes.appendBigEndian(point.name.rawValue)
+    }
+
+    /// The entries of a change's context.
+    static func points(
+        _ bytes: [UInt8],
+        lineCount: Int,
+        replica: (LineIndex) -> ReplicaID
+    ) throws(WireError) -> [Point] {
+        var reader = ByteReader(bytes)
+        var points: [Point] = []
+        while reader.remaining > 0 {
+            let number = try reader.count(atMost: lineCount)
+            let line = LineIndex(rawValue: UInt32(max(number, 1) - 1))
+            let id = number == 0 ? ReplicaID(bytes: try reader.bytes16()) : replica(line)
+            let sequence = try reader.varint()
+            guard sequence <= Limits.sequenceMax else { throw .overLimit }
+            points.append(Point(replica: id, sequence: sequence, name: ChangeName(rawValue: try reader.bigEndian())))
+        }
+        return points
+    }
+
+    /// For each line that touched an object: its number, the last touch, and how far removals cover it.
     static func encode(_ existence: Existence, to bytes: inout [UInt8]) {
         for entry in existence.entries {
-            bytes.appendVarint(UInt64(entry.replica.rawValue))
+            bytes.appendVarint(UInt64(entry.line.rawValue))
             bytes.appendVarint(entry.touched.rawValue)
             bytes.appendVarint(entry.removed.rawValue)
         }
     }
 
-    static func existence(_ bytes: [UInt8], replicaCount: Int) throws(WireError) -> Existence {
+    static func existence(_ bytes: [UInt8], lineCount: Int) throws(WireError) -> Existence {
         var reader = ByteReader(bytes)
         var existence = Existence()
         while reader.remaining > 0 {
+            let number = try reader.count(atMost: lineCount)
+            guard number < lineCount else { throw .badReference }
             existence.restore(
                 Existence.Entry(
-                    replica: ReplicaIndex(rawValue: UInt32(try reader.count(atMost: replicaCount - 1))),
+                    line: LineIndex(rawValue: UInt32(number)),
                     touched: ChainOrdinal(rawValue: try reader.varint()),
                     removed: ChainOrdinal(rawValue: try reader.varint())
                 )

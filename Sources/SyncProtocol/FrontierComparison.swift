@@ -87,8 +87,9 @@ package struct FrontierComparison: Hashable, Sendable {
                 }
             case .entries(let theirs):
                 self.learn(span, theirs, &outcome)
-                if entries.count <= FrontierComparison.answeredEntryCountMax, room.take(entries: entries.count) {
-                    outcome.reply.append(FrontierRange(end: range.end, claim: .answer(Array(entries))))
+                let isFew = entries.count <= FrontierComparison.answeredEntryCountMax || entries.areOfOneReplica
+                if isFew, let listed = room.listing(entries) {
+                    outcome.reply.append(FrontierRange(end: range.end, claim: .answer(listed)))
                 } else {
                     outcome.reply += self.claims(mine, span, cryptography, &room)
                 }
@@ -117,35 +118,22 @@ package struct FrontierComparison: Hashable, Sendable {
         _ room: inout Room
     ) -> [FrontierRange] {
         let entries = mine.entries(from: span.start, to: span.end)
-        if entries.count <= FrontierComparison.listedEntryCountMax, room.take(entries: entries.count) {
-            return [FrontierRange(end: span.end, claim: .entries(Array(entries)))]
-        }
-        guard entries.count > FrontierComparison.listedEntryCountMax, room.take(ranges: Self.splitCount - 1) else {
+        let isFew = entries.count <= FrontierComparison.listedEntryCountMax || entries.areOfOneReplica
+        let parts = isFew ? [] : entries.split(into: FrontierComparison.splitCount)
+        guard !isFew, room.take(ranges: parts.count - 1) else {
             // The message may be all ranges already: then the first of them are listed.
-            if room.take(entries: entries.count) {
-                return [FrontierRange(end: span.end, claim: .entries(Array(entries)))]
-            }
+            if let listed = room.listing(entries) { return [FrontierRange(end: span.end, claim: .entries(listed))] }
             // It does not fit any more: the other side asks for it once it has what fits.
             self.claimed[span] = Array(entries)
             return [FrontierRange(end: span.end, claim: .fingerprint(Frontier.fingerprint(entries, cryptography)))]
         }
-        var ranges: [FrontierRange] = []
-        let size = (entries.count + FrontierComparison.splitCount - 1) / FrontierComparison.splitCount
-        var position = entries.startIndex
-        while position < entries.endIndex {
-            let next = min(position + size, entries.endIndex)
-            let end = next < entries.endIndex ? entries[next].replica : span.end
-            let start = position == entries.startIndex ? span.start : entries[position].replica
-            self.claimed[Span(start: start, end: end)] = Array(entries[position..<next])
-            ranges.append(
-                FrontierRange(
-                    end: end,
-                    claim: .fingerprint(Frontier.fingerprint(entries[position..<next], cryptography))
-                )
-            )
-            position = next
+        var start = span.start
+        return parts.enumerated().map { place, part in
+            let end = place + 1 < parts.count ? parts[place + 1].first?.replica : span.end
+            self.claimed[Span(start: start, end: end)] = Array(part)
+            start = end ?? start
+            return FrontierRange(end: end, claim: .fingerprint(Frontier.fingerprint(part, cryptography)))
         }
-        return ranges
     }
 
     /// What a message may still hold.
@@ -162,10 +150,15 @@ package struct FrontierComparison: Hashable, Sendable {
             return true
         }
 
-        mutating func take(entries count: Int) -> Bool {
-            guard count <= self.entryCount else { return false }
-            self.entryCount -= count
-            return true
+        /// Entries to list; nil if there is no room for them any more.
+        ///
+        /// A range of one replica cannot be split. Of more branches than a message may hold, the first are listed: the
+        /// other side takes it that we lack the rest, and sends them.
+        mutating func listing(_ entries: ArraySlice<FrontierEntry>) -> [FrontierEntry]? {
+            let listed = entries.areOfOneReplica ? entries.prefix(MessageLimits.rangeEntryCountMax) : entries
+            guard listed.count <= self.entryCount else { return nil }
+            self.entryCount -= listed.count
+            return Array(listed)
         }
     }
 
@@ -183,5 +176,27 @@ package struct FrontierComparison: Hashable, Sendable {
             if let end = span.end, open.end.map({ end < $0 }) ?? true { rest.append(Span(start: end, end: open.end)) }
         }
         self.unlearned = rest
+    }
+}
+
+extension ArraySlice<FrontierEntry> {
+    fileprivate var areOfOneReplica: Bool { self.first?.replica == self.last?.replica }
+
+    /// About as many parts of about the same size; the branches of one replica stay together.
+    fileprivate func split(into count: Int) -> [Self] {
+        let size = (self.count + count - 1) / count
+        var parts: [Self] = []
+        var start = self.startIndex
+        while start < self.endIndex {
+            var end = Swift.min(start + size, self.endIndex)
+            if end < self.endIndex {
+                let replica = self[end].replica
+                while end > start, self[end - 1].replica == replica { end -= 1 }
+                if end == start { end = self[start...].firstIndex { $0.replica != replica } ?? self.endIndex }
+            }
+            parts.append(self[start..<end])
+            start = end
+        }
+        return parts
     }
 }

@@ -13,11 +13,11 @@ extension Message {
             return
         case .caughtUp: self = .caughtUp
         case .stored:
-            var dots: [Dot] = []
-            for _ in 0..<(try reader.count(atMost: MessageLimits.storedDotCountMax)) {
-                dots.append(Dot(replica: ReplicaID(bytes: try reader.bytes16()), sequence: try reader.sequence()))
+            var entries: [FrontierEntry] = []
+            for _ in 0..<(try reader.count(atMost: MessageLimits.storedEntryCountMax)) {
+                entries.append(try FrontierEntry(decoding: &reader))
             }
-            self = .stored(dots)
+            self = .stored(entries)
         case .credit: self = .credit(try reader.varint())
         case .eagerness:
             let flag = try reader.byte()
@@ -32,16 +32,7 @@ extension Message {
                     wallTime: WallTime(milliseconds: try reader.varint())
                 )
             )
-        case .forkProbe: self = .forkProbe(try ForkProbe(decoding: &reader))
-        case .forkProof:
-            self = .forkProof(try ForkProof(decoding: body))
-            return
-        case .branchRequest: self = .branchRequest(try BranchRequest(decoding: &reader))
-        case .branch:
-            let previous = Hash256(bytes: try reader.bytes32())
-            let run = try Run(decoding: try Compression.decompress(Array(body.dropFirst(Bytes32.byteCount))))
-            self = .branch(BranchPart(previous: previous, run: run))
-            return
+        case .probe: self = .probe(try ChainProbe(decoding: &reader))
         case .ping: self = .ping(try reader.varint())
         case .pong: self = .pong(try reader.varint())
         }
@@ -152,52 +143,26 @@ extension FrontierRange {
         switch self.claim {
         case .skip, .fingerprint, .equal: return
         case .entries(let entries), .answer(let entries):
-            var last: ReplicaID?
+            var last: FrontierEntry?
             for entry in entries {
-                if let last, entry.replica <= last { throw .notCanonical }
+                if let last, entry <= last { throw .notCanonical }
                 if let start, entry.replica < start { throw .notCanonical }
                 if let end = self.end, entry.replica >= end { throw .notCanonical }
-                last = entry.replica
+                last = entry
             }
         }
     }
 }
 
-extension ChainPoint {
-    /// At least one of one chain, in ascending order.
-    fileprivate static func list(
-        decoding reader: inout ByteReader,
-        atMost countMax: Int
-    ) throws(WireError) -> [ChainPoint] {
-        var points: [ChainPoint] = []
-        for _ in 0..<(try reader.count(atMost: countMax)) {
-            let point = ChainPoint(sequence: try reader.varint(), hash: Hash256(bytes: try reader.bytes32()))
-            guard point.sequence <= Limits.sequenceMax else { throw .overLimit }
-            if let last = points.last, point <= last { throw .notCanonical }
-            points.append(point)
-        }
-        guard !points.isEmpty else { throw .truncated }
-        return points
-    }
-}
-
-extension ForkProbe {
+extension ChainProbe {
+    /// At least one point, in ascending order.
     fileprivate init(decoding reader: inout ByteReader) throws(WireError) {
-        let replica = ReplicaID(bytes: try reader.bytes16())
-        let points = try ChainPoint.list(decoding: &reader, atMost: MessageLimits.probePointCountMax)
-        // Of changes, and of one branch.
-        guard points[0].sequence >= 1 else { throw .overLimit }
-        for (earlier, later) in zip(points, points.dropFirst()) where earlier.sequence == later.sequence {
-            throw .notCanonical
+        self.init(replica: ReplicaID(bytes: try reader.bytes16()), points: [])
+        for _ in 0..<(try reader.count(atMost: MessageLimits.probePointCountMax)) {
+            let point = ChainPoint(sequence: try reader.sequence(), hash: Hash256(bytes: try reader.bytes32()))
+            if let last = self.points.last, point.sequence <= last.sequence { throw .notCanonical }
+            self.points.append(point)
         }
-        self.init(replica: replica, points: points)
-    }
-}
-
-extension BranchRequest {
-    fileprivate init(decoding reader: inout ByteReader) throws(WireError) {
-        let replica = ReplicaID(bytes: try reader.bytes16())
-        let points = try ChainPoint.list(decoding: &reader, atMost: MessageLimits.branchPointCountMax)
-        self.init(replica: replica, points: points)
+        guard !self.points.isEmpty else { throw .truncated }
     }
 }

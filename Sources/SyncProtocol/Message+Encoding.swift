@@ -22,10 +22,7 @@ extension Message {
         case .credit: .credit
         case .eagerness: .eagerness
         case .held: .held
-        case .forkProbe: .forkProbe
-        case .forkProof: .forkProof
-        case .branchRequest: .branchRequest
-        case .branch: .branch
+        case .probe: .probe
         case .ping: .ping
         case .pong: .pong
         }
@@ -40,16 +37,10 @@ extension Message {
             bytes.appendVarint(UInt64(ranges.count))
             for range in ranges { range.encode(to: &bytes) }
         case .run(let run): bytes = Compression.compress(run.encoded())
-        case .branch(let part):
-            part.previous.bytes.append(to: &bytes)
-            bytes += Compression.compress(part.run.encoded())
         case .caughtUp: break
-        case .stored(let dots):
-            bytes.appendVarint(UInt64(dots.count))
-            for dot in dots {
-                dot.replica.bytes.append(to: &bytes)
-                bytes.appendVarint(dot.sequence)
-            }
+        case .stored(let entries):
+            bytes.appendVarint(UInt64(entries.count))
+            for entry in entries { entry.encode(to: &bytes) }
         case .credit(let number), .ping(let number), .pong(let number): bytes.appendVarint(number)
         case .eagerness(let flag): bytes.append(flag ? 1 : 0)
         case .held(let notice):
@@ -57,22 +48,15 @@ extension Message {
             bytes.appendVarint(notice.sequence)
             bytes.appendBigEndian(notice.stamp.rawValue)
             bytes.appendVarint(notice.wallTime.milliseconds)
-        case .forkProbe(let probe): ChainPoint.encode(probe.points, of: probe.replica, to: &bytes)
-        case .forkProof(let proof): bytes = proof.encoded
-        case .branchRequest(let request): ChainPoint.encode(request.points, of: request.replica, to: &bytes)
+        case .probe(let probe):
+            probe.replica.bytes.append(to: &bytes)
+            bytes.appendVarint(UInt64(probe.points.count))
+            for point in probe.points {
+                bytes.appendVarint(point.sequence)
+                point.hash.bytes.append(to: &bytes)
+            }
         }
         return bytes
-    }
-}
-
-extension ChainPoint {
-    fileprivate static func encode(_ points: [ChainPoint], of replica: ReplicaID, to bytes: inout [UInt8]) {
-        replica.bytes.append(to: &bytes)
-        bytes.appendVarint(UInt64(points.count))
-        for point in points {
-            bytes.appendVarint(point.sequence)
-            point.hash.bytes.append(to: &bytes)
-        }
     }
 }
 

@@ -11,21 +11,16 @@ package enum Message: Hashable, Sendable {
     case run(Run)
     /// Everything the sender knew the receiver to lack has been sent.
     case caughtUp
-    /// What the sender holds durably, as far as it is news.
-    case stored([Dot])
+    /// What the sender holds durably, as far as it is news or was asked for.
+    case stored([FrontierEntry])
     /// The receiver may send this many bytes of runs more.
     case credit(UInt64)
     /// Whether changes of third devices should be pushed to the sender of this, or only announced.
     case eagerness(Bool)
     /// Changes of the receiver's device are stamped too far ahead of the sender's clock.
     case held(HeldNotice)
-    /// Some of the sender's hashes along a chain the two disagree about.
-    case forkProbe(ForkProbe)
-    case forkProof(ForkProof)
-    /// What the sender lacks of a forked chain is wanted.
-    case branchRequest(BranchRequest)
-    /// A part of a forked chain that was asked for.
-    case branch(BranchPart)
+    /// Asks which of some changes the receiver holds.
+    case probe(ChainProbe)
     case ping(UInt64)
     case pong(UInt64)
 }
@@ -154,7 +149,7 @@ package struct HeldNotice: Hashable, Sendable {
 }
 
 /// One change of a chain, by what nobody can imitate.
-package struct ChainPoint: Hashable, Comparable, Sendable {
+package struct ChainPoint: Hashable, Sendable {
     package var sequence: UInt64
     package var hash: Hash256
 
@@ -162,51 +157,18 @@ package struct ChainPoint: Hashable, Comparable, Sendable {
         self.sequence = sequence
         self.hash = hash
     }
-
-    package static func < (left: ChainPoint, right: ChainPoint) -> Bool {
-        (left.sequence, left.hash) < (right.sequence, right.hash)
-    }
 }
 
-/// Hashes along one chain, in ascending order of sequences: the other side answers with those between the last that
-/// agrees and the first that does not, until these are neighbours.
-package struct ForkProbe: Hashable, Sendable {
-    package var replica: ReplicaID
-    package var points: [ChainPoint]
-
-    package init(replica: ReplicaID, points: [ChainPoint]) {
-        self.replica = replica
-        self.points = points
-    }
-}
-
-/// Asks for what the asker lacks of a forked chain: the points are where its branches end and, ever further apart, what
-/// stands before that, down to the last change before the fork.
+/// Changes along one branch of a chain, in ascending order.
 ///
-/// The answer goes on from the last of the points on some branch, so it repeats at most as much as the asker has of
-/// that branch. One request is answered with one part. (So does Bitcoin find where two chains of blocks part: its
-/// `getheaders` carries a *block locator*.)
-package struct BranchRequest: Hashable, Sendable {
+/// The receiver answers with the last of them that it holds, or with sequence 0 if it holds none. (So does Bitcoin find
+/// where two chains of blocks part: its `getheaders` carries a *block locator*.)
+package struct ChainProbe: Hashable, Sendable {
     package var replica: ReplicaID
-    /// In ascending order of sequences, then hashes.
-    ///
-    /// Sequence 0 stands for what comes before the first change.
     package var points: [ChainPoint]
 
     package init(replica: ReplicaID, points: [ChainPoint]) {
         self.replica = replica
         self.points = points
-    }
-}
-
-/// Changes of one branch of a chain.
-package struct BranchPart: Hashable, Sendable {
-    /// The hash of the change before the first.
-    package var previous: Hash256
-    package var run: Run
-
-    package init(previous: Hash256, run: Run) {
-        self.previous = previous
-        self.run = run
     }
 }

@@ -9,12 +9,9 @@ enum MessageKind: UInt8, CaseIterable {
     case credit = 7
     case eagerness = 8
     case held = 9
-    case forkProbe = 10
-    case forkProof = 11
-    case branchRequest = 12
-    case branch = 13
-    case ping = 14
-    case pong = 15
+    case probe = 10
+    case ping = 11
+    case pong = 12
 }
 
 /// Every size and count of messages, by name.
@@ -27,12 +24,10 @@ package enum MessageLimits {
     package static let rangeCountMax = 4096
     /// Entries in all ranges of one message.
     package static let rangeEntryCountMax = 4096
-    /// Dots in one announcement of what is stored.
-    package static let storedDotCountMax = 4096
-    /// Points of one fork probe.
+    /// Entries in one announcement of what is stored.
+    package static let storedEntryCountMax = 4096
+    /// Points of one probe.
     package static let probePointCountMax = 64
-    /// Points of one request for branches.
-    package static let branchPointCountMax = 128
 
     /// The most bytes a message of a kind may have after its kind and length.
     static func byteCountMax(of kind: MessageKind) -> Int {
@@ -40,15 +35,13 @@ package enum MessageLimits {
         case .hello: 512
         case .welcome: 4096
         case .ranges: 512 << 10
-        case .run, .branch: self.runByteCountMax
+        case .run: self.runByteCountMax
         case .caughtUp: 0
-        case .stored: 128 << 10
+        case .stored: 256 << 10
         case .credit, .ping, .pong: 10
         case .eagerness: 1
         case .held: 64
-        case .forkProbe: 8 << 10
-        case .forkProof: 2 << 20
-        case .branchRequest: 8 << 10
+        case .probe: 8 << 10
         }
     }
 }

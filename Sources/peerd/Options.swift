@@ -31,7 +31,7 @@ struct DataOptions: ParsableArguments {
     /// Has a request carried out, by the daemon if one runs, and prints what comes of it.
     @discardableResult
     func perform(_ request: Request) async throws -> Completion {
-        try await Workplace.with(try self.directory.paths) { workplace in
+        try await Workplace.with(try self.directory.paths, mayWrite: request.mayWrite) { workplace in
             try await workplace.perform(request, format: self.format)
         }
     }

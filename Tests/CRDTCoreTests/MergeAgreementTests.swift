@@ -21,16 +21,21 @@ import Testing
         try self.check(seeds: Seeds.range(from: 1000, count: 40), changes: 25, traits: [.fastClocks])
     }
 
-    @Test func `retired replicas stop counting where their device says`() throws {
-        try self.check(seeds: Seeds.range(from: 2000, count: 40), changes: 25, traits: [.retirements])
+    @Test func `a clock that is set back takes out of the state what it holds then`() throws {
+        try self.check(seeds: Seeds.range(from: 2000, count: 40), changes: 25, traits: [.fastClocks, .clocksSetBack])
+    }
+
+    @Test func `a restamp counts by right alone, and wherever it stands`() throws {
+        try self.check(seeds: Seeds.range(from: 7000, count: 40), changes: 25, traits: [.restamps])
+        try self.check(seeds: Seeds.range(from: 8000, count: 60), changes: 25, traits: [.fastClocks, .restamps])
     }
 
     @Test func `a peer that lies about time and about what it had seen changes nothing for the others`() throws {
         try self.check(seeds: Seeds.range(from: 3000, count: 40), changes: 25, traits: [.hostile])
     }
 
-    @Test func `a replica with two histories counts up to where they part`() throws {
-        try self.check(seeds: Seeds.range(from: 4000, count: 40), changes: 25, traits: [.forks])
+    @Test func `all branches of a chain count`() throws {
+        try self.check(seeds: Seeds.range(from: 4000, count: 60), changes: 25, traits: [.forks])
     }
 
     @Test func `names that look alike are different properties`() throws {
@@ -39,9 +44,9 @@ import Testing
 
     @Test func `all of it at once`() throws {
         try self.check(
-            seeds: Seeds.range(from: 5000, count: 60),
+            seeds: Seeds.range(from: 5000, count: 100),
             changes: 30,
-            traits: [.hostile, .retirements, .fastClocks, .forks]
+            traits: .all
         )
     }
 }

@@ -112,20 +112,59 @@ import Testing
         refused { $0.operations[1].grant = 2 }
     }
 
-    @Test func `contexts must be in order, about others, and within the limits`() {
-        func refused(_ context: [Dot], _ expected: WireError) {
+    @Test func `contexts must be in order, without repetition, and within the limits`() throws {
+        func decoded(_ context: [Point]) throws -> Run {
             var builder = RunBuilder(replica: ReplicaID(bytes: Bytes16(high: 5, low: 5)), firstSequence: 1)
             builder.beginChange(stamp: Stamp(rawValue: 1), context: context, blinding: Array(0..<16))
-            #expect(throws: expected) { try Run(decoding: builder.run.encoded()) }
+            return try Run(decoding: builder.run.encoded())
         }
-        func dot(_ replica: UInt64, _ sequence: UInt64) -> Dot {
-            Dot(replica: ReplicaID(bytes: Bytes16(high: replica, low: replica)), sequence: sequence)
+        func point(_ replica: UInt64, _ sequence: UInt64, _ name: UInt64) -> Point {
+            Point(
+                replica: ReplicaID(bytes: Bytes16(high: replica, low: replica)),
+                sequence: sequence,
+                name: ChangeName(rawValue: name)
+            )
         }
-        refused([dot(5, 1)], .notCanonical)
-        refused([dot(2, 1), dot(1, 1)], .notCanonical)
-        refused([dot(1, 1), dot(1, 2)], .notCanonical)
-        refused([dot(1, 0)], .overLimit)
-        refused([dot(1, Limits.sequenceMax + 1)], .overLimit)
+        // Several branches of one chain, of the author's own too.
+        let sound = [point(1, 1, 9), point(1, 2, 3), point(1, 2, 4), point(5, 1, 0), point(6, 1, .max)]
+        #expect(try decoded(sound).contextEntries == sound)
+        #expect(throws: WireError.notCanonical) { try decoded([point(2, 1, 1), point(1, 1, 1)]) }
+        #expect(throws: WireError.notCanonical) { try decoded([point(1, 2, 1), point(1, 1, 1)]) }
+        #expect(throws: WireError.notCanonical) { try decoded([point(1, 1, 2), point(1, 1, 1)]) }
+        #expect(throws: WireError.notCanonical) { try decoded([point(1, 1, 1), point(1, 1, 1)]) }
+        #expect(throws: WireError.overLimit) { try decoded([point(1, 0, 1)]) }
+        #expect(throws: WireError.overLimit) { try decoded([point(1, Limits.sequenceMax + 1, 1)]) }
+    }
+
+    @Test func `the name of the change before a run comes back, and no other mark of it is taken`() throws {
+        let run = SampleRuns.signed(SampleRuns.everything())
+        var named = run
+        named.previous = ChangeName(rawValue: 0x0123_4567_89ab_cdef)
+        #expect(try Run(decoding: named.encoded()) == named)
+        #expect(named.encoded().count == run.encoded().count + 8)
+        var bytes = run.encoded()
+        // The version, the replica, and a sequence of one byte stand before the mark.
+        bytes[1 + 16 + 1] = 2
+        #expect(throws: WireError.notCanonical) { try Run(decoding: bytes) }
+    }
+
+    @Test func `a restamp comes back, and one of no stretch is refused`() throws {
+        let restamp = Restamp(
+            replica: ReplicaID(bytes: Bytes16(high: 1, low: 2)),
+            firstSequence: 3,
+            lastSequence: 300,
+            lastHash: Hash256(bytes: Bytes32(1, 2, 3, 4))
+        )
+        let payload = Edit.restamp(restamp).payload
+        #expect(try Restamp(decoding: payload[...]) == restamp)
+        #expect(throws: WireError.trailingBytes) { try Restamp(decoding: (payload + [0])[...]) }
+        #expect(throws: WireError.self) { try Restamp(decoding: payload.dropLast()) }
+        for (first, last) in [(0, 3), (4, 3), (1, Limits.sequenceMax + 1)] as [(UInt64, UInt64)] {
+            var wrong = restamp
+            (wrong.firstSequence, wrong.lastSequence) = (first, last)
+            let payload = Edit.restamp(wrong).payload
+            #expect(throws: WireError.overLimit) { try Restamp(decoding: payload[...]) }
+        }
     }
 
     @Test func `a run that would leave the numbered chain is refused`() {
@@ -146,6 +185,7 @@ import Testing
         var bytes: [UInt8] = [Run.formatVersion]
         bytes += Array(repeating: 7, count: 16)
         bytes.appendVarint(1)
+        bytes.append(0)
         for claim in [1, 1 << 20, 1 << 40, UInt64.max] {
             var claimed = bytes
             claimed.appendVarint(claim)

@@ -16,7 +16,12 @@ enum SampleRuns {
         var builder = RunBuilder(replica: replica, firstSequence: 1)
         builder.beginChange(
             stamp: Stamp(rawValue: 1 << 40),
-            context: [Dot(replica: other, sequence: 1), Dot(replica: another, sequence: 200)],
+            context: [
+                Point(replica: other, sequence: 1, name: ChangeName(rawValue: 7)),
+                // Two branches of one chain.
+                Point(replica: another, sequence: 200, name: ChangeName(rawValue: 1)),
+                Point(replica: another, sequence: 200, name: ChangeName(rawValue: .max)),
+            ],
             blinding: Array(0..<16)
         )
         builder.append(.introduce(device.introduction(nonce: nonce)))
@@ -30,10 +35,10 @@ enum SampleRuns {
         builder.append(.delete(parent))
         builder.append(.unknown(kind: 200, body: [1, 2, 3]))
         builder.append(.unknown(kind: 255, body: []))
-        builder.append(.retire(Retirement(replica: replica, nonce: nonce, lastSequence: 77)))
+        builder.append(.restamp(Restamp(replica: replica, firstSequence: 7, lastSequence: 77, lastHash: .zero)))
         builder.beginChange(
             stamp: Stamp(rawValue: .max),
-            context: [Dot(replica: another, sequence: Limits.sequenceMax)],
+            context: [Point(replica: another, sequence: Limits.sequenceMax, name: ChangeName(rawValue: 0))],
             blinding: Array(32..<48)
         )
         return builder

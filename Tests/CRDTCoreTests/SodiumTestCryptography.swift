@@ -83,7 +83,9 @@ struct SodiumAuthor {
         builder.append(.create(object, type: "note", kind: ""))
         builder.beginChange(
             stamp: Stamp(rawValue: 101),
-            context: [Dot(replica: ReplicaID(bytes: Bytes16(high: 9, low: 9)), sequence: 4)],
+            context: [
+                Point(replica: ReplicaID(bytes: Bytes16(high: 9, low: 9)), sequence: 4, name: ChangeName(rawValue: 5))
+            ],
             blinding: Array(16..<32)
         )
         for number in 0..<6 { builder.append(.set(object, name: "n\(number)", value: .string(text))) }

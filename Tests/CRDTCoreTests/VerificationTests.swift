@@ -100,27 +100,6 @@ import Testing
         #expect(throws: RunRejection.wrongReplica) { try self.author.verify(borrowed) }
     }
 
-    @Test func `only replicas of the same device can be retired`() throws {
-        let other = try SodiumAuthor(number: 2)
-        let own = Retirement(replica: self.author.replica, nonce: self.author.introduction.nonce, lastSequence: 1)
-        let foreign = Retirement(replica: other.replica, nonce: other.introduction.nonce, lastSequence: 0)
-        for (retirement, isAllowed) in [(own, true), (foreign, false)] {
-            var builder = self.author.builder()
-            builder.append(.retire(retirement))
-            let run = VerifiedRun.seal(
-                builder,
-                previous: self.author.origin,
-                self.author.cryptography,
-                sign: { self.author.sign($0) }
-            ).run
-            if isAllowed {
-                _ = try self.author.verify(run)
-            } else {
-                #expect(throws: RunRejection.wrongReplica) { try self.author.verify(run) }
-            }
-        }
-    }
-
     @Test func `what a payload must be is checked before anything is kept`() throws {
         let bad: [(UInt8, [UInt8])] = [(1, [9]), (2, []), (2, [77]), (3, [1]), (5, [1]), (7, [1])]
         for (kind, payload) in bad {
@@ -135,62 +114,6 @@ import Testing
                 sign: { self.author.sign($0) }
             ).run
             #expect(throws: RunRejection.self, "kind \(kind)") { try self.author.verify(Run(decoding: run.encoded())) }
-        }
-    }
-
-    @Test func `two signed histories of one replica prove a fork, and nothing else does`() throws {
-        let first = self.author.sealed("one")
-        let second = self.author.sealed("two")
-        func branch(_ run: VerifiedRun, from change: Int) throws -> ForkProof.Branch {
-            let headers = ChainHash.headers(of: run.run, previous: self.author.origin, self.author.cryptography)
-            return ForkProof.Branch(headers: Array(headers[change...]), signature: try #require(run.run.signature))
-        }
-        func disputed(_ one: ForkProof.Branch, _ other: ForkProof.Branch) throws -> Dot? {
-            let proof = ForkProof(introduction: self.author.introduction, first: one, second: other)
-            #expect(try ForkProof(decoding: proof.encoded) == proof)
-            return proof.disputed(in: self.author.membership, self.author.cryptography)
-        }
-        // The first change is common; the second differs.
-        #expect(
-            try disputed(branch(first, from: 1), branch(second, from: 1))
-                == Dot(replica: self.author.replica, sequence: 2)
-        )
-        #expect(try disputed(branch(first, from: 0), branch(second, from: 0)) == nil)
-        #expect(try disputed(branch(first, from: 1), branch(first, from: 1)) == nil)
-        #expect(try disputed(branch(first, from: 1), branch(second, from: 2)) == nil)
-        #expect(try disputed(branch(first, from: 2), branch(second, from: 2)) == nil)
-        var unsigned = try branch(second, from: 1)
-        unsigned.headers.removeLast()
-        #expect(try disputed(branch(first, from: 1), unsigned) == nil)
-        var changed = try branch(second, from: 1)
-        changed.headers[0][60] ^= 1
-        #expect(try disputed(branch(first, from: 1), changed) == nil)
-        let empty = ForkProof.Branch(headers: [], signature: unsigned.signature)
-        #expect(try disputed(empty, empty) == nil)
-    }
-
-    @Test func `damaged proofs of a fork prove nothing`() throws {
-        let runs = [self.author.sealed("one"), self.author.sealed("two")]
-        let branches = try runs.map { run in
-            ForkProof.Branch(
-                headers: Array(
-                    ChainHash.headers(of: run.run, previous: self.author.origin, self.author.cryptography)[1...]
-                ),
-                signature: try #require(run.run.signature)
-            )
-        }
-        let proof = ForkProof(introduction: self.author.introduction, first: branches[0], second: branches[1])
-        let bytes = proof.encoded
-        for position in bytes.indices {
-            #expect(throws: WireError.self) { try ForkProof(decoding: Array(bytes.prefix(position))) }
-            var damaged = bytes
-            damaged[position] ^= 1 << (position % 8)
-            guard let decoded = try? ForkProof(decoding: damaged) else { continue }
-            let dot = decoded.disputed(in: self.author.membership, self.author.cryptography)
-            // The name a device shows is not part of what a proof is about.
-            if dot != nil, decoded.introduction.deviceName == proof.introduction.deviceName {
-                Issue.record("byte \(position) changed, and still \(String(describing: dot))")
-            }
         }
     }
 }

@@ -1,57 +1,75 @@
 import CRDTCore
+import MergeTestSupport
 import Testing
 
 /// P17: of any two writes one comes first, whoever compares them.
 struct WriteOrderTests {
-    /// The same replicas under other numbers, as another store has them.
-    private static let ids: [[UInt64]] = [[30, 10, 20], [10, 20, 30]]
+    private static let names = ["a1", "a2", "a3", "a2'", "a3'", "a3''", "a1'", "a2\"", "b1", "b2"]
 
-    /// Writes of three replicas with few stamps and places, so that ties are the rule.
-    private func writes(_ ids: [UInt64]) -> [WriteReference] {
-        var writes: [WriteReference] = []
-        for id in [10, 20, 30] as [UInt64] {
-            guard let number = ids.firstIndex(of: id) else { continue }
-            let replica = ReplicaIndex(rawValue: UInt32(number))
-            for stamp in 1...3 as ClosedRange<UInt64> {
-                for sequence in 1...2 as ClosedRange<UInt64> {
-                    for index in 0...1 as ClosedRange<UInt32> {
-                        writes.append(
-                            WriteReference(
-                                stamp: Stamp(rawValue: stamp),
-                                replica: replica,
-                                sequence: sequence,
-                                index: index
-                            )
-                        )
-                    }
-                }
-            }
-        }
-        return writes
+    /// Two chains, one of which forks at its beginning, after its first change, and on a branch.
+    private static let sample: TreeSample = {
+        var sample = TreeSample()
+        sample.open("a1", device: 1)
+        sample.write("a2", after: "a1")
+        sample.write("a3", after: "a2")
+        sample.write("a2'", after: "a1")
+        sample.write("a3'", after: "a2'")
+        sample.write("a3''", after: "a2'")
+        sample.open("a1'", device: 1)
+        sample.write("a2\"", after: "a1'")
+        sample.open("b1", device: 2)
+        sample.write("b2", after: "b1")
+        return sample
+    }()
+
+    private struct Write {
+        var name: String
+        var stamp: UInt64
+        var index: UInt32
     }
 
-    @Test func `writes are in a strict total order, whatever numbers their replicas have`() {
-        var orders: [[[Bool]]] = []
-        for ids in Self.ids {
-            let writes = self.writes(ids)
-            let table = writes.map { left in
-                writes.map { right in
-                    WriteOrder.precedes(left, right) { index in
-                        ReplicaID(bytes: Bytes16(high: 0, low: ids[Int(index.rawValue)]))
-                    }
-                }
+    /// With few stamps and places, so that ties are the rule.
+    private static let writes = Self.names.flatMap { name in
+        (1...2).flatMap { stamp in (0...1).map { Write(name: name, stamp: stamp, index: $0) } }
+    }
+
+    /// The rule by its words.
+    private func precedes(_ left: Write, _ right: Write) -> Bool {
+        let (one, other) = (Self.sample[left.name], Self.sample[right.name])
+        if left.stamp != right.stamp { return left.stamp < right.stamp }
+        if one.replica != other.replica { return one.replica < other.replica }
+        if one.sequence != other.sequence { return one.sequence < other.sequence }
+        if left.index != right.index { return left.index < right.index }
+        let paths = [one, other].map { Self.sample.history.path(to: $0.hash) }
+        let parting = zip(paths[0], paths[1]).first { $0.hash != $1.hash }
+        return parting.map { $0.hash < $1.hash } ?? false
+    }
+
+    @Test func `writes are in one strict total order, whichever branch came first`() throws {
+        let expected = Self.writes.map { left in Self.writes.map { self.precedes(left, $0) } }
+        var random = SplitMix64(seed: 1)
+        for _ in 0..<20 {
+            let order = Self.sample.order(of: Self.names, &random)
+            let store = try Self.sample.store(order)
+            let references = try Self.writes.map { write in
+                let place = try #require(try store.place(Self.sample[write.name]))
+                let stamp = Stamp(rawValue: write.stamp)
+                return WriteReference(stamp: stamp, line: place.line, sequence: place.sequence, index: write.index)
             }
-            for left in writes.indices {
-                for right in writes.indices {
-                    #expect((left == right) == (table[left][right] == table[right][left]))
-                    #expect(left != right || !table[left][right])
-                    for third in writes.indices where table[left][right] && table[right][third] {
-                        #expect(table[left][third])
-                    }
-                }
+            let table = try store.read { transaction in
+                references.map { left in references.map { WriteOrder.precedes(left, $0, transaction) } }
             }
-            orders.append(table)
+            #expect(table == expected, "\(order)")
         }
-        #expect(orders[0] == orders[1])
+        for left in expected.indices {
+            for right in expected.indices {
+                #expect((left == right) == (expected[left][right] == expected[right][left]))
+                #expect(left != right || !expected[left][right])
+                let isTransitive = expected.indices.allSatisfy { third in
+                    !expected[left][right] || !expected[right][third] || expected[left][third]
+                }
+                #expect(isTransitive)
+            }
+        }
     }
 }

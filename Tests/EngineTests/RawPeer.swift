@@ -127,7 +127,7 @@ final class RawPeer {
         nonce: UInt64,
         from first: UInt64 = 1,
         previous: Hash256? = nil,
-        context: [Dot] = []
+        context: [Point] = []
     ) -> VerifiedRun {
         let nonce = Bytes16(high: nonce, low: nonce)
         let cryptography = SodiumCryptography()

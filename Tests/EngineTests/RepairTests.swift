@@ -21,18 +21,103 @@ struct RepairTests {
         }
     }
 
-    /// One of two machines goes on with an older copy of its database, and writes before it meets the other again.
-    private func restoreApart(_ machine: Int, _ backup: MemoryStore, _ note: ObjectID, in network: TestNetwork) throws {
-        network.cut(0, 1)
-        try network.restart(machine, with: backup, seed: 77)
-        try network.write(machine, .set(note, name: "y", value: .string("after restore")))
-        network.healAll()
-        network.settle(seconds: 300)
-        for machine in [0, 1] { #expect(try network.export(machine).contains("after restore")) }
-        try self.demandEqual(network, [0, 1])
+    private func forkNotices(_ network: TestNetwork, _ machine: Int) -> Int {
+        network.machines[machine].notices.count { if case .forked = $0 { true } else { false } }
     }
 
-    @Test func `a restored older copy that writes before it meets anyone loses nothing`() throws {
+    // MARK: - Forks
+
+    /// A device that goes on with an older copy of its database on a machine that cannot tell, and writes before it
+    /// meets the other again.
+    private func restored(_ network: TestNetwork) throws -> (note: ObjectID, doomed: ObjectID) {
+        let first = try self.founder(network)
+        let second = try network.join(first, name: "second", seed: 3)
+        _ = try network.join(second, name: "third", seed: 4)
+        let note = try network.write(first, .create(.init(type: "note"))).created[0]
+        let doomed = try network.write(first, .create(.init(type: "note"))).created[0]
+        network.settle()
+        let backup = network.copyStore(of: first)
+        try network.write(first, .set(note, name: "title", value: .string("old")))
+        try network.write(first, .set(note, name: "x", value: .string("lost?")))
+        try network.write(first, .delete(doomed))
+        network.settle()
+        for (left, right) in [(0, 1), (0, 2), (1, 2)] { network.cut(left, right) }
+        try network.restart(first, with: backup, seed: 77)
+        network.settle(seconds: 60)
+        try network.write(first, .set(note, name: "title", value: .string("newest")))
+        try network.write(first, .set(doomed, name: "text", value: .string("edited")))
+        return (note, doomed)
+    }
+
+    /// The older of two writes of one device is not in force, and nothing is deleted that was edited apart.
+    private func demandBothBranches(_ network: TestNetwork, _ machines: [Int]) throws {
+        for machine in machines {
+            let export = try network.export(machine)
+            #expect(export.contains("\"title\":\"newest\""))
+            #expect(export.contains("\"x\":\"lost?\""))
+            #expect(export.contains("\"text\":\"edited\""))
+        }
+        try self.demandEqual(network, machines)
+    }
+
+    @Test func `both branches of a restored database count on every peer`() throws {
+        let network = TestNetwork()
+        _ = try self.restored(network)
+        network.healAll()
+        network.settle(seconds: 300)
+        try self.demandBothBranches(network, [0, 1, 2])
+        for machine in 0..<3 { #expect(self.forkNotices(network, machine) == 1) }
+        try network.write(0, .create(.init(type: "note")))
+        // The branch that the others held was the longer one.
+        #expect(network.machines[0].notices.contains(.newReplica(.rolledBack)))
+    }
+
+    @Test func `both branches count although the device that forked is gone`() throws {
+        let network = TestNetwork()
+        _ = try self.restored(network)
+        network.healAll()
+        // It meets the second alone, and never comes back.
+        network.cut(1, 2)
+        network.settle(seconds: 60)
+        network.machines[0].isUp = false
+        network.cut(0, 1)
+        network.healAll()
+        network.settle(seconds: 300)
+        try self.demandBothBranches(network, [1, 2])
+    }
+
+    @Test func `a later write by someone who had seen one branch is in force over the other`() throws {
+        let network = TestNetwork()
+        let first = try self.founder(network)
+        let second = try network.join(first, name: "second", seed: 3)
+        let third = try network.join(first, name: "third", seed: 4)
+        let note = try network.write(first, .create(.init(type: "note"))).created[0]
+        network.settle()
+        let backups = (network.copyStore(of: first), network.copyStore(of: second))
+        network.cut(first, second)
+        network.cut(second, third)
+        try network.write(first, .set(note, name: "title", value: .string("monday")))
+        network.settle(seconds: 60)
+        #expect(try network.export(third).contains("monday"))
+        network.cut(first, third)
+        network.healAll()
+        network.cut(first, third)
+        network.cut(second, third)
+        try network.restart(first, with: backups.0, seed: 77)
+        try network.restart(second, with: backups.1, seed: 78)
+        try network.write(first, .set(note, name: "y", value: .string("goes on")))
+        network.settle(seconds: 60)
+        try network.write(second, .set(note, name: "title", value: .string("friday")))
+        network.settle(seconds: 60)
+        network.healAll()
+        network.settle(seconds: 300)
+        for machine in [first, second, third] {
+            #expect(try network.export(machine).contains("\"title\":\"friday\""))
+        }
+        try self.demandEqual(network, [first, second, third])
+    }
+
+    @Test func `a database put back in place is noticed before the next write`() throws {
         let network = TestNetwork()
         let first = try self.founder(network)
         let second = try network.join(first, name: "second", seed: 3)
@@ -40,129 +125,90 @@ struct RepairTests {
         network.settle()
         let backup = network.copyStore(of: first)
         try network.write(first, .set(note, name: "x", value: .string("lost?")))
-        try network.write(first, .set(note, name: "z", value: .string("also lost?")))
-        network.settle()
-        try self.restoreApart(first, backup, note, in: network)
-        for machine in [first, second] {
-            let export = try network.export(machine)
-            #expect(export.contains("\"lost?\""))
-            #expect(export.contains("also lost?"))
-        }
-        #expect(network.machines[second].notices.contains { if case .equivocation = $0 { true } else { false } })
-    }
-
-    /// Of three machines the middle one alone meets the other two: an author, who has made a note, and a holder.
-    private func relay() throws -> (network: TestNetwork, note: ObjectID) {
-        let network = TestNetwork()
-        let middle = try self.founder(network)
-        let author = try network.join(middle, name: "author", seed: 3)
-        let holder = try network.join(middle, name: "holder", seed: 4)
-        #expect([middle, author, holder] == [0, 1, 2])
-        network.cut(author, holder)
-        let note = try network.write(author, .create(.init(type: "note"))).created[0]
-        network.settle()
-        return (network, note)
-    }
-
-    /// The author writes what the holder gets; then he and the middle go back to where they were before, and he writes
-    /// something else, which only the middle gets.
-    private func fork(_ relay: (network: TestNetwork, note: ObjectID)) throws {
-        let network = relay.network
-        let backups = (network.copyStore(of: 0), network.copyStore(of: 1))
-        try network.write(1, .set(relay.note, name: "x", value: .string("lost?")))
-        network.settle()
-        #expect(try network.export(2).contains("lost?"))
-        network.cut(0, 1)
-        network.cut(0, 2)
-        try network.restart(0, with: backups.0, seed: 77)
-        try network.restart(1, with: backups.1, seed: 78)
-        try network.write(1, .set(relay.note, name: "y", value: .string("after restore")))
-        network.healAll()
-        network.cut(1, 2)
-        network.cut(0, 2)
-        network.settle(seconds: 60)
-        #expect(try network.export(0).contains("after restore"))
-    }
-
-    /// All but author and holder meet, and hold all of both branches.
-    private func demandBoth(_ network: TestNetwork) throws {
-        network.healAll()
-        network.cut(1, 2)
-        network.settle(seconds: 300)
-        for machine in 0..<3 {
-            #expect(try network.export(machine).contains("lost?"))
-            #expect(try network.export(machine).contains("after restore"))
-        }
-        try self.demandEqual(network, [0, 1, 2])
-    }
-
-    /// Nobody but its author can write a branch again, and the two need never meet.
-    @Test func `what one peer alone has of a lost branch comes to its author by way of another`() throws {
-        let relay = try self.relay()
-        try self.fork(relay)
-        try self.demandBoth(relay.network)
-    }
-
-    /// The proof comes to the author before the whole log that leads to the fork: he can ask nobody for a branch yet.
-    @Test func `what comes of a chain behind a fork that was proved before is written again`() throws {
-        let relay = try self.relay()
-        let network = relay.network
-        let early = network.copyStore(of: 1)
-        // More than goes out at once, and hard to compress.
-        for number in 0..<200 {
-            let digits = (1..<100).map { String($0 * (number + 7_919) * 104_729 % 46_656, radix: 36) }
-            try network.write(1, .set(relay.note, name: "z", value: .string(digits.joined())))
-        }
-        network.settle()
-        try self.fork(relay)
-        network.healAll()
-        network.cut(0, 1)
-        network.cut(1, 2)
-        try network.restart(1, with: early, seed: 79)
-        network.settle(seconds: 300)
-        #expect(network.machines[0].notices.contains { if case .equivocation = $0 { true } else { false } })
-        try self.demandBoth(network)
-    }
-
-    /// It is sent in parts, and the deletion stands in the second.
-    @Test func `a long branch is written again to its end`() throws {
-        let network = TestNetwork()
-        let first = try self.founder(network)
-        let second = try network.join(first, name: "second", seed: 3)
-        let note = try network.write(first, .create(.init(type: "note"))).created[0]
-        network.settle()
-        let backup = network.copyStore(of: first)
-        let doomed = try network.write(second, .create(.init(type: "doomed"))).created[0]
-        network.settle()
-        for number in 0..<(TransferLimits.branch.changeCountMax + 10) {
-            try network.write(first, .set(note, name: "x", value: .int(Int64(number))))
-        }
-        try network.write(first, .delete(doomed))
-        network.settle()
-        try self.restoreApart(first, backup, note, in: network)
-        for machine in [first, second] { #expect(try !network.export(machine).contains("doomed")) }
-    }
-
-    /// What is far ahead was made on the first device's own changes, as if its clock had been ahead.
-    ///
-    /// But no peer says what time it is.
-    @Test func `a clock that falls behind takes nothing back because others wrote after it`() throws {
-        let network = TestNetwork()
-        let first = try self.founder(network)
-        let note = try network.write(first, .create(.init(type: "note"))).created[0]
-        let second = try network.join(first, name: "second", seed: 3)
-        network.settle()
-        try network.write(second, .set(note, name: "x", value: .string("made in time")))
-        network.settle(seconds: 7_200)
-        try network.write(first, .set(note, name: "x", value: .string("two hours later")))
-        network.settle()
-        try network.write(second, .set(note, name: "x", value: .string("made on it")))
         network.settle()
         network.cut(first, second)
-        network.machines[first].clockOffsetMilliseconds = -3_600_000
-        try network.write(first, .set(note, name: "y", value: .string("an hour behind")))
-        #expect(!network.machines[first].notices.contains(.newReplica(.clockRepaired)))
-        #expect(try network.export(first).contains("made on it"))
+        try network.restart(first, with: backup, token: 2, seed: 77)
+        try network.write(first, .set(note, name: "y", value: .string("after restore")))
+        #expect(network.machines[first].notices.contains(.newReplica(.copiedOrRestored)))
+        network.healAll()
+        network.settle(seconds: 300)
+        #expect(try network.export(first).contains("lost?"))
+        #expect(self.forkNotices(network, second) == 0)
+        try self.demandEqual(network, [first, second])
+    }
+
+    @Test(arguments: [10, 600, 3_000])
+    func `a long branch costs little more than what it holds`(length: Int) throws {
+        let network = TestNetwork()
+        let first = try self.founder(network)
+        let second = try network.join(first, name: "second", seed: 3)
+        let note = try network.write(first, .create(.init(type: "note"))).created[0]
+        func write(_ count: Int, _ name: String) throws {
+            for number in 0..<count {
+                try network.write(first, .set(note, name: name, value: .int(Int64(number))))
+            }
+        }
+        try write(length, "common")
+        network.settle()
+        let backup = network.copyStore(of: first)
+        try write(length / 2, "lost")
+        network.settle()
+        network.cut(first, second)
+        try network.restart(first, with: backup, seed: 77)
+        try write(length, "after")
+        let before = network.deliveredByteCount
+        network.healAll()
+        network.settle(seconds: 300)
+        for machine in [first, second] {
+            #expect(try network.export(machine).contains("\"lost\":\(length / 2 - 1)"))
+            #expect(try network.export(machine).contains("\"after\":\(length - 1)"))
+            let status = try network.machines[machine].node.status(at: network.moment(of: machine))
+            #expect(status.traffic.duplicateChangeCount <= 32)
+            let isInSync = status.peers.allSatisfy(\.isInSync)
+            #expect(isInSync)
+        }
+        try self.demandEqual(network, [first, second])
+        #expect(network.deliveredByteCount - before < 40_000 + 300 * length)
+        // Nobody holds more of what it wrote last than itself: it is the other branch that shows.
+        try network.write(first, .create(.init(type: "note")))
+        #expect(network.machines[first].notices.contains(.newReplica(.forked)))
+    }
+
+    /// What two copies have written, and a third of the second.
+    @Test func `a fork in a fork comes together`() throws {
+        let network = TestNetwork()
+        let first = try self.founder(network)
+        let others = try (2...4).map { try network.join(first, name: "device \($0)", seed: UInt64($0)) }
+        let note = try network.write(first, .create(.init(type: "note"))).created[0]
+        network.settle()
+        let all = [first] + others
+        func separate() { for left in all { for right in all where left < right { network.cut(left, right) } } }
+        separate()
+        var expected: [String] = []
+        var backups = [network.copyStore(of: first)]
+        for (round, other) in others.enumerated() {
+            for number in 0..<30 {
+                expected.append("\"r\(round)n\(number)\":\"at \(round)\"")
+                let value = Value.string("at \(round)")
+                try network.write(first, .set(note, name: "r\(round)n\(number)", value: value))
+                if number == 14 { backups.append(network.copyStore(of: first)) }
+            }
+            network.healAll()
+            for left in all {
+                for right in all where left < right && (left, right) != (first, other) { network.cut(left, right) }
+            }
+            network.settle(seconds: 60)
+            #expect(try network.frontier(first) == network.frontier(other))
+            separate()
+            try network.restart(first, with: backups[round == 1 ? 2 : round == 0 ? 1 : 0], seed: UInt64(90 + round))
+        }
+        network.healAll()
+        network.settle(seconds: 300)
+        let export = try network.export(first)
+        for text in expected { #expect(export.contains(text)) }
+        try self.demandEqual(network, all)
+        let replicas = try network.frontier(first).entries.map(\.replica)
+        #expect(Set(replicas).count < replicas.count - 1)
     }
 
     @Test func `a restored older copy that meets a peer before it writes takes a new replica id`() throws {
@@ -180,7 +226,7 @@ struct RepairTests {
         network.settle()
         #expect(try network.export(first).contains("kept by the peer"))
         try self.demandEqual(network, [first, second])
-        #expect(network.machines[second].notices.allSatisfy { if case .equivocation = $0 { false } else { true } })
+        #expect(network.machines[second].notices.allSatisfy { if case .forked = $0 { false } else { true } })
         #expect(network.machines[first].notices.contains(.newReplica(.rolledBack)))
     }
 
@@ -210,6 +256,59 @@ struct RepairTests {
         }
         #expect(export.contains("third"))
         try self.demandEqual(network, [first, second, third])
+    }
+
+    // MARK: - Clocks
+
+    /// What is far ahead was made on the first device's own changes, as if its clock had been ahead.
+    @Test func `a clock that falls behind restamps nothing because others wrote after it`() throws {
+        let network = TestNetwork()
+        let first = try self.founder(network)
+        let note = try network.write(first, .create(.init(type: "note"))).created[0]
+        let second = try network.join(first, name: "second", seed: 3)
+        network.settle()
+        try network.write(second, .set(note, name: "x", value: .string("made in time")))
+        network.settle(seconds: 7_200)
+        try network.write(first, .set(note, name: "x", value: .string("two hours later")))
+        network.settle()
+        try network.write(second, .set(note, name: "x", value: .string("made on it")))
+        network.settle()
+        network.cut(first, second)
+        network.machines[first].clockOffsetMilliseconds = -3_600_000
+        try network.write(first, .set(note, name: "y", value: .string("an hour behind")))
+        // Held by its clock: what it shows is what was so by then.
+        #expect(try network.export(first).contains("made in time"))
+        network.machines[first].clockOffsetMilliseconds = 0
+        network.healAll()
+        network.settle()
+        #expect(!network.machines[first].notices.contains(.newReplica(.clockRepaired)))
+        #expect(try network.export(first).contains("made on it"))
+        try self.demandEqual(network, [first, second])
+    }
+
+    /// Each waits for the clock of the other alone, and not for what it writes.
+    @Test func `two devices whose clocks were ahead and that saw each other's writes are repaired apart`() throws {
+        let network = TestNetwork()
+        let first = try self.founder(network)
+        let second = try network.join(first, name: "second", seed: 3)
+        let third = try network.join(first, name: "third", seed: 4)
+        let note = try network.write(first, .create(.init(type: "note"))).created[0]
+        network.settle()
+        network.cut(first, third)
+        network.cut(second, third)
+        for machine in [first, second] { network.machines[machine].clockOffsetMilliseconds = 86_400_000 }
+        for round in 0..<3 {
+            for machine in [first, second] {
+                try network.write(machine, .set(note, name: "k\(machine)", value: .int(Int64(round))))
+                network.settle(seconds: 5)
+            }
+        }
+        network.machines[second].isUp = false
+        network.machines[first].clockOffsetMilliseconds = 0
+        network.healAll()
+        network.settle()
+        for machine in [first, third] { #expect(try network.export(machine).contains("\"k0\":2")) }
+        try self.demandEqual(network, [first, third])
     }
 
     @Test func `changes of a clock far ahead are held and come in when it is put right and later edits win`() throws {
@@ -283,8 +382,9 @@ struct RepairTests {
         network.machines[second].clockOffsetMilliseconds = -Int64(network.moment(of: second).wall.milliseconds)
         try network.write(first, .set(note, name: "a", value: .string("held there")))
         network.settle(seconds: 30)
-        try network.write(second, .set(note, name: "b", value: .string("written in 1970")))
-        try network.write(second, .set(note, name: "c", value: .string("and again")))
+        // By its clock nothing that it had seen has been written yet.
+        try network.write(second, .create(.init(type: "note", properties: ["k": .string("written in 1970")])))
+        try network.write(second, .create(.init(type: "note", properties: ["k": .string("and again")])))
         network.machines[second].clockOffsetMilliseconds = 0
         network.settle()
         #expect(try network.export(first).contains("written in 1970"))

@@ -74,7 +74,7 @@ final class TestNetwork {
         let node = try Node(
             store: store ?? MemoryStore(origin: origin),
             identity: identity,
-            configuration: NodeConfiguration(listenPort: Self.port, discovers: self.discovers),
+            configuration: self.configuration(),
             entropy: Self.entropy(seed),
             at: Moment(wall: wall, monotonicMilliseconds: self.time)
         )
@@ -145,10 +145,12 @@ final class TestNetwork {
     func copyStore(of machine: Int) -> MemoryStore { self.machines[machine].node.storeCopy }
 
     /// Ends a machine's process and starts it again on another database, with the same keys.
-    func restart(_ machine: Int, with store: MemoryStore, seed: UInt64) throws {
+    ///
+    /// `token`: what is kept beside the database; the same as ever if all of the machine was put back.
+    func restart(_ machine: Int, with store: MemoryStore, token: UInt8 = 1, seed: UInt64) throws {
         for wire in self.wires where wire.dialler == machine || wire.acceptor == machine { self.close(wire) }
         self.queue.removeAll { $0.to == machine }
-        self.machines[machine].node = try self.node(machine, store: store, seed: seed)
+        self.machines[machine].node = try self.node(machine, store: store, token: token, seed: seed)
     }
 
     /// A second machine that runs a copy of the first one's database and keys.
@@ -159,16 +161,30 @@ final class TestNetwork {
         return self.machines.count - 1
     }
 
-    private func node(_ machine: Int, store: MemoryStore, seed: UInt64) throws -> Node<MemoryStore> {
+    private func node(
+        _ machine: Int,
+        store: MemoryStore,
+        token: UInt8 = 1,
+        seed: UInt64
+    ) throws -> Node<MemoryStore> {
         guard let identity = DeviceIdentity.decode(SecretBytes(self.keys[machine])) else {
             throw TestFailure("the key file cannot be read")
         }
         return try Node(
             store: store,
             identity: identity,
-            configuration: NodeConfiguration(listenPort: Self.port),
+            configuration: self.configuration(token: token),
             entropy: Self.entropy(seed),
             at: self.moment(of: machine)
+        )
+    }
+
+    private func configuration(token: UInt8 = 1) -> NodeConfiguration {
+        NodeConfiguration(
+            listenPort: Self.port,
+            discovers: self.discovers,
+            acceptedTokens: [[token]],
+            nextToken: [token]
         )
     }
 

@@ -1,97 +1,123 @@
 package import CRDTCore
 
-/// Chains of changes as several peers might have written them, with all that is needed to hand them to a real store.
+/// Changes as several peers might have written them, with all that is needed to hand them to a real store.
 package struct GeneratedHistory: Sendable {
-    package private(set) var chains: [ReplicaID: [NaiveChange]] = [:]
+    /// In the order in which they were written, so that each comes after what it extends.
+    package private(set) var changes: [NaiveChange] = []
     package var devices: [ReplicaID: TestDevice] = [:]
-    package var nonces: [ReplicaID: Bytes16] = [:]
     /// Every object that any operation might name.
     package var objects: [ObjectID] = []
     /// The wall clock when the last change had been written.
     package var end = WallTime(milliseconds: 0)
-    /// Where a replica has another chain: the first sequence that has two changes, and the other changes from there on.
-    package var forks: [ReplicaID: (sequence: Int, branch: [NaiveChange])] = [:]
-    /// The hash of every change.
-    private var hashes: [ReplicaID: [Hash256]] = [:]
+    private var numbers: [Hash256: Int] = [:]
+    private var secrets: [[UInt8]] = []
 
     package init() {}
 
     /// The replicas in the order of their ids.
-    package var replicas: [ReplicaID] { self.chains.keys.sorted() }
+    package var replicas: [ReplicaID] { Set(self.changes.map(\.replica)).sorted() }
 
-    /// The changes up to some sequence of each replica, as the naive model takes them.
-    package func naive(
-        upTo frontier: [ReplicaID: Int],
-        forks: [ReplicaID: UInt64] = [:],
-        now: WallTime
-    ) -> NaiveHistory {
-        var chains: [ReplicaID: [NaiveChange]] = [:]
-        for (replica, count) in frontier where count > 0 {
-            chains[replica] = Array((self.chains[replica] ?? []).prefix(count))
-        }
-        return NaiveHistory(chains: chains, forks: forks, now: now)
+    /// Some of the changes, as the naive model takes them.
+    package func naive(_ stored: Set<Hash256>, now: WallTime) -> NaiveHistory {
+        NaiveHistory(self.changes.filter { stored.contains($0.hash) }, founder: TestDevice.user, now: now)
     }
 
     /// All changes, as the naive model takes them.
-    package func naive(now: WallTime) -> NaiveHistory { NaiveHistory(chains: self.chains, now: now) }
+    package func naive(now: WallTime) -> NaiveHistory {
+        NaiveHistory(self.changes, founder: TestDevice.user, now: now)
+    }
 
-    /// The same history as it looks to those who got the other branch of every forked chain.
-    package func otherBranch() -> GeneratedHistory {
-        var other = self
-        for (replica, fork) in self.forks {
-            other.chains[replica]?.removeLast((self.chains[replica]?.count ?? 0) - fork.sequence + 1)
-            other.hashes[replica]?.removeLast((self.hashes[replica]?.count ?? 0) - fork.sequence + 1)
-            for change in fork.branch { other.append(change) }
+    package subscript(hash: Hash256) -> NaiveChange? { self.numbers[hash].map { self.changes[$0] } }
+
+    /// The changes that extend one, or the first changes of a chain.
+    package func successors(of hash: Hash256) -> [NaiveChange] { self.changes.filter { $0.previous == hash } }
+
+    /// The changes from the first of the chain to one, along its branch.
+    package func path(to hash: Hash256) -> [NaiveChange] {
+        var path: [NaiveChange] = []
+        var next = self[hash]
+        while let change = next {
+            path.append(change)
+            next = change.previous.flatMap { self[$0] }
         }
-        return other
+        return path.reversed()
     }
 
-    /// Appends a change to its replica's chain.
-    package mutating func append(_ change: NaiveChange) {
-        self.chains[change.dot.replica, default: []].append(change)
-        let run = self.sealed(change.dot.replica, Int(change.dot.sequence) - 1..<Int(change.dot.sequence))
-        self.hashes[change.dot.replica, default: []].append(run.hashes[0])
+    /// Adds a change that a device writes after another, or as the first of a chain.
+    ///
+    /// `salt`: what tells it from a change that says the same.
+    @discardableResult
+    package mutating func append(
+        _ replica: ReplicaID,
+        after previous: Hash256? = nil,
+        stamp: Stamp,
+        context: [Point] = [],
+        salt: UInt64 = 0,
+        _ edits: [Edit]
+    ) -> NaiveChange {
+        var change = NaiveChange(
+            replica: replica,
+            sequence: (previous.flatMap { self[$0]?.sequence } ?? 0) + 1,
+            hash: .zero,
+            previous: previous,
+            stamp: stamp,
+            context: context,
+            edits: edits
+        )
+        let secret = SplitMix64.mixed(replica.bytes.low &+ change.sequence)
+        self.secrets.append(Bytes16(high: secret, low: change.sequence &+ salt << 32).array)
+        self.changes.append(change)
+        change.hash = self.sealed([change], number: self.changes.count - 1).hashes[0]
+        if let known = self[change.hash] {
+            self.secrets.removeLast()
+            self.changes.removeLast()
+            return known
+        }
+        self.changes[self.changes.count - 1] = change
+        self.numbers[change.hash] = self.changes.count - 1
+        return change
     }
 
-    /// The hash of the change before a place in a chain.
-    package func hash(before position: Int, of replica: ReplicaID) -> Hash256 {
-        position == 0 ? ChainHash.origin(TestDevice.workspace) : self.hashes[replica]?[position - 1] ?? .zero
-    }
+    /// Changes of one branch that follow each other as one run, signed by their device.
+    package func sealed(_ changes: some Collection<NaiveChange>) -> VerifiedRun { self.sealed(changes, number: nil) }
 
-    /// The changes at `positions` (from 0) of a replica's chain as one run, signed by its device.
-    package func sealed(_ replica: ReplicaID, _ positions: Range<Int>) -> VerifiedRun {
-        var builder = RunBuilder(replica: replica, firstSequence: UInt64(positions.lowerBound) + 1)
-        for change in (self.chains[replica] ?? [])[positions] {
-            let secret = SplitMix64.mixed(replica.bytes.low &+ change.dot.sequence)
-            builder.beginChange(
-                stamp: change.stamp,
-                context: change.contextDifference,
-                blinding: Bytes16(high: secret, low: change.dot.sequence).array
-            )
+    /// `number`: that of the only change, whose hash is not known yet.
+    private func sealed(_ changes: some Collection<NaiveChange>, number: Int?) -> VerifiedRun {
+        let first = changes.first ?? self.changes[0]
+        var builder = RunBuilder(replica: first.replica, firstSequence: first.sequence)
+        for change in changes {
+            let secret = (number ?? self.numbers[change.hash]).map { self.secrets[$0] } ?? []
+            builder.beginChange(stamp: change.stamp, context: change.context, blinding: secret)
             for edit in change.edits { builder.append(edit) }
         }
+        let device = self.devices[first.replica]
         return VerifiedRun.seal(
             builder,
-            previous: self.hash(before: positions.lowerBound, of: replica),
+            previous: self.hash(before: first),
             TestDevice.cryptography,
-            sign: { self.devices[replica]?.sign($0) ?? TestDevice.cryptography.sign($0, with: .zero) }
+            sign: { device?.sign($0) ?? TestDevice.cryptography.sign($0, with: .zero) }
         )
     }
 
+    /// The hash before a change: that of the one that it extends, or the one before every chain.
+    package func hash(before change: NaiveChange) -> Hash256 {
+        change.previous ?? ChainHash.origin(TestDevice.workspace)
+    }
+
     /// The same run after a journey: encoded, decoded and verified.
-    package func carried(_ replica: ReplicaID, _ positions: Range<Int>) throws -> VerifiedRun {
-        let bytes = self.sealed(replica, positions).run.encoded()
-        return try self.verified(Run(decoding: bytes))
+    package func carried(_ changes: some Collection<NaiveChange>) throws -> VerifiedRun {
+        let run = self.sealed(changes)
+        return try self.verified(Run(decoding: run.run.encoded()), previous: run.previous)
     }
 
     /// Verifies a run that came from somewhere else.
-    package func verified(_ run: Run) throws -> VerifiedRun {
-        let position = Int(run.firstSequence) - 1
+    package func verified(_ run: Run, previous: Hash256) throws -> VerifiedRun {
+        guard let device = self.devices[run.replica] else { throw RunRejection.wrongReplica }
         return try VerifiedRun.verify(
             run,
-            previous: self.hash(before: position, of: run.replica),
-            device: position == 0 ? nil : self.devices[run.replica]?.device,
-            membership: TestDevice.membership,
+            previous: previous,
+            device: run.firstSequence == 1 ? nil : device.device,
+            membership: device.membership,
             TestDevice.cryptography
         )
     }

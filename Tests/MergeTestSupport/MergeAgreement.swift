@@ -47,51 +47,34 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
     }
 
     private func report(_ error: any Error, changes: Int) -> String {
-        var lines = ["PEERD_SEED=\(self.seed) traits=\(self.traits.rawValue) smallest at \(changes) changes: \(error)"]
+        let lines = ["PEERD_SEED=\(self.seed) traits=\(self.traits.rawValue) smallest at \(changes) changes: \(error)"]
         let history = HistoryGenerator.history(seed: self.seed, changes: changes, traits: self.traits)
-        for replica in history.replicas {
-            for change in (history.chains[replica] ?? []) + (history.forks[replica]?.branch ?? []) {
-                let seen = change.contextDifference.map { "\(PlainText.short($0.replica)):\($0.sequence)" }
-                lines.append(
-                    "  \(PlainText.short(replica)):\(change.dot.sequence) "
-                        + "@\(PlainText.short(change.stamp)) saw \(seen): "
-                        + change.edits.map { PlainText.short($0) }.joined(separator: "; ")
-                )
-            }
-        }
-        return lines.joined(separator: "\n")
+        return (lines + history.lines).joined(separator: "\n")
     }
 
     private func run(changes: Int) throws -> Outcome {
-        let first = HistoryGenerator.history(seed: self.seed, changes: changes, traits: self.traits)
-        // The second node gets the other branch of what is forked.
-        let histories = [first, first.otherBranch(), first]
+        let history = HistoryGenerator.history(seed: self.seed, changes: changes, traits: self.traits)
         var random = SplitMix64(seed: self.seed ^ 0x5eed)
-        let start = WallTime(milliseconds: first.end.milliseconds - 1_000)
-        let nodes = try histories.map { history in
+        let start = WallTime(milliseconds: history.end.milliseconds - 1_000)
+        let nodes = try (0..<3).map { _ in
             TestNode(store: try self.makeStore(), objects: history.objects, now: start)
         }
-        while let number = self.unfinished(nodes, histories, &random) {
-            try self.deliver(to: number, of: nodes, histories[number], &random)
-            if random.chance(3) { try self.tellOfForks(nodes[number], first) }
-            if random.chance(25) { try self.compare(nodes[number], histories[number], "on the way") }
+        while let node = nodes.filter({ $0.stored.count < history.changes.count }).randomElement(using: &random) {
+            try self.deliver(to: node, of: nodes, history, &random)
+            if random.chance(25) { try self.compare(node, history, "on the way") }
         }
-        for later in [0, 7_200_000] as [UInt64] {
-            for (node, history) in zip(nodes, histories) {
+        // What is not held any more is held again when the clock is set back.
+        for later in [0, 7_200_000, 0, 7_200_000] as [UInt64] {
+            for node in nodes {
                 node.now = history.end.advanced(byMilliseconds: later)
                 try node.receive([])
-                try self.tellOfForks(node, first)
                 try self.compare(node, history, "at the end + \(later) ms")
             }
-            let exports = try nodes.map { try $0.export() }
-            for export in exports where export != exports[0] {
-                let difference = self.firstDifference(exports[0], export)
-                throw Disagreement(description: "exports differ at the end + \(later) ms: \(difference)")
-            }
+            try self.compare(nodes, "at the end + \(later) ms")
         }
-        try self.readBack(nodes[1], first, &random)
+        for node in nodes { try self.readBack(node, history, &random) }
         try nodes[0].rebuild()
-        try self.compare(nodes[0], first, "after rebuilding")
+        try self.compare(nodes[0], history, "after rebuilding")
         return Outcome(
             state: try nodes[0].state(),
             export: try nodes[0].export(),
@@ -105,104 +88,140 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         return [lines.0, lines.1].map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n  ")
     }
 
-    private func tellOfForks(_ node: TestNode<Store>, _ history: GeneratedHistory) throws {
-        for (replica, fork) in history.forks { try node.exclude(replica, fromFork: UInt64(fork.sequence)) }
-    }
-
-    /// Loads every chain in pieces of random size: each piece must verify, so it is what was stored to the last bit.
+    /// Loads every line in pieces of random size: each piece must verify, so it is what was stored to the last bit.
     private func readBack(
         _ node: TestNode<Store>,
         _ history: GeneratedHistory,
         _ random: inout SplitMix64
     ) throws {
-        for replica in history.replicas where history.forks[replica] == nil {
-            var next: UInt64 = 1
+        var hashes: Set<Hash256> = []
+        for (line, sequences) in try node.lines() {
+            var next = sequences.lowerBound
             let limits = RunLimits(changeCountMax: 1 + random.below(6), operationCountMax: 1 + random.below(40))
-            while let run = try node.load(replica, from: next, limits: limits) {
-                guard run.firstSequence == next, !run.changes.isEmpty else {
-                    throw Disagreement(description: "asked for \(replica) from \(next), got \(run.firstSequence)")
+            while let loaded = try node.load(line, from: next, limits: limits) {
+                guard loaded.run.firstSequence == next, !loaded.run.changes.isEmpty else {
+                    throw Disagreement(description: "asked for \(line) from \(next), got \(loaded.run.firstSequence)")
                 }
-                _ = try history.verified(run)
-                next = run.lastSequence + 1
+                let verified = try history.verified(loaded.run, previous: loaded.previous)
+                guard hashes.isDisjoint(with: verified.hashes) else {
+                    throw Disagreement(description: "a change is stored twice")
+                }
+                hashes.formUnion(verified.hashes)
+                next = loaded.run.lastSequence + 1
             }
-            guard next == UInt64(history.chains[replica]?.count ?? 0) + 1 else {
-                throw Disagreement(description: "the chain of \(replica) ends before \(next)")
+            guard next == sequences.upperBound + 1 else {
+                throw Disagreement(description: "\(line) ends before \(next)")
             }
         }
-    }
-
-    /// A node, drawn at random, that has not got everything yet.
-    private func unfinished(
-        _ nodes: [TestNode<Store>],
-        _ histories: [GeneratedHistory],
-        _ random: inout SplitMix64
-    ) -> Int? {
-        let unfinished = nodes.indices.filter { number in
-            histories[number].chains.contains { nodes[number].stored[$0.key] ?? 0 < $0.value.count }
-        }
-        return unfinished.isEmpty ? nil : random.pick(unfinished)
+        guard hashes == node.stored else { throw Disagreement(description: "the log is not what was stored") }
     }
 
     private func deliver(
-        to number: Int,
+        to node: TestNode<Store>,
         of nodes: [TestNode<Store>],
         _ history: GeneratedHistory,
         _ random: inout SplitMix64
     ) throws {
-        let node = nodes[number]
         var runs: [VerifiedRun] = []
-        var expected: [Merge.Reception] = []
-        var stored = node.stored
         for _ in 0..<1 + random.below(4) {
-            let replica = random.pick(history.replicas)
-            let have = stored[replica] ?? 0
-            let total = history.chains[replica]?.count ?? 0
-            if have > 0, random.chance(10) {
-                // Again what it has, or with a gap before it.
-                let from = have + 1 < total && random.chance(50) ? have + 1 : random.below(have)
-                runs.append(try history.carried(replica, from..<from + 1))
-                expected.append(.doesNotFit)
-                continue
+            if random.chance(40), let run = try self.relayed(by: random.pick(nodes), history, &random) {
+                runs.append(run)
+            } else {
+                runs.append(try history.carried(self.stretch(for: node, history, &random)))
             }
-            guard have < total else { continue }
-            let run = try self.relayed(replica, have, from: random.pick(nodes), history, &random)
-            let upTo = have + 1 + random.below(min(total - have, 8))
-            runs.append(try run ?? history.carried(replica, have..<upTo))
-            expected.append(.stored)
-            stored[replica] = Int(runs[runs.count - 1].run.lastSequence)
         }
         if random.chance(30) { node.now = node.now.advanced(byMilliseconds: UInt64(random.below(100))) }
+        if self.traits.contains(.clocksSetBack), random.chance(15) {
+            node.now = WallTime(milliseconds: history.end.milliseconds - 4_000_000 + UInt64(random.below(8_000_000)))
+        }
+        let expected = node.expected(runs)
         let receptions = try node.receive(runs)
         guard receptions == expected else {
             throw Disagreement(description: "receptions \(receptions), expected \(expected)")
         }
     }
 
-    /// What another node would send on, if it has more of the chain.
+    /// Some changes that follow each other on one branch: most often the next ones of those that a node has.
+    private func stretch(
+        for node: TestNode<Store>,
+        _ history: GeneratedHistory,
+        _ random: inout SplitMix64
+    ) -> [NaiveChange] {
+        let fits = history.changes.filter { change in
+            !node.stored.contains(change.hash) && change.previous.map { node.stored.contains($0) } ?? true
+        }
+        // What it has, or what is too early, or a piece that begins before what it has not.
+        var first = random.pick(random.chance(10) ? history.changes : fits)
+        if random.chance(15) { first = random.pick(history.path(to: first.hash)) }
+        var stretch = [first]
+        for _ in 0..<random.below(8) {
+            let successors = history.successors(of: stretch[stretch.count - 1].hash)
+            if successors.isEmpty { break }
+            stretch.append(random.pick(successors))
+        }
+        return stretch
+    }
+
+    /// What another node would send on of one of its lines, from anywhere on.
     private func relayed(
-        _ replica: ReplicaID,
-        _ have: Int,
-        from other: TestNode<Store>,
+        by other: TestNode<Store>,
         _ history: GeneratedHistory,
         _ random: inout SplitMix64
     ) throws -> VerifiedRun? {
-        guard random.chance(40), history.forks[replica] == nil, other.stored[replica] ?? 0 > have else { return nil }
+        guard let (line, sequences) = try other.lines().randomElement(using: &random) else { return nil }
         let limits = RunLimits(
             changeCountMax: 1 + random.below(5),
             operationCountMax: 1 + random.below(30),
             byteCountMax: 1 + random.below(2000)
         )
-        guard let run = try other.load(replica, from: UInt64(have) + 1, limits: limits) else {
-            throw Disagreement(description: "nothing to relay of \(replica) after \(have)")
+        let sequence = sequences.lowerBound + UInt64(random.below(sequences.count))
+        guard let loaded = try other.load(line, from: sequence, limits: limits) else {
+            throw Disagreement(description: "nothing to relay of \(line) from \(sequence)")
         }
-        return try history.verified(run)
+        return try history.verified(loaded.run, previous: loaded.previous)
     }
 
     private func compare(_ node: TestNode<Store>, _ history: GeneratedHistory, _ moment: String) throws {
-        let expected = NaiveModel(history.naive(upTo: node.stored, forks: node.forks, now: node.now)).state()
+        let naive = history.naive(node.stored, now: node.now)
+        let expected = NaiveModel(naive).state()
         let state = try node.state()
         guard state == expected else {
-            throw Disagreement(description: "\(moment), having \(node.stored):\n\(state.differences(from: expected))")
+            let hashes = node.stored.map { PlainText.short($0) }.sorted()
+            throw Disagreement(
+                description: "\(moment), having \(hashes) at \(node.now.milliseconds):\n"
+                    + state.differences(from: expected)
+            )
+        }
+        let extended = Set(naive.changes.compactMap(\.previous))
+        let heads = naive.changes.filter { !extended.contains($0.hash) }
+            .map { FrontierEntry(replica: $0.replica, sequence: $0.sequence, hash: $0.hash) }
+        guard try node.frontier() == Frontier(heads) else {
+            throw Disagreement(description: "\(moment), the frontier is not that of what is stored")
+        }
+    }
+
+    /// What all nodes have is the same, whatever they call its parts.
+    private func compare(_ nodes: [TestNode<Store>], _ moment: String) throws {
+        let exports = try nodes.map { try $0.export() }
+        for export in exports where export != exports[0] {
+            let difference = self.firstDifference(exports[0], export)
+            throw Disagreement(description: "exports differ \(moment): \(difference)")
+        }
+    }
+}
+
+extension GeneratedHistory {
+    /// The changes in words, one a line.
+    package var lines: [String] {
+        self.changes.map { change in
+            let seen = change.context.map {
+                "\(PlainText.short($0.replica)):\($0.sequence)/\(PlainText.short($0.name))"
+            }
+            let user = self.devices[change.replica]?.user == TestDevice.user ? "" : "'"
+            return "  \(PlainText.short(change.replica))\(user):\(change.sequence)/\(PlainText.short(change.hash)) "
+                + "after \(change.previous.map { PlainText.short($0) } ?? "nothing") "
+                + "@\(PlainText.short(change.stamp)) saw \(seen): "
+                + change.edits.map { PlainText.short($0) }.joined(separator: "; ")
         }
     }
 }

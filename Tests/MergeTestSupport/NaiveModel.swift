@@ -1,18 +1,29 @@
 internal import CRDTCore
 
-/// The rules of merging by brute force: the state is computed from the set of effective operations, all at once.
+/// The rules of merging by brute force: the state is computed from the set of applied operations, all at once.
 package struct NaiveModel: Sendable {
-    /// An effective operation.
+    /// An applied operation.
     private struct Fact: Sendable {
         var write: PlainWrite
-        var context: [ReplicaID: UInt64]
+        /// The number of its change, and those of all that the change's context covers.
+        var change: Int
+        var context: Set<Int>
+        /// The hashes of the changes of its branch, from the first.
+        var path: [Hash256]
 
         /// Whether the author of `other` had seen this operation.
         func isCovered(by other: Fact) -> Bool {
-            if self.write.replica == other.write.replica {
-                return (self.write.sequence, self.write.index) < (other.write.sequence, other.write.index)
-            }
-            return self.write.sequence <= other.context[self.write.replica] ?? 0
+            self.change == other.change ? self.write.index < other.write.index : other.context.contains(self.change)
+        }
+
+        /// The order of operations.
+        func precedes(_ other: Fact) -> Bool {
+            let (mine, theirs) = (self.write, other.write)
+            if mine.stamp != theirs.stamp { return mine.stamp < theirs.stamp }
+            if mine.replica != theirs.replica { return mine.replica < theirs.replica }
+            if mine.sequence != theirs.sequence { return mine.sequence < theirs.sequence }
+            if mine.index != theirs.index { return mine.index < theirs.index }
+            return zip(self.path, other.path).first { $0 != $1 }.map { $0 < $1 } ?? false
         }
     }
 
@@ -23,33 +34,39 @@ package struct NaiveModel: Sendable {
     }
 
     private let facts: [Fact]
-    private let verdicts: NaiveHistory.Verdicts
-    private let users: [ReplicaID: UserID]
+    private let heads: [FrontierEntry]
+    private let users: [Hash256: UserID]
     private var standings: [ObjectID: Standing] = [:]
     private var movesWithoutEffect: [ObjectID: PlainWrite] = [:]
 
     package init(_ history: NaiveHistory) {
-        self.verdicts = history.verdicts()
+        let verdicts = history.verdicts()
         var facts: [Fact] = []
-        var users: [ReplicaID: UserID] = [:]
-        for (replica, last) in self.verdicts.counted {
-            for change in (history.chains[replica] ?? []).prefix(Int(last)) {
-                let context = history.context(of: change.dot)
-                for (index, edit) in change.edits.enumerated() {
-                    if case .introduce(let introduction) = edit { users[replica] = introduction.user }
-                    let write = PlainWrite(
-                        stamp: change.stamp,
-                        replica: replica,
-                        sequence: change.dot.sequence,
-                        index: index,
-                        edit: edit
-                    )
-                    facts.append(Fact(write: write, context: context))
-                }
+        var users: [Hash256: UserID] = [:]
+        var heads: [Hash256: FrontierEntry] = [:]
+        for (number, stamp) in verdicts.stamps {
+            let change = history.changes[number]
+            users[change.hash] = history.user(of: number)
+            heads[change.hash] = FrontierEntry(replica: change.replica, sequence: change.sequence, hash: change.hash)
+            let path = history.path(to: number).map { history.changes[$0].hash }
+            for (index, edit) in change.edits.enumerated() {
+                let write = PlainWrite(
+                    stamp: stamp,
+                    replica: change.replica,
+                    sequence: change.sequence,
+                    hash: change.hash,
+                    index: index,
+                    edit: edit
+                )
+                facts.append(Fact(write: write, change: number, context: verdicts.contexts[number] ?? [], path: path))
             }
         }
-        self.facts = facts.sorted { $0.write < $1.write }
+        for number in verdicts.stamps.keys {
+            if let previous = history.changes[number].previous { heads[previous] = nil }
+        }
+        self.facts = facts.sorted { $0.precedes($1) }
         self.users = users
+        self.heads = heads.values.sorted()
         self.placeObjects()
     }
 
@@ -88,9 +105,7 @@ package struct NaiveModel: Sendable {
         state.objects = mentioned.sorted().map { self.describe($0, visible: visible) }.filter { !$0.isBlank }
         state.roots = self.siblings(under: nil, of: visible)
         state.movesWithoutEffect = self.movesWithoutEffect.values.sorted()
-        state.counted = self.verdicts.counted.filter { $0.value > 0 }
-            .map { Dot(replica: $0.key, sequence: $0.value) }.sorted()
-        state.exclusions = self.verdicts.exclusions.map { Dot(replica: $0.key, sequence: $0.value) }.sorted()
+        state.heads = self.heads
         return state
     }
 
@@ -115,12 +130,13 @@ package struct NaiveModel: Sendable {
             result.creation = PlainCreation(
                 type: type,
                 kind: kind,
-                creator: self.users[first.write.replica],
+                creator: self.users[first.write.hash],
                 stamp: first.write.stamp
             )
         }
         result.parent = self.standings[object]?.parent
         result.position = self.standings[object]?.position ?? .initial
+        result.openMoves = self.uncovered(about.filter { $0.write.edit.kind == .move })
         result.properties = self.properties(about)
         result.children = self.siblings(under: object, of: visible)
         return result
@@ -135,11 +151,15 @@ package struct NaiveModel: Sendable {
             }
         }
         return writes.keys.sorted().compactMap { name in
-            let all = writes[name] ?? []
-            guard let winner = all.last else { return nil }
-            let conflicts = all.dropLast().filter { fact in !all.contains { fact.isCovered(by: $0) } }
-            return PlainProperty(name: name, winner: winner.write, conflicts: conflicts.map(\.write))
+            let open = self.uncovered(writes[name] ?? [])
+            guard let winner = open.last else { return nil }
+            return PlainProperty(name: name, winner: winner, conflicts: open.dropLast().sorted())
         }
+    }
+
+    /// Those of some writes that none of the others had seen.
+    private func uncovered(_ all: [Fact]) -> [PlainWrite] {
+        all.filter { fact in !all.contains { fact.isCovered(by: $0) } }.map(\.write)
     }
 
     private func siblings(under parent: ObjectID?, of visible: Set<ObjectID>) -> [ObjectID] {

@@ -7,10 +7,8 @@ package struct PlainState: Hashable, Sendable {
     package var roots: [ObjectID] = []
     /// The last move of each object whose last move has no effect.
     package var movesWithoutEffect: [PlainWrite] = []
-    /// Where each replica's applied and counting changes end.
-    package var counted: [Dot] = []
-    /// Where the changes of each excluded replica cease to count.
-    package var exclusions: [Dot] = []
+    /// The last applied change of every branch of every chain.
+    package var heads: [FrontierEntry] = []
 
     package init() {}
 }
@@ -23,6 +21,8 @@ package struct PlainObject: Hashable, Sendable {
     package var updated = Stamp.zero
     package var parent: ObjectID?
     package var position = Position.initial
+    /// The moves that no other move of the object has seen, in order.
+    package var openMoves: [PlainWrite] = []
     package var properties: [PlainProperty] = []
     /// The visible objects below it, in order.
     package var children: [ObjectID] = []
@@ -77,19 +77,24 @@ package struct ExactText: Hashable, Sendable, Comparable, CustomStringConvertibl
 }
 
 /// One operation by its place in the log, with what it says.
+///
+/// They compare in some order, which between two branches of a chain is not that of merging.
 package struct PlainWrite: Hashable, Sendable, Comparable {
     package var stamp: Stamp
     package var replica: ReplicaID
     package var sequence: UInt64
+    /// The hash of the change.
+    package var hash: Hash256
     package var index: Int
     package var edit: Edit
     /// The edit byte by byte: two edits may be equal that differ in how a letter is put together.
     private var bytes: [UInt8]
 
-    package init(stamp: Stamp, replica: ReplicaID, sequence: UInt64, index: Int, edit: Edit) {
+    package init(stamp: Stamp, replica: ReplicaID, sequence: UInt64, hash: Hash256, index: Int, edit: Edit) {
         self.stamp = stamp
         self.replica = replica
         self.sequence = sequence
+        self.hash = hash
         self.index = index
         self.edit = edit
         switch edit {
@@ -99,8 +104,8 @@ package struct PlainWrite: Hashable, Sendable, Comparable {
     }
 
     package static func < (left: PlainWrite, right: PlainWrite) -> Bool {
-        (left.stamp, left.replica, left.sequence, left.index)
-            < (right.stamp, right.replica, right.sequence, right.index)
+        (left.stamp, left.replica, left.sequence, left.hash, left.index)
+            < (right.stamp, right.replica, right.sequence, right.hash, right.index)
     }
 }
 
@@ -123,6 +128,7 @@ extension PlainState: CustomStringConvertible {
                         + "at \(PlainText.short(creation.stamp))"
                 )
             }
+            lines += object.openMoves.enumerated().map { "\(name) open move \($0) \(PlainText.short($1))" }
             for property in object.properties {
                 lines.append("\(name).\(property.name) = \(PlainText.short(property.winner))")
                 lines += property.conflicts.map { "\(name).\(property.name) conflict \(PlainText.short($0))" }
@@ -131,8 +137,9 @@ extension PlainState: CustomStringConvertible {
         }
         lines.append("roots \(self.roots.map { PlainText.short($0) })")
         lines += self.movesWithoutEffect.map { "no effect: \(PlainText.short($0))" }
-        lines += self.counted.map { "counted \(PlainText.short($0.replica)) \($0.sequence)" }
-        lines += self.exclusions.map { "excluded \(PlainText.short($0.replica)) after \($0.sequence)" }
+        lines += self.heads.map {
+            "applied \(PlainText.short($0.replica)):\($0.sequence) \(PlainText.short($0.hash))"
+        }
         return lines
     }
 
@@ -152,12 +159,19 @@ package enum PlainText {
 
     package static func short(_ id: ReplicaID) -> String { String(id.description.prefix(6)) }
 
+    package static func short(_ name: ChangeName) -> String {
+        name.rawValue < 1 << 16
+            ? "\(name.rawValue)" : String(Hexadecimal.text(Bytes16(high: name.rawValue, low: 0).array).prefix(4))
+    }
+
+    package static func short(_ hash: Hash256) -> String { String(hash.description.prefix(4)) }
+
     package static func short(_ stamp: Stamp) -> String {
         "\(stamp.milliseconds).\(stamp.rawValue & 0xffff)"
     }
 
     package static func short(_ write: PlainWrite) -> String {
-        "\(self.short(write.replica)):\(write.sequence)[\(write.index)]"
+        "\(self.short(write.replica)):\(write.sequence)/\(self.short(write.hash))[\(write.index)]"
             + "@\(self.short(write.stamp)) \(self.short(write.edit))"
     }
 
@@ -171,7 +185,9 @@ package enum PlainText {
             "move \(self.short(object)) under \(self.short(place.parent)) at \(place.position.bytes)"
         case .delete(let object): "delete \(self.short(object))"
         case .introduce: "introduce"
-        case .retire(let retirement): "retire \(self.short(retirement.replica)) after \(retirement.lastSequence)"
+        case .restamp(let restamp):
+            "restamp \(self.short(restamp.replica)):\(restamp.firstSequence) to \(restamp.lastSequence)/"
+                + self.short(restamp.lastHash)
         case .unknown(let kind, _): "unknown \(kind)"
         case .leftOut: "left out"
         }

@@ -18,17 +18,34 @@ package enum StateReader {
             state.movesWithoutEffect.append(try self.write(move.write, in: &transaction))
         }
         state.movesWithoutEffect.sort()
-        for number in 0..<transaction.replicaCount {
-            let record = transaction.replica(ReplicaIndex(rawValue: UInt32(number)))
-            let counted = min(record.appliedSequence, record.exclusion?.lastSequence ?? .max)
-            if counted > 0 { state.counted.append(Dot(replica: record.id, sequence: counted)) }
-            if let exclusion = record.exclusion {
-                state.exclusions.append(Dot(replica: record.id, sequence: exclusion.lastSequence))
+        state.heads = try self.heads(&transaction)
+        var objectsWithOpenMoves = Set(
+            state.objects.filter { $0.openMoves.count > 1 }.map(\.id)
+        )
+        for index in try transaction.objectsWithOpenMoves() {
+            guard objectsWithOpenMoves.remove(try transaction.object(index).id) != nil else {
+                throw .damaged("an object is listed with open moves that has none")
             }
         }
-        state.counted.sort()
-        state.exclusions.sort()
+        guard objectsWithOpenMoves.isEmpty else { throw .damaged("an object with open moves is not listed") }
         return state
+    }
+
+    /// The last applied change of every line, but for those that a branch hangs on of which something is applied.
+    private static func heads(_ transaction: inout some StoreTransaction) throws(StoreError) -> [FrontierEntry] {
+        var heads: [LinePoint: FrontierEntry] = [:]
+        var parents: [LinePoint] = []
+        for number in 0..<transaction.lineCount {
+            let index = LineIndex(rawValue: UInt32(number))
+            let record = transaction.line(index)
+            guard record.appliedSequence >= record.firstSequence else { continue }
+            let place = LinePoint(line: index, sequence: record.appliedSequence)
+            guard let hash = try transaction.hash(at: place) else { throw .damaged("an applied change is not stored") }
+            heads[place] = FrontierEntry(replica: record.id, sequence: place.sequence, hash: hash)
+            if let origin = record.origin { parents.append(origin.parent) }
+        }
+        for parent in parents { heads[parent] = nil }
+        return heads.values.sorted()
     }
 
     private static func object(
@@ -45,9 +62,12 @@ package enum StateReader {
             object.creation = PlainCreation(
                 type: try transaction.name(creation.type),
                 kind: try transaction.name(creation.kind),
-                creator: transaction.replica(creation.write.replica).introduction?.user,
+                creator: transaction.line(creation.write.line).introduction?.user,
                 stamp: creation.write.stamp
             )
+        }
+        for move in try transaction.openMoves(of: index) {
+            object.openMoves.append(try self.write(move, in: &transaction))
         }
         for (name, register) in try transaction.registers(of: index) {
             let key = RegisterKey(object: index, name: name)
@@ -90,10 +110,12 @@ package enum StateReader {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> PlainWrite {
         guard let edit = try transaction.edit(reference) else { throw .damaged("a write in force is not in the log") }
+        guard let hash = try transaction.hash(at: reference.point) else { throw .damaged("a change has no hash") }
         return PlainWrite(
             stamp: reference.stamp,
-            replica: transaction.replica(reference.replica).id,
+            replica: transaction.replicaID(reference.line),
             sequence: reference.sequence,
+            hash: hash,
             index: Int(reference.index),
             edit: edit
         )

@@ -1,14 +1,17 @@
 package import CRDTCore
 
-/// A device of the one user of the test workspace, with what it needs to open replicas and sign their chains.
+/// A device of a user of the test workspace, with what it needs to open replicas and sign their chains.
 ///
 /// Its keys are plain numbers: the stand-in cryptography signs with the public key.
 package struct TestDevice: Hashable, Sendable {
     package var device: DeviceID
+    package var user: UserID
     private var certificate: DeviceCertificate
 
     package static let cryptography = TestCryptography()
+    /// The workspace's founder.
     package static let user = UserID(bytes: Bytes32(0x5573_6572, 0, 0, 1))
+    package static let otherUser = UserID(bytes: Bytes32(0x5573_6572, 0, 0, 2))
     package static let workspace = WorkspaceID(
         founder: TestDevice.user,
         nonce: Bytes16(high: 7, low: 7),
@@ -16,25 +19,29 @@ package struct TestDevice: Hashable, Sendable {
     )
     package static let membership = Membership(workspace: TestDevice.workspace, founder: TestDevice.user)
 
-    package init(number: UInt64) {
+    package init(number: UInt64, user: UserID = TestDevice.user) {
+        self.user = user
         self.device = DeviceID(bytes: Bytes32(SplitMix64.mixed(number &+ 1), number, 0, 0))
         let staticKey = StaticKey(bytes: Bytes32(SplitMix64.mixed(number &+ 2), 0, 0, 0))
         let message = DeviceCertificate.message(
             workspace: TestDevice.workspace,
-            user: TestDevice.user,
+            user: user,
             device: self.device,
             staticKey: staticKey
         )
         self.certificate = DeviceCertificate(
             device: self.device,
             staticKey: staticKey,
-            signature: TestDevice.cryptography.sign(message, with: TestDevice.user.bytes)
+            signature: TestDevice.cryptography.sign(message, with: user.bytes)
         )
     }
 
+    /// As if the device's user had founded the workspace: there is only one whose devices are let in yet.
+    package var membership: Membership { Membership(workspace: TestDevice.workspace, founder: self.user) }
+
     /// What opens the chain of the replica with a nonce.
     package func introduction(nonce: Bytes16) -> Introduction {
-        Introduction(user: TestDevice.user, deviceName: "device", nonce: nonce, certificates: [self.certificate])
+        Introduction(user: self.user, deviceName: "device", nonce: nonce, certificates: [self.certificate])
     }
 
     /// The replica that this device opens with a nonce.

@@ -4,10 +4,8 @@ package import CRDTCore
 package final class TestNode<Store: ReplicaStore & ~Copyable> {
     private var store: Store
     private let objects: [ObjectID]
-    /// How much of each chain has been stored.
-    package private(set) var stored: [ReplicaID: Int] = [:]
-    /// The last sequence before each fork that the store has been told of.
-    package private(set) var forks: [ReplicaID: UInt64] = [:]
+    /// The hashes of the changes that have been stored.
+    package private(set) var stored: Set<Hash256> = []
     package var now: WallTime
 
     package init(store: consuming Store, objects: [ObjectID], now: WallTime) {
@@ -23,37 +21,36 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
     package func receive(_ runs: [VerifiedRun]) throws -> [Merge.Reception] {
         let now = self.now
         let receptions = try self.store.write { transaction throws(StoreError) in
-            var merge = Merge(now: now)
+            var merge = Merge(now: now, founder: TestDevice.user)
             var receptions: [Merge.Reception] = []
             for run in runs { receptions.append(try merge.receive(run, in: &transaction)) }
             try merge.finish(in: &transaction)
             return receptions
         }
         for (run, reception) in zip(runs, receptions) where reception == .stored {
-            self.stored[run.run.replica] = Int(run.run.lastSequence)
+            self.stored.formUnion(run.hashes)
         }
         return receptions
+    }
+
+    /// What the store should answer to some runs.
+    package func expected(_ runs: [VerifiedRun]) -> [Merge.Reception] {
+        var stored = self.stored.union([ChainHash.origin(TestDevice.workspace)])
+        return runs.map { run in
+            guard stored.contains(run.previous) else { return .doesNotFit }
+            if stored.isSuperset(of: run.hashes) { return .duplicate }
+            stored.formUnion(run.hashes)
+            return .stored
+        }
     }
 
     /// Computes the state anew from the log.
     package func rebuild() throws {
         let now = self.now
         try self.store.write { transaction throws(StoreError) in
-            var merge = Merge(now: now)
+            var merge = Merge(now: now, founder: TestDevice.user)
             try merge.rebuild(in: &transaction)
         }
-    }
-
-    /// Takes note that a replica has signed two changes with one sequence.
-    package func exclude(_ replica: ReplicaID, fromFork sequence: UInt64) throws {
-        let now = self.now
-        try self.store.write { transaction throws(StoreError) in
-            var merge = Merge(now: now)
-            let index = try transaction.replicaIndex(of: replica)
-            try merge.exclude(index, fromFork: sequence, in: &transaction)
-            try merge.finish(in: &transaction)
-        }
-        self.forks[replica] = sequence - 1
     }
 
     /// The whole state in plain words.
@@ -69,11 +66,34 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
         try self.store.read { transaction throws(StoreError) in try StateExport.json(of: &transaction) }
     }
 
-    /// A stored run as it would be sent on to another node.
-    package func load(_ replica: ReplicaID, from sequence: UInt64, limits: RunLimits) throws -> Run? {
+    /// The lines that the store has, and the first and the last sequence of each.
+    package func lines() throws -> [(LineIndex, ClosedRange<UInt64>)] {
         try self.store.read { transaction throws(StoreError) in
-            let index = try transaction.replicaIndex(of: replica)
-            return try transaction.loadRun(of: index, from: sequence, limits: limits, signed: true)
+            var lines: [(LineIndex, ClosedRange<UInt64>)] = []
+            for number in 0..<transaction.lineCount {
+                let record = transaction.line(LineIndex(rawValue: UInt32(number)))
+                guard record.firstSequence <= record.storedSequence else { throw .damaged("a line is empty") }
+                lines.append((LineIndex(rawValue: UInt32(number)), record.firstSequence...record.storedSequence))
+            }
+            return lines
+        }
+    }
+
+    /// A stored run as it would be sent on to another node, and the hash of the change before it.
+    package func load(
+        _ line: LineIndex,
+        from sequence: UInt64,
+        limits: RunLimits
+    ) throws -> (run: Run, previous: Hash256)? {
+        try self.store.read { transaction throws(StoreError) in
+            let run = try transaction.loadRun(of: line, from: sequence, limits: limits, signed: true)
+            guard let run else { return nil }
+            let record = transaction.line(line)
+            if sequence == 1 { return (run, ChainHash.origin(TestDevice.workspace)) }
+            var before = LinePoint(line: line, sequence: sequence - 1)
+            if sequence == record.firstSequence, let parent = record.origin?.parent { before = parent }
+            guard let previous = try transaction.hash(at: before) else { throw .damaged("a run has nothing before it") }
+            return (run, previous)
         }
     }
 

@@ -80,6 +80,59 @@ import Testing
     }
 }
 
+@Suite struct TokenFileTests {
+    private func content(_ paths: DirectoryPaths) throws -> [UInt8] {
+        [UInt8](try #require(FileManager.default.contents(atPath: paths.token)))
+    }
+
+    @Test func `each open to write has a new token, and knows the one before`() async throws {
+        try await TemporaryDirectory.with { directory in
+            let paths = DirectoryPaths(directory: directory)
+            let first = try TokenFile.open(paths, renews: true)
+            #expect(first.accepted.isEmpty && first.next.count == 16)
+            try first.settle()
+            #expect(try self.content(paths) == first.next)
+            #expect(PrivateFile.mode(of: paths.token) == 0o600)
+            let second = try TokenFile.open(paths, renews: true)
+            #expect(second.accepted == [first.next] && second.next != first.next)
+            #expect(try self.content(paths) == first.next + second.next)
+            try second.settle()
+            #expect(try self.content(paths) == second.next)
+        }
+    }
+
+    @Test func `after an open that was cut short the database may have either token`() async throws {
+        try await TemporaryDirectory.with { directory in
+            let paths = DirectoryPaths(directory: directory)
+            let first = try TokenFile.open(paths, renews: true)
+            try first.settle()
+            let cut = try TokenFile.open(paths, renews: true)
+            let next = try TokenFile.open(paths, renews: false)
+            #expect(next.accepted == [first.next, cut.next])
+            #expect(!next.accepted.contains(next.next))
+            try next.settle()
+            #expect(try self.content(paths) == next.next)
+            for _ in 0..<100 { _ = try TokenFile.open(paths, renews: true) }
+            #expect(try self.content(paths).count <= 64 * 16)
+        }
+    }
+
+    @Test func `whoever only reads leaves the token as it is, unless it is lost or spoiled`() async throws {
+        try await TemporaryDirectory.with { directory in
+            let paths = DirectoryPaths(directory: directory)
+            try TokenFile.open(paths, renews: true).settle()
+            let before = try self.content(paths)
+            let reader = try TokenFile.open(paths, renews: false)
+            #expect(reader.accepted == [before] && reader.next == before)
+            try reader.settle()
+            #expect(try self.content(paths) == before)
+            try Array(before.dropLast()).withUnsafeBytes { try PrivateFile.write($0, to: paths.token) }
+            let spoiled = try TokenFile.open(paths, renews: false)
+            #expect(spoiled.accepted.isEmpty && spoiled.next != before)
+        }
+    }
+}
+
 @Suite struct SettingsTests {
     @Test func `settings come back, and unreadable ones are empty`() async throws {
         try await TemporaryDirectory.with { directory in

@@ -6,7 +6,7 @@ import Testing
 @Suite struct HelpTests {
     static let verbs = [
         "init", "run", "invite", "join", "peers", "status", "sync", "create", "set", "unset", "get", "mv", "rm", "ls",
-        "tree", "conflicts", "log", "import", "export", "doctor", "completion",
+        "tree", "conflicts", "log", "import", "export", "doctor", "restamp", "completion",
     ]
 
     @Test func `every verb is there`() {

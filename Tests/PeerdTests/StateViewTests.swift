@@ -120,13 +120,7 @@ import Testing
 
     @Test func `the log tells each operation with its context and what became of it`() throws {
         let entries = try Self.read { transaction in
-            let index = ReplicaIndex(rawValue: 0)
-            let record = transaction.replica(index)
-            let end = ChainEnd(id: record.id, index: index, sequence: record.storedSequence)
-            var reader = LogReader(chain: end, object: nil)
-            var entries: [LogEntry] = []
-            while !reader.isAtEnd { entries += try reader.nextEntries(in: &transaction) }
-            return entries
+            try LogReader.entries(of: LineIndex(rawValue: 0), in: &transaction)
         }
         #expect(entries.first?.json.canonicalText.contains("\"kind\":\"introduce\"") == true)
         let written = entries.filter { $0.edit == .set(Self.ids[0], name: "n", value: .int(0)) }
@@ -134,7 +128,20 @@ import Testing
         let nulled = entries.filter { $0.edit == .set(Self.ids[0], name: "n", value: .null) }
         #expect(nulled.map(\.status) == [.effective])
         #expect(entries.last?.edit == .delete(Self.ids[4]))
-        #expect(entries.last?.context.values.max() == entries.last.map { $0.write.sequence - 1 })
+        #expect(entries.last?.context.map(\.sequence).max() == entries.last.map { $0.write.sequence - 1 })
+        #expect(entries.last?.context.map(\.name) == entries.last?.previous.map { [ChangeName($0)] })
+    }
+}
+
+extension LogReader {
+    /// All operations of a line.
+    static func entries(of line: LineIndex, in transaction: inout some StoreTransaction) throws -> [LogEntry] {
+        var end = ChainEnd(of: line, in: transaction)
+        end.isHeld = true
+        var reader = LogReader(chain: end, object: nil)
+        var entries: [LogEntry] = []
+        while !reader.isAtEnd { entries += try reader.nextEntries(in: &transaction) }
+        return entries
     }
 }
 

@@ -22,10 +22,16 @@ struct Author {
         self.stamp = stamp
     }
 
+    /// The hash of its last change.
+    var head: Hash256 { self.previous }
+
+    /// Names its last change.
+    var point: Point { Point(replica: self.replica, sequence: self.sequence, name: ChangeName(self.previous)) }
+
     /// One run: each list of edits becomes a change.
     ///
     /// The first run begins with the introduction.
-    mutating func run(_ changes: [[Edit]], context: [Dot] = [], grant: GrantID? = nil) -> VerifiedRun {
+    mutating func run(_ changes: [[Edit]], context: [Point] = [], grant: GrantID? = nil) -> VerifiedRun {
         var builder = RunBuilder(replica: self.replica, firstSequence: self.sequence + 1)
         for (position, edits) in changes.enumerated() {
             self.sequence += 1
@@ -87,7 +93,7 @@ extension SQLiteStoreHandle {
     @discardableResult
     func receive(_ runs: [VerifiedRun], now: WallTime = Author.now) throws -> [Merge.Reception] {
         try self.write { transaction throws(StoreError) in
-            var merge = Merge(now: now)
+            var merge = Merge(now: now, founder: TestDevice.user)
             var receptions: [Merge.Reception] = []
             for run in runs { receptions.append(try merge.receive(run, in: &transaction)) }
             try merge.finish(in: &transaction)
@@ -95,13 +101,18 @@ extension SQLiteStoreHandle {
         }
     }
 
-    /// Everything stored of a replica, run by run.
+    /// Everything stored of the first line of a replica, run by run.
     func runs(of replica: ReplicaID, limits: RunLimits = RunLimits()) throws -> [Run] {
+        let line = try self.read { transaction in transaction.firstLine(of: replica) }
+        return try line.map { try self.runs(of: $0, limits: limits) } ?? []
+    }
+
+    /// Everything stored of a line, run by run.
+    func runs(of line: LineIndex, limits: RunLimits = RunLimits()) throws -> [Run] {
         try self.read { transaction throws(StoreError) in
-            let index = try transaction.replicaIndex(of: replica)
             var runs: [Run] = []
-            var next: UInt64 = 1
-            while let run = try transaction.loadRun(of: index, from: next, limits: limits, signed: true) {
+            var next = transaction.line(line).firstSequence
+            while let run = try transaction.loadRun(of: line, from: next, limits: limits, signed: true) {
                 runs.append(run)
                 next = run.lastSequence + 1
             }

@@ -86,14 +86,16 @@ import Testing
         let replica = author.replica
         let stamp = author.stamp
         try store.read { transaction throws(StoreError) in
-            let index = try transaction.replicaIndex(of: replica)
+            guard let line = transaction.firstLine(of: replica) else {
+                throw .damaged("the line is missing")
+            }
             for (position, edit) in Self.edits.enumerated() {
-                let write = WriteReference(stamp: stamp, replica: index, sequence: 2, index: UInt32(position))
+                let write = WriteReference(stamp: stamp, line: line, sequence: 2, index: UInt32(position))
                 #expect(try transaction.edit(write) == edit)
             }
             let count = UInt32(Self.edits.count)
             for (sequence, position) in [(2, count), (3, 0)] as [(UInt64, UInt32)] {
-                let none = WriteReference(stamp: stamp, replica: index, sequence: sequence, index: position)
+                let none = WriteReference(stamp: stamp, line: line, sequence: sequence, index: position)
                 #expect(try transaction.edit(none) == nil)
             }
         }
@@ -107,14 +109,18 @@ import Testing
         let known = GrantID(dot: Dot(replica: other.replica, sequence: 2), index: 3)
         let stranger = ReplicaID(bytes: Bytes16(high: 5, low: 5))
         let unheardOf = GrantID(dot: Dot(replica: stranger, sequence: 1 << 40), index: 0)
-        let missing = Dot(replica: ReplicaID(bytes: Bytes16(high: 6, low: 6)), sequence: 9)
-        let context = [Dot(replica: other.replica, sequence: 2), missing].sorted()
+        // Nothing of it is stored, neither when it is named nor when it is read; and something only when it is read.
+        let missing = Point(replica: stranger, sequence: 9, name: ChangeName(rawValue: .max))
+        var late = Author(number: 3)
+        let lateRun = late.run([[]])
+        let context = [other.point, missing, late.point].sorted()
         let runs = [
             author.run([[.set(object(1), name: "a", value: .int(1))]], context: context, grant: known),
             author.run([[.set(object(1), name: "a", value: .int(2))]], grant: unheardOf),
             author.run([[.delete(object(1)), .delete(object(2))]], grant: known),
         ]
         for run in runs { try store.receive([run]) }
+        try store.receive([lateRun])
         try self.check(runs, in: store)
     }
 
@@ -132,14 +138,17 @@ import Testing
         try self.check(runs, in: store, limits: RunLimits(byteCountMax: changeCountMax))
         let replica = author.replica
         try store.read { transaction throws(StoreError) in
-            let index = try transaction.replicaIndex(of: replica)
+            guard let line = transaction.firstLine(of: replica) else {
+                throw .damaged("the line is missing")
+            }
             let limits = RunLimits(changeCountMax: changeCountMax)
-            let unsigned = try transaction.loadRun(of: index, from: 4, limits: limits, signed: false)
+            let unsigned = try transaction.loadRun(of: line, from: 4, limits: limits, signed: false)
             #expect(unsigned?.changes.count == min(changeCountMax, 18))
-            #expect(try transaction.loadRun(of: index, from: 22, limits: limits, signed: true) == nil)
-            #expect(try transaction.stamp(of: index, sequence: 21) != nil)
-            #expect(try transaction.hash(of: index, sequence: 1) == runs[0].hashes[0])
-            #expect(try transaction.hash(of: index, sequence: 22) == nil)
+            #expect(try transaction.loadRun(of: line, from: 22, limits: limits, signed: true) == nil)
+            let header = try transaction.header(at: LinePoint(line: line, sequence: 1))
+            #expect(header == ChangeHeader(stamp: runs[0].run.changes[0].stamp, hash: runs[0].hashes[0]))
+            #expect(try transaction.header(at: LinePoint(line: line, sequence: 21)) != nil)
+            #expect(try transaction.header(at: LinePoint(line: line, sequence: 22)) == nil)
         }
     }
 

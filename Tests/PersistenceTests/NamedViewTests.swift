@@ -87,7 +87,9 @@ import Testing
         // Concurrent with all of the above, and earlier: a conflict that does not win.
         var other = Author(number: 2, stamp: Stamp(milliseconds: Author.start.milliseconds - 1))
         try store.receive([other.run([[.set(object(2), name: "title", value: .string("other"))]])])
-        let query = "SELECT id, property_id, name, version, value, author, created_at FROM property_versions"
+        // The id ends with the change's name.
+        let columns = "substr(id, 1, length(id) - 17), property_id, name, version, value, author, created_at"
+        let query = "SELECT \(columns) FROM property_versions"
         let rows = try directory.shell("\(query) WHERE object_id = '\(self.child)' ORDER BY name, version")
         let mine = author.replica.description
         let base = Author.start.rawValue
@@ -104,6 +106,37 @@ import Testing
         )
         #expect(try directory.shell("SELECT count(*) FROM version WHERE status = 1") == "1")
         #expect(try directory.shell("SELECT count(*) FROM property_versions WHERE name = 'a'") == "1")
+        // Creations, deletions and places are none.
+        #expect(try directory.shell("SELECT count(*) FROM version WHERE status > 1") == "1")
+        #expect(try directory.shell("SELECT count(*) FROM property_write") == "6")
+    }
+
+    private static func hex(_ name: ChangeName) -> String {
+        var bytes: [UInt8] = []
+        bytes.appendBigEndian(name.rawValue)
+        return Hexadecimal.text(bytes)
+    }
+
+    @Test func `versions of two branches have ids of their own`() throws {
+        let directory = try TemporaryDirectory()
+        let store = try SQLiteStoreHandle(directory)
+        var author = try self.fill(store)
+        var branch = author
+        let root = Place(parent: nil, position: .initial)
+        let runs = [
+            author.run([[.set(object(2), name: "b", value: .int(1)), .move(object(2), root)]]),
+            branch.run([[.set(object(2), name: "b", value: .int(2)), .move(object(2), root)]]),
+        ]
+        try store.receive(runs)
+        // Moves that had not seen each other are no versions of a property.
+        #expect(try directory.shell("SELECT max(other_open_move_count) FROM object") == "1")
+        let ids = [author, branch].map { author in
+            "\(author.replica)-7-0-\(Self.hex(author.point.name))"
+        }
+        let found = try directory.shell("SELECT id FROM property_versions WHERE name = 'b' ORDER BY value")
+        #expect(found == ids.joined(separator: "\n"))
+        let places = "SELECT count(*) FROM property_write WHERE register & 4294967295 > 4294967293"
+        #expect(try directory.shell(places) == "0")
     }
 
     @Test func `a reader with a transaction open does not hinder writing`() throws {

@@ -11,8 +11,6 @@ final class SQLiteStoreHandle {
 
     var endedUncleanly: Bool { self.store.endedUncleanly }
 
-    func identity() throws -> FileIdentity { try self.store.identity() }
-
     func close() throws { try self.store.close() }
 
     func write<Result>(_ body: (inout SQLiteTransaction) throws(StoreError) -> Result) throws(StoreError) -> Result {

@@ -145,21 +145,6 @@ import Testing
         }
     }
 
-    @Test func `a copy has another identity`() throws {
-        let directory = try TemporaryDirectory()
-        let store = try SQLiteStoreHandle(directory)
-        let identity = try store.identity()
-        try store.write { transaction throws(StoreError) in try transaction.setFact("identity", identity.encoded) }
-        #expect(try store.identity() == identity)
-        try store.close()
-        let copy = try TemporaryDirectory()
-        try copy.fill(from: directory)
-        let copied = try SQLiteStoreHandle(copy)
-        let noted = try copied.read { transaction throws(StoreError) in try transaction.fact("identity") }
-        #expect(noted == identity.encoded)
-        #expect(try copied.identity().encoded != identity.encoded)
-    }
-
     @Test func `a closed store says so`() throws {
         let store = try SQLiteStoreHandle(try TemporaryDirectory())
         try store.close()

@@ -5,10 +5,10 @@ import Testing
 
 /// The port's rows, beyond what merging makes of them.
 @Suite struct StoreRowsTests {
-    private func write(_ stamp: UInt64, _ replica: UInt32, _ sequence: UInt64 = 1) -> WriteReference {
+    private func write(_ stamp: UInt64, _ line: UInt32, _ sequence: UInt64 = 1) -> WriteReference {
         WriteReference(
             stamp: Stamp(rawValue: stamp),
-            replica: ReplicaIndex(rawValue: replica),
+            line: LineIndex(rawValue: line),
             sequence: sequence,
             index: UInt32(sequence % 3)
         )
@@ -53,7 +53,7 @@ import Testing
         _ flipped: [MoveRecord],
         _ questions: [WriteReference]
     ) throws(StoreError) -> [[MoveRecord]] {
-        for id in ids { _ = try transaction.replicaIndex(of: id) }
+        for id in ids { _ = try transaction.addLine(LineRecord(id: id, origin: .zero)) }
         for number in 0..<4 as Range<UInt64> { _ = try transaction.objectIndex(of: object(number)) }
         for move in moves { try transaction.addMove(move) }
         for move in flipped {
@@ -72,6 +72,10 @@ import Testing
         return answers
     }
 
+    private static func addLine(_ transaction: inout some StoreTransaction) throws(StoreError) {
+        _ = try transaction.addLine(LineRecord(id: ReplicaID(bytes: Bytes16(high: 1, low: 1)), origin: .zero))
+    }
+
     @Test func `rows are seen within their transaction, before and after they are written out`() throws {
         let store = try SQLiteStoreHandle(try TemporaryDirectory())
         let first = self.write(5, 0, 1)
@@ -79,7 +83,7 @@ import Testing
         let register = Register(winner: second, isRemoval: true, conflictCount: 1)
         for round in 0..<2 {
             try store.write { transaction throws(StoreError) in
-                _ = try transaction.replicaIndex(of: ReplicaID(bytes: Bytes16(high: 1, low: 1)))
+                if round == 0 { try Self.addLine(&transaction) }
                 let index = try transaction.objectIndex(of: object(1))
                 let name = try transaction.nameIndex(of: "name")
                 let key = RegisterKey(object: index, name: name)
@@ -123,11 +127,63 @@ import Testing
         }
     }
 
+    private static let devices = (1...3 as ClosedRange<UInt64>).map { number in
+        PairedDeviceRecord(
+            device: DeviceID(bytes: Bytes32(number, 1, 1, 1)),
+            staticKey: StaticKey(bytes: Bytes32(number, 2, 2, 2)),
+            name: "é\(number)",
+            lapse: number == 2 ? WallTime(milliseconds: 1 << 63 + 5) : nil
+        )
+    }
+    private static let invites = (1...3 as ClosedRange<UInt64>).map { number in
+        InviteRecord(secret: Bytes32(0x7365_6372_6574_0000 + number, 9, 9, 9), expiry: WallTime(milliseconds: number))
+    }
+    private static let addresses = (1...3 as ClosedRange<UInt64>).map { number in
+        AddressRecord(staticKey: StaticKey(bytes: Bytes32(3 - number / 2, 0, 0, 0)), host: "h\(number)", port: .max)
+    }
+
+    @Test func `what a device keeps for itself is replaced as a whole, in its order`() throws {
+        let directory = try TemporaryDirectory()
+        var store = try SQLiteStoreHandle(directory)
+        try store.write { transaction throws(StoreError) in
+            try transaction.setPairedDevices(Self.devices.reversed())
+            try transaction.setInvites(Self.invites.reversed())
+            try transaction.setAddresses(Self.addresses.reversed())
+        }
+        try store.write { transaction throws(StoreError) in
+            try transaction.setPairedDevices(Self.devices)
+            try transaction.setInvites(Self.invites)
+            try transaction.setAddresses(Self.addresses)
+        }
+        try store.close()
+        store = try SQLiteStoreHandle(directory)
+        try store.read { transaction throws(StoreError) in
+            #expect(try transaction.pairedDevices() == Self.devices)
+            #expect(try transaction.invites() == Self.invites)
+            #expect(try transaction.addresses() == Self.addresses)
+        }
+        try store.close()
+    }
+
+    @Test func `the secret of an invite that is used up is nowhere in the file`() throws {
+        let directory = try TemporaryDirectory()
+        let secret = Self.invites[1].secret.array
+        func isInFile() throws -> Bool {
+            try directory.bytes(of: directory.database).split(separator: secret, maxSplits: 1).count > 1
+        }
+        for invites in [Self.invites, [Self.invites[0], Self.invites[2]]] {
+            let store = try SQLiteStoreHandle(directory)
+            try store.write { transaction throws(StoreError) in try transaction.setInvites(invites) }
+            try store.close()
+            #expect(try isInFile() == invites.contains(Self.invites[1]))
+        }
+    }
+
     @Test func `more rows than are held in memory come out the same`() throws {
         let store = try SQLiteStoreHandle(try TemporaryDirectory())
         let count: UInt64 = 90_000
         try store.write { transaction throws(StoreError) in
-            _ = try transaction.replicaIndex(of: ReplicaID(bytes: Bytes16(high: 1, low: 1)))
+            try Self.addLine(&transaction)
             let name = try transaction.nameIndex(of: "n")
             for number in 0..<count {
                 let index = try transaction.objectIndex(of: object(number))

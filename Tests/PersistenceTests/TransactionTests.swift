@@ -16,10 +16,10 @@ import Testing
         let second = author.run([[Self.value(2), .set(object(2), name: "new", value: .null)]])
         do throws(StoreError) {
             try store.write { transaction throws(StoreError) in
-                var merge = Merge(now: Author.now)
+                var merge = Merge(now: Author.now, founder: TestDevice.user)
                 _ = try merge.receive(second, in: &transaction)
                 try merge.finish(in: &transaction)
-                _ = try transaction.replicaIndex(of: ReplicaID(bytes: Bytes16(high: 3, low: 3)))
+                _ = try transaction.addLine(LineRecord(id: ReplicaID(bytes: Bytes16(high: 3, low: 3)), origin: .zero))
                 try transaction.setFact("f", [1])
                 throw .inputOutput("on purpose")
             }
@@ -29,8 +29,8 @@ import Testing
         }
         #expect(try store.export() == before)
         try store.read { transaction throws(StoreError) in
-            #expect(transaction.replicaCount == 1)
-            #expect(transaction.replica(ReplicaIndex(rawValue: 0)).storedSequence == kept.sequence)
+            #expect(transaction.lineCount == 1)
+            #expect(transaction.line(LineIndex(rawValue: 0)).storedSequence == kept.sequence)
             #expect(try transaction.existingObjectIndex(of: object(2)) == nil)
             #expect(try transaction.fact("f") == nil)
         }
@@ -51,8 +51,7 @@ import Testing
                 try transaction.setRegister(register, at: key)
             }
         }
-        let seen = authors.map { Dot(replica: $0.replica, sequence: $0.sequence) }
-        let last = authors[0].run([[Self.value(9)]], context: Array(seen.dropFirst()))
+        let last = authors[0].run([[Self.value(9)]], context: authors.dropFirst().map(\.point).sorted())
         do {
             try store.receive([last])
             Issue.record("nothing was thrown")
@@ -71,7 +70,9 @@ import Testing
                 #expect(try transaction.existingObjectIndex(of: object(1)) == nil)
                 #expect(try transaction.objectIndex(of: id).rawValue == 0)
                 #expect(try transaction.nameIndex(of: id.description).rawValue == 0)
-                #expect(try transaction.replicaIndex(of: ReplicaID(bytes: id.bytes)).rawValue == 0)
+                let replica = ReplicaID(bytes: id.bytes)
+                #expect(try transaction.addLine(LineRecord(id: replica, origin: .zero)).rawValue == 0)
+                #expect(transaction.firstLine(of: replica)?.rawValue == 0)
             }
         }
     }
@@ -80,7 +81,7 @@ import Testing
         let directory = try TemporaryDirectory()
         var author = Author(number: 1)
         var other = Author(number: 2)
-        func exports(_ edits: [Edit]) throws -> (String, [ReplicaRecord]) {
+        func exports(_ edits: [Edit]) throws -> (String, [LineRecord]) {
             let store = try SQLiteStoreHandle(directory)
             try store.receive([author.run([edits]), other.run([edits])])
             let state = try self.state(of: store)
@@ -102,10 +103,10 @@ import Testing
         }
     }
 
-    private func state(of store: SQLiteStoreHandle) throws -> (String, [ReplicaRecord]) {
+    private func state(of store: SQLiteStoreHandle) throws -> (String, [LineRecord]) {
         let export = try store.export()
         let replicas = try store.read { transaction throws(StoreError) in
-            (0..<transaction.replicaCount).map { transaction.replica(ReplicaIndex(rawValue: UInt32($0))) }
+            (0..<transaction.lineCount).map { transaction.line(LineIndex(rawValue: UInt32($0))) }
         }
         return (export, replicas)
     }

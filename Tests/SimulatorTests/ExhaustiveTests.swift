@@ -17,6 +17,12 @@ struct ExhaustiveTests {
         #expect(result.caseCount > 3_000)
     }
 
+    @Test func `branches come to one state in every order of arrival`() {
+        let result = BranchSearch.run(stride: 1_009) { _ in }
+        #expect(result.findings == [])
+        #expect(result.caseCount > 1_000)
+    }
+
     @Test(arguments: CrashSearch.Way.all)
     func `after an end at any store call of a commit, all that was acknowledged is there`(_ way: CrashSearch.Way) {
         let result = CrashSearch.run(way, stride: 4)
@@ -60,8 +66,12 @@ struct ExhaustiveCanaryTests {
             let earlier = states.updateValue(number, forKey: TreeStanding(of: state))
             guard let earlier else { continue }
             var other = world.model(TreeWorld.moves(ofHistory: earlier), arrived: [0, 1, 2, 3])
-            // Where a move has no effect, the write says also where it would have led.
+            // Where a move has no effect or is overruled, the write says also where it would have led.
             other.movesWithoutEffect = state.movesWithoutEffect
+            other.heads = state.heads
+            for position in other.objects.indices {
+                other.objects[position].openMoves = state.objects[position].openMoves
+            }
             #expect(other == state, "histories \(earlier) and \(number)")
         }
         #expect(states.count > 100)
@@ -70,7 +80,8 @@ struct ExhaustiveCanaryTests {
     @Test(
         arguments: [
             (Exploration.Scope.trees, "1.2.3:0"), (.trees, "1.2.3.12:0"), (.trees, "1.2.3.4:0,0"), (.trees, "1.2.3.4"),
-            (.existence, "cx:0"), (.existence, "c:01"), (.existence, "l:"), (.crashes, "kill:0"), (.crashes, "cut:1"),
+            (.existence, "cx:0"), (.existence, "c:01"), (.existence, "l:"), (.branches, "1"), (.branches, "8640:0"),
+            (.branches, "0:9"), (.crashes, "kill:0"), (.crashes, "cut:1"),
             (.cuts, "sync:out"), (.cuts, "sync:in:4"),
         ]
     )
@@ -80,7 +91,8 @@ struct ExhaustiveCanaryTests {
 
     @Test(
         arguments: [
-            (Exploration.Scope.trees, "11.3.4.5:0+1,2,3"), (.existence, "ceLEdD:01010"), (.crashes, "power-tears:7"),
+            (Exploration.Scope.trees, "11.3.4.5:0+1,2,3"), (.existence, "ceLEdD:01010"),
+            (.branches, "2063:012<3>"), (.crashes, "power-tears:7"),
             (.cuts, "sync:back:300"),
         ]
     )

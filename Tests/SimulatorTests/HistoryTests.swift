@@ -19,7 +19,8 @@ struct HistoryTests {
         #expect(report.findings == [])
         #expect(report.comparedCount == 15)
         #expect(report.historyCount == 60)
-        #expect(report.changeCount + report.deliveryCount == 60 * steps)
+        // The others copy and restore databases and set clocks.
+        #expect(report.changeCount + report.deliveryCount > 57 * steps)
         #expect(zip(HistoryMarks.names, report.markCounts).filter { $0.1 == 0 }.map(\.0) == [])
     }
 
@@ -41,13 +42,15 @@ struct HistoryTests {
         let plan = try HistoryPlan(named: "3@2:0+3c1s1.2.5m1.-.0,1<0.2,2=1,0~2.1,1u1.2d1m0.1.4")
         #expect(plan.name == "3@2:0+3c1s1.2.5m1.-.0,1<0.2,2=1,0~2.1,1u1.2d1m0.1.4")
         #expect(plan.steps.count == 5)
+        let troubled = "3:0(,0c1,0),0u1.2r2.1.3,0!1,1!0,2!2"
+        #expect(try HistoryPlan(named: troubled).name == troubled)
     }
 
     @Test(
         arguments: [
             "", "3", "3:x", "1:0c1", "8:0c1", "3@3:0c1", "3:3c1", "3:0c6", "3:0s1.9.0", "3:0s1.1.99", "3:0m1.6.0",
             "3:0m1.-.7", "3:0<0.1", "3:0<1.0", "3:0=0", "3:0~1.0", "3:0+300c1", "3:0c", "3:0", "3:0c1 ", "3:0c1:",
-            "3:0s1,2.3",
+            "3:0s1,2.3", "3:3(", "3:0(1", "3:0!3", "3:0!", "3:0r3.1.1", "3:0r1.0.1", "3:0r1.1.0",
         ]
     )
     func `a history that cannot be is refused`(_ name: String) {
@@ -98,7 +101,12 @@ struct StateDigestTests {
         let edits: [HistoryEdit] = [
             .create(0), .create(1), .move(1, parent: 0, position: 1), .set(1, name: 0, value: 5),
         ]
-        _ = try replica.commit(edits, as: 0, at: HistoryWorld.start, secret: Array(repeating: 1, count: 16)[...])
+        _ = try replica.commit(
+            edits.map { HistoryWorld.edit($0, []) },
+            as: HistoryHoldings.Place(chain: 0, position: 1),
+            at: HistoryWorld.start,
+            secret: Array(repeating: 1, count: 16)[...]
+        )
         return try replica.read { transaction in
             change(&transaction)
             return StateDigest(of: &transaction)

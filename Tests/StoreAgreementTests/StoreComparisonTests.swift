@@ -53,15 +53,11 @@ import Testing
         try self.compare(seeds: Seeds.range(from: 11_000, count: 5), changes: 15, traits: [.lookalikes])
     }
 
-    @Test func `both stores agree on held, retired, false and forked changes`() throws {
-        try self.compare(
-            seeds: Seeds.range(from: 12_000, count: 25),
-            changes: 30,
-            traits: [.hostile, .retirements, .fastClocks, .forks]
-        )
+    @Test func `both stores agree on held, restamped, false and forked changes`() throws {
+        try self.compare(seeds: Seeds.range(from: 12_000, count: 40), changes: 30, traits: .all)
     }
 
     @Test func `both stores agree on a long history`() throws {
-        try self.compare(seeds: Seeds.range(from: 13_000, count: 1), changes: 150, traits: [.retirements, .fastClocks])
+        try self.compare(seeds: Seeds.range(from: 13_000, count: 1), changes: 120, traits: .all)
     }
 }

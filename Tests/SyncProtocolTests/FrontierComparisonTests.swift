@@ -8,7 +8,7 @@ import Testing
         // Spread over all ids.
         let id = Bytes16(high: number &* 0x9e37_79b9_7f4a_7c15, low: number)
         let hash = Hash256(bytes: Bytes32(number, sequence, 0, 0))
-        return FrontierEntry(replica: ReplicaID(bytes: id), sequence: sequence, hash: hash, isForked: false)
+        return FrontierEntry(replica: ReplicaID(bytes: id), sequence: sequence, hash: hash)
     }
 
     private func frontier(_ sequences: [UInt64: UInt64]) -> Frontier {
@@ -92,7 +92,7 @@ import Testing
         let frontier = Frontier(
             (0..<UInt64(rangeCount * size)).map { number in
                 let id = ReplicaID(bytes: Bytes16(high: number, low: 0))
-                return FrontierEntry(replica: id, sequence: 1, hash: .zero, isForked: false)
+                return FrontierEntry(replica: id, sequence: 1, hash: .zero)
             }
         )
         let claims = (1...UInt64(rangeCount)).map { number in
@@ -109,6 +109,47 @@ import Testing
             return entries.count
         }
         #expect(listed.reduce(0, +) == MessageLimits.rangeEntryCountMax / size * size)
+    }
+
+    /// Chains that have forked, one of them so often that no range of it could ever be listed if it were split.
+    @Test(arguments: [(1, 1), (3, 0), (100, 2), (1_500, 1_500), (9_000, 4), (9_000, 9_000)])
+    func `branches of one chain stay together however many there are`(mineCount: Int, theirCount: Int) throws {
+        func branches(_ count: Int, of number: UInt64, _ side: UInt64) -> [FrontierEntry] {
+            (0..<UInt64(count)).map { place in
+                let hash = Hash256(bytes: Bytes32(side, place, 0, 0))
+                let id = self.entry(number, sequence: 1).replica
+                return FrontierEntry(replica: id, sequence: place / 2 + 1, hash: hash)
+            }
+        }
+        let common = (0..<200 as Range<UInt64>).flatMap { branches(Int($0 % 3) + 1, of: $0 + 10, 0) }
+        let frontiers = [
+            Frontier(common + branches(mineCount, of: 1, 1) + branches(2, of: 2, 1)),
+            Frontier(common + branches(theirCount, of: 1, 2) + branches(70, of: 3, 1)),
+        ]
+        var sides = [Side(), Side()]
+        var claims = sides[0].comparison.opening(frontiers[0], SodiumCryptography())
+        var messageCount = 0
+        while !claims.isEmpty {
+            messageCount += 1
+            try #require(messageCount < 20)
+            var reader = MessageReader()
+            reader.append(Message.ranges(claims).encoded())
+            let received = try #require(try reader.next())
+            guard case .ranges(let arrived) = received.message else { return }
+            let hearer = messageCount % 2
+            claims = sides[hearer].hear(arrived, frontiers[hearer])
+        }
+        let forked = self.entry(1, sequence: 1).replica
+        for side in 0..<2 {
+            #expect(sides[side].comparison.isComplete)
+            let learned = Set(sides[side].learned)
+            let theirs = Set(frontiers[1 - side].entries)
+            #expect(learned.isSubset(of: theirs))
+            #expect(learned.filter { $0.replica != forked } == theirs.filter { $0.replica != forked })
+            let branchCount = theirs.count { $0.replica == forked }
+            let learnedCount = learned.count { $0.replica == forked }
+            #expect(learnedCount == min(branchCount, MessageLimits.rangeEntryCountMax))
+        }
     }
 
     /// Otherwise a change would be taken for sent, and the next would leave a gap.

@@ -39,7 +39,7 @@ import Testing
                     changed[position] ^= 1 << UInt8(bit)
                     let bytes = SampleMessages.framed(message.kind, changed)
                     guard let read = try? SampleMessages.read(bytes), let other = read.first else { continue }
-                    let isRun = message.kind == .run || message.kind == .branch
+                    let isRun = message.kind == .run
                     #expect(isRun || other != message, "\(message.kind), byte \(position)")
                     #expect(try SampleMessages.read(other.encoded()) == [other])
                 }
@@ -48,13 +48,13 @@ import Testing
     }
 
     @Test func `lists at their limits are taken`() throws {
-        let dots = (1...MessageLimits.storedDotCountMax).map { Dot(replica: SampleMessages.replica($0), sequence: 1) }
+        let stored = (1...MessageLimits.storedEntryCountMax).map { SampleMessages.entry($0) }
         let entries = (1...MessageLimits.rangeEntryCountMax).map { SampleMessages.entry($0) }
         let ranges = (1...MessageLimits.rangeCountMax).map {
             FrontierRange(end: SampleMessages.replica($0), claim: .fingerprint(SampleMessages.hash))
         }
         let messages: [Message] = [
-            .stored(dots), .ranges([FrontierRange(end: nil, claim: .entries(entries))]), .ranges(ranges),
+            .stored(stored), .ranges([FrontierRange(end: nil, claim: .entries(entries))]), .ranges(ranges),
             SampleMessages.probe(pointCount: MessageLimits.probePointCountMax),
             .welcome(try SampleMessages.welcome(certificateCount: Limits.certificateCountMax)),
         ]
@@ -81,11 +81,13 @@ import Testing
         ])
         refused([FrontierRange(end: nil, claim: .entries([SampleMessages.entry(2), SampleMessages.entry(2)]))])
         refused([FrontierRange(end: nil, claim: .entries([SampleMessages.entry(2), SampleMessages.entry(1)]))])
+        let branch = SampleMessages.branch(2, sequence: 1)
+        refused([FrontierRange(end: nil, claim: .entries([SampleMessages.entry(2), branch]))])
     }
 
-    @Test func `the points of a fork probe ascend, and there is one`() {
+    @Test func `the points of a probe ascend, and there is one`() {
         let point = ChainPoint(sequence: 4, hash: .zero)
-        let twice = Message.forkProbe(ForkProbe(replica: SampleMessages.replica, points: [point, point]))
+        let twice = Message.probe(ChainProbe(replica: SampleMessages.replica, points: [point, point]))
         #expect(throws: WireError.notCanonical) { try SampleMessages.read(twice.encoded()) }
         #expect(throws: WireError.truncated) {
             try SampleMessages.read(SampleMessages.probe(pointCount: 0).encoded())

@@ -23,11 +23,11 @@ import Testing
         try self.expectViolation([MessageKind.credit.rawValue, 2, 0x80, 0])
         try self.expectViolation([MessageKind.ping.rawValue, 0x81, 0, 5])
         try self.expectViolation(SampleMessages.framed(.pong, Array(repeating: 0xff, count: 10)))
-        try self.expectViolation(SampleMessages.framed(.stored, [0x81, 0] + Array(repeating: 1, count: 17)))
+        try self.expectViolation(SampleMessages.framed(.stored, [0x81, 0] + Array(repeating: 1, count: 49)))
     }
 
     @Test func `an unknown kind of message ends the session`() throws {
-        for kind in [UInt8(0), 16, 127, 255] { try self.expectViolation([kind, 0], "kind \(kind)") }
+        for kind in [UInt8(0), 13, 127, 255] { try self.expectViolation([kind, 0], "kind \(kind)") }
         try self.expectViolation(SampleMessages.framed(.run, Compression.compress([2])), "a run of another format")
         try self.expectViolation(SampleMessages.framed(.ranges, [1, 0, 5]), "a claim of another kind")
         try self.expectViolation(SampleMessages.framed(.eagerness, [2]))
@@ -42,8 +42,8 @@ import Testing
     }
 
     @Test func `a list beyond its limit ends the session`() throws {
-        let dots = (0...MessageLimits.storedDotCountMax).map { Dot(replica: SampleMessages.replica($0), sequence: 1) }
-        try self.expectViolation(Message.stored(dots).encoded())
+        let stored = (0...MessageLimits.storedEntryCountMax).map { SampleMessages.entry($0) }
+        try self.expectViolation(Message.stored(stored).encoded())
         try self.expectViolation(SampleMessages.probe(pointCount: MessageLimits.probePointCountMax + 1).encoded())
         let welcome = try SampleMessages.welcome(certificateCount: Limits.certificateCountMax + 1)
         try self.expectViolation(Message.welcome(welcome).encoded())
@@ -59,13 +59,12 @@ import Testing
     }
 
     @Test func `trailing bytes end the session`() throws {
-        for message in try SampleMessages.all() where message.kind != .run && message.kind != .branch {
+        for message in try SampleMessages.all() where message.kind != .run {
             let body = try SampleMessages.body(of: message) + [0]
             try self.expectViolation(SampleMessages.framed(message.kind, body), "\(message.kind)")
         }
         let run = try SampleMessages.run().encoded() + [0]
         try self.expectViolation(SampleMessages.framed(.run, Compression.compress(run)))
-        try self.expectViolation(SampleMessages.framed(.branch, [0] + run))
     }
 
     @Test func `a bad tag ends the connection, wherever a record was changed`() throws {

@@ -12,18 +12,13 @@ enum SampleMessages {
 
     static func replica(_ number: Int) -> ReplicaID { ReplicaID(bytes: Bytes16(high: UInt64(number), low: 0)) }
 
-    static func signature() throws -> Signature {
-        guard let signature = Signature([UInt8](repeating: 3, count: Signature.byteCount)) else { throw Missing() }
-        return signature
-    }
-
-    struct Missing: Error {}
+    static let anySignature = Signature(first: Bytes32(3, 3, 3, 3), second: Bytes32(3, 3, 3, 3))
 
     static func certificate() throws -> DeviceCertificate {
         DeviceCertificate(
             device: self.device,
             staticKey: StaticKey(bytes: Bytes32(1, 2, 3, 4)),
-            signature: try self.signature()
+            signature: self.anySignature
         )
     }
 
@@ -54,44 +49,36 @@ enum SampleMessages {
         var builder = RunBuilder(replica: self.replica, firstSequence: 7)
         builder.beginChange(
             stamp: Stamp(rawValue: 1 << 40),
-            context: [Dot(replica: self.replica(1), sequence: 5)],
+            context: [Point(replica: self.replica(1), sequence: 5, name: ChangeName(rawValue: 6))],
             blinding: Array(0..<16)
         )
         let object = ObjectID(bytes: Bytes16(high: 1, low: 1))
         builder.append(.set(object, name: "title", value: .string(String(repeating: "text ", count: 40))))
         builder.append(.unknown(kind: 231, body: [1, 2, 3]))
-        return builder.signed(try self.signature())
-    }
-
-    static func forkProof() throws -> ForkProof {
-        let introduction = Introduction(
-            user: self.user,
-            deviceName: "name",
-            nonce: Bytes16(high: 1, low: 2),
-            certificates: [try self.certificate()]
-        )
-        let branch = ForkProof.Branch(headers: [[1, 2, 3], [4]], signature: try self.signature())
-        return ForkProof(introduction: introduction, first: branch, second: branch)
+        return builder.signed(self.anySignature)
     }
 
     static func entry(_ number: Int) -> FrontierEntry {
-        FrontierEntry(
-            replica: self.replica(number),
-            sequence: UInt64(number),
-            hash: self.hash,
-            isForked: number.isMultiple(of: 2)
-        )
+        FrontierEntry(replica: self.replica(number), sequence: UInt64(number), hash: self.hash)
+    }
+
+    /// The end of another branch of a chain.
+    static func branch(_ number: Int, sequence: UInt64) -> FrontierEntry {
+        FrontierEntry(replica: self.replica(number), sequence: sequence, hash: .zero)
     }
 
     static func probe(pointCount: Int) -> Message {
         let points = (0..<pointCount).map { ChainPoint(sequence: UInt64($0) + 1, hash: self.hash) }
-        return .forkProbe(ForkProbe(replica: self.replica, points: points))
+        return .probe(ChainProbe(replica: self.replica, points: points))
     }
 
     static func ranges() -> [FrontierRange] {
         [
             FrontierRange(end: self.replica(1), claim: .fingerprint(self.hash)),
-            FrontierRange(end: self.replica(10), claim: .entries([self.entry(1), self.entry(9)])),
+            FrontierRange(
+                end: self.replica(10),
+                claim: .entries([self.entry(1), self.entry(9), self.branch(9, sequence: 10)])
+            ),
             FrontierRange(end: self.replica(20), claim: .skip),
             FrontierRange(end: self.replica(30), claim: .equal),
             FrontierRange(end: nil, claim: .answer([])),
@@ -108,14 +95,14 @@ enum SampleMessages {
             stamp: Stamp(rawValue: .max),
             wallTime: WallTime(milliseconds: 1)
         )
-        let points = [ChainPoint(sequence: 0, hash: self.hash), ChainPoint(sequence: 4, hash: .zero)]
-        let request = BranchRequest(replica: self.replica, points: points)
-        let part = BranchPart(previous: self.hash, run: try self.run())
+        var continuing = try self.run()
+        continuing.previous = ChangeName(rawValue: 7)
+        let unheld = FrontierEntry(replica: self.replica, sequence: 0, hash: .zero)
         return [
             .hello(self.hello()), .hello(withoutReplica), .welcome(try self.welcome()), .ranges(self.ranges()),
-            .ranges([]), .run(try self.run()), .caughtUp, .stored([Dot(replica: self.replica, sequence: 300)]),
+            .ranges([]), .run(try self.run()), .run(continuing), .caughtUp, .stored([self.entry(300), unheld]),
             .stored([]), .credit(.max), .eagerness(true), .eagerness(false), .held(notice), self.probe(pointCount: 3),
-            .forkProof(try self.forkProof()), .branchRequest(request), .branch(part), .ping(0), .pong(300),
+            .ping(0), .pong(300),
         ]
     }
 

@@ -9,54 +9,131 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 
-@dataclass
-class Operation:
-    """One line of the log."""
+@dataclass(eq=False)
+class Change:
+    """One node of a replica's chain, which is a tree if two machines wrote as one device."""
 
     replica: str
     sequence: int
+    hash: str
+    claimed: int
+    previous: "Change | None" = None
+    # The last changes that its author had seen.
+    seen: list = field(default_factory=list)
+    is_restamped: bool = False
+    # The time that counts: above that of everything that its author had seen.
+    stamp: int = -1
+
+    def path(self):
+        """The hashes from the beginning of the chain on: they decide between two branches."""
+        change, path = self, []
+        while change is not None:
+            path.append(change.hash)
+            change = change.previous
+        return path[::-1]
+
+    def comes_after(self, other):
+        """Whether a change is this one, or comes before it in its chain."""
+        change = self
+        while change is not None and change.sequence > other.sequence:
+            change = change.previous
+        return change is other
+
+
+@dataclass(eq=False)
+class Operation:
+    """One line of the log."""
+
+    change: Change
     index: int
-    stamp: str
-    context: dict
     kind: str
     object: "str | None"
     name: "str | None"
     value: object
     author: "str | None"
     line: dict
+    order: tuple = ()
 
     @property
-    def order(self):
-        """The strict total order of all operations."""
-        return (self.stamp, self.replica, self.sequence, self.index)
+    def identity(self):
+        return (self.change.replica, self.change.hash, self.index)
 
     @property
     def milliseconds(self):
         """Six bytes of milliseconds since 1970, then two of a counter."""
-        return int(self.stamp[:12], 16)
+        return self.change.stamp >> 16
 
     def had_seen(self, other):
         """Whether the author of this operation knew the other one."""
-        if self.replica == other.replica:
-            return (other.sequence, other.index) < (self.sequence, self.index)
-        return other.sequence <= self.context.get(other.replica, 0)
+        if self.change is other.change:
+            return other.index < self.index
+        return any(
+            seen.replica == other.change.replica and seen.comes_after(other.change) for seen in self.change.seen
+        )
+
+
+def changes_from(lines):
+    """The changes by replica and hash, with their effective stamps."""
+    changes = {}
+    for line in lines:
+        key = (line["replica"], line["hash"])
+        changes[key] = Change(line["replica"], line["sequence"], line["hash"], int(line["claimed_stamp"], 16))
+    by_name = {(change.replica, change.hash[:16], change.sequence): change for change in changes.values()}
+    for line in lines:
+        change = changes[line["replica"], line["hash"]]
+        change.previous = changes.get((line["replica"], line["previous"]))
+        points = [(replica, *point) for replica, points in line["context"].items() for point in points.items()]
+        change.seen = [by_name[point] for point in points if point in by_name]
+    users = {line["replica"]: line["author"] for line in lines}
+    for line in lines:
+        # A restamp counts wherever it stands, if it is by the user whose changes it names.
+        if line["kind"] == "restamp" and users.get(line["restamped_replica"]) == line["author"]:
+            change = changes.get((line["restamped_replica"], line["last_hash"]))
+            while change is not None and change.sequence >= line["first_sequence"]:
+                change.is_restamped = True
+                change = change.previous
+    for change in changes.values():
+        set_stamp(change)
+    return changes
+
+
+def set_stamp(change):
+    """Computes the effective stamp of a change after those that it follows from."""
+    open_changes = [change]
+    while open_changes:
+        change = open_changes[-1]
+        causes = change.seen + ([change.previous] if change.previous else [])
+        unknown = [cause for cause in causes if cause.stamp < 0]
+        if unknown:
+            open_changes += unknown
+            continue
+        claimed = 0 if change.is_restamped else change.claimed
+        change.stamp = max([claimed, *(cause.stamp + 1 for cause in causes)])
+        open_changes.pop()
 
 
 def operations_from(lines):
-    """Reads the lines of `log --json`, and leaves out what does not count.
+    """Reads the lines of `log --json`, and leaves out what is held or waits.
 
-    A write that lost still counts: it keeps its object alive, and it may be a conflict.
+    A write that lost counts, too: it keeps its object alive, and it may be a conflict.
     """
-    operations = [
-        Operation(
-            *(line[name] for name in ("replica", "sequence", "index", "stamp", "context", "kind", "object", "name")),
-            value=line["value"],
-            author=line["author"],
-            line=line,
-        )
-        for line in lines
-        if line["effective"]
-    ]
+    changes = changes_from(lines)
+    forks = defaultdict(lambda: defaultdict(set))
+    for change in changes.values():
+        forks[change.replica][change.previous].add(change)
+    forked = {replica for replica, parents in forks.items() if any(len(next_) > 1 for next_ in parents.values())}
+    operations = []
+    for line in lines:
+        if not line["effective"]:
+            continue
+        change = changes[line["replica"], line["hash"]]
+        if int(line["stamp"], 16) != change.stamp:
+            raise AssertionError(f"the log shows another time than the rules give, {change.stamp:x}: {line}")
+        members = (line[name] for name in ("index", "kind", "object", "name", "value", "author"))
+        operation = Operation(change, *members, line=line)
+        path = change.path() if change.replica in forked else []
+        operation.order = (change.stamp, change.replica, change.sequence, operation.index, path)
+        operations.append(operation)
     return sorted(operations, key=lambda op: op.order)
 
 
@@ -74,6 +151,9 @@ class State:
         self.things = defaultdict(Thing)
         # The last move of an object, if it closed a cycle and so had no effect.
         self.moves_without_effect = {}
+        # The move that each object owes its place to, and all that had no effect.
+        self.moves_in_force = {}
+        self.ineffective = set()
         for op in operations:
             if op.object is not None:
                 self.things[op.object].operations.append(op)
@@ -93,8 +173,10 @@ class State:
                 self.things[op.object].parent = parent
                 self.things[op.object].position = op.line["position"]
                 self.moves_without_effect.pop(op.object, None)
+                self.moves_in_force[op.object] = op
             else:
                 self.moves_without_effect[op.object] = op
+                self.ineffective.add(op)
 
     def is_alive(self, thing):
         """A creation or write keeps an object unless some deletion had seen it."""
@@ -130,6 +212,38 @@ class State:
                     writes[op.name].append(op)
             for prop, ops in writes.items():
                 found += [(name, prop, op) for op in ops[:-1] if not any(other.had_seen(op) for other in ops)]
+        return found
+
+    def open_moves(self):
+        """By object the moves that no other move of it has seen, where there are several."""
+        found = {}
+        for name, thing in self.things.items():
+            moves = [op for op in thing.operations if op.kind == "move"]
+            moves = [op for op in moves if not any(other.had_seen(op) for other in moves)]
+            if len(moves) > 1:
+                found[name] = moves
+        return found
+
+    def move_conflicts(self):
+        """(object, move) of each of them that is not in force."""
+        found = [(name, op) for name, moves in self.open_moves().items() for op in moves]
+        return [(name, op) for name, op in found if self.moves_in_force.get(name) != op]
+
+    def statuses(self):
+        """What became of each write and each move of the visible objects, as `log` says it."""
+        lost = {op for _, _, op in self.conflicts()} | {op for _, op in self.move_conflicts()}
+        found = {}
+        for name in self.visible:
+            winners = {op.name: op for op in self.things[name].operations if op.kind in ("set", "unset")}
+            for op in self.things[name].operations:
+                if op.kind in ("create", "delete"):
+                    continue
+                if op in self.ineffective:
+                    found[op] = "without effect"
+                elif op in (winners.get(op.name), self.moves_in_force.get(name)):
+                    found[op] = "effective"
+                else:
+                    found[op] = "conflict" if op in lost else "superseded"
         return found
 
     def tree(self, parent=None):
@@ -193,3 +307,8 @@ def differences(computed, exported):
             fields = sorted(key for key in mine.keys() | theirs.keys() if not same(mine.get(key), theirs.get(key)))
             lines += [f"{name}.{key}: computed {mine.get(key)!r}, exported {theirs.get(key)!r}" for key in fields]
     return lines
+
+
+def differences_at(peer):
+    """Where what a peer shows is not what the rules make of its own log."""
+    return differences(State(operations_from(peer.operations())).exported(), peer.objects())

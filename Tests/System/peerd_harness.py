@@ -23,7 +23,6 @@ START_SECONDS = 30.0
 STOP_SECONDS = 15.0
 COMMAND_SECONDS = 120.0
 POLL_SECONDS = 0.05
-CONTRADICTION_SECONDS = 5.0
 LISTENING = re.compile(r"listening on (\S+):(\d+)", re.IGNORECASE)
 
 
@@ -340,14 +339,13 @@ def run_together(works):
 
 
 def frontier_of(status):
-    """What a peer claims to hold, with its verdicts: equal ones must mean equal states."""
+    """What a peer claims to hold, and what of it waits: equal ones must mean equal states."""
 
     def plain(value):
         return json.dumps(value, sort_keys=True)
 
-    excluded = [(item["replica"], item["last_sequence"]) for item in status["excluded"]]
     waiting = [(item["replica"], item["sequence"]) for item in status["waiting"]]
-    return plain(status["frontier"]), plain(sorted(excluded)), plain(sorted(waiting))
+    return plain(status["frontier"]), plain(sorted(waiting))
 
 
 def invite_line(peer):
@@ -373,11 +371,7 @@ def observed(peer):
 
 
 class Agreement:
-    """Collects what peers show, and fails if equal frontiers show different states.
-
-    `status` names sequences only, not the hashes that peers compare. Before two peers have met, a fork can therefore
-    look like agreement to someone who reads both; that must end as soon as they have.
-    """
+    """Collects what peers show, and fails if equal frontiers show different states."""
 
     def __init__(self):
         self.seen = {}
@@ -394,7 +388,6 @@ class Agreement:
     def settle(self, peers, seconds=60.0):
         """Waits until all peers show one frontier and one state; returns the state."""
         deadline = time.monotonic() + seconds
-        contradiction_since = None
         while True:
             # Exports are long: they are read once the frontiers agree.
             if len({peer.frontier() for peer in peers}) == 1:
@@ -404,12 +397,8 @@ class Agreement:
                     self.seen[views[0][0]] = views[0][1]
                     return views[0][1]
                 if len(frontiers) == 1:
-                    contradiction_since = contradiction_since or time.monotonic()
-                    if time.monotonic() - contradiction_since > CONTRADICTION_SECONDS:
-                        self.explain(peers)
-                        raise CheckFailed("equal frontiers hide different states")
-                else:
-                    contradiction_since = None
+                    self.explain(peers)
+                    raise CheckFailed("equal frontiers hide different states")
             if time.monotonic() > deadline:
                 self.explain(peers)
                 raise CheckFailed(f"the peers are not equal after {seconds:g} s")

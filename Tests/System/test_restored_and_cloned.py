@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""A data directory that is restored from an older copy, and one that runs twice: nothing is lost, and equal frontiers
-never hide different states."""
+"""A database that is put back, a data directory that is restored from an older copy, and one that runs twice: all that
+was written on any side counts, and equal frontiers never hide different states."""
 
 # time limit: 600 s
 
 import json
 import os
 import shutil
+import subprocess
 
+import naive_state
 from peerd_harness import Agreement, World, check, digest, main_of_test, say
 
 
@@ -76,6 +78,22 @@ def restore_in_place(backup, directory):
             check(before in (None, target.stat().st_ino), "the restore made a new file")
 
 
+def put_back_database(backup, directory):
+    """As someone would do who has a copy of the database alone: the files stay the same, and so does the machine."""
+    subprocess.run(["cp", backup / "peerd.sqlite", directory / "peerd.sqlite"], check=True)
+
+
+def check_doctor(peer):
+    report = peer.json("doctor")
+    check(report["healthy"], f"the doctor of {peer.name} finds: {report['findings']}")
+
+
+def check_by_the_rules(peer):
+    """The tree of the log, read by other code."""
+    lines = naive_state.differences_at(peer)
+    check(not lines, f"{peer.name} shows another state than its log: {lines[:5]}")
+
+
 def connect(a, b, **options):
     """Starts both, and tells b where a is."""
     address = a.start(**options)
@@ -123,8 +141,106 @@ def restored(restore, meets_first):
         state = agreement.settle([a, b])
         for peer in (a, b):
             written.check_kept(peer)
+            check_by_the_rules(peer)
+            check_doctor(peer)
             peer.stop()
         say(f"    equal, {len(written.values)} values kept; sha256 {digest(state)[:16]}")
+
+
+class Week:
+    """Three devices of which one is put back to an earlier day, and what became of its two lives."""
+
+    def __init__(self, world, restore, is_gone):
+        self.world, self.restore, self.is_gone = world, restore, is_gone
+        self.a, self.b, self.c = world.paired("a", "b", "c")
+        self.agreement = Agreement()
+        address = self.a.start()
+        self.b.start(peers=[address])
+        self.c.start(peers=[address])
+        self.note = self.a.create("note", "title=first")
+        self.page = self.a.create("page", "text=first")
+        self.agreement.settle([self.a, self.b, self.c])
+        for peer in (self.a, self.b, self.c):
+            peer.stop()
+        self.backup = copy_of(self.a, world.root / "backup")
+
+    def meet(self, left, right):
+        """Two of them run until they are equal."""
+        connect(left, right)
+        self.agreement.settle([left, right])
+        left.stop()
+        right.stop()
+
+    def put_back(self):
+        before = (self.a.directory / "peerd.sqlite").stat().st_ino
+        self.restore(self.backup, self.a.directory)
+        check((self.a.directory / "peerd.sqlite").stat().st_ino == before, "the database is another file")
+
+    def end(self, has_forked):
+        """All who are left meet; each must show the same, and the tree that the device's log has become."""
+        if self.is_gone:
+            shutil.rmtree(self.a.directory)
+        left = [self.b, self.c] if self.is_gone else [self.b, self.c, self.a]
+        address = left[0].start()
+        for peer in left[1:]:
+            peer.start(peers=[address])
+        state = self.agreement.settle(left)
+        for peer in left:
+            check_by_the_rules(peer)
+            check_doctor(peer)
+            forks = [item["device_name"] for item in peer.status()["forks"]]
+            check(forks == (["a"] if has_forked else []), f"{peer.name} lists as forked: {forks}")
+        say(f"    equal{', a gone' if self.is_gone else ''}; sha256 {digest(state)[:16]}")
+        return left
+
+    def check_title(self, peer, title, lost):
+        shown = peer.objects()[self.note]["properties"]["title"]
+        check(shown == title, f"{peer.name}: the title is {shown!r}, not {title!r}")
+        losers = [write["value"] for item in peer.json("conflicts")["properties"] for write in item["losers"]]
+        check(losers == lost, f"{peer.name}: conflicts lists {losers}, not {lost}")
+        (written,) = [op for op in peer.operations() if op["value"] == lost[0]]
+        check(written["status"] == "conflict", f"{peer.name}: the log says {written['status']} of {lost[0]!r}")
+
+
+def overwritten(restore, is_gone, has_forked):
+    """One life wrote a title and deleted a page; the next, which knows nothing of it, writes both again."""
+    with World("overwrite") as world:
+        week = Week(world, restore, is_gone)
+        connect(week.a, week.b)
+        week.a.run("set", week.note, "title=OLD")
+        week.a.run("rm", week.page)
+        week.agreement.settle([week.a, week.b])
+        week.a.stop()
+        week.b.stop()
+        week.put_back()
+        week.a.run("set", week.note, "title=NEWEST")
+        week.a.run("set", week.page, "text=edited")
+        if is_gone:
+            week.meet(week.a, week.c)
+        for peer in week.end(has_forked):
+            week.check_title(peer, "NEWEST", lost=["OLD"])
+            check(peer.objects()[week.page]["properties"]["text"] == "edited", f"{peer.name}: the edited page is gone")
+
+
+def friday(restore, is_gone, has_forked):
+    """What only c has of the first life was written before b's title, and must not come before it."""
+    with World("friday") as world:
+        week = Week(world, restore, is_gone)
+        connect(week.a, week.c)
+        week.a.run("set", week.note, "title=OLD (monday)")
+        week.agreement.settle([week.a, week.c])
+        week.a.stop()
+        week.c.stop()
+        week.put_back()
+        week.a.run("set", week.note, "day=tuesday")
+        week.meet(week.a, week.b)
+        week.b.run("set", week.note, "title=FRIDAY")
+        week.meet(week.b, week.a)
+        week.a.run("set", week.note, "day=saturday")
+        week.meet(week.a, week.b)
+        for peer in week.end(has_forked):
+            week.check_title(peer, "FRIDAY", lost=["OLD (monday)"])
+            check(peer.objects()[week.note]["properties"]["day"] == "saturday", f"{peer.name}: not the last edit")
 
 
 def cloned(world_name, together):
@@ -167,6 +283,8 @@ def cloned(world_name, together):
         for peer in everyone:
             written.check_kept(peer)
             written.check_shown(peer, [value for value in written.values if "made" in value])
+            check_by_the_rules(peer)
+            check_doctor(peer)
             peer.stop()
         say(f"    equal, {len(written.values)} values kept; sha256 {digest(state)[:16]}")
 
@@ -177,6 +295,15 @@ def run():
         restored(restore, meets_first=True)
         say(f"== restored {name}, and writes before it meets its peer")
         restored(restore, meets_first=False)
+    for name, restore, has_forked in (
+        ("the database is put back", put_back_database, False),
+        ("the whole directory is put back", restore_in_place, True),
+    ):
+        for is_gone in (False, True):
+            say(f"== {name}: a title written in both lives, and a page deleted in one and edited in the other")
+            overwritten(restore, is_gone, has_forked)
+            say(f"== {name}: a third device has written since")
+            friday(restore, is_gone, has_forked)
     say("== copied, and run one after the other")
     cloned("clone1", together=False)
     say("== copied, and run at the same time")

@@ -52,7 +52,7 @@ struct Writer: ~Copyable {
     private var previous: Hash256
     private var builder: RunBuilder
     private var secrets: SplitMix64
-    private(set) var sequence: UInt64 = 0
+    private var sequence: UInt64 = 0
     private(set) var finished: [Run] = []
 
     private static let runOperationCountMax = 1 << 14
@@ -71,10 +71,32 @@ struct Writer: ~Copyable {
         self.secrets = SplitMix64(seed: number)
     }
 
+    /// The last change, signed, as a context names it.
+    var head: Point {
+        mutating get {
+            self.seal()
+            return Point(replica: self.replica, sequence: self.sequence, name: ChangeName(self.previous))
+        }
+    }
+
+    /// The change to go on from; setting an earlier one makes the chain fork.
+    var place: (sequence: UInt64, previous: Hash256) {
+        mutating get {
+            self.seal()
+            return (self.sequence, self.previous)
+        }
+        set {
+            self.seal()
+            (self.sequence, self.previous) = newValue
+            let name = ChangeName(newValue.previous)
+            self.builder = RunBuilder(replica: self.replica, firstSequence: newValue.sequence + 1, previous: name)
+        }
+    }
+
     /// Writes one change.
     ///
     /// The chain's first begins with the introduction.
-    mutating func write(_ edits: some Sequence<Edit>, at stamp: Stamp, context: [Dot] = []) {
+    mutating func write(_ edits: some Sequence<Edit>, at stamp: Stamp, context: [Point] = []) {
         let run = self.builder.run
         if run.operations.count >= Self.runOperationCountMax || run.changes.count >= self.runSize
             || run.payload.count >= Self.runByteCountMax

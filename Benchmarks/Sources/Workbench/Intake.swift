@@ -24,15 +24,18 @@ struct Intake {
     private(set) var timing = Timing()
     private(set) var operationCount = 0
     private var reader = MessageReader()
-    private var merge = Merge(now: Workload.now)
+    private var merge: Merge
 
-    init(membership: Membership) { self.membership = membership }
+    init(membership: Membership) {
+        self.membership = membership
+        self.merge = Merge(now: Workload.now, founder: membership.founder)
+    }
 
     /// Decodes a piece and merges the runs that are complete.
     mutating func take(_ piece: [UInt8], in transaction: inout some StoreTransaction) throws {
         self.reader.append(piece)
         while let run = try self.decodeNext() {
-            let verified = try self.verify(run, in: transaction)
+            let verified = try self.verify(run, in: &transaction)
             let start = self.clock.now
             guard try self.merge.receive(verified, in: &transaction) == .stored else {
                 throw Failure("a run does not fit")
@@ -45,10 +48,10 @@ struct Intake {
     /// Ends the transaction's merge.
     mutating func finish(in transaction: inout some StoreTransaction) throws {
         self.timing.merging += try self.clock.measure { try self.merge.finish(in: &transaction) }
-        self.merge = Merge(now: Workload.now)
-        for position in 0..<transaction.replicaCount {
-            let record = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
-            guard record.appliedSequence == record.storedSequence, record.exclusion == nil else {
+        self.merge = Merge(now: Workload.now, founder: self.membership.founder)
+        for position in 0..<transaction.lineCount {
+            let record = transaction.line(LineIndex(rawValue: UInt32(position)))
+            guard record.appliedSequence == record.storedSequence else {
                 throw Failure("a workload is not applied as a whole")
             }
         }
@@ -64,14 +67,21 @@ struct Intake {
         return run
     }
 
-    private mutating func verify(_ run: Run, in transaction: borrowing some StoreTransaction) throws -> VerifiedRun {
+    private mutating func verify(_ run: Run, in transaction: inout some StoreTransaction) throws -> VerifiedRun {
         let start = self.clock.now
         defer { self.timing.verifying += self.clock.now - start }
-        var known: ReplicaRecord?
-        if let index = transaction.existingReplicaIndex(of: run.replica) { known = transaction.replica(index) }
+        var known: LineRecord?
+        if let index = transaction.firstLine(of: run.replica) { known = transaction.line(index) }
+        var previous = known?.storedHash ?? ChainHash.origin(self.membership.workspace)
+        if let name = run.previous {
+            let point = Point(replica: run.replica, sequence: run.firstSequence - 1, name: name)
+            if let place = try transaction.place(of: point), let hash = try transaction.hash(at: place) {
+                previous = hash
+            }
+        }
         return try VerifiedRun.verify(
             run,
-            previous: known?.storedHash ?? ChainHash.origin(self.membership.workspace),
+            previous: previous,
             device: known?.introduction?.device,
             membership: self.membership,
             self.cryptography

@@ -12,6 +12,10 @@ enum Workload: String, CaseIterable {
     case gathering
     /// Two devices move the nodes of a tree of 10,000, neither having seen the other's moves.
     case moves
+    /// Beside many writes, a chain of ten changes forks: ten others arrive, of the same properties.
+    case fork
+    /// Beside many writes, a chain of ten changes is restamped.
+    case restamp
 
     /// What was made: runs on both sides of the clock, and how many operations the second part has.
     struct Runs {
@@ -43,6 +47,8 @@ enum Workload: String, CaseIterable {
         case .concurrent: Self.concurrent(shape)
         case .gathering: Self.gathering(shape)
         case .moves: Self.moves(shape)
+        case .fork: Self.lateKnowledge(shape, isFork: true)
+        case .restamp: Self.lateKnowledge(shape, isFork: false)
         }
     }
 
@@ -76,7 +82,7 @@ enum Workload: String, CaseIterable {
         by writer: inout Writer,
         number: Int,
         _ shape: Shape,
-        context: [Dot],
+        context: [Point],
         stamp: (Int) -> Int
     ) {
         for (position, first) in stride(from: 0, to: registers.count, by: shape.changeSize).enumerated() {
@@ -103,7 +109,7 @@ enum Workload: String, CaseIterable {
         var second = Writer(number: 2, founder: founder, runSize: shape.runSize)
         var runs = Runs()
         self.create(shape.count * 2 / self.propertyCount, by: &first)
-        let seen = Dot(replica: first.replica, sequence: first.sequence)
+        let seen = first.head
         self.write(Array(0..<shape.count * 2), by: &first, number: 1, shape, context: []) { 1_000_000 + $0 * 2 }
         runs.base = first.takeRuns()
         // Stamped so that it wins half of the time: it begins later, and the first overtakes it.
@@ -119,7 +125,7 @@ enum Workload: String, CaseIterable {
         var runs = Runs()
         self.create(shape.count / self.propertyCount, by: &first)
         runs.base = first.takeRuns()
-        let seen = Dot(replica: first.replica, sequence: first.sequence)
+        let seen = first.head
         for number in 2..<102 {
             var writer = Writer(number: UInt64(number), founder: founder, runSize: shape.runSize)
             var random = SplitMix64(seed: UInt64(number))
@@ -147,7 +153,7 @@ enum Workload: String, CaseIterable {
             first.write(edits, at: self.stamp(500_000 + start))
         }
         runs.base = first.takeRuns()
-        let seen = Dot(replica: first.replica, sequence: first.sequence)
+        let seen = first.head
         for number in 2..<4 {
             var writer = Writer(number: UInt64(number), founder: founder, runSize: shape.runSize)
             let moves = TreeMoves.draw(count: shape.count / 2, seed: UInt64(number), parents: parents)
@@ -159,6 +165,37 @@ enum Workload: String, CaseIterable {
                 writer.write(edits, at: self.stamp(1_000_000 + position * 2 + number), context: news)
             }
             runs.news += writer.takeRuns()
+        }
+        return runs
+    }
+
+    private static func lateKnowledge(_ shape: Shape, isFork: Bool) -> Runs {
+        let founder = Founder()
+        var first = Writer(number: 1, founder: founder, runSize: shape.runSize)
+        var runs = Runs()
+        self.create(shape.count / self.propertyCount, by: &first)
+        self.write(Array(0..<shape.count), by: &first, number: 1, shape, context: []) { 1_000_000 + $0 * 2 }
+        var second = Writer(number: 2, founder: founder, runSize: shape.runSize)
+        second.write([], at: self.stamp(999_999))
+        runs.base = first.takeRuns() + second.takeRuns()
+        let start = second.place
+        for change in 0..<10 { second.write([self.set(change * 7, by: 2)], at: self.stamp(2_000_000 + change)) }
+        runs.base += second.takeRuns()
+        if isFork {
+            second.place = start
+            for change in 0..<10 { second.write([self.set(change * 7, by: 3)], at: self.stamp(2_500_000 + change)) }
+            runs.news = second.takeRuns()
+        } else {
+            let head = second.place
+            var third = Writer(number: 3, founder: founder, runSize: shape.runSize)
+            let restamp = Restamp(
+                replica: second.replica,
+                firstSequence: start.sequence + 1,
+                lastSequence: head.sequence,
+                lastHash: head.previous
+            )
+            third.write([.restamp(restamp)], at: self.stamp(3_000_000))
+            runs.news = third.takeRuns()
         }
         return runs
     }

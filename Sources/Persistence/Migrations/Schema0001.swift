@@ -3,24 +3,28 @@ extension SchemaMigration {
     static let first = SchemaMigration(
         version: 1,
         sql: """
-            -- Replicas by number, from 0 without gaps. Stamps and sequences are unsigned; SQLite shows them signed.
-            CREATE TABLE replica (
-                replica INTEGER PRIMARY KEY,
-                id BLOB NOT NULL UNIQUE,
+            -- Lines by number, from 0 without gaps: stretches of replicas' chains without a fork. One that has a parent
+            -- hangs on a change of that line, which has a lower number. Stamps and sequences are unsigned; SQLite
+            -- shows them signed.
+            CREATE TABLE line (
+                line INTEGER PRIMARY KEY,
+                replica BLOB NOT NULL,
                 user BLOB,
                 device BLOB,
                 device_name TEXT,
                 introduction BLOB,
+                parent_line INTEGER,
+                parent_sequence INTEGER,
+                first_hash BLOB,
+                sibling_hash BLOB,
                 stored_sequence INTEGER NOT NULL,
                 stored_hash BLOB NOT NULL,
-                stored_stamp INTEGER NOT NULL,
                 applied_sequence INTEGER NOT NULL,
                 applied_stamp INTEGER NOT NULL,
                 context BLOB NOT NULL,
-                fork_sequence INTEGER,
-                retired_after INTEGER,
-                backdated_after INTEGER
+                first_raised INTEGER
             );
+            CREATE INDEX line_replica ON line (replica);
 
             CREATE TABLE name (
                 name INTEGER PRIMARY KEY,
@@ -29,15 +33,15 @@ extension SchemaMigration {
 
             CREATE TABLE grant_reference (
                 grant_reference INTEGER PRIMARY KEY,
-                replica INTEGER NOT NULL,
+                replica BLOB NOT NULL,
                 sequence INTEGER NOT NULL,
                 idx INTEGER NOT NULL,
                 UNIQUE (replica, sequence, idx)
             );
 
-            -- The log: changes by (replica, sequence). The operations of a change have the numbers from "operation" on.
+            -- The log: changes by (line, sequence). The operations of a change have the numbers from "operation" on.
             CREATE TABLE change (
-                replica INTEGER NOT NULL,
+                line INTEGER NOT NULL,
                 sequence INTEGER NOT NULL,
                 stamp INTEGER NOT NULL,
                 operation INTEGER NOT NULL,
@@ -47,7 +51,7 @@ extension SchemaMigration {
                 has_left_out INTEGER NOT NULL,
                 blinding BLOB NOT NULL,
                 hash BLOB NOT NULL,
-                PRIMARY KEY (replica, sequence)
+                PRIMARY KEY (line, sequence)
             ) WITHOUT ROWID;
 
             -- The log: operations in the order of arrival. "operand" is a name, a type or a parent, as the kind has it.
@@ -63,12 +67,41 @@ extension SchemaMigration {
 
             -- The log: where verified runs ended, and what lies between this end and the one kept before it.
             CREATE TABLE run_signature (
-                replica INTEGER NOT NULL,
+                line INTEGER NOT NULL,
                 sequence INTEGER NOT NULL,
                 operation_count INTEGER NOT NULL,
                 payload_byte_count INTEGER NOT NULL,
                 signature BLOB NOT NULL,
-                PRIMARY KEY (replica, sequence)
+                PRIMARY KEY (line, sequence)
+            ) WITHOUT ROWID;
+
+            -- The log: stretches of chains that some operation restamps.
+            CREATE TABLE restamp (
+                restamp INTEGER PRIMARY KEY,
+                author_line INTEGER NOT NULL,
+                replica BLOB NOT NULL,
+                first_sequence INTEGER NOT NULL,
+                last_sequence INTEGER NOT NULL,
+                last_hash BLOB NOT NULL
+            );
+
+            -- State: the effective stamps of changes that are not their own, and the changes that they follow from.
+            CREATE TABLE raised (
+                line INTEGER NOT NULL,
+                sequence INTEGER NOT NULL,
+                stamp INTEGER NOT NULL,
+                cause_line INTEGER,
+                cause_sequence INTEGER,
+                PRIMARY KEY (line, sequence)
+            ) WITHOUT ROWID;
+            CREATE INDEX raised_cause ON raised (cause_line, cause_sequence);
+
+            -- State: what some changes had seen, as a sequence for each line.
+            CREATE TABLE checkpoint (
+                line INTEGER NOT NULL,
+                sequence INTEGER NOT NULL,
+                context BLOB NOT NULL,
+                PRIMARY KEY (line, sequence)
             ) WITHOUT ROWID;
 
             -- State: objects by number. A row without a creation is an object that was only referred to.
@@ -76,7 +109,7 @@ extension SchemaMigration {
                 object INTEGER PRIMARY KEY,
                 id BLOB NOT NULL UNIQUE,
                 created_stamp INTEGER,
-                created_replica INTEGER,
+                created_line INTEGER,
                 created_sequence INTEGER,
                 created_idx INTEGER,
                 type INTEGER,
@@ -85,6 +118,10 @@ extension SchemaMigration {
                 updated INTEGER NOT NULL,
                 parent INTEGER,
                 position BLOB NOT NULL,
+                open_move_line INTEGER,
+                open_move_sequence INTEGER,
+                open_move_idx INTEGER,
+                other_open_move_count INTEGER NOT NULL,
                 child_count INTEGER NOT NULL,
                 visible_child_count INTEGER NOT NULL,
                 visible INTEGER NOT NULL
@@ -97,39 +134,66 @@ extension SchemaMigration {
                 object INTEGER GENERATED ALWAYS AS (register >> 32) VIRTUAL,
                 name INTEGER GENERATED ALWAYS AS (register & 4294967295) VIRTUAL,
                 stamp INTEGER NOT NULL,
-                replica INTEGER NOT NULL,
+                line INTEGER NOT NULL,
                 sequence INTEGER NOT NULL,
                 idx INTEGER NOT NULL,
                 is_removal INTEGER NOT NULL,
                 conflict_count INTEGER NOT NULL
             );
 
-            -- State: the writes not in force. Status 0 is superseded, 1 conflicting, 2 rejected.
+            -- State: the writes not in force. Status 0 is superseded, 1 conflicting. Name 4294967294 stands for an
+            -- object's place, of which only conflicts are here. 4294967295 stands for its deletions (status 3), and its
+            -- creations (status 2) if it has several.
             CREATE TABLE version (
                 register INTEGER NOT NULL,
                 stamp INTEGER NOT NULL,
-                replica INTEGER NOT NULL,
+                line INTEGER NOT NULL,
                 sequence INTEGER NOT NULL,
                 idx INTEGER NOT NULL,
                 status INTEGER NOT NULL,
-                PRIMARY KEY (register, stamp, replica, sequence, idx)
+                PRIMARY KEY (register, stamp, line, sequence, idx)
             ) WITHOUT ROWID;
             CREATE INDEX version_conflict ON version (register) WHERE status = 1;
 
             -- State: all moves.
             CREATE TABLE move (
                 stamp INTEGER NOT NULL,
-                replica INTEGER NOT NULL,
+                line INTEGER NOT NULL,
                 sequence INTEGER NOT NULL,
                 idx INTEGER NOT NULL,
                 object INTEGER NOT NULL,
                 parent INTEGER,
                 position BLOB NOT NULL,
                 effective INTEGER NOT NULL,
-                PRIMARY KEY (stamp, replica, sequence, idx)
+                PRIMARY KEY (stamp, line, sequence, idx)
             ) WITHOUT ROWID;
             CREATE INDEX move_object ON move (object, effective, stamp);
             CREATE INDEX move_without_effect ON move (object) WHERE effective = 0;
+
+            -- Devices that were paired here. One that has not come is forgotten at its lapse, in milliseconds since
+            -- 1970.
+            CREATE TABLE paired_device (
+                paired_device INTEGER PRIMARY KEY,
+                device BLOB NOT NULL,
+                static_key BLOB NOT NULL,
+                name TEXT NOT NULL,
+                lapse INTEGER
+            );
+
+            -- Invites that are open, until milliseconds since 1970.
+            CREATE TABLE invite (
+                invite INTEGER PRIMARY KEY,
+                secret BLOB NOT NULL,
+                expiry INTEGER NOT NULL
+            );
+
+            -- Where devices were reached, each one's latest address last.
+            CREATE TABLE address (
+                address INTEGER PRIMARY KEY,
+                static_key BLOB NOT NULL,
+                host TEXT NOT NULL,
+                port INTEGER NOT NULL
+            );
 
             CREATE TABLE fact (
                 name TEXT PRIMARY KEY,
@@ -162,14 +226,14 @@ extension SchemaMigration {
 
             CREATE VIEW objects (id, type, kind, parent, owner, creator, created_at, updated_at) AS
             SELECT
-                self.uuid, type.text, kind.text, parent.uuid, lower(hex(replica.user)), lower(hex(replica.user)),
+                self.uuid, type.text, kind.text, parent.uuid, lower(hex(line.user)), lower(hex(line.user)),
                 (object.created_stamp >> 16) & 281474976710655, (object.updated >> 16) & 281474976710655
             FROM object
             JOIN object_uuid AS self ON self.object = object.object
             LEFT JOIN object_uuid AS parent ON parent.object = object.parent
             LEFT JOIN name AS type ON type.name = object.type
             LEFT JOIN name AS kind ON kind.name = object.kind
-            LEFT JOIN replica ON replica.replica = object.created_replica
+            LEFT JOIN line ON line.line = object.created_line
             WHERE object.visible;
 
             -- A value that is not a number (tag 4, kept as bytes) has no counterpart in SQL and shows as NULL.
@@ -183,27 +247,28 @@ extension SchemaMigration {
             JOIN object ON object.object = register.object AND object.visible
             JOIN object_uuid AS self ON self.object = register.object
             JOIN name ON name.name = register.name
-            JOIN change ON change.replica = register.replica AND change.sequence = register.sequence
+            JOIN change ON change.line = register.line AND change.sequence = register.sequence
             JOIN operation ON operation.operation = change.operation + register.idx
             WHERE NOT register.is_removal;
 
-            CREATE VIEW property_write (register, stamp, replica, sequence, idx) AS
-            SELECT register, stamp, replica, sequence, idx FROM register
+            CREATE VIEW property_write (register, stamp, line, sequence, idx) AS
+            SELECT register, stamp, line, sequence, idx FROM register
             UNION ALL
-            SELECT register, stamp, replica, sequence, idx FROM version;
+            SELECT register, stamp, line, sequence, idx FROM version WHERE (register & 4294967295) < 4294967294;
 
             CREATE VIEW property_versions (id, property_id, object_id, name, version, value, author, created_at) AS
             SELECT
-                lower(hex(replica.id)) || '-' || write.sequence || '-' || write.idx,
+                lower(hex(line.replica)) || '-' || write.sequence || '-' || write.idx || '-'
+                || lower(hex(substr(change.hash, 1, 8))),
                 self.uuid || '/' || name.text, self.uuid, name.text, write.stamp,
                 CASE WHEN operation.kind <> 2 OR operation.tag = 4 AND typeof(operation.value) = 'blob' THEN NULL
                     ELSE operation.value END,
-                lower(hex(replica.user)), (write.stamp >> 16) & 281474976710655
+                lower(hex(line.user)), (write.stamp >> 16) & 281474976710655
             FROM property_write AS write
             JOIN object_uuid AS self ON self.object = write.register >> 32
             JOIN name ON name.name = write.register & 4294967295
-            JOIN replica ON replica.replica = write.replica
-            JOIN change ON change.replica = write.replica AND change.sequence = write.sequence
+            JOIN line ON line.line = write.line
+            JOIN change ON change.line = write.line AND change.sequence = write.sequence
             JOIN operation ON operation.operation = change.operation + write.idx;
             """
     )

@@ -10,17 +10,21 @@ struct ExploreCommand: ParsableCommand {
         abstract: "Tries everything that can happen in small worlds.",
         discussion: """
             trees: four moves made apart over three nodes, in every order of arrival. existence: what two replicas can \
-            do to one object in a few steps, in every order of arrival. crashes: an end at every store call of a \
-            commit. cuts: a connection that breaks after every byte of a handshake and of a short sync.
+            do to one object in a few steps, in every order of arrival. branches: what can be done on the branches of \
+            a chain that forks and after them, with clocks that are ahead and restamps, in every order of arrival and \
+            across a clock that is set back. crashes: an end at every store call of a commit. cuts: a connection that \
+            breaks after every byte of a handshake and of a short sync.
 
             Exit codes: 0 nothing found, 1 a property did not hold, 64 the command line is not understood.
             """
     )
 
+    private static let kinds = Exploration.Scope.allCases.map(\.rawValue).joined(separator: ", ")
+
     /// How long a case may take that should take microseconds.
     private static let patienceSeconds = 15
 
-    @Option(help: "What to explore, with commas between: trees, existence, crashes, cuts. All if it is not given.")
+    @Option(help: "What to explore, with commas between: \(Self.kinds). All if it is not given.")
     var only: String?
     @Option(
         name: .customLong("case"),
@@ -66,12 +70,12 @@ struct ExploreCommand: ParsableCommand {
         }
         let scopes = try only.split(separator: ",").map { name in
             guard let scope = Exploration.Scope(rawValue: String(name)) else {
-                throw ValidationError("There is nothing “\(name)” to explore: trees, existence, crashes, cuts.")
+                throw ValidationError("There is nothing “\(name)” to explore: \(Self.kinds).")
             }
             return scope
         }
         if scopes.isEmpty || (self.caseName != nil && scopes.count != 1) {
-            throw ValidationError("--only needs one or more of trees, existence, crashes, cuts; with --case just one.")
+            throw ValidationError("--only needs one or more of \(Self.kinds); with --case just one.")
         }
         return scopes
     }
@@ -95,6 +99,7 @@ extension Exploration.Scope {
         switch self {
         case .trees: TreeSearch.run(advance)
         case .existence: ExistenceSearch.run(advance)
+        case .branches: BranchSearch.run(advance)
         case .crashes: CrashSearch.run(advance)
         case .cuts: CutSearch.run(advance)
         }
@@ -105,6 +110,7 @@ extension Exploration.Scope {
         switch self {
         case .trees: try TreeCase.replay(name)
         case .existence: try ExistenceSearch.replay(name)
+        case .branches: try BranchSearch.replay(name)
         case .crashes: try CrashSearch.replay(name)
         case .cuts: try CutSearch.replay(name)
         }

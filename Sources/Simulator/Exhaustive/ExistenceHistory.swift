@@ -21,6 +21,7 @@ struct ExistenceHistory {
     private(set) var steps: [Step] = []
     /// The runs of both, a change each.
     private(set) var runs: [[VerifiedRun]] = [[], []]
+    private var changes: [[NaiveChange]] = [[], []]
     private var history = GeneratedHistory()
     private var replicas: [ReplicaID] = []
     /// How much of the other's chain each has heard, and has named in a change.
@@ -81,23 +82,23 @@ struct ExistenceHistory {
         let introduction = TestDevice(number: UInt64(author)).introduction(nonce: nonce)
         let sequence = self.runs[author].count + 1
         let isNew = self.heard[author] > self.named[author]
-        self.history.append(
-            NaiveChange(
-                dot: Dot(replica: self.replicas[author], sequence: UInt64(sequence)),
-                stamp: Stamp(rawValue: UInt64(self.steps.count)),
-                contextDifference: isNew
-                    ? [Dot(replica: self.replicas[1 - author], sequence: UInt64(self.heard[author]))] : [],
-                edits: (sequence == 1 ? [.introduce(introduction)] : []) + [edit]
-            )
+        let heard = self.changes[1 - author].prefix(self.heard[author]).last
+        let change = self.history.append(
+            self.replicas[author],
+            after: self.changes[author].last?.hash,
+            stamp: Stamp(rawValue: UInt64(self.steps.count)),
+            context: isNew ? heard.map { [$0.point] } ?? [] : [],
+            (sequence == 1 ? [.introduce(introduction)] : []) + [edit]
         )
         self.named[author] = self.heard[author]
-        self.runs[author].append(self.history.sealed(self.replicas[author], sequence - 1..<sequence))
+        self.changes[author].append(change)
+        self.runs[author].append(self.history.sealed([change]))
     }
 
     /// What the naive model makes of it when everything, or a part of each chain, has arrived.
     func model(upTo counts: [Int]? = nil) -> PlainState {
-        guard let counts else { return NaiveModel(self.history.naive(now: ExistenceHistory.now)).state() }
-        let frontier = [self.replicas[0]: counts[0], self.replicas[1]: counts[1]]
-        return NaiveModel(self.history.naive(upTo: frontier, now: ExistenceHistory.now)).state()
+        let counts = counts ?? self.changes.map(\.count)
+        let arrived = zip(self.changes, counts).flatMap { $0.prefix($1) }.map(\.hash)
+        return NaiveModel(self.history.naive(Set(arrived), now: ExistenceHistory.now)).state()
     }
 }

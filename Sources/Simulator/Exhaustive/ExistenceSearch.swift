@@ -92,7 +92,7 @@ struct ExistenceSearch {
 
     private static func receive(_ run: VerifiedRun, into store: inout MemoryStore) throws(StoreError) {
         try store.write { transaction throws(StoreError) in
-            var merge = Merge(now: ExistenceHistory.now)
+            var merge = Merge(now: ExistenceHistory.now, founder: TestDevice.user)
             _ = try merge.receive(run, in: &transaction)
             try merge.finish(in: &transaction)
         }

@@ -14,6 +14,7 @@ struct Exploration: Sendable {
     enum Scope: String, CaseIterable, Sendable {
         case trees
         case existence
+        case branches
         case crashes
         case cuts
     }

@@ -144,7 +144,7 @@ struct TreeSearch {
         var next = store
         let authors = self.arrivals[self.arrivals.count - 1]
         let standing = try next.write { transaction throws(StoreError) in
-            var merge = Merge(now: TreeWorld.now)
+            var merge = Merge(now: TreeWorld.now, founder: TestDevice.user)
             for author in authors {
                 _ = try merge.receive(self.world.runs[author][self.moves[author]], in: &transaction)
             }

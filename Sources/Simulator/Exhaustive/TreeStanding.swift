@@ -4,15 +4,15 @@ internal import MergeTestSupport
 /// How the three nodes of a `TreeWorld` stand, in one number: cheap to read from a store and to compare half a million
 /// times.
 ///
-/// For each node, fourteen bits: its parent, its place among siblings, who touched it last, whether it shows, and how
-/// many stand under it, in all and showing; after those, four bits for the authors whose move is an object's last and
-/// has no effect.
+/// For each node, sixteen bits: its parent, its place among siblings, who touched it last, whether it shows, how many
+/// stand under it, in all and showing, and how many moves of it lose and are in conflict; after those, four bits for
+/// the authors whose move is an object's last and has no effect.
 struct TreeStanding: Hashable {
     private(set) var bits: UInt64
 
     init(bits: UInt64) { self.bits = bits }
 
-    private static let bitsPerNode: UInt64 = 14
+    private static let bitsPerNode: UInt64 = 16
 
     /// One node's part.
     private struct Node {
@@ -22,6 +22,7 @@ struct TreeStanding: Hashable {
         var isVisible: Bool
         var childCount: Int
         var visibleChildCount: Int
+        var losingMoveCount: Int
 
         var bits: UInt64 {
             var positionNumber = 15
@@ -29,7 +30,7 @@ struct TreeStanding: Hashable {
             if self.position.bytes.count == 1 { positionNumber = Int(UInt8(ascii: "d") &- self.position.bytes[0]) & 7 }
             return UInt64(self.parent) | UInt64(positionNumber) << 2 | (self.updated.rawValue & 15) << 5
                 | (self.isVisible ? 1 << 9 : 0) | UInt64(self.childCount & 3) << 10
-                | UInt64(self.visibleChildCount & 3) << 12
+                | UInt64(self.visibleChildCount & 3) << 12 | UInt64(self.losingMoveCount & 3) << 14
         }
     }
 
@@ -55,7 +56,8 @@ struct TreeStanding: Hashable {
                     updated: record.updated,
                     isVisible: record.isVisible,
                     childCount: Int(record.childCount),
-                    visibleChildCount: Int(record.visibleChildCount)
+                    visibleChildCount: Int(record.visibleChildCount),
+                    losingMoveCount: Int(record.otherOpenMoveCount)
                 ),
                 at: number
             )
@@ -75,7 +77,8 @@ struct TreeStanding: Hashable {
                     updated: object.updated,
                     isVisible: object.isVisible,
                     childCount: state.objects.count { $0.parent == id },
-                    visibleChildCount: object.children.count
+                    visibleChildCount: object.children.count,
+                    losingMoveCount: max(0, object.openMoves.count - 1)
                 ),
                 at: number
             )

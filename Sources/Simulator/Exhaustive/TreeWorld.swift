@@ -26,30 +26,31 @@ struct TreeWorld {
     let runs: [[VerifiedRun]]
     /// The same without what makes it fit to be stored, for the naive model.
     private let chains: [[[NaiveChange]]]
-    private let replicas: [ReplicaID]
 
     init() throws(StoreError) {
         var store = MemoryStore(origin: ChainHash.origin(TestDevice.workspace))
         var runs: [[VerifiedRun]] = []
         var chains: [[[NaiveChange]]] = []
-        var replicas: [ReplicaID] = []
         for author in 0..<TreeWorld.authorCount {
             let start = TreeWorld.start(of: author)
-            let replica = start.replicas[0]
-            try TreeWorld.receive([start.sealed(replica, 0..<1)], into: &store)
+            let first = start.changes[0]
+            try TreeWorld.receive([start.sealed([first])], into: &store)
             let histories = Move.all.map { move in
                 var history = start
-                history.append(TreeWorld.change(move, by: author, replica))
+                history.append(
+                    first.replica,
+                    after: first.hash,
+                    stamp: Stamp(rawValue: 10 + UInt64(author)),
+                    [TreeWorld.edit(move, by: author)]
+                )
                 return history
             }
-            runs.append(histories.map { $0.sealed(replica, 1..<2) })
-            chains.append(histories.map { $0.chains[replica] ?? [] })
-            replicas.append(replica)
+            runs.append(histories.map { $0.sealed($0.changes[1...]) })
+            chains.append(histories.map(\.changes))
         }
         self.store = store
         self.runs = runs
         self.chains = chains
-        self.replicas = replicas
     }
 
     /// An author's chain before the move; the first author's makes the nodes.
@@ -61,26 +62,13 @@ struct TreeWorld {
         var history = GeneratedHistory()
         let replica = device.replica(nonce: nonce)
         history.devices[replica] = device
-        history.append(
-            NaiveChange(
-                dot: Dot(replica: replica, sequence: 1),
-                stamp: Stamp(rawValue: 1),
-                contextDifference: [],
-                edits: edits
-            )
-        )
+        history.append(replica, stamp: Stamp(rawValue: 1), edits)
         return history
     }
 
-    private static func change(_ move: Move, by author: Int, _ replica: ReplicaID) -> NaiveChange {
+    private static func edit(_ move: Move, by author: Int) -> Edit {
         let parent = move.parent == 3 ? nil : TreeWorld.objects[move.parent]
-        let place = Place(parent: parent, position: TreeWorld.position(author))
-        return NaiveChange(
-            dot: Dot(replica: replica, sequence: 2),
-            stamp: Stamp(rawValue: 10 + UInt64(author)),
-            contextDifference: [],
-            edits: [.move(TreeWorld.objects[move.node], place)]
-        )
+        return .move(TreeWorld.objects[move.node], Place(parent: parent, position: TreeWorld.position(author)))
     }
 
     /// Each author's moves have a position of their own: the later the author, the further to the front.
@@ -89,7 +77,7 @@ struct TreeWorld {
     /// Takes runs in by one transaction.
     static func receive(_ runs: [VerifiedRun], into store: inout MemoryStore) throws(StoreError) {
         try store.write { transaction throws(StoreError) in
-            var merge = Merge(now: TreeWorld.now)
+            var merge = Merge(now: TreeWorld.now, founder: TestDevice.user)
             for run in runs { _ = try merge.receive(run, in: &transaction) }
             try merge.finish(in: &transaction)
         }
@@ -102,12 +90,11 @@ struct TreeWorld {
 
     /// What the naive model makes of the moves that have arrived.
     func model(_ moves: [Int], arrived: Set<Int>) -> PlainState {
-        var chains: [ReplicaID: [NaiveChange]] = [:]
-        for (author, replica) in self.replicas.enumerated() {
-            let chain = self.chains[author][moves[author]]
-            chains[replica] = arrived.contains(author) ? chain : Array(chain.prefix(1))
+        var changes: [NaiveChange] = []
+        for (author, move) in moves.enumerated() {
+            changes += self.chains[author][move].prefix(arrived.contains(author) ? 2 : 1)
         }
-        return NaiveModel(NaiveHistory(chains: chains, now: TreeWorld.now)).state()
+        return NaiveModel(NaiveHistory(changes, founder: TestDevice.user, now: TreeWorld.now)).state()
     }
 
     /// All of a store's state in plain words.

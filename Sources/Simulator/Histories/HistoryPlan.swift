@@ -41,6 +41,7 @@ struct HistoryPlan: Hashable, Sendable {
 
     /// Whether all that is named exists.
     var isPossible: Bool {
+        let peers = 0..<self.peerCount
         func isObject(_ number: UInt8) -> Bool { number < HistoryWorld.objectCount }
         func isPossible(_ edit: HistoryEdit) -> Bool {
             switch edit {
@@ -52,9 +53,9 @@ struct HistoryPlan: Hashable, Sendable {
             case .move(let object, let parent, let position):
                 isObject(object) && parent.map { isObject($0) } ?? true
                     && HistoryWorld.positions.indices.contains(Int(position))
+            case .restamp(let chain, let first, let last): peers.contains(Int(chain)) && first > 0 && last > 0
             }
         }
-        let peers = 0..<self.peerCount
         guard self.fastPeer.map({ peers.contains($0) }) ?? true else { return false }
         return self.steps.allSatisfy { step in
             switch step {
@@ -62,8 +63,9 @@ struct HistoryPlan: Hashable, Sendable {
             case .deliver(let peer, let chain, let count):
                 peers.contains(peer) && peers.contains(chain) && peer != chain && count > 0
             case .synchronise(let peer, let other): peers.contains(peer) && peers.contains(other) && peer != other
-            case .repeated(let peer, let chain, let sequence):
-                peers.contains(peer) && peers.contains(chain) && sequence > 0
+            case .repeated(let peer, let chain, let number):
+                peers.contains(peer) && peers.contains(chain) && number > 0
+            case .backUp(let peer), .restore(let peer), .setClock(let peer, _): peers.contains(peer)
             }
         }
     }

@@ -7,8 +7,15 @@ struct HistoryPlanner {
     private let objectCount: Int
     /// How many changes each chain has; the first introduces the device.
     private var written: [Int]
-    /// How many changes of each chain have arrived at each peer, one peer after the other.
-    private var arrived: [Int]
+    /// Which changes have arrived at each peer, and had when its database was last copied.
+    private var arrived: [HistoryHoldings]
+    private var copied: [HistoryHoldings]
+    /// What may go wrong.
+    private let hasRestores: Bool
+    /// Whether no time passes, so that what is written on two branches is stamped alike.
+    private let standsStill: Bool
+    private let hasClocks: Bool
+    private let hasRestamps: Bool
 
     /// Choices that are made together, as the digits of one number from the tape.
     private struct Digits {
@@ -28,74 +35,116 @@ struct HistoryPlanner {
         let tape = ChoiceTape(seed: seed)
         var digits = Digits(tape)
         var plan = HistoryPlan(peerCount: peers, steps: [])
-        if digits.below(16) == 1 { plan.fastPeer = digits.below(peers) }
+        // Of most histories nothing of it, so that little is mixed up in what fails.
+        let trouble = digits.below(16)
+        let hasRestores = [0, 1, 3, 5].contains(trouble)
+        let hasClocks = [2, 3, 4].contains(trouble)
+        let hasRestamps = hasClocks || trouble == 5 || trouble == 6
+        if trouble == 7 || hasClocks && digits.below(3) == 0 { plan.fastPeer = digits.below(peers) }
         // Few objects, so that what is done apart meets.
         let objectCount = 2 + digits.below(HistoryWorld.objectCount - 1)
-        var planner = HistoryPlanner(tape, peers: peers, objectCount: objectCount)
+        var planner = HistoryPlanner(
+            tape,
+            peers: peers,
+            objectCount: objectCount,
+            hasRestores: hasRestores,
+            standsStill: trouble < 2,
+            hasClocks: hasClocks,
+            hasRestamps: hasRestamps
+        )
         plan.steps.reserveCapacity(steps)
         for _ in 0..<steps { plan.steps.append(planner.step()) }
         return plan
     }
 
-    private init(_ tape: ChoiceTape, peers: Int, objectCount: Int) {
+    private init(
+        _ tape: ChoiceTape,
+        peers: Int,
+        objectCount: Int,
+        hasRestores: Bool,
+        standsStill: Bool,
+        hasClocks: Bool,
+        hasRestamps: Bool
+    ) {
         self.tape = tape
         self.peerCount = peers
         self.objectCount = objectCount
+        self.hasRestores = hasRestores
+        self.standsStill = standsStill
+        self.hasClocks = hasClocks
+        self.hasRestamps = hasRestamps
         self.written = Array(repeating: 1, count: peers)
-        self.arrived = Array(repeating: 0, count: peers * peers)
-        for peer in 0..<peers { self.arrived[peer * peers + peer] = 1 }
+        self.arrived = (0..<peers).map { peer in
+            var holdings = HistoryHoldings(chainCount: peers)
+            holdings.add(HistoryHoldings.Place(chain: peer, position: 0))
+            return holdings
+        }
+        self.copied = self.arrived
     }
 
     private mutating func step() -> HistoryStep {
         var digits = Digits(self.tape)
         let peer = digits.below(self.peerCount)
         let other = (peer + 1 + digits.below(self.peerCount - 1)) % self.peerCount
-        let delivery: HistoryStep?
-        switch digits.below(100) {
-        case 0..<20: delivery = self.synchronisation(peer, other)
-        case 20..<60: delivery = self.delivery(peer, other, &digits)
-        case 60..<64: delivery = self.repetition(peer, other, &digits)
-        default: delivery = nil
+        let choice = digits.below(100)
+        var step: HistoryStep?
+        switch choice {
+        case 0..<20: step = self.synchronisation(peer, other)
+        case 20..<60: step = self.delivery(peer, other, &digits)
+        case 60..<64: step = self.repetition(peer, other, &digits)
+        case 64..<68 where self.hasRestores:
+            self.copied[peer] = self.arrived[peer]
+            step = .backUp(peer: peer)
+        case 68..<72 where self.hasRestores:
+            self.arrived[peer] = self.copied[peer]
+            step = .restore(peer: peer)
+        case 72..<76 where self.hasClocks:
+            let settings: [HistoryClock] = [.right, .right, .ahead, .behind]
+            step = .setClock(peer: peer, settings[digits.below(settings.count)])
+        default: break
         }
-        return delivery ?? self.write(peer, &digits)
+        return step ?? self.write(peer, &digits)
     }
 
     private mutating func synchronisation(_ peer: Int, _ other: Int) -> HistoryStep? {
-        var hasNews = false
-        for chain in 0..<self.peerCount {
-            let there = self.arrived[other * self.peerCount + chain]
-            if there > self.arrived[peer * self.peerCount + chain] {
-                self.arrived[peer * self.peerCount + chain] = there
-                hasNews = true
-            }
-        }
-        return hasNews ? .synchronise(to: peer, from: other) : nil
+        let news = self.arrived[peer].missing(from: self.arrived[other], first: other)
+        for place in news { self.arrived[peer].add(place) }
+        return news.isEmpty ? nil : .synchronise(to: peer, from: other)
     }
 
     private mutating func delivery(_ peer: Int, _ chain: Int, _ digits: inout Digits) -> HistoryStep? {
-        let missing = self.written[chain] - self.arrived[peer * self.peerCount + chain]
-        guard missing > 0 else { return nil }
-        let count = 1 + digits.below(missing)
-        self.arrived[peer * self.peerCount + chain] += count
+        let total = self.written[chain]
+        let missing = self.arrived[peer].missing(of: chain, count: total, total: total)
+        guard !missing.isEmpty else { return nil }
+        let count = 1 + digits.below(missing.count)
+        for place in missing.prefix(count) { self.arrived[peer].add(place) }
         return .deliver(to: peer, chain: chain, count: count)
     }
 
+    /// Whether it is taken in is not followed up where chains fork: what comes later then does less than was meant.
     private mutating func repetition(_ peer: Int, _ chain: Int, _ digits: inout Digits) -> HistoryStep {
-        let sequence = 1 + digits.below(self.written[chain])
-        let place = peer * self.peerCount + chain
-        if sequence == self.arrived[place] + 1 { self.arrived[place] += 1 }
-        return .repeated(to: peer, chain: chain, sequence: sequence)
+        let number = 1 + digits.below(self.written[chain])
+        let place = HistoryHoldings.Place(chain: chain, position: number - 1)
+        if number == self.arrived[peer].counts[chain] + 1 { self.arrived[peer].add(place) }
+        return .repeated(to: peer, chain: chain, number: number)
     }
 
     private mutating func write(_ peer: Int, _ digits: inout Digits) -> HistoryStep {
+        self.arrived[peer].add(HistoryHoldings.Place(chain: peer, position: self.written[peer]))
         self.written[peer] += 1
-        self.arrived[peer * self.peerCount + peer] += 1
         // Often no time passes, so that stamps of different replicas are equal.
-        let pause = UInt8(max(0, digits.below(5) - 2))
+        let pause = self.standsStill ? 0 : UInt8(max(0, digits.below(5) - 2))
         let count = [1, 1, 1, 1, 1, 1, 2, 3][digits.below(8)]
         var edits: [HistoryEdit] = []
         edits.reserveCapacity(count)
         for _ in 0..<count { edits.append(self.edit()) }
+        if self.hasRestamps, digits.below(6) == 0 {
+            // By right or without, of what is there or is not yet.
+            let chain = digits.below(self.peerCount)
+            let last = 1 + digits.below(min(255, self.written[chain] + 1))
+            let first = 1 + digits.below(last)
+            edits.append(.restamp(UInt8(chain), from: UInt8(first), to: UInt8(last)))
+        }
         return .write(peer: peer, pause: pause, edits: edits)
     }
 

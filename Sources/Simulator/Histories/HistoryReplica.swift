@@ -6,20 +6,24 @@ struct HistoryReplica: Sendable {
     private let device: TestDevice
     private var store: MemoryStore
     private var clock = HybridClock()
-    /// How many changes of each peer's chain are stored here.
-    private(set) var stored: [Int]
-    /// How far its clock is ahead.
-    var clockOffsetMilliseconds: UInt64 = 0
-    /// Whether something of what came could not be applied when it came.
-    private(set) var hasWaited = false
-    /// Whether something was applied when it came that was stamped too far ahead.
+    /// Which changes are stored here.
+    private(set) var stored: HistoryHoldings
+    /// How its clock is set.
+    private var setting = HistoryClock.right
+    /// Rare things that happened to it.
+    private(set) var marks = HistoryMarks()
+    /// Whether something was applied that the clock holds.
     private(set) var hasAppliedTooEarly = false
+
+    /// How far a clock is ahead or behind that is wrong.
+    private static let fastMilliseconds: UInt64 = 900_000
+    private static let slowMilliseconds: UInt64 = 3_600_000
 
     /// A replica of which there is nothing yet, not even its introduction.
     init(_ peer: Int, of peerCount: Int) {
-        self.device = TestDevice(number: UInt64(peer))
+        self.device = TestDevice(number: UInt64(peer), user: HistoryWorld.user(of: peer))
         self.store = MemoryStore(origin: ChainHash.origin(TestDevice.workspace))
-        self.stored = Array(repeating: 0, count: peerCount)
+        self.stored = HistoryHoldings(chainCount: peerCount)
     }
 
     /// The first change of a replica's chain, in which it introduces itself.
@@ -37,166 +41,230 @@ struct HistoryReplica: Sendable {
         )
     }
 
+    /// Sets the clock; one that is put right or back forgets what it has shown.
+    mutating func setClock(_ setting: HistoryClock) {
+        self.setting = setting
+        self.clock = HybridClock()
+    }
+
+    /// The database is replaced by that of a copy, and with it what is known of the last stamp.
+    mutating func restore(_ copy: HistoryReplica) {
+        self.store = copy.store
+        self.stored = copy.stored
+        self.clock = copy.clock
+    }
+
+    private func wall(_ time: WallTime) -> WallTime {
+        switch self.setting {
+        case .right: time
+        case .ahead: time.advanced(byMilliseconds: HistoryReplica.fastMilliseconds)
+        case .behind: WallTime(milliseconds: time.milliseconds - HistoryReplica.slowMilliseconds)
+        }
+    }
+
     /// Writes edits as one change on all that is applied here, and returns it.
     mutating func commit(
-        _ edits: [HistoryEdit],
-        as peer: Int,
+        _ edits: [Edit],
+        as place: HistoryHoldings.Place,
         at time: WallTime,
         secret: ArraySlice<UInt8>
     ) throws(StoreError) -> VerifiedRun {
-        let wall = time.advanced(byMilliseconds: self.clockOffsetMilliseconds)
-        guard let stamp = self.clock.next(at: wall) else { throw .damaged("the clock has run out") }
+        guard let stamp = self.clock.next(at: self.wall(time)) else { throw .damaged("the clock has run out") }
         let device = self.device
-        let (run, applied) = try self.store.write { transaction throws(StoreError) -> (VerifiedRun, Stamp) in
-            // Its own chain was the first that it stored.
-            let own = transaction.replica(ReplicaIndex(rawValue: 0))
+        let run = try self.transaction(at: time) { merge, transaction throws(StoreError) -> VerifiedRun in
+            // Its own chain was the first that it stored; what it writes after a restore is in line with that.
+            let own = transaction.line(LineIndex(rawValue: 0))
             var builder = RunBuilder(replica: own.id, firstSequence: own.storedSequence + 1)
             builder.beginChange(
                 stamp: stamp,
                 context: HistoryReplica.news(for: own, in: &transaction),
                 blinding: secret
             )
-            for edit in edits { builder.append(HistoryWorld.edit(edit)) }
+            for edit in edits { builder.append(edit) }
             let run = VerifiedRun.seal(
                 builder,
                 previous: own.storedHash,
                 TestDevice.cryptography,
                 sign: { device.sign($0) }
             )
-            var merge = Merge(now: max(wall, WallTime(milliseconds: stamp.milliseconds)))
             guard try merge.receive(run, in: &transaction) == .stored else {
                 throw .damaged("a replica's own change does not fit its chain")
             }
-            try merge.finish(in: &transaction)
-            return (run, merge.summary.appliedStamp)
+            return run
         }
-        self.clock.observe(applied)
-        self.stored[peer] += 1
+        self.stored.add(place)
         return run
     }
 
-    /// What is applied and counts, and the chain has not named yet.
-    private static func news(for own: ReplicaRecord, in transaction: inout MemoryTransaction) -> [Dot] {
-        var news: [Dot] = []
-        for position in 1..<max(1, transaction.replicaCount) {
-            let index = ReplicaIndex(rawValue: UInt32(position))
+    /// What is applied, and the chain has not named yet.
+    private static func news(for own: LineRecord, in transaction: inout MemoryTransaction) -> [Point] {
+        var news: [Point] = []
+        for position in 1..<max(1, transaction.lineCount) {
+            let index = LineIndex(rawValue: UInt32(position))
             let progress = transaction.progress(of: index)
-            let counted = min(progress.appliedSequence, progress.effectiveEnd)
+            let applied = progress.appliedSequence
             let known = position < own.context.count ? own.context[position] : 0
-            if counted > known { news.append(Dot(replica: transaction.replicaID(index), sequence: counted)) }
+            guard applied > known, applied >= progress.firstSequence,
+                let header = transaction.header(at: LinePoint(line: index, sequence: applied))
+            else { continue }
+            let id = transaction.replicaID(index)
+            news.append(Point(replica: id, sequence: applied, name: ChangeName(header.hash)))
         }
-        if news.count > 1 { news.sort() }
-        return news
+        guard news.count > 1 else { return news }
+        news.sort()
+        // Two branches may share a name where names are cut short.
+        return news.enumerated().filter { $0 == 0 || news[$0 - 1] != $1 }.map(\.element)
     }
 
-    /// Takes in changes of one chain, which begin where the stored ones end.
+    /// Takes in some changes, each after what it extends, in one transaction.
     mutating func receive(
-        _ runs: ArraySlice<VerifiedRun>,
-        from chain: Int,
+        _ places: [HistoryHoldings.Place],
+        of chains: [[VerifiedRun]],
         at time: WallTime
     ) throws(StoreError) {
         try self.transaction(at: time) { merge, transaction throws(StoreError) in
-            for run in runs {
-                guard try merge.receive(run, in: &transaction) == .stored else {
+            for place in places {
+                guard try merge.receive(chains[place.chain][place.position], in: &transaction) == .stored else {
                     throw .damaged("a change that follows what is stored does not fit")
                 }
             }
         }
-        self.stored[chain] += runs.count
+        for place in places { self.stored.add(place) }
     }
 
-    /// Takes in changes of all chains in one transaction, each from where the stored ones end up to a count.
+    /// Is handed one change, which may be there already or come too early.
     ///
-    /// `first`: the chain that comes first; the others follow in the order of their numbers.
-    mutating func receive(
-        _ chains: [[VerifiedRun]],
-        upTo counts: [Int],
-        first: Int,
+    /// `hasPrevious`: whether what it extends is there. Returns whether it was taken in.
+    mutating func receiveAgain(
+        _ run: VerifiedRun,
+        as place: HistoryHoldings.Place,
+        hasPrevious: Bool,
         at time: WallTime
-    ) throws(StoreError) {
-        let stored = self.stored
+    ) throws(StoreError) -> Bool {
+        let expected: Merge.Reception =
+            self.stored.has(place) ? .duplicate : hasPrevious ? .stored : .doesNotFit
         try self.transaction(at: time) { merge, transaction throws(StoreError) in
-            for number in chains.indices {
-                let chain = (first + number) % chains.count
-                for position in stored[chain]..<max(stored[chain], counts[chain]) {
-                    guard try merge.receive(chains[chain][position], in: &transaction) == .stored else {
-                        throw .damaged("a change that follows what is stored does not fit")
-                    }
-                }
+            let reception = try merge.receive(run, in: &transaction)
+            guard reception == expected else {
+                throw .damaged("a change is taken for one that is \(reception), and should be \(expected)")
             }
         }
-        for chain in chains.indices { self.stored[chain] = max(self.stored[chain], counts[chain]) }
-    }
-
-    /// Is handed one change again, or too early; it must be taken in only if it just fits.
-    ///
-    /// Returns whether it was.
-    mutating func receiveAgain(_ run: VerifiedRun, from chain: Int, at time: WallTime) throws(StoreError) -> Bool {
-        let fits = run.run.firstSequence == UInt64(self.stored[chain]) + 1
-        try self.transaction(at: time) { merge, transaction throws(StoreError) in
-            guard try merge.receive(run, in: &transaction) == (fits ? .stored : .doesNotFit) else {
-                throw .damaged("a change that does\(fits ? "" : " not") fit is\(fits ? " not" : "") taken in")
-            }
-        }
-        if fits { self.stored[chain] += 1 }
-        return fits
+        if expected == .stored { self.stored.add(place) }
+        return expected == .stored
     }
 
     /// One transaction of merging.
-    private mutating func transaction(
+    private mutating func transaction<Result>(
         at time: WallTime,
-        _ body: (inout Merge, inout MemoryTransaction) throws(StoreError) -> Void
-    ) throws(StoreError) {
-        let wall = time.advanced(byMilliseconds: self.clockOffsetMilliseconds)
-        let summary = try self.store.write { transaction throws(StoreError) -> Merge.Summary in
-            var merge = Merge(now: wall)
-            try body(&merge, &transaction)
+        _ body: (inout Merge, inout MemoryTransaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        let wall = self.wall(time)
+        var clock = self.clock
+        let (summary, result, isEarly) = try self.store.write { transaction throws(StoreError) in
+            var merge = Merge(now: wall, founder: TestDevice.user)
+            let result = try body(&merge, &transaction)
             try merge.finish(in: &transaction)
-            return merge.summary
+            var isEarly = false
+            for position in 0..<transaction.lineCount {
+                let stamp = transaction.progress(of: LineIndex(rawValue: UInt32(position))).appliedStamp
+                clock.observe(stamp)
+                if HybridClock.isHeld(stamp, at: wall) { isEarly = true }
+            }
+            return (merge.summary, result, isEarly)
         }
-        self.clock.observe(summary.appliedStamp)
-        if HybridClock.isHeld(summary.appliedStamp, at: wall) { self.hasAppliedTooEarly = true }
-        if summary.appliedChangeCount < summary.storedChangeCount { self.hasWaited = true }
+        self.clock = clock
+        if isEarly { self.hasAppliedTooEarly = true }
+        if summary.appliedChangeCount < summary.storedChangeCount { self.marks.insert(.changeWaited) }
+        if summary.isRevised { self.marks.insert(.orderedAnew) }
+        if !summary.forked.isEmpty { self.marks.insert(.chainForked) }
+        return result
     }
 
-    /// What would be sent of a chain after what another has of it: at least one change, as bytes.
+    // MARK: - As bytes
+
+    /// What would be sent of some changes of one branch as one run, as bytes: at least the first.
     ///
-    /// Nil if there is nothing.
-    mutating func sent(_ replica: ReplicaID, after sequence: Int, count: Int) throws(StoreError) -> [UInt8]? {
+    /// Nil if that is not here, or not alone.
+    mutating func sent(_ changes: [VerifiedRun]) throws(StoreError) -> [UInt8]? {
         try self.store.read { transaction throws(StoreError) in
-            let index = transaction.replicaIndex(of: replica)
-            let limits = RunLimits(changeCountMax: count)
-            return transaction.loadRun(of: index, from: UInt64(sequence) + 1, limits: limits, signed: true)?.encoded()
+            var places: [LinePoint] = []
+            for change in changes {
+                let sequence = change.run.firstSequence
+                let replica = change.run.replica
+                let place = try transaction.place(of: replica, sequence: sequence, hash: change.hashes[0])
+                // A branch may go on in another line.
+                guard let place, places.isEmpty || place.line == places[0].line else { break }
+                places.append(place)
+            }
+            guard let first = places.first else { return nil }
+            let limits = RunLimits(changeCountMax: places.count)
+            let run = transaction.loadRun(of: first.line, from: first.sequence, limits: limits, signed: true)
+            // A signature may be only behind what was not asked for.
+            return run.flatMap { $0.changes.count > places.count ? nil : $0.encoded() }
         }
     }
 
     /// Takes in what comes as bytes, as a member of the workspace does.
-    mutating func receive(bytes: [UInt8], from chain: Int, at time: WallTime) throws(StoreError) {
-        var count = 0
+    ///
+    /// Returns the hashes of the changes.
+    mutating func receive(bytes: [UInt8], at time: WallTime) throws(StoreError) -> [Hash256] {
         try self.transaction(at: time) { merge, transaction throws(StoreError) in
-            let run: VerifiedRun
-            do {
-                let decoded = try Run(decoding: bytes)
-                // Two steps: the first may enter the replica, which a value read before would not know.
-                let index = transaction.replicaIndex(of: decoded.replica)
-                let known = transaction.replica(index)
-                run = try VerifiedRun.verify(
-                    decoded,
-                    previous: known.storedHash,
-                    device: known.device,
-                    membership: TestDevice.membership,
-                    TestDevice.cryptography
-                )
-            } catch {
-                throw .damaged("what another replica has of a chain does not hold: \(error)")
-            }
+            let run = try HistoryReplica.verified(bytes, in: &transaction)
             guard try merge.receive(run, in: &transaction) == .stored else {
                 throw .damaged("a run that follows what is stored does not fit")
             }
-            count = run.run.changes.count
+            return run.hashes
         }
-        self.stored[chain] += count
     }
+
+    /// Finds out after which change a run comes: one with the name that the run says, if it says one.
+    private static func verified(
+        _ bytes: [UInt8],
+        in transaction: inout MemoryTransaction
+    ) throws(StoreError) -> VerifiedRun {
+        var rejection: any Error = RunRejection.unsigned
+        do {
+            let run = try Run(decoding: bytes)
+            let device = transaction.firstLine(of: run.replica).flatMap { transaction.line($0).device }
+            var candidates = [ChainHash.origin(TestDevice.workspace)]
+            if run.firstSequence > 1 {
+                let places = transaction.places(of: run.replica, sequence: run.firstSequence - 1)
+                candidates = places.compactMap { transaction.header(at: $0)?.hash }
+            }
+            for previous in candidates where run.previous.map({ $0 == ChangeName(previous) }) ?? true {
+                do throws(RunRejection) {
+                    return try VerifiedRun.verify(
+                        run,
+                        previous: previous,
+                        device: run.firstSequence == 1 ? nil : device,
+                        membership: HistoryReplica.membership(of: run),
+                        TestDevice.cryptography
+                    )
+                } catch {
+                    rejection = error
+                }
+            }
+        } catch {
+            rejection = error
+        }
+        throw .damaged("what another replica has of a chain does not hold: \(rejection)")
+    }
+
+    /// As if whoever is introduced had founded the workspace: others are not let in yet.
+    private static func membership(of run: Run) -> Membership {
+        var membership = TestDevice.membership
+        if let first = run.operations.first, case .introduce(let introduction)? = try? run.edit(first) {
+            membership.founder = introduction.user
+        }
+        return membership
+    }
+
+    /// Takes note of changes that came as bytes.
+    mutating func note(_ places: some Sequence<HistoryHoldings.Place>) {
+        for place in places { self.stored.add(place) }
+    }
+
+    // MARK: - In the end
 
     /// Computes the state anew from the log.
     mutating func rebuild(at time: WallTime) throws(StoreError) {

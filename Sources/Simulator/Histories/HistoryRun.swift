@@ -28,13 +28,13 @@ struct HistoryRun {
     private var replicas: [HistoryReplica]
     /// What each peer has written, a run a change.
     private var chains: [[VerifiedRun]]
+    /// The last copy of each peer's database.
+    private var copies: [HistoryReplica]
     private var time = HistoryWorld.start
     private(set) var outcome = HistoryOutcome()
 
     /// After this time nothing that was written is held any more.
     private static let holdingMilliseconds: UInt64 = 7_200_000
-    /// How far ahead a clock is that is wrong.
-    private static let fastMilliseconds: UInt64 = 900_000
 
     /// Performs a plan, and delivers everything everywhere in the end.
     ///
@@ -60,7 +60,8 @@ struct HistoryRun {
         self.way = way
         self.replicas = world.replicas
         self.chains = world.chains
-        if let fast = plan.fastPeer { self.replicas[fast].clockOffsetMilliseconds = HistoryRun.fastMilliseconds }
+        self.copies = world.replicas
+        if let fast = plan.fastPeer { self.replicas[fast].setClock(.ahead) }
     }
 
     private mutating func find(_ property: Property, _ message: String) {
@@ -83,61 +84,99 @@ struct HistoryRun {
         case .write(let peer, let pause, let edits):
             self.time = self.time.advanced(byMilliseconds: UInt64(pause))
             let secret = self.world.secret(self.outcome.changeCount)
-            let run = try self.replicas[peer].commit(edits, as: peer, at: self.time, secret: secret)
-            self.chains[peer].append(run)
+            let place = HistoryHoldings.Place(chain: peer, position: self.chains[peer].count)
+            let edits = edits.map { HistoryWorld.edit($0, self.chains) }
+            self.chains[peer].append(
+                try self.replicas[peer].commit(edits, as: place, at: self.time, secret: secret)
+            )
             self.outcome.changeCount += 1
             self.outcome.operationCount += edits.count
         case .deliver(let peer, let chain, let count):
-            let have = self.replicas[peer].stored[chain]
-            try self.deliver(chain, upTo: min(have + count, self.chains[chain].count), from: chain, to: peer)
+            let total = self.chains[chain].count
+            let places = self.replicas[peer].stored.missing(of: chain, count: count, total: total)
+            guard !places.isEmpty else { return }
+            self.outcome.deliveryCount += 1
+            try self.deliver(places, from: chain, to: peer)
         case .synchronise(let peer, let other):
             self.outcome.deliveryCount += 1
-            let counts = self.replicas[other].stored
-            if self.way == .asBytes {
-                for chain in self.chains.indices { try self.carry(chain, upTo: counts[chain], from: other, to: peer) }
-            } else {
-                try self.replicas[peer].receive(self.chains, upTo: counts, first: other, at: self.time)
-            }
-        case .repeated(let peer, let chain, let sequence):
-            guard sequence <= self.chains[chain].count else { return }
+            let places = self.replicas[peer].stored.missing(from: self.replicas[other].stored, first: other)
+            try self.deliver(places, from: other, to: peer)
+        case .repeated(let peer, let chain, let number):
+            guard number <= self.chains[chain].count else { return }
             self.outcome.deliveryCount += 1
-            let run = self.chains[chain][sequence - 1]
-            if try !self.replicas[peer].receiveAgain(run, from: chain, at: self.time) {
-                self.outcome.marks.insert(.deliveryRefused)
-            }
+            let place = HistoryHoldings.Place(chain: chain, position: number - 1)
+            let hasPrevious = self.previous(of: place).map { self.replicas[peer].stored.has($0) } ?? true
+            let run = self.chains[chain][place.position]
+            let isTaken = try self.replicas[peer].receiveAgain(
+                run,
+                as: place,
+                hasPrevious: hasPrevious,
+                at: self.time
+            )
+            if !isTaken { self.outcome.marks.insert(.deliveryRefused) }
+        case .backUp(let peer): self.copies[peer] = self.replicas[peer]
+        case .restore(let peer): self.replicas[peer].restore(self.copies[peer])
+        case .setClock(let peer, let clock): self.replicas[peer].setClock(clock)
         }
     }
 
-    private mutating func deliver(_ chain: Int, upTo count: Int, from sender: Int, to peer: Int) throws(StoreError) {
-        let have = self.replicas[peer].stored[chain]
-        guard have < count else { return }
-        self.outcome.deliveryCount += 1
-        if self.way == .asBytes { return try self.carry(chain, upTo: count, from: sender, to: peer) }
-        try self.replicas[peer].receive(self.chains[chain][have..<count], from: chain, at: self.time)
+    /// The change that another extends; nil if that is the first of its chain.
+    private func previous(of place: HistoryHoldings.Place) -> HistoryHoldings.Place? {
+        let own = self.chains[place.chain]
+        return own.firstIndex { $0.hashes[0] == own[place.position].previous }
+            .map { HistoryHoldings.Place(chain: place.chain, position: $0) }
     }
 
-    /// Delivers by bytes, as many runs as it takes.
-    private mutating func carry(_ chain: Int, upTo count: Int, from sender: Int, to peer: Int) throws(StoreError) {
-        while self.replicas[peer].stored[chain] < count {
-            let have = self.replicas[peer].stored[chain]
-            let replica = self.chains[chain][0].run.replica
-            guard let bytes = try self.replicas[sender].sent(replica, after: have, count: count - have) else {
-                throw .damaged("a replica has nothing of chain \(chain) after \(have)")
-            }
-            try self.replicas[peer].receive(bytes: bytes, from: chain, at: self.time)
+    private mutating func deliver(
+        _ places: [HistoryHoldings.Place],
+        from sender: Int,
+        to peer: Int
+    ) throws(StoreError) {
+        guard self.way == .asBytes else {
+            return try self.replicas[peer].receive(places, of: self.chains, at: self.time)
         }
+        var left = places[...]
+        while let first = left.first {
+            // As many as follow each other on one branch.
+            var stretch = [self.chains[first.chain][first.position]]
+            for place in left.dropFirst() {
+                let next = self.chains[place.chain][place.position]
+                guard next.previous == stretch[stretch.count - 1].hashes[0] else { break }
+                stretch.append(next)
+            }
+            let bytes = try self.bytes(of: stretch, from: sender)
+            let hashes = try self.replicas[peer].receive(bytes: bytes, at: self.time)
+            let arrived = left.prefix(hashes.count)
+            guard zip(arrived, hashes).allSatisfy({ self.chains[$0.chain][$0.position].hashes[0] == $1 }) else {
+                throw .damaged("what is sent of chain \(first.chain) is not what was asked for")
+            }
+            self.replicas[peer].note(arrived)
+            left = left.dropFirst(hashes.count)
+        }
+    }
+
+    /// Changes as somebody sends them: the sender or, where that has lost them, whoever has them.
+    private mutating func bytes(of changes: [VerifiedRun], from sender: Int) throws(StoreError) -> [UInt8] {
+        for number in self.replicas.indices {
+            let peer = (sender + number) % self.replicas.count
+            if let bytes = try self.replicas[peer].sent(changes) { return bytes }
+        }
+        // All have lost it, or have it with more: one who had it comes back.
+        return changes[0].run.encoded()
     }
 
     /// Brings everything that is missing to a peer.
     private mutating func deliverRest(to peer: Int) throws(StoreError) {
-        if self.way == .asBytes {
-            for chain in self.chains.indices.reversed() {
-                try self.carry(chain, upTo: self.chains[chain].count, from: chain, to: peer)
-            }
-            return try self.replicas[peer].receive([][...], from: peer, at: self.time)
+        let chains = self.way == .asBytes ? Array(self.chains.indices.reversed()) : Array(self.chains.indices)
+        var places: [HistoryHoldings.Place] = []
+        for number in chains.indices {
+            let chain = chains[(peer + 1 + number) % chains.count]
+            let total = self.chains[chain].count
+            places += self.replicas[peer].stored.missing(of: chain, count: total, total: total)
         }
-        let first = (peer + 1) % self.chains.count
-        try self.replicas[peer].receive(self.chains, upTo: self.chains.map(\.count), first: first, at: self.time)
+        try self.deliver(places, from: (peer + 1) % chains.count, to: peer)
+        // What was held is due, whether anything comes or not.
+        try self.replicas[peer].receive([], of: self.chains, at: self.time)
     }
 
     // MARK: - In the end
@@ -155,7 +194,7 @@ struct HistoryRun {
             if self.replicas[peer].hasAppliedTooEarly {
                 self.find(.appliedTooEarly, "peer \(peer) applied what it had to hold")
             }
-            if self.replicas[peer].hasWaited { self.outcome.marks.insert(.changeWaited) }
+            self.outcome.marks.formUnion(self.replicas[peer].marks)
         }
     }
 
@@ -175,7 +214,7 @@ struct HistoryRun {
         do throws(StoreError) {
             let now = self.time
             let history = try self.replicas[0].read { transaction throws(StoreError) in
-                try LogReading(of: &transaction, now: now).history
+                try LogReading(of: &transaction, founder: TestDevice.user, now: now).history
             }
             let expected = NaiveModel(history).state()
             var exports: [[UInt8]] = []

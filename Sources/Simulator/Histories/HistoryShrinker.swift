@@ -111,12 +111,15 @@ extension HistoryPlan {
             plan.steps[position] =
                 switch step {
                 case .write(let author, let pause, let edits):
-                    .write(peer: moved(author), pause: pause, edits: edits)
+                    .write(peer: moved(author), pause: pause, edits: edits.map { $0.renamed(moved) })
                 case .deliver(let to, let chain, let count):
                     .deliver(to: moved(to), chain: moved(chain), count: count)
                 case .synchronise(let to, let from): .synchronise(to: moved(to), from: moved(from))
-                case .repeated(let to, let chain, let sequence):
-                    .repeated(to: moved(to), chain: moved(chain), sequence: sequence)
+                case .repeated(let to, let chain, let number):
+                    .repeated(to: moved(to), chain: moved(chain), number: number)
+                case .backUp(let peer): .backUp(peer: moved(peer))
+                case .restore(let peer): .restore(peer: moved(peer))
+                case .setClock(let peer, let clock): .setClock(peer: moved(peer), clock)
                 }
         }
         return plan
@@ -129,13 +132,23 @@ extension HistoryPlan {
     }
 }
 
+extension HistoryEdit {
+    /// The same edit where peers have other numbers.
+    fileprivate func renamed(_ moved: (Int) -> Int) -> HistoryEdit {
+        guard case .restamp(let chain, let first, let last) = self else { return self }
+        return .restamp(UInt8(moved(Int(chain))), from: first, to: last)
+    }
+}
+
 extension HistoryStep {
     /// Everyone whom the step names.
     fileprivate var peers: [Int] {
         switch self {
-        case .write(let peer, _, _): [peer]
+        case .write(let peer, _, let edits):
+            [peer] + edits.compactMap { if case .restamp(let chain, _, _) = $0 { Int(chain) } else { nil } }
         case .deliver(let peer, let chain, _), .repeated(let peer, let chain, _): [peer, chain]
         case .synchronise(let peer, let other): [peer, other]
+        case .backUp(let peer), .restore(let peer), .setClock(let peer, _): [peer]
         }
     }
 }

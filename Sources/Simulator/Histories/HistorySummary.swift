@@ -144,13 +144,26 @@ extension HistoryStep {
     fileprivate var sentence: String {
         switch self {
         case .write(let peer, let pause, let edits):
-            let words = edits.map { PlainText.short(HistoryWorld.edit($0)) }.joined(separator: "; ")
+            let words = edits.map(\.words).joined(separator: "; ")
             return "peer \(peer) writes\(pause > 0 ? ", \(pause) ms later" : ""): \(words)"
         case .deliver(let peer, let chain, let count):
             return "peer \(peer) gets the next \(count) changes of peer \(chain)"
         case .synchronise(let peer, let other): return "peer \(peer) gets all that peer \(other) has"
-        case .repeated(let peer, let chain, let sequence):
-            return "peer \(peer) is handed change \(sequence) of peer \(chain)"
+        case .repeated(let peer, let chain, let number):
+            return "peer \(peer) is handed change \(number) of peer \(chain)"
+        case .backUp(let peer): return "the database of peer \(peer) is copied"
+        case .restore(let peer): return "the database of peer \(peer) is replaced by the copy"
+        case .setClock(let peer, let clock): return "the clock of peer \(peer) is set \(clock)"
         }
+    }
+}
+
+extension HistoryEdit {
+    /// The edit in words.
+    fileprivate var words: String {
+        guard case .restamp(let chain, let first, let last) = self else {
+            return PlainText.short(HistoryWorld.edit(self, []))
+        }
+        return "restamp peer \(chain) from sequence \(first) to change \(last)"
     }
 }

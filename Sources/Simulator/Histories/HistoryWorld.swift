@@ -29,7 +29,8 @@ struct HistoryWorld: Sendable {
         var chains: [[VerifiedRun]] = []
         for peer in 0..<peerCount {
             chains.append([replicas[peer].introduction(peer)])
-            try replicas[peer].receive(chains[peer][...], from: peer, at: HistoryWorld.start)
+            let own = HistoryHoldings.Place(chain: peer, position: 0)
+            try replicas[peer].receive([own], of: chains, at: HistoryWorld.start)
         }
         self.replicas = replicas
         self.chains = chains
@@ -43,7 +44,8 @@ struct HistoryWorld: Sendable {
         return self.secrets[start..<start + Bytes16.byteCount]
     }
 
-    static func edit(_ edit: HistoryEdit) -> Edit {
+    /// `chains`: what each peer has written.
+    static func edit(_ edit: HistoryEdit, _ chains: [[VerifiedRun]]) -> Edit {
         switch edit {
         case .create(let object): .create(self.objects[Int(object)], type: "note", kind: "")
         case .set(let object, let name, let value):
@@ -55,6 +57,27 @@ struct HistoryWorld: Sendable {
                 Place(parent: parent.map { self.objects[Int($0)] }, position: self.positions[Int(position)])
             )
         case .delete(let object): .delete(self.objects[Int(object)])
+        case .restamp(let chain, let first, let last):
+            .restamp(self.restamp(Int(chain), from: UInt64(first), to: Int(last), chains))
         }
     }
+
+    /// A restamp of what there is, or of nothing.
+    private static func restamp(_ chain: Int, from first: UInt64, to last: Int, _ chains: [[VerifiedRun]]) -> Restamp {
+        let own = chain < chains.count ? chains[chain] : []
+        let replica = own.first?.run.replica ?? ReplicaID(bytes: Bytes16(high: 0, low: 0))
+        guard last <= own.count else {
+            return Restamp(replica: replica, firstSequence: first, lastSequence: first, lastHash: .zero)
+        }
+        let change = own[last - 1]
+        return Restamp(
+            replica: replica,
+            firstSequence: min(first, change.run.firstSequence),
+            lastSequence: change.run.firstSequence,
+            lastHash: change.hashes[0]
+        )
+    }
+
+    /// Whose device a peer is.
+    static func user(of peer: Int) -> UserID { peer % 3 == 0 ? TestDevice.user : TestDevice.otherUser }
 }

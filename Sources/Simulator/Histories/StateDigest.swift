@@ -10,7 +10,7 @@ struct StateDigest {
     /// What cannot be in any state.
     private(set) var problem: (property: Property, message: String)?
     private(set) var marks = HistoryMarks()
-    private let replicas: [ReplicaID]
+    private let lines: [(id: UInt64, isForked: Bool)]
 
     private struct Node {
         var index: ObjectIndex?
@@ -18,29 +18,25 @@ struct StateDigest {
     }
 
     init(of transaction: inout MemoryTransaction) {
-        var replicas: [ReplicaID] = []
-        for position in 0..<transaction.replicaCount {
-            let record = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
-            replicas.append(record.id)
+        var lines: [(id: UInt64, isForked: Bool)] = []
+        for position in 0..<transaction.lineCount {
+            let record = transaction.line(LineIndex(rawValue: UInt32(position)))
+            lines.append((record.id.bytes.low, record.origin != nil || record.next != nil))
             self.bits &+= StateDigest.mixed(
                 record.id.bytes.low ^ record.storedHash.bytes.words.0,
-                record.appliedSequence,
-                record.exclusion?.lastSequence ?? .max
+                record.storedSequence,
+                record.appliedSequence
             )
-            if let exclusion = record.exclusion, self.problem == nil {
-                // All are honest.
-                self.problem = (.lostWrite, "what \(record.id) wrote counts only up to \(exclusion.lastSequence)")
-            }
             if record.appliedSequence < record.storedSequence, self.problem == nil {
                 let counts = "\(record.appliedSequence) of \(record.storedSequence)"
                 self.problem = (.residue, "of the changes of \(record.id), \(counts) are applied")
             }
         }
-        self.replicas = replicas
+        self.lines = lines
         self.addObjects(&transaction)
         for move in transaction.movesWithoutEffect() {
             self.marks.insert(.moveWithoutEffect)
-            self.bits &+= StateDigest.mixed(1, self.number(of: move.write), 0)
+            self.bits &+= StateDigest.mixed(1, self.number(of: move.write, &transaction), 0)
         }
     }
 
@@ -54,7 +50,8 @@ struct StateDigest {
         for (number, node) in nodes.enumerated() {
             guard let index = node.index else { continue }
             let parent = node.record.parent.map { parent in nodes.firstIndex { $0.index == parent } ?? -2 } ?? -1
-            self.bits &+= self.bits(of: node.record, number, parent: parent)
+            self.bits &+= self.bits(of: node.record, number, parent: parent, &transaction)
+            self.addOpenMoves(of: node.record, index, &transaction)
             for (name, register) in transaction.registers(of: index) {
                 self.add(register, at: RegisterKey(object: index, name: name), of: number, &transaction)
             }
@@ -62,13 +59,40 @@ struct StateDigest {
         }
     }
 
-    private func bits(of record: ObjectRecord, _ number: Int, parent: Int) -> UInt64 {
+    /// Which of them the record names is a matter of which came first.
+    private mutating func addOpenMoves(
+        of record: ObjectRecord,
+        _ index: ObjectIndex,
+        _ transaction: inout MemoryTransaction
+    ) {
+        guard let open = record.openMove else { return }
+        let (sequence, place) = (open.ordinal.sequence, open.ordinal.index)
+        let write = WriteReference(stamp: .zero, line: open.line, sequence: sequence, index: place)
+        self.bits &+= StateDigest.mixed(3, self.number(of: write, &transaction), 0)
+        guard record.otherOpenMoveCount > 0 else { return }
+        self.marks.insert(.moveInConflict)
+        let others = transaction.conflicts(at: RegisterKey(object: index, name: .place))
+        for var other in others {
+            other.stamp = .zero
+            self.bits &+= StateDigest.mixed(3, self.number(of: other, &transaction), 0)
+        }
+        if others.count != Int(record.otherOpenMoveCount), self.problem == nil {
+            self.problem = (.damage, "\(record.otherOpenMoveCount) moves are counted, \(others.count) recorded")
+        }
+    }
+
+    private func bits(
+        of record: ObjectRecord,
+        _ number: Int,
+        parent: Int,
+        _ transaction: inout MemoryTransaction
+    ) -> UInt64 {
         var position: UInt64 = 0
         for byte in record.position.bytes { position = position << 8 | UInt64(byte) + 1 }
         let flags: UInt64 = (record.isVisible ? 1 : 0) | (record.existence.isAlive ? 2 : 0)
         let counts = UInt64(record.childCount) << 32 | UInt64(record.visibleChildCount)
         let place = StateDigest.mixed(UInt64(bitPattern: Int64(parent)), position, counts)
-        let creation = record.creation.map { self.number(of: $0.write) } ?? 0
+        let creation = record.creation.map { self.number(of: $0.write, &transaction) } ?? 0
         return StateDigest.mixed(UInt64(number) << 8 | flags, place ^ record.updated.rawValue &* 31, creation)
     }
 
@@ -84,7 +108,7 @@ struct StateDigest {
         if register.conflictCount > 0 {
             self.marks.insert(.conflictShown)
             let writes = transaction.conflicts(at: key)
-            for write in writes { conflicts &+= StateDigest.mixed(2, self.number(of: write), 0) }
+            for write in writes { conflicts &+= StateDigest.mixed(2, self.number(of: write, &transaction), 0) }
             if writes.count != Int(register.conflictCount), self.problem == nil {
                 self.problem = (.damage, "\(register.conflictCount) conflicts are counted, \(writes.count) recorded")
             }
@@ -92,15 +116,18 @@ struct StateDigest {
         let flags = UInt64(register.conflictCount) << 1 | (register.isRemoval ? 1 : 0)
         self.bits &+= StateDigest.mixed(
             name ^ UInt64(number) << 56,
-            self.number(of: register.winner) &+ conflicts,
+            self.number(of: register.winner, &transaction) &+ conflicts,
             flags
         )
     }
 
     /// An operation, by what every replica calls it.
-    private func number(of write: WriteReference) -> UInt64 {
-        let replica = self.replicas[Int(write.replica.rawValue)].bytes.low
-        return StateDigest.mixed(write.stamp.rawValue, replica, write.ordinal.rawValue)
+    private func number(of write: WriteReference, _ transaction: inout MemoryTransaction) -> UInt64 {
+        let line = self.lines[Int(write.line.rawValue)]
+        var name = line.id
+        // Two branches of a chain may have a change with one sequence each.
+        if line.isForked, let header = transaction.header(at: write.point) { name ^= header.hash.bytes.words.0 }
+        return StateDigest.mixed(write.stamp.rawValue, name, write.ordinal.rawValue)
     }
 
     /// The tree is one, and what is counted in it is right.
@@ -152,5 +179,15 @@ struct HistoryMarks: OptionSet, Hashable, Sendable {
     /// Something came a second time, or too early, and was not taken in.
     static let deliveryRefused = HistoryMarks(rawValue: 16)
 
-    static let names = ["conflictShown", "moveWithoutEffect", "changeWaited", "objectGone", "deliveryRefused"]
+    /// Several moves of an object have not seen each other.
+    static let moveInConflict = HistoryMarks(rawValue: 32)
+    /// A chain turned out to have two branches.
+    static let chainForked = HistoryMarks(rawValue: 64)
+    /// Changes that had been applied were ordered anew, or held.
+    static let orderedAnew = HistoryMarks(rawValue: 128)
+
+    static let names = [
+        "conflictShown", "moveWithoutEffect", "changeWaited", "objectGone", "deliveryRefused", "moveInConflict",
+        "chainForked", "orderedAnew",
+    ]
 }

@@ -18,6 +18,10 @@ enum HostileAction: Hashable, Sendable {
     case stampAhead(HostileChange, milliseconds: UInt64?)
     /// A change stamped before what it had seen.
     case backdate(HostileChange)
+    /// Many branches of one chain, which part from each other at different changes.
+    case fork(HostileChange, count: Int)
+    /// Restamps changes again and again: its own, or everybody's, and some that do not exist.
+    case restamp(isOwn: Bool, count: Int)
     case spoil(Spoiling, HostileChange)
     /// Sealed bytes that are no message.
     case garble(seed: Int)
@@ -54,8 +58,8 @@ enum Spoiling: String, CaseIterable, Hashable, Sendable {
 enum Flooding: String, CaseIterable, Hashable, Sendable {
     /// Pings, with nothing of the answers taken.
     case pings
-    /// Requests for the same part of a chain, with nothing of the answers taken.
-    case branches
+    /// Questions about one chain, with nothing of the answers taken.
+    case probes
     /// Frontiers of replicas that do not exist.
     case frontiers
     /// Announcements of changes that do not exist.

@@ -14,12 +14,12 @@ struct HostileChain {
     private(set) var runs: [VerifiedRun] = []
 
     /// A chain that goes on from a store.
-    init(continuing record: ReplicaRecord) {
+    init(continuing record: LineRecord, stampedAt stamp: Stamp) {
         self.replica = record.id
         self.nonce = nil
         self.storedSequence = record.storedSequence
         self.storedHash = record.storedHash
-        self.lastStamp = record.storedStamp
+        self.lastStamp = stamp
     }
 
     /// A chain that begins.
@@ -55,7 +55,7 @@ struct HostileChain {
 /// One change before it is signed.
 struct HostileDraft {
     var stamp: Stamp
-    var context: [Dot] = []
+    var context: [Point] = []
     var edits: [Edit]
 }
 

@@ -17,6 +17,8 @@ extension HostileMember {
 
     /// The most changes of a flood in one run.
     private static let runChangeCount = 50
+    /// Kinds of messages there are, from 1 on.
+    private static let messageKindCount = 12
 
     /// What the hello claims to be the frontier.
     func pretence(for action: HostileAction?, victim: Frontier) -> Frontier {
@@ -26,23 +28,16 @@ extension HostileMember {
             // It would have had to write more itself, and to have heard more of others.
             return Frontier(
                 own.entries.map { entry in
-                    FrontierEntry(
-                        replica: entry.replica,
-                        sequence: entry.sequence + 7,
-                        hash: self.inventedHash(),
-                        isForked: false
-                    )
+                    FrontierEntry(replica: entry.replica, sequence: entry.sequence + 7, hash: self.inventedHash())
                 } + [self.inventedEntry(3)]
             )
         case .claim:
             return Frontier(
-                victim.entries.map { entry in
-                    FrontierEntry(
-                        replica: entry.replica,
-                        sequence: entry.sequence + (self.random.below(2) == 0 ? 2 : 0),
-                        hash: self.inventedHash(),
-                        isForked: self.random.below(4) == 0
-                    )
+                victim.entries.flatMap { entry in
+                    let further = entry.sequence + (self.random.below(2) == 0 ? 2 : 0)
+                    // Some have another branch besides.
+                    let branch = FrontierEntry(replica: entry.replica, sequence: further, hash: self.inventedHash())
+                    return self.random.below(4) == 0 ? [entry, branch] : [branch]
                 } + (0..<20).map { _ in self.inventedEntry(UInt64(self.random.below(1_000))) }
             )
         default: return own
@@ -50,12 +45,7 @@ extension HostileMember {
     }
 
     private func inventedEntry(_ sequence: UInt64) -> FrontierEntry {
-        FrontierEntry(
-            replica: self.inventedReplica(),
-            sequence: sequence,
-            hash: self.inventedHash(),
-            isForked: self.random.below(4) == 0
-        )
+        FrontierEntry(replica: self.inventedReplica(), sequence: sequence, hash: self.inventedHash())
     }
 
     /// What is said for an action.
@@ -64,26 +54,32 @@ extension HostileMember {
         case .write(let change), .equivocate(let change, _, _, _), .orphan(let change), .stampAhead(let change, _),
             .backdate(let change):
             return self.wholeChain(change.chain).map { .message(.run($0)) }
+        case .fork(let change, let count): return self.branches(change, count, at: time)
+        case .restamp(let isOwn, let count): return self.restamps(isOwn, count, at: time)
         case .replay: return self.replay(session)
         case .withhold, .stay: return []
         case .claim:
-            let dots = session.pretence.entries.map { Dot(replica: $0.replica, sequence: $0.sequence + 9) }
-            return [.message(.stored(dots)), .message(.eagerness(false))]
+            let further = session.pretence.entries.map { entry in
+                FrontierEntry(replica: entry.replica, sequence: entry.sequence + 9, hash: self.inventedHash())
+            }
+            return [.message(.stored(further)), .message(.eagerness(false))]
         case .spoil(let spoiling, let change): return self.spoiled(spoiling, change, at: time)
         case .garble(let seed): return self.garbled(seed)
-        case .dawdle: return [.slowly(Message.ping(1 << 40).encoded() + Message.stored(self.inventedDots(3)).encoded())]
+        case .dawdle:
+            let entries = Message.stored(self.inventedEntries(3))
+            return [.slowly(Message.ping(1 << 40).encoded() + entries.encoded())]
         case .flood(let flooding, let count): return self.flood(flooding, count, at: time)
         }
     }
 
-    private func inventedDots(_ count: Int) -> [Dot] {
-        (0..<count).map { Dot(replica: self.inventedReplica(), sequence: UInt64($0) + 1) }
+    private func inventedEntries(_ count: Int) -> [FrontierEntry] {
+        (0..<count).map { self.inventedEntry(UInt64($0) + 1) }
     }
 
     // MARK: - Old things
 
     private func replay(_ session: HostileSession) -> [Utterance] {
-        let runs = self.frontier().entries.flatMap { self.storedRuns(of: $0.replica) }
+        let runs = self.storedRuns()
         var utterances = (runs + runs.reversed()).map { Utterance.message(.run($0)) }
         switch self.random.below(3) {
         case 0: utterances.append(.raw(session.lastRecord))
@@ -114,10 +110,65 @@ extension HostileMember {
             run.replica = other.replica
             run.firstSequence = other.sequence + 1
         case .leftOut:
-            return self.frontier().entries.flatMap { self.storedRuns(of: $0.replica) }
-                .map { .message(.run(self.leavingOut($0))) }
+            return self.storedRuns().map { .message(.run(self.leavingOut($0))) }
         }
         return before + [.message(.run(run))]
+    }
+
+    /// Everything that its store held when it turned.
+    private func storedRuns() -> [Run] {
+        var replicas: [ReplicaID] = []
+        for entry in self.frontier().entries where entry.replica != replicas.last { replicas.append(entry.replica) }
+        return replicas.flatMap { self.storedRuns(of: $0) }
+    }
+
+    // MARK: - Forks and restamps
+
+    /// A chain, and branches that part from it or from each other one after another.
+    private func branches(_ change: HostileChange, _ count: Int, at time: VirtualTime) -> [Utterance] {
+        let stamp = self.nextStamp(on: change.chain, at: time)
+        let draft = HostileDraft(stamp: stamp, edits: change.step.hostileEdits)
+        self.extend(change.chain, [draft], opening: stamp)
+        guard let last = self.chains[change.chain]?.lastSequence else { return [] }
+        var runs = self.wholeChain(change.chain)
+        var branch: VerifiedRun?
+        for number in 0..<count {
+            // Every third goes on from the branch before it.
+            let parent = number % 3 == 2 ? branch : nil
+            let base = last - UInt64(self.random.below(Int(min(last, 4))))
+            var other = draft
+            other.stamp = Stamp(rawValue: draft.stamp.rawValue &+ UInt64(number + 1))
+            branch = self.sign([other, other], on: change.chain, after: base, branch: parent, opening: stamp)
+            if var run = branch?.run {
+                run.previous = branch.map { ChangeName($0.previous) }
+                runs.append(run)
+            }
+        }
+        return runs.map { .message(.run($0)) }
+    }
+
+    /// Changes that say nothing but that others are to be stamped again.
+    private func restamps(_ isOwn: Bool, _ count: Int, at time: VirtualTime) -> [Utterance] {
+        let entries = self.frontier().entries.filter { !isOwn || $0.replica == self.chains[0]?.replica }
+        for _ in 0..<count {
+            let stamp = self.nextStamp(on: 0, at: time)
+            var edits: [Edit] = []
+            if let chain = self.chains[0], chain.lastSequence > 0 {
+                edits.append(.restamp(self.restamp(chain.replica, through: chain.lastSequence, chain.lastHash)))
+            }
+            for entry in entries where entry.sequence > 0 && self.random.below(2) == 0 {
+                let isTrue = self.random.below(4) > 0
+                let hash = isTrue ? entry.hash : self.inventedHash()
+                edits.append(.restamp(self.restamp(entry.replica, through: entry.sequence, hash)))
+            }
+            self.extend(0, [HostileDraft(stamp: stamp, edits: edits)], opening: stamp)
+        }
+        return self.wholeChain(0).map { .message(.run($0)) }
+    }
+
+    private func restamp(_ replica: ReplicaID, through last: UInt64, _ hash: Hash256) -> Restamp {
+        let first = 1 + UInt64(self.random.below(Int(clamping: last)))
+        return Restamp(replica: replica, firstSequence: first, lastSequence: last, lastHash: hash)
     }
 
     /// A run of anybody with all that it says left out, but for introductions: its signature still holds.
@@ -151,16 +202,17 @@ extension HostileMember {
 
     private func garbled(_ seed: Int) -> [Utterance] {
         var random = LossGenerator(seed: UInt64(seed))
+        let kind = UInt8(1 + random.below(Self.messageKindCount))
         switch random.below(5) {
         case 0: return [.sealed(random.bytes(1 + random.below(200)))]
         case 1:
             // A kind that exists, with a length no message of it may have.
-            return [.sealed([UInt8(1 + random.below(15)), 0xff, 0xff, 0xff, 0xff, 0x7f])]
-        case 2: return [.sealed([UInt8(1 + random.below(15)), 0x80, 0x80, 0x00])]
-        case 3: return [.sealed([UInt8(16 + random.below(240)), 0])]
+            return [.sealed([kind, 0xff, 0xff, 0xff, 0xff, 0x7f])]
+        case 2: return [.sealed([kind, 0x80, 0x80, 0x00])]
+        case 3: return [.sealed([UInt8(Self.messageKindCount + 1 + random.below(200)), 0])]
         default:
             // A true message, changed or cut short.
-            var bytes = Message.stored(self.inventedDots(4)).encoded()
+            var bytes = Message.stored(self.inventedEntries(4)).encoded()
             bytes[2 + random.below(bytes.count - 2)] ^= UInt8(1 << random.below(8))
             return [.sealed(bytes), .sealed(Array(Message.ping(7).encoded().dropLast())), .sealed([0])]
         }
@@ -171,23 +223,29 @@ extension HostileMember {
     private func flood(_ flooding: Flooding, _ count: Int, at time: VirtualTime) -> [Utterance] {
         switch flooding {
         case .pings: return (0..<count * 20).map { .message(.ping(UInt64($0))) }
-        case .branches:
-            let entries = self.frontier().entries.filter { $0.sequence > 0 }
+        case .probes:
+            let entries = self.frontier().entries
             guard let longest = entries.max(by: { ($0.sequence, $0.replica) < ($1.sequence, $1.replica) }) else {
                 return []
             }
-            let root = ChainPoint(sequence: 0, hash: self.machine.origin)
-            let request = BranchRequest(replica: longest.replica, points: [root])
-            return (0..<count * 20).map { _ in .message(.branchRequest(request)) }
+            let points = [
+                ChainPoint(sequence: longest.sequence, hash: longest.hash),
+                ChainPoint(sequence: longest.sequence + 1, hash: self.inventedHash()),
+            ]
+            let probe = ChainProbe(replica: longest.replica, points: points)
+            return (0..<count * 20).map { _ in .message(.probe(probe)) }
         case .frontiers:
             return (0..<count).map { _ in
                 let entries = (0..<200).map { _ in self.inventedEntry(1) }.sorted { $0.replica < $1.replica }
                 return .message(.ranges([FrontierRange(end: nil, claim: .entries(entries))]))
             }
-        case .announcements: return (0..<count).map { _ in .message(.stored(self.inventedDots(200))) }
+        case .announcements: return (0..<count).map { _ in .message(.stored(self.inventedEntries(200))) }
         case .replicas: return (0..<count).flatMap { self.writtenFlood(chain: 1_000 + $0, 1, [], [], at: time) }
         case .contexts:
-            let context = (0..<count * 10).map { Dot(replica: self.inventedReplica(), sequence: UInt64($0) + 1) }
+            let context = (0..<count * 10).map { number in
+                let name = ChangeName(self.inventedHash())
+                return Point(replica: self.inventedReplica(), sequence: UInt64(number) + 1, name: name)
+            }
             return self.writtenFlood(chain: 999, 1, context, [.unset(Workload.object(0), name: "title")], at: time)
         case .values:
             let value = Value.string(String(repeating: "flood", count: 400))
@@ -199,7 +257,7 @@ extension HostileMember {
     private func writtenFlood(
         chain: Int,
         _ count: Int,
-        _ context: [Dot],
+        _ context: [Point],
         _ edits: [Edit],
         at time: VirtualTime
     ) -> [Utterance] {

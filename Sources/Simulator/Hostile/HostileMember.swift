@@ -85,26 +85,32 @@ final class HostileMember {
         return (found ?? nil) ?? Frontier()
     }
 
-    /// The stored runs of a replica up to a sequence.
-    func storedRuns(of replica: ReplicaID, upTo last: UInt64 = .max) -> [Run] {
+    /// The stored runs of a replica: of all its branches, or of the first line up to a sequence.
+    func storedRuns(of replica: ReplicaID, upTo last: UInt64? = nil) -> [Run] {
         let found = try? self.machine.read { transaction throws(StoreError) -> [Run] in
             var runs: [Run] = []
-            guard let index = transaction.existingReplicaIndex(of: replica) else { return runs }
-            var next: UInt64 = 1
-            while next <= last,
-                let run = try transaction.loadRun(of: index, from: next, limits: RunLimits(), signed: true)
-            {
-                runs.append(run)
-                next = run.lastSequence + 1
+            for index in transaction.lines(of: replica).prefix(last == nil ? .max : 1) {
+                var next = transaction.line(index).firstSequence
+                while next <= last ?? .max,
+                    let run = try transaction.loadRun(of: index, from: next, limits: RunLimits(), signed: true)
+                {
+                    runs.append(run)
+                    next = run.lastSequence + 1
+                }
             }
             return runs
         }
         return (found ?? nil) ?? []
     }
 
-    private func record(of replica: ReplicaID) -> ReplicaRecord? {
-        let found = try? self.machine.read { transaction throws(StoreError) -> ReplicaRecord? in
-            transaction.existingReplicaIndex(of: replica).map { transaction.replica($0) }
+    /// The first line of a replica, and its last stamp; nil if it is not there or has forked.
+    private func record(of replica: ReplicaID) -> (LineRecord, Stamp)? {
+        let found = try? self.machine.read { transaction throws(StoreError) -> (LineRecord, Stamp)? in
+            guard let index = transaction.firstLine(of: replica) else { return nil }
+            let record = transaction.line(index)
+            let last = LinePoint(line: index, sequence: record.storedSequence)
+            guard record.next == nil, let header = try transaction.header(at: last) else { return nil }
+            return (record, header.stamp)
         }
         return (found ?? nil) ?? nil
     }
@@ -115,9 +121,9 @@ final class HostileMember {
     private func chain(_ number: Int) -> HostileChain {
         if let chain = self.chains[number] { return chain }
         if number == 0, let status = self.machine.observedStatus(at: .zero), let replica = status.replica,
-            let record = self.record(of: replica), record.forkSequence == nil
+            let (record, stamp) = self.record(of: replica)
         {
-            return HostileChain(continuing: record)
+            return HostileChain(continuing: record, stampedAt: stamp)
         }
         let nonce = Bytes16(high: self.entropy.nextUInt64(), low: self.entropy.nextUInt64())
         let replica = ReplicaID(device: self.identity.device, nonce: nonce, self.cryptography)
@@ -133,17 +139,19 @@ final class HostileMember {
 
     /// Signs changes that follow a sequence of a chain; if they begin it, after an introduction stamped `opening`.
     ///
-    /// The chain itself is as it was; nil if it does not reach so far back.
+    /// `branch`: a run of that chain, which they follow in its place. The chain itself is as it was; nil if it does not
+    /// reach so far back.
     func sign(
         _ drafts: [HostileDraft],
         on number: Int,
         after sequence: UInt64? = nil,
+        branch: VerifiedRun? = nil,
         opening: Stamp
     ) -> VerifiedRun? {
         let chain = self.chain(number)
         self.chains[number] = chain
-        let base = sequence ?? chain.lastSequence
-        guard let previous = chain.hash(at: base) else { return nil }
+        let base = branch?.run.lastSequence ?? sequence ?? chain.lastSequence
+        guard let previous = branch?.hashes.last ?? chain.hash(at: base) else { return nil }
         var builder = RunBuilder(replica: chain.replica, firstSequence: base + 1)
         if base == 0, let nonce = chain.nonce {
             builder.beginChange(stamp: opening, context: [], blinding: self.entropy.bytes(16))

@@ -19,17 +19,24 @@ final class Machine {
     var condition = Condition.down
     /// Counts the processes that ran here: what was meant for an earlier one does not reach the present one.
     private(set) var incarnation = 0
-    /// What tells the database file from a copy of it.
-    var storeIdentity: UInt64
+    /// What the file beside the database holds that tells the database from one that was put back or copied: a token
+    /// of the present process, or of the one before as well if that did not come so far.
+    var tokens: [[UInt8]] = []
     var endedUncleanly = false
     var connections: [ConnectionID: WireEnd] = [:]
     /// The alarm that is set: its number, and the time it is set for.
     var alarm: (number: UInt64, time: VirtualTime)?
     /// Events in a row during which no time passed.
     var eventsWithoutTime = (time: VirtualTime.zero, count: 0)
-    var backup: DiskImage?
+    var backup: Backup?
     /// The last dialler's stream that was recorded here, for replays.
     var recording: [[UInt8]] = []
+    /// A copy of everything that is on its disk.
+    struct Backup {
+        var database: DiskImage
+        var tokens: [[UInt8]]
+    }
+
     /// What its store held when it was last looked at.
     var view = StoreView()
     /// How often its disk had been changed by then.
@@ -49,8 +56,6 @@ final class Machine {
     var refusesDialsUntil = VirtualTime.zero
     /// Which machine answers at its address, and until when.
     var impostor: (number: Int, until: VirtualTime)?
-    /// Whether its clock was ever further ahead than others tolerate.
-    var wasAhead = false
     /// The latest time that its clock has shown.
     var highestWall = WallTime(milliseconds: 0)
     /// The minute of its last dial, and how often it has dialled in it.
@@ -71,6 +76,7 @@ final class Machine {
 
     static let port: UInt16 = 7000
     static let databasePath = "/peerd.sqlite"
+    private static let tokenByteCount = 16
 
     init(number: Int, keyFile: [UInt8], origin: Hash256, disk: SimulatedDisk, seed: UInt64, memo: WorldMemo) {
         self.number = number
@@ -80,10 +86,17 @@ final class Machine {
         self.disk = disk
         self.memo = memo
         self.fileSystem = VirtualFileSystem(disk: disk, seed: seed)
-        self.storeIdentity = UInt64(number) + 1
     }
 
     deinit { self.node = nil }
+
+    /// Who made the workspace.
+    private(set) lazy var founder: UserID = {
+        guard let identity = DeviceIdentity.decode(SecretBytes(self.keyFile)) else {
+            preconditionFailure("the key file is what the node itself wrote")
+        }
+        return identity.founder
+    }()
 
     var isUp: Bool { self.condition == .up }
 
@@ -116,20 +129,25 @@ final class Machine {
         guard let identity = DeviceIdentity.decode(SecretBytes(self.keyFile)) else {
             preconditionFailure("the key file is what the node itself wrote")
         }
-        var storeIdentity: [UInt8] = []
-        storeIdentity.appendBigEndian(self.storeIdentity)
+        var entropy = EntropyStream.from(entropySeed)
+        let token = entropy.bytes(Machine.tokenByteCount)
+        let accepted = self.tokens
+        // In the file before it is in the database, and alone there only when it is.
+        self.tokens.append(token)
         self.node = try Node(
             store: store,
             identity: identity,
             configuration: NodeConfiguration(
                 listenPort: Machine.port,
                 discovers: true,
-                storeIdentity: storeIdentity
+                acceptedTokens: accepted,
+                nextToken: token
             ),
             memo: self.memo,
-            entropy: EntropyStream.from(entropySeed),
+            entropy: entropy,
             at: moment
         )
+        if self.disk.isOn { self.tokens = [token] }
         self.condition = .up
         self.endedUncleanly = false
         self.failedStartCount = 0

@@ -1,11 +1,13 @@
 internal import CRDTCore
 
-/// A machine's wall clock: right, wrong, fast, slow or stuck.
+/// A machine's wall clock: right, wrong, fast, slow, stuck or coarse.
 struct MachineClock: Sendable {
     /// What it showed at a time, and how much it moves in a microsecond of true time, in millionths.
     private var anchor = VirtualTime.zero
     private var shownThen: Int64 = Int64(MachineClock.epochMilliseconds) * 1_000
     private var rate: Int64 = 1_000_000
+    /// In what steps it shows the time.
+    var tickMilliseconds: UInt64 = 1
 
     /// The true wall time when a world begins: 14 November 2023.
     static let epochMilliseconds: UInt64 = 1_700_000_000_000
@@ -19,7 +21,8 @@ struct MachineClock: Sendable {
 
     /// What the clock shows.
     func wall(at time: VirtualTime) -> WallTime {
-        WallTime(milliseconds: UInt64(max(0, self.microseconds(at: time)) / 1_000))
+        let shown = UInt64(max(0, self.microseconds(at: time)) / 1_000)
+        return WallTime(milliseconds: shown - shown % self.tickMilliseconds)
     }
 
     /// Sets it to the true time and some milliseconds more, going at the right speed.

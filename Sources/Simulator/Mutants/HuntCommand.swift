@@ -25,17 +25,46 @@ struct HuntCommand: ParsableCommand {
         }
     }
 
+    /// Histories of the merge alone for bugs of the merge: a few seconds.
+    private static let historyCount: UInt64 = 40_000
+    private static let historyBatch: UInt64 = 512
+
     private func hunt() throws {
         let files = try InputFile.scenarioNames(in: self.scenarios)
+        let victim = PlantedBug.current?.victim
+        if let count = victim?.nameBitCount { PlantedBug.shortenNames(toBits: count) }
         guard self.brief else {
             _ = try self.runScenarios(files)
-            _ = self.runSeeds()
+            if !self.runSeeds() { _ = try self.runHistories() }
             return
         }
-        let victims = PlantedBug.current?.victim.scenarios ?? []
-        let certain = files.filter { file in victims.contains { file.hasPrefix($0) } }
-        if try self.runScenarios(certain) || self.runSeeds() { return }
+        let certain = files.filter { file in victim?.scenarios.contains { file.hasPrefix($0) } ?? false }
+        if try self.runScenarios(certain) || self.runHistories() || self.runSeeds() { return }
         _ = try self.runScenarios(files.filter { !certain.contains($0) })
+    }
+
+    /// Returns whether any has found the bug.
+    private func runHistories() throws -> Bool {
+        guard PlantedBug.current?.part == .merge else { return false }
+        let shape = HistoryShape()
+        let world = try HistoryWorld(peerCount: shape.peerCount)
+        var next = self.first
+        while next < self.first &+ HuntCommand.historyCount {
+            StandardOutput.write("trying \(next)")
+            let seeds = next..<next &+ HuntCommand.historyBatch
+            let report = shape.report(of: seeds, in: world)
+            next = seeds.upperBound
+            guard let failed = report.findings.first else { continue }
+            let isSound = self.isSoundWithoutBug { shape.report(of: seeds, in: world).findings.isEmpty }
+            guard isSound else {
+                StandardOutput.write("unsound history \(failed.seed)")
+                continue
+            }
+            let message = failed.finding.message.split(separator: "\n").first ?? ""
+            StandardOutput.write("found \(failed.finding.property.rawValue) \(failed.seed) in a history: \(message)")
+            return true
+        }
+        return false
     }
 
     /// Returns whether any has found the bug.
@@ -89,23 +118,44 @@ struct HuntCommand: ParsableCommand {
     }
 }
 
-/// `--planted NAME`, which any command takes.
+/// `--planted NAME` and `--name-bits COUNT`, which any command takes.
 enum PlantedOption {
-    /// The option as it was given; nothing if it was not.
-    static var words: [String] { PlantedBug.current.map { ["--planted", $0.rawValue] } ?? [] }
+    /// To how many bits names of changes are cut, so that they collide; nil if they are not.
+    nonisolated(unsafe) private static var nameBitCount: Int?
 
-    /// Plants the bug that the arguments name, and returns the others.
+    /// The options as they were given; nothing if they were not.
+    static var words: [String] {
+        (PlantedBug.current.map { ["--planted", $0.rawValue] } ?? [])
+            + (unsafe self.nameBitCount.map { ["--name-bits", "\($0)"] } ?? [])
+    }
+
+    /// Does what the arguments ask for, and returns the others.
     static func takeOut(of arguments: [String]) -> [String] {
-        guard let position = arguments.firstIndex(of: "--planted"), position + 1 < arguments.count else {
-            return arguments
+        var arguments = arguments
+        if let name = self.take("--planted", of: &arguments) {
+            guard let bug = PlantedBug(rawValue: name) else {
+                StandardError.write("There is no planted bug “\(name)”.")
+                exit(EXIT_FAILURE)
+            }
+            PlantedBug.plant(bug)
         }
-        let name = arguments[position + 1]
-        guard let bug = PlantedBug(rawValue: name) else {
-            StandardError.write("There is no planted bug “\(name)”.")
-            exit(EXIT_FAILURE)
+        if let word = self.take("--name-bits", of: &arguments) {
+            guard let count = Int(word), (1...63).contains(count) else {
+                StandardError.write("Names are cut to a number of bits, not to “\(word)”.")
+                exit(EXIT_FAILURE)
+            }
+            unsafe self.nameBitCount = count
+            PlantedBug.shortenNames(toBits: count)
         }
-        PlantedBug.plant(bug)
-        return Array(arguments[..<position] + arguments[(position + 2)...])
+        return arguments
+    }
+
+    /// Takes an option and its value out of the arguments.
+    private static func take(_ option: String, of arguments: inout [String]) -> String? {
+        guard let position = arguments.firstIndex(of: option), position + 1 < arguments.count else { return nil }
+        let value = arguments[position + 1]
+        arguments.removeSubrange(position...position + 1)
+        return value
     }
 }
 #endif

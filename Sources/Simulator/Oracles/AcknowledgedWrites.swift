@@ -2,24 +2,22 @@ internal import CRDTCore
 
 /// Every write that a caller was told is durable, and who answers for it.
 ///
-/// A write must be in the healed core if someone in it has held it on a disk that kept its promises. It is excused
+/// A write must count in the healed core if someone in it has held it on a disk that kept its promises. It is excused
 /// only when everyone who held it is gone.
 struct AcknowledgedWrites {
     struct Write {
-        var dot: Dot
+        /// The change, by what nobody can imitate: two changes of a forked chain have one dot.
+        var change: FrontierEntry
         /// The machine that acknowledged it.
         var author: Int
-        /// Of two changes with one dot, which one it was.
-        var hash: Hash256
-        var edits: [Edit]
         /// Machines that hold it durably, as far as is followed up.
         var holders: Set<Int>
     }
 
     private(set) var writes: [Write] = []
 
-    mutating func add(_ dot: Dot, _ hash: Hash256, _ edits: [Edit], on machine: Int) {
-        self.writes.append(Write(dot: dot, author: machine, hash: hash, edits: edits, holders: [machine]))
+    mutating func add(_ change: FrontierEntry, on machine: Int) {
+        self.writes.append(Write(change: change, author: machine, holders: [machine]))
     }
 
     /// A machine is gone, or its disk went back in time: others who hold what it held answer for it.
@@ -31,7 +29,7 @@ struct AcknowledgedWrites {
             self.writes[position].holders.remove(machine.number)
             guard self.writes[position].holders.isEmpty else { continue }
             let write = self.writes[position]
-            for other in others where other.holds(write.dot, write.hash) {
+            for other in others where other.holds(write.change) {
                 self.writes[position].holders.insert(other.number)
             }
         }

@@ -23,7 +23,7 @@ extension Finding: CustomStringConvertible {
     private static let ends = ["different states: ", "another state: ", "gone from the core: ", "registers hold "]
     /// What states tell of objects.
     private static let aspects: Set<Substring> = [
-        "visible", "created", "conflict", "children", "roots", "effect", "counted", "excluded",
+        "visible", "created", "conflict", "children", "roots", "effect", "open", "applied",
     ]
 
     struct Kind: Hashable, Sendable {

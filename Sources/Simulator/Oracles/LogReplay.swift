@@ -28,9 +28,9 @@ struct LogReplay {
             now: now,
             cryptography: SodiumCryptography(memo: memo)
         )
-        let positions = Array(0..<transaction.replicaCount)
+        let positions = Array(0..<transaction.lineCount)
         for position in isReversed ? positions.reversed() : positions {
-            try replay.add(ReplicaIndex(rawValue: UInt32(position)), of: &transaction)
+            try replay.add(LineIndex(rawValue: UInt32(position)), of: &transaction)
         }
         return try replay.copy.read { (copy: inout MemoryTransaction) throws(StoreError) in
             try StateExport.json(of: &copy)
@@ -38,20 +38,24 @@ struct LogReplay {
     }
 
     private mutating func add(
-        _ index: ReplicaIndex,
+        _ index: LineIndex,
         of transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        let record = transaction.replica(index)
+        let record = transaction.line(index)
         var previous = ChainHash.origin(self.membership.workspace)
-        var device: DeviceID?
-        var next: UInt64 = 1
+        if let parent = record.origin?.parent, parent.sequence > 0 {
+            // A branch comes after what it hangs on, whatever the order.
+            try self.add(parent.line, of: &transaction)
+            previous = try transaction.hash(at: parent) ?? .zero
+        }
+        var next = record.firstSequence
         while let run = try transaction.loadRun(of: index, from: next, limits: RunLimits(), signed: true) {
             let verified: VerifiedRun
             do throws(RunRejection) {
                 verified = try VerifiedRun.verify(
                     run,
                     previous: previous,
-                    device: device,
+                    device: next == 1 ? nil : record.device,
                     membership: self.membership,
                     self.cryptography
                 )
@@ -59,25 +63,16 @@ struct LogReplay {
                 throw .damaged("changes of \(record.id) from \(next) on do not hold: \(error)")
             }
             previous = verified.hashes[verified.hashes.count - 1]
-            device = device ?? verified.introduction?.device
             next = run.lastSequence + 1
             try self.receive(verified)
-        }
-        guard let fork = record.forkSequence else { return }
-        let now = self.now
-        try self.copy.write { (copy: inout MemoryTransaction) throws(StoreError) in
-            var merge = Merge(now: now)
-            let copied = copy.replicaIndex(of: record.id)
-            try merge.exclude(copied, fromFork: fork, in: &copy)
-            try merge.finish(in: &copy)
         }
     }
 
     private mutating func receive(_ run: VerifiedRun) throws(StoreError) {
-        let now = self.now
+        let (now, founder) = (self.now, self.membership.founder)
         try self.copy.write { (copy: inout MemoryTransaction) throws(StoreError) in
-            var merge = Merge(now: now)
-            guard try merge.receive(run, in: &copy) == .stored else {
+            var merge = Merge(now: now, founder: founder)
+            guard try merge.receive(run, in: &copy) != .doesNotFit else {
                 throw .damaged("changes of \(run.run.replica) do not follow each other")
             }
             try merge.finish(in: &copy)
@@ -102,8 +97,9 @@ extension World {
         let now = machine.clock.wall(at: self.time)
         do throws(StoreError) {
             let found = try machine.read { transaction throws(StoreError) -> (stored: [UInt8], anew: [UInt8])? in
-                let isSmall = try LogReading(of: &transaction, now: now).changeCount <= World.modelChangeCountMax
-                // What was applied with a clock that was ahead would be held by now.
+                let log = try LogReading(of: &transaction, founder: membership.founder, now: now)
+                let isSmall = log.changeCount <= World.modelChangeCountMax
+                // The clock may have been set back by less than nodes take note of.
                 guard isSmall, !StateChecks.hasAppliedHeld(at: now, in: transaction) else { return nil }
                 let anew = try LogReplay.export(
                     of: &transaction,

@@ -40,18 +40,21 @@ struct Oracles {
     /// A caller was told that a write is durable.
     mutating func wrote(_ dot: Dot, on machine: Machine, in world: World) {
         do throws(StoreError) {
-            let found = try machine.read { transaction throws(StoreError) -> (Hash256, [Edit])? in
-                guard let index = transaction.existingReplicaIndex(of: dot.replica),
-                    let hash = try transaction.hash(of: index, sequence: dot.sequence),
-                    let edits = try LogReading.edits(at: dot, in: &transaction)
-                else { return nil }
-                return (hash, edits)
+            let found = try machine.read { transaction throws(StoreError) -> [FrontierEntry] in
+                // After a fork that is not noticed yet there may be others with the dot; all of them must count.
+                var changes: [FrontierEntry] = []
+                for place in transaction.places(of: dot.replica, sequence: dot.sequence) {
+                    guard let hash = try transaction.hash(at: place) else { continue }
+                    changes.append(FrontierEntry(replica: dot.replica, sequence: dot.sequence, hash: hash))
+                }
+                return changes
             }
-            guard let read = found, let (hash, edits) = read else {
+            guard let changes = found, !changes.isEmpty else {
                 world.record.find(.lostWrite, "machine \(machine.number) acknowledged \(dot), which it does not hold")
                 return
             }
-            if !machine.isTainted { self.acknowledged.add(dot, hash, edits, on: machine.number) }
+            if machine.isTainted { return }
+            for change in changes { self.acknowledged.add(change, on: machine.number) }
         } catch {
             world.record.mark(.storeFailed)
         }
@@ -104,14 +107,11 @@ extension Machine {
         set { self.reading = newValue }
     }
 
-    /// Whether its store is known to hold a change, which counts.
-    func holds(_ dot: Dot, _ hash: Hash256) -> Bool {
-        guard self.node != nil else { return self.view.endsWith(dot, hash) }
+    /// Whether its store is known to hold a change.
+    func holds(_ change: FrontierEntry) -> Bool {
+        guard self.node != nil else { return self.view.endsWith(change) }
         let found = try? self.read { transaction throws(StoreError) -> Bool in
-            guard let index = transaction.existingReplicaIndex(of: dot.replica),
-                transaction.replica(index).isEffective(dot.sequence)
-            else { return false }
-            return try transaction.hash(of: index, sequence: dot.sequence) == hash
+            try transaction.place(of: change.replica, sequence: change.sequence, hash: change.hash) != nil
         }
         return (found ?? nil) ?? false
     }

@@ -48,6 +48,10 @@ enum Property: String, CaseIterable, Codable, Hashable, Sendable {
     case tornTransaction
     /// P14: an acknowledged write is gone.
     case lostWrite
+    /// P14: an older write is in force over one that had seen it.
+    case overruled
+    /// A device's stamps do not rise along its chain.
+    case stampFell
     /// P16: the hierarchy has a cycle, or an object stands nowhere.
     case brokenTree
     /// P24: the healed core is not equal in time.
@@ -64,9 +68,13 @@ enum Property: String, CaseIterable, Codable, Hashable, Sendable {
     case damage
     /// P24: what is written does not reach all who are connected at once.
     case notPushed
-    /// What is stamped far ahead of all that a machine's clock has ever shown is applied there.
+    /// What is stamped further ahead than a machine's clock tolerates is applied there.
     case appliedTooEarly
-    /// A fork is proved where nothing could have led to one.
+    /// A device whose clock is right leaves its own changes held.
+    case notRepaired
+    /// P31: a connection on which nothing happens has something left over.
+    case sessionResidue
+    /// A chain has forked where nothing could have led to that.
     case needlessFork
     /// Honest peers say of each other that they break the protocol.
     case violation
@@ -90,8 +98,11 @@ enum Mark: String, CaseIterable, Hashable, Sendable {
     case clockRepaired
     case copyNoticed
     case rollbackNoticed
-    case forkProved
-    case forkMended
+    case forkSeen
+    /// A device goes on under a new replica id since its chain has forked.
+    case forkLeft
+    /// A chain has three branches or more.
+    case forkedTwice
     case writeRefusedByFullDisk
     case storeFailed
     case startFailed
@@ -109,10 +120,16 @@ enum Mark: String, CaseIterable, Hashable, Sendable {
     case hostileStayed
     /// A change waits for one that nobody has, and everything else goes on.
     case causeNeverCame
-    /// Two different changes with one dot were proved of a hostile member.
-    case liarExcluded
-    case backdatingExcluded
+    /// A hostile member has signed two different changes with one dot.
+    case liarForked
     case falseClaimBelieved
+    /// A user has had changes restamped.
+    case restampedWhenAsked
+    /// Two writes that had not seen each other have one stamp.
+    case stampsTied
+    /// A change stays held whose device never came back.
+    case heldOfTheGone
+    case windowsFull
     case equalInTime
     case comparedWithModel
     case comparedWithReplay

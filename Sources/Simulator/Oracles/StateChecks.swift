@@ -25,16 +25,15 @@ struct VisibleObjects {
 ///
 /// Each check says what is wrong, or nil.
 enum StateChecks {
-    /// P12: what a replica's last applied change had seen is applied.
+    /// P12: what a line's last applied change had seen is applied.
     static func causality(in transaction: borrowing some StoreTransaction) -> String? {
-        for position in 0..<transaction.replicaCount {
-            let record = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
-            guard record.exclusion == nil else { continue }
+        for position in 0..<transaction.lineCount {
+            let record = transaction.line(LineIndex(rawValue: UInt32(position)))
+            guard record.appliedSequence >= record.firstSequence else { continue }
             for (number, seen) in record.context.enumerated() where number != position {
-                let other = transaction.replica(ReplicaIndex(rawValue: UInt32(number)))
-                let needed = min(seen, other.exclusion?.lastSequence ?? .max)
-                if other.appliedSequence < needed {
-                    return "\(record.id):\(record.appliedSequence) is applied and had seen \(other.id):\(needed), "
+                let other = transaction.line(LineIndex(rawValue: UInt32(number)))
+                if other.appliedSequence < seen {
+                    return "\(record.id):\(record.appliedSequence) is applied and had seen \(other.id):\(seen), "
                         + "which is applied up to \(other.appliedSequence)"
                 }
             }
@@ -42,47 +41,40 @@ enum StateChecks {
         return nil
     }
 
-    /// Whether something is stored and not applied that may count, now or later.
+    /// Whether something is stored and not applied.
     ///
     /// Not a question to the clock: what has come due is applied at the node's next event.
     static func isWaiting(in transaction: borrowing some StoreTransaction) -> Bool {
-        !self.waitingReplicas(in: transaction).isEmpty
+        !self.waitingLines(in: transaction).isEmpty
     }
 
-    /// The replicas of which something is stored that counts, and is not applied.
-    static func waitingReplicas(in transaction: borrowing some StoreTransaction) -> [ReplicaIndex] {
-        var waiting: [ReplicaIndex] = []
-        for position in 0..<transaction.replicaCount {
-            let index = ReplicaIndex(rawValue: UInt32(position))
-            let record = transaction.replica(index)
-            let counting = min(record.storedSequence, record.exclusion?.lastSequence ?? .max)
-            if record.appliedSequence < counting { waiting.append(index) }
+    /// The lines of which something is stored and not applied.
+    static func waitingLines(in transaction: borrowing some StoreTransaction) -> [LineIndex] {
+        var waiting: [LineIndex] = []
+        for position in 0..<transaction.lineCount {
+            let index = LineIndex(rawValue: UInt32(position))
+            if transaction.progress(of: index).isPending { waiting.append(index) }
         }
         return waiting
     }
 
-    /// Whether something is applied that would be held by now: it was written or applied while the clock was ahead.
+    /// Whether something is applied that would be held by a clock.
     static func hasAppliedHeld(at now: WallTime, in transaction: borrowing some StoreTransaction) -> Bool {
-        for position in 0..<transaction.replicaCount {
-            let record = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
+        for position in 0..<transaction.lineCount {
+            let record = transaction.line(LineIndex(rawValue: UInt32(position)))
             if HybridClock.isHeld(record.appliedStamp, at: now) { return true }
         }
         return false
     }
 
-    /// What is applied and counts although it is stamped a day or more after a time.
-    ///
-    /// Held is what is stamped ten minutes ahead; but whoever is behind by less than that draws others' clocks along.
+    /// What is applied although a clock has never shown a time at which it is not held.
     static func appliedTooEarly(
-        after time: WallTime,
+        after latest: WallTime,
         in transaction: borrowing some StoreTransaction
     ) -> String? {
-        let latest = time.advanced(byMilliseconds: 86_400_000).milliseconds
-        for position in 0..<transaction.replicaCount {
-            let record = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
-            guard record.isEffective(record.appliedSequence), record.appliedStamp.milliseconds > latest else {
-                continue
-            }
+        for position in 0..<transaction.lineCount {
+            let record = transaction.line(LineIndex(rawValue: UInt32(position)))
+            guard HybridClock.isHeld(record.appliedStamp, at: latest) else { continue }
             return "\(record.id):\(record.appliedSequence) is stamped \(record.appliedStamp.milliseconds)"
         }
         return nil

@@ -15,13 +15,13 @@ struct StateFingerprint: Hashable {
             let place = StateDigest.mixed(
                 parent,
                 StateFingerprint.number(of: record.position.bytes),
-                record.updated.rawValue
+                record.updated.rawValue &+ UInt64(record.otherOpenMoveCount)
             )
             var creation: UInt64 = 0
             if let found = record.creation {
                 let type = StateFingerprint.number(of: try transaction.name(found.type).utf8)
                 let kind = StateFingerprint.number(of: try transaction.name(found.kind).utf8)
-                creation = StateDigest.mixed(StateFingerprint.number(of: found.write, transaction), type, kind)
+                creation = StateDigest.mixed(try StateFingerprint.number(of: found.write, &transaction), type, kind)
             }
             self.bits &+= StateDigest.mixed(id, place, creation)
             for (name, register) in try transaction.registers(of: object) {
@@ -31,7 +31,8 @@ struct StateFingerprint: Hashable {
                 if let edit = try transaction.edit(register.winner) {
                     said = StateFingerprint.number(of: edit.payload)
                 }
-                let winner = StateDigest.mixed(StateFingerprint.number(of: register.winner, transaction), said, flags)
+                let write = try StateFingerprint.number(of: register.winner, &transaction)
+                let winner = StateDigest.mixed(write, said, flags)
                 self.bits &+= StateDigest.mixed(id, text, winner)
             }
         }
@@ -45,8 +46,16 @@ struct StateFingerprint: Hashable {
     }
 
     /// A write, by what every replica calls it.
-    private static func number(of write: WriteReference, _ transaction: borrowing some StoreTransaction) -> UInt64 {
-        let replica = transaction.replica(write.replica).id.bytes
-        return StateDigest.mixed(write.stamp.rawValue, replica.low, write.ordinal.rawValue)
+    private static func number(
+        of write: WriteReference,
+        _ transaction: inout some StoreTransaction
+    ) throws(StoreError) -> UInt64 {
+        let line = transaction.line(write.line)
+        var name = line.id.bytes.low
+        // Two branches of a chain may have a change with one sequence each.
+        if line.origin != nil || line.next != nil, let hash = try transaction.hash(at: write.point) {
+            name ^= hash.bytes.words.0
+        }
+        return StateDigest.mixed(write.stamp.rawValue, name, write.ordinal.rawValue)
     }
 }

@@ -1,53 +1,52 @@
 internal import CRDTCore
 
-/// What a store holds of each replica, as an oracle saw it.
+/// What a store holds of each line, as an oracle saw it: the lines of one store keep their numbers.
 struct StoreView: Hashable {
-    private var replicas: [ReplicaID: Chain] = [:]
+    private var lines: [Line] = []
 
-    struct Chain: Hashable {
-        var storedSequence: UInt64
-        var storedHash: Hash256
+    struct Line: Hashable {
+        /// The last change in the log.
+        var head: FrontierEntry
+        var firstSequence: UInt64
         var appliedSequence: UInt64
-        var isExcluded: Bool
     }
 
     init() {}
 
     init(of transaction: borrowing some StoreTransaction) {
-        for position in 0..<transaction.replicaCount {
-            let record = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
-            self.replicas[record.id] = Chain(
-                storedSequence: record.storedSequence,
-                storedHash: record.storedHash,
-                appliedSequence: record.appliedSequence,
-                isExcluded: record.exclusion != nil
+        for position in 0..<transaction.lineCount {
+            let record = transaction.line(LineIndex(rawValue: UInt32(position)))
+            self.lines.append(
+                Line(
+                    head: FrontierEntry(
+                        replica: record.id,
+                        sequence: record.storedSequence,
+                        hash: record.storedHash
+                    ),
+                    firstSequence: record.firstSequence,
+                    appliedSequence: record.appliedSequence
+                )
             )
         }
     }
 
-    subscript(replica: ReplicaID) -> Chain? { self.replicas[replica] }
-
     /// How many changes the log holds.
-    var storedCount: UInt64 { self.replicas.values.reduce(0) { $0 &+ $1.storedSequence } }
+    var storedCount: UInt64 { self.lines.reduce(0) { $0 &+ $1.head.sequence &+ 1 &- $1.firstSequence } }
 
-    /// Whether a change was the last of its chain in the log, and in no danger of not counting.
-    func endsWith(_ dot: Dot, _ hash: Hash256) -> Bool {
-        guard let chain = self.replicas[dot.replica] else { return false }
-        return chain.storedSequence == dot.sequence && chain.storedHash == hash && !chain.isExcluded
-    }
+    /// Whether a change was the last of its branch in the log.
+    func endsWith(_ change: FrontierEntry) -> Bool { self.lines.contains { $0.head == change } }
 
     /// What of `earlier` is not there any more; nil if everything is.
     func regression(from earlier: StoreView) -> String? {
-        for replica in earlier.replicas.keys.sorted() {
-            guard let before = earlier.replicas[replica], before.storedSequence > 0 else { continue }
-            guard let now = self.replicas[replica] else {
-                return "\(replica) is unknown, was at \(before.storedSequence)"
+        for (number, before) in earlier.lines.enumerated() where before.head.sequence > 0 {
+            let (replica, sequence) = (before.head.replica, before.head.sequence)
+            guard number < self.lines.count, self.lines[number].head.replica == replica else {
+                return "\(replica) is unknown, was at \(sequence)"
             }
-            if now.storedSequence < before.storedSequence {
-                return "\(replica) went back from \(before.storedSequence) to \(now.storedSequence)"
-            }
-            if now.storedSequence == before.storedSequence, now.storedHash != before.storedHash {
-                return "\(replica) has another change at \(now.storedSequence)"
+            let now = self.lines[number].head
+            if now.sequence < sequence { return "\(replica) went back from \(sequence) to \(now.sequence)" }
+            if now.sequence == sequence, now.hash != before.head.hash {
+                return "\(replica) has another change at \(sequence)"
             }
         }
         return nil

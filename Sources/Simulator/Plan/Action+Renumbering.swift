@@ -15,6 +15,7 @@ extension Action {
                 nil
             }
         case .clock(let peer, let action): number(peer).map { .clock(peer: $0, action) }
+        case .restamp(let peer): number(peer).map { .restamp(peer: $0) }
         case .process(let peer, let action): number(peer).map { .process(peer: $0, action) }
         case .disk(let peer, let action): number(peer).map { .disk(peer: $0, action) }
         case .join(let inviter): number(inviter).map { .join(inviter: $0) }
@@ -81,8 +82,9 @@ extension HostileAction {
         case .orphan(let written): return .orphan(mapped(written))
         case .stampAhead(let written, let milliseconds): return .stampAhead(mapped(written), milliseconds: milliseconds)
         case .backdate(let written): return .backdate(mapped(written))
+        case .fork(let written, let count): return .fork(mapped(written), count: count)
         case .spoil(let spoiling, let written): return .spoil(spoiling, mapped(written))
-        case .replay, .withhold, .claim, .garble, .dawdle, .flood, .stay: return self
+        case .replay, .withhold, .claim, .restamp, .garble, .dawdle, .flood, .stay: return self
         }
     }
 

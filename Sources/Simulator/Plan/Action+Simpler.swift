@@ -24,7 +24,7 @@ extension Action {
         case .clock(let peer, let action): return action.simplerForms.map { .clock(peer: peer, $0) }
         case .process(let peer, let action): return action.simplerForms.map { .process(peer: peer, $0) }
         case .disk(let peer, let action): return action.simplerForms.map { .disk(peer: peer, $0) }
-        case .join: return []
+        case .join, .restamp: return []
         case .pair(let inviter, let trouble):
             return trouble == .none ? [] : [.join(inviter: inviter), .pair(inviter: inviter, .none)]
         case .leave(let peer): return [.process(peer: peer, .kill(downtime: .seconds(1)))]
@@ -103,6 +103,10 @@ extension HostileAction {
             if back > 0 { forms.append(.equivocate(change, other: other, step, back: 0)) }
         case .flood(let flooding, let count):
             forms += [1, 100].filter { $0 < count }.map { .flood(flooding, count: $0) }
+        case .fork(let change, let count):
+            forms += [1, 2, 8].filter { $0 < count }.map { .fork(change, count: $0) }
+        case .restamp(let isOwn, let count):
+            forms += [1, 2, 8].filter { $0 < count }.map { .restamp(isOwn: isOwn, count: $0) }
         case .write, .replay, .withhold, .claim, .orphan, .stampAhead, .backdate, .spoil, .garble, .dawdle, .stay:
             break
         }
@@ -178,8 +182,8 @@ extension DiskAction {
         case .full(let length): length.simplerForms.map { .full($0) }
         case .lie(let length): length.simplerForms.map { .lie($0) }
         case .flipBit(let seed): (0..<4).filter { $0 < seed }.map { .flipBit(seed: $0) }
-        case .restore(let isElsewhere): isElsewhere ? [.restore(isElsewhere: false)] : []
-        case .clone(let isElsewhere): isElsewhere ? [.clone(isElsewhere: false)] : []
+        case .restore(let isDatabaseAlone): isDatabaseAlone ? [.restore(isDatabaseAlone: false)] : []
+        case .clone(let isDatabaseAlone): isDatabaseAlone ? [.clone(isDatabaseAlone: false)] : []
         }
     }
 }

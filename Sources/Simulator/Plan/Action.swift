@@ -8,6 +8,8 @@ enum Action: Hashable, Sendable {
     /// A member does what the protocol forbids; the first time, it stops being an ordinary peer for good.
     case hostile(peer: Int, victim: Int, HostileAction)
     case clock(peer: Int, ClockAction)
+    /// The user says that the clock is right: everything that is held is restamped.
+    case restamp(peer: Int)
     case process(peer: Int, ProcessAction)
     case disk(peer: Int, DiskAction)
     /// A new device joins by an invite of this peer.
@@ -103,10 +105,10 @@ enum DiskAction: Hashable, Sendable {
     /// The process is killed and the write-ahead log is gone when it starts.
     case loseLog
     case backUp
-    /// The last backup takes the place of the database; `isElsewhere`: as another file, so that it can be told.
-    case restore(isElsewhere: Bool)
-    /// Another machine with the same keys and a copy of the database appears.
-    case clone(isElsewhere: Bool)
+    /// The last backup is put back: of the whole disk, or of the database alone, so that the token beside it tells.
+    case restore(isDatabaseAlone: Bool)
+    /// Another machine with the same keys and a copy of the disk, or of the database alone, appears.
+    case clone(isDatabaseAlone: Bool)
 }
 
 /// An action and when it is done.

@@ -33,6 +33,8 @@ enum Fault: String, CaseIterable, Sendable, Hashable {
     case missingDependency
     case hostileStamp
     case backdating
+    case repeatedForks
+    case hostileRestamp
     case spoiledRun
     case malformedMessage
     case slowMember
@@ -52,13 +54,8 @@ enum Fault: String, CaseIterable, Sendable, Hashable {
     case inviteUsedTwice
     case earlyLeave
     // Clocks.
-    /// Lets clocks be wrong in ways that the engine has no way out of yet: only drawn where it is asked for.
-    ///
-    /// A machine that has applied another's changes while both clocks were ahead keeps them when its own is put right,
-    /// and then differs from those that hold them, until they are due or their author takes them back. Of two
-    /// incarnations of a database, one that takes back its changes to repair its clock takes back what it does not
-    /// know of the other's as well; and a restored one does not repair what it wrote under its former replica id.
-    case clocksBeyondRepair
+    /// Wall clocks that tick in steps of 100 ms, so that stamps tie.
+    case coarseClocks
     case clockOffset
     case clockHourAhead
     case clockDayBehind
@@ -68,6 +65,11 @@ enum Fault: String, CaseIterable, Sendable, Hashable {
     case clockStuck
     case clockJump
     case clockBackAtRestart
+    /// A user says that the clock is right, and has everything restamped that is held.
+    case restampAsked
+    // Work.
+    /// Many small writes over connections that stand.
+    case smallPushes
     // Processes.
     case kill
     case powerCut
@@ -86,23 +88,22 @@ enum Fault: String, CaseIterable, Sendable, Hashable {
     case tornWrites
     case bitRot
     case lostLog
-    case restoredBackup
-    case movedBackup
+    case restoredMachine
+    case restoredDatabase
     case clonedDisk
+    case copiedDatabase
 
-    /// Those that a run draws from unless it is told otherwise.
-    static let usual: [Fault] = Fault.allCases.filter { $0 != .clocksBeyondRepair }
     /// Those that the world asks for while it runs; all others are actions of the plan, or have shaped it.
-    static let switches: [Fault] = [.lostSegments, .fragmentation, .lostBeacons, .clocksBeyondRepair]
-    /// Those that put a clock further off than others tolerate.
+    static let switches: [Fault] = [.lostSegments, .fragmentation, .lostBeacons, .coarseClocks]
+    /// Those that put a clock wrong.
     static let wrongClocks: Set<Fault> = [
-        .clockHourAhead, .clockDayBehind, .clockYearsAhead, .clockAtEpoch, .clockJump, .clockBackAtRestart,
+        .clockOffset, .clockHourAhead, .clockDayBehind, .clockYearsAhead, .clockAtEpoch, .clockDrift, .clockStuck,
+        .clockJump, .clockBackAtRestart,
     ]
     /// Those of members that do not keep to the protocol.
     static let hostile: Set<Fault> = [
         .hostileWrite, .equivocation, .replayedChanges, .withheldChanges, .falseHeads, .missingDependency,
-        .hostileStamp, .backdating, .spoiledRun, .malformedMessage, .slowMember, .flood, .hostileStays,
+        .hostileStamp, .backdating, .repeatedForks, .hostileRestamp, .spoiledRun, .malformedMessage, .slowMember,
+        .flood, .hostileStays,
     ]
-    /// Those after which two databases may go on from one.
-    static let copies: Set<Fault> = [.restoredBackup, .movedBackup, .clonedDisk]
 }

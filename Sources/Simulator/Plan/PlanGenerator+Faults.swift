@@ -4,6 +4,8 @@ extension PlanGenerator {
     private static let occurrenceCountMax = 3
     /// How many faults come at most in a small run.
     private static let smallFaultCountMax = 8
+    /// Of a hundred times that small pushes are on, how often they come: they are the longest of all.
+    private static let smallPushesPercent = 20
 
     mutating func addFaults() {
         if self.plan.topology == .sneakernet { self.addMeetings() }
@@ -25,8 +27,8 @@ extension PlanGenerator {
     private mutating func add(_ fault: Fault) {
         switch fault {
         case .slowLinks, .mobileLinks, .satelliteLinks, .lostSegments, .fragmentation, .lostBeacons, .sneakernet,
-            .lostWrites, .reorderedWrites, .tornWrites, .clocksBeyondRepair:
-            // Not events: they change how links are, and what a power cut does.
+            .lostWrites, .reorderedWrites, .tornWrites, .coarseClocks:
+            // Not events: they change how links and clocks are, and what a power cut does.
             return
         case .connectionReset, .cutAfterBytes, .cutInHandshake, .oneSidedCut, .truncatedStream, .stalledLink,
             .halfOpenLink, .bitFlip, .refusedDials, .simultaneousDial, .partition, .isolation, .swappedIdentity:
@@ -36,13 +38,16 @@ extension PlanGenerator {
         case .clockOffset, .clockHourAhead, .clockDayBehind, .clockYearsAhead, .clockAtEpoch, .clockDrift, .clockStuck,
             .clockJump:
             self.addClockFault(fault)
+        case .restampAsked: self.add(.restamp(peer: self.peer()), at: self.time())
+        case .smallPushes: self.addSmallPushes()
         case .kill, .powerCut, .killAtStoreCall, .powerCutAtStoreCall, .restart, .pause, .clockBackAtRestart:
             self.addProcessFault(fault)
-        case .readError, .writeError, .syncError, .diskFull, .lyingSync, .bitRot, .lostLog, .restoredBackup,
-            .movedBackup, .clonedDisk:
+        case .readError, .writeError, .syncError, .diskFull, .lyingSync, .bitRot, .lostLog, .restoredMachine,
+            .restoredDatabase, .clonedDisk, .copiedDatabase:
             self.addDiskFault(fault)
         case .hostileWrite, .equivocation, .replayedChanges, .withheldChanges, .falseHeads, .missingDependency,
-            .hostileStamp, .backdating, .spoiledRun, .malformedMessage, .slowMember, .flood, .hostileStays:
+            .hostileStamp, .backdating, .repeatedForks, .hostileRestamp, .spoiledRun, .malformedMessage, .slowMember,
+            .flood, .hostileStays:
             self.addHostility(fault)
         case .pairingCut, .pairingInviterEnds, .pairingNewcomerGone, .pairingReplayed, .wrongInvite, .expiredInvite,
             .inviteUsedTwice:
@@ -132,17 +137,10 @@ extension PlanGenerator {
 
     private mutating func addClockFault(_ fault: Fault) {
         let action: ClockAction
-        let any = self.peer()
-        var peer = any
-        let mayBeAhead: Set<Fault> = [.clockHourAhead, .clockYearsAhead, .clockJump]
-        let isRepairable = !self.plan.faults.contains(.clocksBeyondRepair)
+        let peer = self.peer()
+        let time = self.time()
         switch fault {
-        case .clockOffset:
-            var offset = Int64(self.tape.below(600_000, .plan)) - 300_000
-            // Minutes ahead, it could apply what all others hold.
-            let isOneAhead = !mayBeAhead.isDisjoint(with: self.plan.faults)
-            if isOneAhead, isRepairable, any != self.aheadPeer { offset = min(offset, 0) }
-            action = .offset(milliseconds: offset)
+        case .clockOffset: action = .offset(milliseconds: Int64(self.tape.below(600_000, .plan)) - 300_000)
         case .clockHourAhead: action = .offset(milliseconds: 3_600_000)
         case .clockDayBehind: action = .offset(milliseconds: -86_400_000)
         case .clockYearsAhead: action = .offset(milliseconds: 10 * 365 * 86_400_000)
@@ -151,8 +149,44 @@ extension PlanGenerator {
         case .clockStuck: action = .stuck
         default: action = .jump(milliseconds: Int64(self.tape.below(7_200_000, .plan)) - 3_600_000)
         }
-        if mayBeAhead.contains(fault), isRepairable { peer = self.aheadPeer }
-        self.add(.clock(peer: peer, action), at: self.time())
+        self.add(.clock(peer: peer, action), at: time)
+        let isFarAhead = fault == .clockHourAhead || fault == .clockYearsAhead
+        if isFarAhead, self.tape.chance(50, .plan) { self.addOthersAhead(peer, action, at: time) }
+    }
+
+    /// Other clocks are as far ahead, so that each edits what the other wrote; then all are put right, or the first
+    /// machine never comes back.
+    private mutating func addOthersAhead(_ first: Int, _ action: ClockAction, at time: VirtualTime) {
+        let object = self.tape.below(3, .plan)
+        self.add(.write(peer: first, [.set(object, property: 0)]), at: time + .milliseconds(1))
+        for peer in 0..<self.plan.peerCount where peer != first && self.tape.chance(60, .plan) {
+            self.add(.clock(peer: peer, action), at: time)
+            self.add(.write(peer: peer, [.set(object, property: 0)]), at: time + self.seconds(1, 3))
+        }
+        self.add(.write(peer: first, [.set(object, property: 0)]), at: time + .seconds(4))
+        guard self.tape.chance(50, .plan) else { return }
+        let later = time + self.seconds(4, 8)
+        if self.plan.core.contains(first) || self.tape.chance(50, .plan) {
+            for peer in 0..<self.plan.peerCount where self.tape.chance(80, .plan) {
+                self.add(.clock(peer: peer, .offset(milliseconds: 0)), at: later)
+            }
+        } else {
+            self.add(.leave(peer: first), at: later)
+        }
+    }
+
+    /// One peer after another writes little, very often.
+    private mutating func addSmallPushes() {
+        guard self.tape.chance(PlanGenerator.smallPushesPercent, .plan) else { return }
+        var time = VirtualTime.zero
+        for _ in 0..<2 {
+            let peer = self.peer()
+            self.add(.write(peer: peer, (0..<3).map { .create($0, parent: nil) }), at: time)
+            for number in 0..<100 + self.tape.below(150, .plan) {
+                time = time + .milliseconds(self.tape.between(2, 20, .plan))
+                self.add(.write(peer: peer, [.unset(number % 3, property: 0)]), at: time)
+            }
+        }
     }
 
     private func powerLoss() -> PowerLoss {
@@ -210,9 +244,15 @@ extension PlanGenerator {
             self.add(.process(peer: peer, .powerCut(.losesAll, downtime: self.seconds(0, 10))), at: after)
         case .bitRot: self.add(.disk(peer: peer, .flipBit(seed: self.tape.below(1 << 20, .plan))), at: time)
         case .lostLog: self.add(.disk(peer: peer, .loseLog), at: time)
-        case .restoredBackup, .movedBackup:
+        case .restoredMachine, .restoredDatabase:
             self.add(.disk(peer: peer, .backUp), at: time)
-            self.add(.disk(peer: peer, .restore(isElsewhere: fault == .movedBackup)), at: after)
+            let isDatabaseAlone = fault == .restoredDatabase
+            if isDatabaseAlone, self.tape.chance(80, .plan) {
+                // Opened again since, the database has another token than its copy.
+                let middle = VirtualTime.milliseconds((time.milliseconds + after.milliseconds) / 2)
+                self.add(.process(peer: peer, .restart(downtime: .zero, clockBackMilliseconds: 0)), at: middle)
+            }
+            self.add(.disk(peer: peer, .restore(isDatabaseAlone: isDatabaseAlone)), at: after)
             guard self.tape.chance(60, .plan) else { return }
             // It writes before it meets anyone who knows better, and they hold what it has forgotten.
             let others = (0..<self.plan.peerCount).filter { $0 != peer }
@@ -221,7 +261,7 @@ extension PlanGenerator {
             self.add(.network(.partition([[peer], others])), at: after)
             self.add(.write(peer: peer, [.set(0, property: 0), .twins]), at: after + .seconds(3))
             self.add(.network(.healPartition), at: after + .seconds(5))
-        default: self.add(.disk(peer: peer, .clone(isElsewhere: self.tape.chance(50, .plan))), at: time)
+        default: self.add(.disk(peer: peer, .clone(isDatabaseAlone: fault == .copiedDatabase)), at: time)
         }
     }
 }

@@ -5,7 +5,7 @@ struct PlanLimits: Hashable, Sendable {
     /// Who can reach whom; nil to draw it.
     var topology: Topology?
     /// The faults to choose from.
-    var faults: [Fault] = Fault.usual
+    var faults: [Fault] = Fault.allCases
     /// Whether each of them may be switched off.
     var usesAll = false
     /// One edit after another at this rate, in place of bursts.
@@ -20,8 +20,6 @@ struct PlanGenerator {
     var plan: Plan
     /// Who last touched each object, so that others are drawn to it.
     private var lastTouch: [Int: Int] = [:]
-    /// The one whose clock may be far ahead, where only one may.
-    let aheadPeer: Int
     /// The one that does not keep to the protocol; nil if everyone is in the core.
     let hostilePeer: Int?
     /// Whether little happens: few writes and few faults, in a short time.
@@ -64,13 +62,8 @@ struct PlanGenerator {
         let drawn = isFew ? 2 + tape.below(2, .plan) : 2 + tape.below(6, .plan)
         let peerCount = limits.peerCount ?? drawn
         var faults = limits.faults.filter { _ in limits.usesAll || tape.chance(50, .plan) }
-        let dropped = tape.chance(50, .plan) ? Fault.copies : Fault.wrongClocks
-        let hasBoth = !Fault.copies.isDisjoint(with: faults) && !Fault.wrongClocks.isDisjoint(with: faults)
-        if hasBoth, !faults.contains(.clocksBeyondRepair) { faults.removeAll { dropped.contains($0) } }
         // Most runs are without a hostile member, so that what honest ones do to each other is seen for itself.
         if !tape.chance(60, .plan), !limits.usesAll { faults.removeAll { Fault.hostile.contains($0) } }
-        let mixesClocks = faults.contains(.hostileStamp) && !Fault.wrongClocks.isDisjoint(with: faults)
-        if mixesClocks, !faults.contains(.clocksBeyondRepair) { faults.removeAll { $0 == .hostileStamp } }
         var topology = tape.pick(Topology.allCases, .plan)
         if topology == .sneakernet, !faults.contains(.sneakernet) { topology = .mesh }
         if let wanted = limits.topology { topology = wanted }
@@ -84,7 +77,6 @@ struct PlanGenerator {
         let outside = (0..<peerCount).filter { !core.contains($0) }
         let drawnOutside = tape.below(max(1, outside.count), .plan)
         self.hostilePeer = outside.isEmpty ? nil : outside[drawnOutside]
-        self.aheadPeer = tape.below(peerCount, .plan)
         self.plan = Plan(
             peerCount: peerCount,
             topology: topology,

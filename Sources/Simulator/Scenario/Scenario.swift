@@ -56,8 +56,11 @@ enum Expectation: Hashable, Sendable {
     case conflict(Int, property: String, text: String)
     /// So many changes are stored and wait; 0: everything is applied.
     case waiting(Int)
-    /// So many chains have an end that does not count.
-    case excluded(Int)
+    /// So many chains have forked.
+    case forked(Int)
+    /// The object has this move listed as a conflict: one under this parent, or to the root.
+    case moveConflict(Int, under: Int?)
+    case noMoveConflict(Int)
     /// So many other devices are known.
     case members(Int)
     /// At most so many replicas are known.

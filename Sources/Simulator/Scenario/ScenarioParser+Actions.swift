@@ -8,8 +8,9 @@ extension ScenarioParser {
     mutating func peerAction(_ peer: Int, _ line: inout ScenarioLine) throws(ScenarioError) -> Action {
         if line.take("clock") { return .clock(peer: peer, try self.clockAction(&line)) }
         if line.take("back", "up") { return .disk(peer: peer, .backUp) }
-        if line.take("restore") { return .disk(peer: peer, .restore(isElsewhere: line.take("elsewhere"))) }
-        if line.take("clone") { return .disk(peer: peer, .clone(isElsewhere: line.take("elsewhere"))) }
+        if line.take("restore") { return .disk(peer: peer, .restore(isDatabaseAlone: line.take("database"))) }
+        if line.take("clone") { return .disk(peer: peer, .clone(isDatabaseAlone: line.take("database"))) }
+        if line.take("restamps") { return .restamp(peer: peer) }
         if line.take("disk") { return .disk(peer: peer, try self.diskAction(&line)) }
         if line.take("invites") { return .join(inviter: peer) }
         if line.take("pairs") { return .pair(inviter: peer, try self.pairingTrouble(&line)) }

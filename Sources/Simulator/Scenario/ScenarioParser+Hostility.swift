@@ -34,6 +34,13 @@ extension ScenarioParser {
             let ahead = try line.duration()
             return .stampAhead(try self.hostileChange(&line), milliseconds: ahead.milliseconds)
         case "backdates": return .backdate(try self.hostileChange(&line))
+        case "forks":
+            let count = try line.number("a number of branches")
+            return .fork(try self.hostileChange(&line), count: count)
+        case "restamps":
+            let isOwn = line.take("own")
+            if !isOwn { try line.expect("all") }
+            return .restamp(isOwn: isOwn, count: try line.number("a number of changes"))
         case "spoils":
             let word = try line.word("how a run is spoiled")
             guard let spoiling = Spoiling(rawValue: word) else {

@@ -143,7 +143,7 @@ struct ScenarioParser {
         if line.take("seen") { return .seen(try self.mark(&line)) }
         if line.take("never", "seen") { return .neverSeen(try self.mark(&line)) }
         if line.take("waiting") { return .waiting(try line.number("a number of changes")) }
-        if line.take("excluded") { return .excluded(try line.number("a number of chains")) }
+        if line.take("forked") { return .forked(try line.number("a number of chains")) }
         if line.take("members") { return .members(try line.number("a number of devices")) }
         if line.take("replicas") { return .replicas(try line.number("a number of replicas")) }
         if line.take("delivered", "at", "most") {
@@ -152,10 +152,17 @@ struct ScenarioParser {
             return .deliveredAtMost(byteCount: count)
         }
         if line.take("no", "conflict") {
+            guard line.peek?.contains(".") ?? false else { return .noMoveConflict(try self.object(&line)) }
             let (object, name) = try self.property(&line)
             return .noConflict(object, property: name)
         }
         if line.take("conflict") {
+            guard line.peek?.contains(".") ?? false else {
+                let object = try self.object(&line)
+                if line.take("at", "root") { return .moveConflict(object, under: nil) }
+                try line.expect("under")
+                return .moveConflict(object, under: try self.object(&line))
+            }
             let (object, name) = try self.property(&line)
             return .conflict(object, property: name, text: try line.text())
         }

@@ -104,11 +104,11 @@ struct ScenarioRunner {
         switch expectation {
         case .seen(let mark): return self.world.record.marks.contains(mark) ? nil : "\(mark.rawValue) was not seen"
         case .neverSeen(let mark): return self.world.record.marks.contains(mark) ? "\(mark.rawValue) was seen" : nil
-        case .waiting, .excluded, .members, .replicas: return self.statusContradiction(to: expectation)
+        case .waiting, .forked, .members, .replicas: return self.statusContradiction(to: expectation)
         case .deliveredAtMost(let limit):
             let count = self.world.record.deliveredByteCount
             return count <= limit ? nil : "\(count) bytes were delivered"
-        case .exists, .isGone, .stands, .value, .conflict, .noConflict: break
+        case .exists, .isGone, .stands, .value, .conflict, .noConflict, .moveConflict, .noMoveConflict: break
         }
         for machine in self.world.machines where machine.isUp && machine.hostile == nil {
             let found = try? machine.read { transaction throws(StoreError) -> String? in
@@ -133,9 +133,9 @@ struct ScenarioRunner {
             case .waiting(let count):
                 wanted = count
                 found = Int(clamping: status.waits.reduce(0) { $0 + $1.changeCount })
-            case .excluded(let count):
+            case .forked(let count):
                 wanted = count
-                found = status.exclusions.count
+                found = status.forks.count
             case .members(let count):
                 wanted = count
                 found = status.peers.count
@@ -143,7 +143,8 @@ struct ScenarioRunner {
                 wanted = count
                 found = status.frontier.count
                 isMost = true
-            case .exists, .isGone, .stands, .value, .conflict, .noConflict, .deliveredAtMost, .seen, .neverSeen:
+            case .exists, .isGone, .stands, .value, .conflict, .noConflict, .moveConflict, .noMoveConflict,
+                .deliveredAtMost, .seen, .neverSeen:
                 return nil
             }
             if found != wanted, !(isMost && found < wanted) {
@@ -181,7 +182,14 @@ struct ScenarioRunner {
         case .noConflict(let object, let property):
             let values = try self.conflicts(object, property, in: &transaction)
             return values.isEmpty ? nil : "the conflicts are \(values)"
-        case .seen, .neverSeen, .waiting, .excluded, .members, .replicas, .deliveredAtMost: return nil
+        case .moveConflict(let object, let parent):
+            let places = try self.losingMoves(of: object, in: &transaction)
+            let wanted = parent.map { Workload.object($0) }
+            return places.contains { $0.parent == wanted } ? nil : "the moves in conflict are \(places)"
+        case .noMoveConflict(let object):
+            let places = try self.losingMoves(of: object, in: &transaction)
+            return places.isEmpty ? nil : "the moves in conflict are \(places)"
+        case .seen, .neverSeen, .waiting, .forked, .members, .replicas, .deliveredAtMost: return nil
         }
     }
 
@@ -200,6 +208,19 @@ struct ScenarioRunner {
     ) throws(StoreError) -> Value? {
         guard let index = try transaction.existingObjectIndex(of: Workload.object(object)) else { return nil }
         return try StateExport.properties(of: index, in: &transaction)[CRDTCore.ExactText(property)]
+    }
+
+    /// Where an object would stand by the moves of it that lost.
+    private static func losingMoves(
+        of object: Int,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [Place] {
+        guard let index = try transaction.existingObjectIndex(of: Workload.object(object)) else { return [] }
+        var places: [Place] = []
+        for write in try transaction.openMoves(of: index).dropLast() {
+            if case .move(_, let place) = try transaction.edit(write) { places.append(place) }
+        }
+        return places
     }
 
     private static func conflicts(

@@ -11,6 +11,7 @@ extension ScenarioText {
             return "\(self.peer(by)): answers for \(self.peer(whom)) \(length.word)"
         case .network(let action): return self.words(action)
         case .clock(let peer, let action): return "\(self.peer(peer)): clock \(self.words(action))"
+        case .restamp(let peer): return "\(self.peer(peer)): restamps"
         case .process(let peer, let action): return "\(self.peer(peer)): \(self.words(action))"
         case .disk(let peer, let action): return "\(self.peer(peer)): \(self.words(action))"
         case .join(let inviter): return "\(self.peer(inviter)): invites"
@@ -104,8 +105,8 @@ extension ScenarioText {
         case .flipBit(let seed): "disk rots \(seed)"
         case .loseLog: "disk loses log"
         case .backUp: "back up"
-        case .restore(let isElsewhere): "restore" + (isElsewhere ? " elsewhere" : "")
-        case .clone(let isElsewhere): "clone" + (isElsewhere ? " elsewhere" : "")
+        case .restore(let isDatabaseAlone): "restore" + (isDatabaseAlone ? " database" : "")
+        case .clone(let isDatabaseAlone): "clone" + (isDatabaseAlone ? " database" : "")
         }
     }
 }

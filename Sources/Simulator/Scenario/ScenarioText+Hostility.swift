@@ -14,6 +14,8 @@ extension ScenarioText {
             let ahead = milliseconds.map { VirtualTime.milliseconds($0).word } ?? "last"
             return "stamps \(victim) \(ahead)\(self.words(change))"
         case .backdate(let change): return "backdates \(victim)\(self.words(change))"
+        case .fork(let change, let count): return "forks \(victim) \(count)\(self.words(change))"
+        case .restamp(let isOwn, let count): return "restamps \(victim) \(isOwn ? "own" : "all") \(count)"
         case .spoil(let spoiling, let change): return "spoils \(victim) \(spoiling.rawValue)\(self.words(change))"
         case .garble(let seed): return "garbles \(victim) \(seed)"
         case .dawdle: return "dawdles \(victim)"

@@ -55,7 +55,10 @@ enum ScenarioText {
             return "conflict \(self.object(object)).\(property) \"\(text)\""
         case .noConflict(let object, let property): return "no conflict \(self.object(object)).\(property)"
         case .waiting(let count): return "waiting \(count)"
-        case .excluded(let count): return "excluded \(count)"
+        case .forked(let count): return "forked \(count)"
+        case .moveConflict(let object, let parent):
+            return "conflict \(self.object(object)) " + (parent.map { "under \(self.object($0))" } ?? "at root")
+        case .noMoveConflict(let object): return "no conflict \(self.object(object))"
         case .members(let count): return "members \(count)"
         case .replicas(let count): return "replicas \(count)"
         case .deliveredAtMost(let count): return "delivered at most \(count) bytes"

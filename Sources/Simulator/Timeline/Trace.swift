@@ -108,6 +108,7 @@ extension Trace {
         switch action {
         case .write(let peer, _), .stranger(let peer, _), .clock(let peer, _), .process(let peer, _),
             .disk(let peer, _),
+            .restamp(let peer),
             .leave(let peer):
             machine = peer
         case .hostile(let peer, _, _): machine = peer

@@ -9,6 +9,8 @@ final class DeviceCopy: Sendable {
     let device: DeviceID
     let staticKey: StaticKey
     let workspace: WorkspaceID
+    /// Who made the workspace.
+    let founder: UserID
     /// The hash before every replica's first change.
     let origin: Hash256
     /// The database as the directory has it.
@@ -32,6 +34,7 @@ final class DeviceCopy: Sendable {
         self.device = identity.device
         self.staticKey = identity.publicStaticKey
         self.workspace = identity.workspace
+        self.founder = identity.founder
         self.origin = identity.origin
         let (database, log) = try directory.database()
         var files = [(name: OpenCopy.path, content: database)]

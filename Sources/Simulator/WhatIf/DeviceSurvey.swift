@@ -3,11 +3,6 @@ internal import PeerCrypto
 
 /// What a database holds: enough to compare it with others without keeping it open.
 struct DeviceSurvey {
-    /// How far each replica's chain is stored.
-    private(set) var stored: [ReplicaID: UInt64] = [:]
-    private(set) var heads: [ReplicaID: Hash256] = [:]
-    /// How much of it is applied and counts.
-    private(set) var counted: [ReplicaID: UInt64] = [:]
     /// What it would tell a peer that it holds.
     private(set) var frontier: Frontier
     private(set) var movesWithoutEffect: Set<WriteID> = []
@@ -23,28 +18,31 @@ struct DeviceSurvey {
         self.stateHash = Bytes32(digest.0, digest.1, digest.2, digest.3)
         self.frontier = try Frontier(of: &transaction)
         self.visibleObjectCount = try transaction.visibleObjects().count
-        for position in 0..<transaction.replicaCount {
-            let record = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
-            guard record.storedSequence > 0 else { continue }
-            self.stored[record.id] = record.storedSequence
-            self.heads[record.id] = record.storedHash
-            self.counted[record.id] = min(record.appliedSequence, record.exclusion?.lastSequence ?? .max)
-        }
         for move in try transaction.movesWithoutEffect() {
-            self.movesWithoutEffect.insert(WriteID(move.write, in: transaction))
+            self.movesWithoutEffect.insert(try WriteID(move.write, in: &transaction))
         }
     }
+}
 
-    /// Whether nothing of the other's log is missing here.
-    func covers(_ other: DeviceSurvey) -> Bool {
-        other.stored.allSatisfy { replica, sequence in
-            let own = self.stored[replica] ?? 0
-            return own > sequence || own == sequence && self.heads[replica] == other.heads[replica]
+extension StoreTransaction {
+    /// Whether nothing of another's log is missing here.
+    mutating func holds(_ frontier: Frontier) throws(StoreError) -> Bool {
+        for entry in frontier.entries {
+            let place = try self.place(of: entry.replica, sequence: entry.sequence, hash: entry.hash)
+            if place == nil { return false }
         }
+        return true
     }
 
-    /// Whether the operation is in this device's log.
-    func holds(_ write: WriteID) -> Bool { write.sequence <= self.stored[write.replica] ?? 0 }
+    /// What of this log another has: a sequence for each line.
+    mutating func extent(of frontier: Frontier) throws(StoreError) -> [UInt64] {
+        var extent: [UInt64] = []
+        for entry in frontier.entries {
+            let place = try self.place(of: entry.replica, sequence: entry.sequence, hash: entry.hash)
+            if let place { self.cover(place, in: &extent) }
+        }
+        return extent
+    }
 }
 
 /// Where an object stands in one database.
@@ -64,15 +62,15 @@ struct ObjectStanding: Hashable {
         self.isVisible = record.isVisible
         self.isKnown = !record.existence.entries.isEmpty
         self.parent = try record.parent.map { parent throws(StoreError) in try transaction.object(parent).id }
-        if transaction.replicaCount > 0 {
+        if transaction.lineCount > 0 {
             let end = WriteReference(
                 stamp: Stamp(rawValue: .max),
-                replica: ReplicaIndex(rawValue: 0),
+                line: LineIndex(rawValue: 0),
                 sequence: Limits.sequenceMax,
                 index: .max
             )
             let move = try transaction.lastEffectiveMove(of: index, before: end)
-            self.move = move.map { WriteID($0.write, in: transaction) }
+            if let move { self.move = try WriteID(move.write, in: &transaction) }
         }
     }
 }

@@ -15,7 +15,7 @@ struct Forecast {
         enum Reason: String {
             /// It would put an object under itself.
             case cycle
-            /// Another device moved the same object, later.
+            /// Another device moved the same object, later: both moves are shown as a conflict.
             case overridden
         }
 
@@ -36,14 +36,6 @@ struct Forecast {
         var edit: WriteView?
     }
 
-    /// Changes that count now and would not count any more, and are not written again.
-    struct Loss {
-        var device: String
-        var changeCount: Int
-        var reason: String
-        var examples: [String]
-    }
-
     /// Changes that wait for their time.
     struct Held {
         var device: String
@@ -61,7 +53,6 @@ struct Forecast {
     var olderConflictCount = 0
     var lostMoves: [LostMove] = []
     var revivals: [Revival] = []
-    var losses: [Loss] = []
     var held: [Held] = []
     var blobReferenceCount = 0
     var visibleObjectCount = 0
@@ -138,7 +129,6 @@ struct ForecastMaking {
         try self.addConflicts(to: &forecast, in: &transaction)
         try self.addLostMoves(to: &forecast, in: &transaction)
         try self.addRevivals(to: &forecast, in: &transaction)
-        try self.addLosses(to: &forecast, in: &transaction)
         try self.addHeld(to: &forecast, in: &transaction, at: now)
         return forecast
     }
@@ -151,12 +141,10 @@ struct ForecastMaking {
     ) throws(StoreError) {
         for (key, register) in try transaction.conflictedRegisters() {
             guard try transaction.object(key.object).isVisible else { continue }
-            let winner = WriteID(register.winner, in: transaction)
             var losers: [WriteView] = []
             let conflicts = try transaction.conflicts(at: key)
             for conflict in conflicts.sorted(by: { WriteOrder.precedes($1, $0, transaction) }) {
-                let loser = WriteID(conflict, in: transaction)
-                if self.surveys.contains(where: { $0.holds(winner) && $0.holds(loser) }) {
+                if self.scan.isKnown(conflict, beside: register.winner) {
                     forecast.olderConflictCount += 1
                 } else {
                     losers.append(try WriteView(conflict, in: &transaction))
@@ -181,11 +169,12 @@ struct ForecastMaking {
         to forecast: inout Forecast,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        var undone: Set<WriteID> = []
         for move in try transaction.movesWithoutEffect() {
-            let id = WriteID(move.write, in: transaction)
-            undone.insert(id)
-            let stood = self.surveys.contains { $0.holds(id) && !$0.movesWithoutEffect.contains(id) }
+            let id = try WriteID(move.write, in: &transaction)
+            let stood = self.surveys.indices.contains { device in
+                self.scan.holds(move.write.point, device: device)
+                    && !self.surveys[device].movesWithoutEffect.contains(id)
+            }
             guard stood, try transaction.object(move.object).isVisible else { continue }
             forecast.lostMoves.append(
                 Forecast.LostMove(
@@ -196,33 +185,26 @@ struct ForecastMaking {
                 )
             )
         }
-        for object in self.objects {
-            guard let after = self.after[object], after.isVisible, let winner = after.move else { continue }
-            let moves = Set(self.before.compactMap { $0[object]?.move }).sorted()
-            for move in moves where move != winner && !undone.contains(move) {
-                guard !self.scan.had(move, seenBy: winner) else { continue }
-                guard let lost = try self.view(move, in: &transaction) else { continue }
+        let open = try transaction.objectsWithOpenMoves()
+        for object in open.sorted(by: { $0.rawValue < $1.rawValue }) {
+            guard try transaction.object(object).isVisible else { continue }
+            let moves = try transaction.openMoves(of: object)
+            guard let winner = moves.last else { continue }
+            for move in moves.dropLast() {
+                guard !self.scan.isKnown(move, beside: winner) else {
+                    forecast.olderConflictCount += 1
+                    continue
+                }
                 forecast.lostMoves.append(
                     Forecast.LostMove(
                         object: try ObjectView.of(object, in: &transaction),
                         reason: .overridden,
-                        move: lost,
-                        winner: try self.view(winner, in: &transaction)
+                        move: try WriteView(move, in: &transaction),
+                        winner: try WriteView(winner, in: &transaction)
                     )
                 )
             }
         }
-    }
-
-    private func view(
-        _ write: WriteID,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> WriteView? {
-        guard let replica = transaction.existingReplicaIndex(of: write.replica),
-            let stamp = try transaction.stamp(of: replica, sequence: write.sequence)
-        else { return nil }
-        let reference = WriteReference(stamp: stamp, replica: replica, sequence: write.sequence, index: write.index)
-        return try WriteView(reference, in: &transaction)
     }
 
     // MARK: - Life
@@ -242,8 +224,7 @@ struct ForecastMaking {
             let deletion = self.scan.deletions[object]
             if let edit, let deletion {
                 // Who made it again knowing that it was deleted wanted just that.
-                let made = WriteID(edit, in: transaction)
-                if self.scan.had(WriteID(deletion, in: transaction), seenBy: made) { continue }
+                if try transaction.had(deletion, seenBy: edit) { continue }
             }
             forecast.revivals.append(
                 Forecast.Revival(
@@ -258,62 +239,17 @@ struct ForecastMaking {
         }
     }
 
-    // MARK: - What would be lost
-
-    private func addLosses(
-        to forecast: inout Forecast,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) {
-        var rewritten: Set<Edit>?
-        for position in 0..<transaction.replicaCount {
-            let index = ReplicaIndex(rawValue: UInt32(position))
-            let record = transaction.replica(index)
-            let counting = min(record.storedSequence, record.exclusion?.lastSequence ?? .max)
-            let countedBefore = self.surveys.map { $0.counted[record.id] ?? 0 }.max() ?? 0
-            guard counting < countedBefore else { continue }
-            if rewritten == nil { rewritten = try self.freshEdits(in: &transaction) }
-            let fresh = rewritten ?? []
-            var loss = Forecast.Loss(
-                device: PlainLine.printable(record.introduction?.deviceName ?? "?"),
-                changeCount: 0,
-                reason: record.exclusion.map { "\($0.reason)" } ?? "missing",
-                examples: []
-            )
-            for sequence in counting + 1...countedBefore {
-                let dot = Dot(replica: record.id, sequence: sequence)
-                let edits = try LogReading.edits(at: dot, in: &transaction) ?? []
-                let lost = edits.filter { $0.object != nil && !fresh.contains($0) }
-                guard !lost.isEmpty || edits.isEmpty else { continue }
-                loss.changeCount += 1
-                if loss.examples.count < 5, let first = lost.first { loss.examples.append("\(first.kind)") }
-            }
-            if loss.changeCount > 0 { forecast.losses.append(loss) }
-        }
-    }
-
-    /// What was written during the meetings: changes of a device that had to write again what did not count.
-    private func freshEdits(in transaction: inout some StoreTransaction) throws(StoreError) -> Set<Edit> {
-        var edits: Set<Edit> = []
-        for position in 0..<transaction.replicaCount {
-            let record = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
-            let known = self.surveys.map { $0.stored[record.id] ?? 0 }.max() ?? 0
-            guard known < record.storedSequence else { continue }
-            for sequence in known + 1...record.storedSequence where record.isEffective(sequence) {
-                let dot = Dot(replica: record.id, sequence: sequence)
-                edits.formUnion(try LogReading.edits(at: dot, in: &transaction) ?? [])
-            }
-        }
-        return edits
-    }
+    // MARK: - What waits
 
     private func addHeld(
         to forecast: inout Forecast,
         in transaction: inout some StoreTransaction,
         at now: WallTime
     ) throws(StoreError) {
-        let waits = try Merge.waits(at: now, in: &transaction)
+        var merge = Merge(now: now, founder: self.copies[0].founder)
+        let waits = try merge.waits(in: &transaction)
         for (index, wait) in waits.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            let record = transaction.replica(index)
+            let record = transaction.line(index)
             let reason: String
             switch wait {
             case .held(let until): reason = "in the future, applied from \(PlainLine.time(until.milliseconds)) on"

@@ -1,7 +1,6 @@
 internal import CRDTCore
 
-/// One pass over the whole log of a database that has everything: what each device lacks of it, and what had been seen
-/// when each change was made.
+/// One pass over the whole log of a database that has everything: what each device lacks of it.
 struct LogScan {
     /// What a device lacks.
     struct Lack {
@@ -25,29 +24,43 @@ struct LogScan {
     private(set) var deletions: [ObjectID: WriteReference] = [:]
     private(set) var touches: [ObjectID: WriteReference] = [:]
     private(set) var blobReferenceCount = 0
-    /// What each replica's changes name as newly seen, in the order of its chain.
-    private var contexts: [ReplicaID: [(sequence: UInt64, seen: Dot)]] = [:]
+    /// How far along each line each device has come.
+    private let extents: [[UInt64]]
 
     init(of transaction: inout some StoreTransaction, for surveys: [DeviceSurvey]) throws(StoreError) {
         self.lacks = surveys.map { _ in Lack() }
-        for position in 0..<transaction.replicaCount {
-            let index = ReplicaIndex(rawValue: UInt32(position))
-            let replica = transaction.replica(index).id
-            let held = surveys.map { $0.stored[replica] ?? 0 }
-            var next: UInt64 = 1
+        var extents: [[UInt64]] = []
+        for survey in surveys { extents.append(try transaction.extent(of: survey.frontier)) }
+        self.extents = extents
+        for position in 0..<transaction.lineCount {
+            let index = LineIndex(rawValue: UInt32(position))
+            var next = transaction.line(index).firstSequence
             while let run = try transaction.loadRun(of: index, from: next, limits: RunLimits(), signed: false) {
                 for (place, change) in run.changes.enumerated() {
-                    let sequence = run.firstSequence + UInt64(place)
-                    for seen in run.contextEntries[change.contextRange] {
-                        self.contexts[replica, default: []].append((sequence, seen))
-                    }
-                    let lacking = held.indices.filter { held[$0] < sequence }
-                    let write = WriteReference(stamp: change.stamp, replica: index, sequence: sequence, index: 0)
+                    let point = LinePoint(line: index, sequence: run.firstSequence + UInt64(place))
+                    let lacking = extents.indices.filter { !self.holds(point, device: $0) }
+                    let write = WriteReference(
+                        stamp: change.stamp,
+                        line: index,
+                        sequence: point.sequence,
+                        index: 0
+                    )
                     self.add(change, write, of: run, lacking: lacking)
                 }
                 next = run.lastSequence + 1
             }
         }
+    }
+
+    /// Whether a change is in a device's log.
+    func holds(_ place: LinePoint, device: Int) -> Bool {
+        let position = Int(place.line.rawValue)
+        return position < self.extents[device].count && place.sequence <= self.extents[device][position]
+    }
+
+    /// Whether some device knows of both of two writes.
+    func isKnown(_ left: WriteReference, beside right: WriteReference) -> Bool {
+        self.extents.indices.contains { self.holds(left.point, device: $0) && self.holds(right.point, device: $0) }
     }
 
     private mutating func add(_ change: Change, _ write: WriteReference, of run: Run, lacking: [Int]) {
@@ -94,15 +107,12 @@ struct LogScan {
         default: operation.kind.hasName ? run.names[Int(operation.operand)] : "(other)"
         }
     }
+}
 
+extension StoreTransaction {
     /// Whether whoever made the second operation had seen the first.
-    func had(_ first: WriteID, seenBy second: WriteID) -> Bool {
-        if first.replica == second.replica {
-            return (first.sequence, first.index) < (second.sequence, second.index)
-        }
-        return (self.contexts[second.replica] ?? []).contains { entry in
-            entry.sequence <= second.sequence && entry.seen.replica == first.replica
-                && entry.seen.sequence >= first.sequence
-        }
+    mutating func had(_ first: WriteReference, seenBy second: WriteReference) throws(StoreError) -> Bool {
+        let sequences = try self.context(at: second.point)
+        return CausalContext(sequences: sequences, author: second.line, ordinal: second.ordinal).covers(first)
     }
 }

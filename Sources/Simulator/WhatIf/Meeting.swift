@@ -53,7 +53,11 @@ final class Meeting {
             self.node = try Node(
                 store: OpenCopy.store(self.fileSystem, origin: copy.origin),
                 identity: copy.identity(),
-                configuration: NodeConfiguration(listenPort: Meeting.port, storeIdentity: OpenCopy.identity),
+                configuration: NodeConfiguration(
+                    listenPort: Meeting.port,
+                    acceptedTokens: [OpenCopy.token],
+                    nextToken: OpenCopy.token
+                ),
                 entropy: EntropyStream.from(seed),
                 at: moment
             )
@@ -189,8 +193,7 @@ final class Meeting {
             else { continue }
             changeCount += status.traffic.pulledChangeCount
             frontiers.append(status.frontier)
-            // Of a chain that has forked, what lies beyond the fork is not counted by all in one way.
-            agree = agree && peer.isConnected && (peer.isInSync || status.frontier.contains { $0.isForked })
+            agree = agree && peer.isConnected && peer.isInSync
         }
         agree = agree && frontiers.allSatisfy { $0 == frontiers[0] }
         if changeCount != self.progress.changeCount { self.progress = (self.time, changeCount) }

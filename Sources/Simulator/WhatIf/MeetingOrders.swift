@@ -79,11 +79,21 @@ struct MeetingOrders {
         sampled: (count: Int, seed: UInt64)?,
         _ advance: @escaping @Sendable (Int) -> Void
     ) throws(StoreError) -> Result {
-        let known = surveys.map { mine in
-            surveys.indices.reduce(0) { $0 | (mine.covers(surveys[$1]) ? 1 << $1 : 0) }
+        let orders = MeetingOrders(copies, link, start)
+        var known: [Int] = []
+        for number in copies.indices {
+            let copy = try OpenCopy(images[number], origin: copies[number].origin)
+            known.append(
+                try copy.read { transaction throws(StoreError) in
+                    var held = 0
+                    for other in surveys.indices where try transaction.holds(surveys[other].frontier) {
+                        held |= 1 << other
+                    }
+                    return held
+                }
+            )
         }
         let state = State(known: known, images: images, surveys: surveys)
-        let orders = MeetingOrders(copies, link, start)
         let beginnings = sampled == nil ? orders.beginnings(of: state) : []
         let jobCount = sampled?.count ?? beginnings.count
         let parts = Workers.map(jobCount) { job -> Swift.Result<Result, StoreError> in
@@ -203,7 +213,7 @@ struct MeetingOrders {
         }
         var state = state
         try self.look(at: &state)
-        // What was written again at a meeting has to get about too.
+        // A restamp that was written at a meeting has to get about too.
         for _ in 0..<2 where !self.areEqual(state) {
             for right in 1..<self.copies.count {
                 if let next = try self.state(state, after: Pair(left: 0, right: right)) { state = next }
@@ -273,7 +283,7 @@ extension Meeting {
     /// Whether a user would want to know of it beforehand.
     static func isWorthTelling(_ notice: Notice) -> Bool {
         switch notice {
-        case .newReplica, .equivocation, .protocolViolation, .storeFailed, .clockAhead: true
+        case .newReplica, .forked, .protocolViolation, .storeFailed, .clockAhead: true
         case .connected, .disconnected, .paired, .pairingLapsed, .held: false
         }
     }

@@ -5,9 +5,9 @@ internal import Persistence
 final class OpenCopy {
     /// The path of the database on its simulated disk.
     static let path = "/peerd.sqlite"
-    /// The fact by which a store knows its file; each copy is told that it is still where it was.
-    private static let identityFact = "store-identity"
-    static let identity: [UInt8] = Array("whatif".utf8)
+    /// What tells a database from one that was put back or copied; none of these copies is to be taken for that.
+    private static let tokenFact = "store-token"
+    static let token: [UInt8] = Array("whatif".utf8)
 
     private let disk: SimulatedDisk
     private let fileSystem: VirtualFileSystem
@@ -42,11 +42,11 @@ final class OpenCopy {
     }
 
     /// Does what a node does when it starts: applies what has come due.
-    func prepare(at now: WallTime) throws(StoreError) {
+    func prepare(at now: WallTime, founder: UserID) throws(StoreError) {
         _ = try self.store?.write { transaction throws(StoreError) in
-            var merge = Merge(now: now)
+            var merge = Merge(now: now, founder: founder)
             try merge.finish(in: &transaction)
-            try transaction.setFact(OpenCopy.identityFact, OpenCopy.identity)
+            try transaction.setFact(OpenCopy.tokenFact, OpenCopy.token)
         }
     }
 

@@ -54,7 +54,7 @@ struct WhatIf {
         for copy in self.copies {
             do throws(StoreError) {
                 let open = try OpenCopy(copy.image, origin: copy.origin, endedUncleanly: copy.endedUncleanly)
-                try open.prepare(at: self.options.now)
+                try open.prepare(at: self.options.now, founder: copy.founder)
                 self.surveys.append(
                     try open.read { transaction throws(StoreError) in try DeviceSurvey(of: &transaction) }
                 )

@@ -16,16 +16,6 @@ extension WhatIfReport {
             "transfers": .array(self.transfers.map { self.json(of: $0) }),
         ]
         if let forecast = self.forecast {
-            members["losses"] = .array(
-                forecast.losses.map {
-                    .object([
-                        "device": .string($0.device),
-                        "changes": .int(Int64($0.changeCount)),
-                        "reason": .string($0.reason),
-                        "kinds": .array($0.examples.map { .string($0) }),
-                    ])
-                }
-            )
             members["conflicts"] = .array(forecast.conflicts.map { self.json(of: $0) })
             members["older_conflicts"] = .int(Int64(forecast.olderConflictCount))
             members["moves_undone"] = .array(forecast.lostMoves.map { self.json(of: $0) })

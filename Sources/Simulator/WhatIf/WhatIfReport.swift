@@ -15,7 +15,7 @@ struct WhatIfReport {
     enum Verdict: Int32 {
         case same = 0
         case conflicts = 1
-        case divergesOrLoses = 2
+        case diverges = 2
     }
 
     var devices: [Device]
@@ -28,9 +28,7 @@ struct WhatIfReport {
     private static let linesShown = 8
 
     var verdict: Verdict {
-        guard let forecast = self.forecast, self.orders.areAllEqual, forecast.losses.isEmpty else {
-            return .divergesOrLoses
-        }
+        guard let forecast = self.forecast, self.orders.areAllEqual else { return .diverges }
         return forecast.needsLooking ? .conflicts : .same
     }
 
@@ -99,7 +97,6 @@ struct WhatIfReport {
             guard !entries.isEmpty else { return }
             lines += ["", "\(title) (\(entries.count))"] + self.shown(entries.map { "  \($0)" })
         }
-        add("WOULD BE LOST", forecast.losses.map { self.line(of: $0) })
         add(
             "values that lose",
             forecast.conflicts.map { conflict in
@@ -108,7 +105,7 @@ struct WhatIfReport {
             }
         )
         add(
-            "moves undone",
+            "moves that lose",
             forecast.lostMoves.map { move in
                 let why =
                     move.reason == .cycle
@@ -137,22 +134,11 @@ struct WhatIfReport {
         return lines
     }
 
-    private func line(of loss: Forecast.Loss) -> String {
-        let why: String
-        switch loss.reason {
-        case "equivocation": why = "its database was put back or cloned; only the device itself can write them again"
-        case "retired": why = "the device has taken them back"
-        case "backdated": why = "they are stamped before what they were made on"
-        default: why = loss.reason
-        }
-        return "\(loss.changeCount) changes of \(loss.device): \(why)"
-    }
-
     private var verdictLine: String {
         switch self.verdict {
         case .same: "All end the same, and nothing is in conflict."
         case .conflicts: "All end the same. The above should be looked at."
-        case .divergesOrLoses: "DO NOT MERGE YET: something would be lost, or devices would differ."
+        case .diverges: "DO NOT MERGE YET: devices would differ."
         }
     }
 

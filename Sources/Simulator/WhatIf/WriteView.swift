@@ -5,16 +5,20 @@ internal import Foundation
 struct WriteID: Hashable, Comparable {
     var replica: ReplicaID
     var sequence: UInt64
+    /// The hash of the change: two changes of a forked chain have one sequence.
+    var hash: Hash256
     var index: UInt32
 
-    init(_ write: WriteReference, in transaction: borrowing some StoreTransaction) {
-        self.replica = transaction.replica(write.replica).id
+    init(_ write: WriteReference, in transaction: inout some StoreTransaction) throws(StoreError) {
+        self.replica = transaction.replicaID(write.line)
         self.sequence = write.sequence
+        self.hash = try transaction.hash(at: write.point) ?? .zero
         self.index = write.index
     }
 
     static func < (left: WriteID, right: WriteID) -> Bool {
-        (left.replica, left.sequence, left.index) < (right.replica, right.sequence, right.index)
+        (left.replica, left.sequence, left.hash, left.index)
+            < (right.replica, right.sequence, right.hash, right.index)
     }
 }
 
@@ -37,7 +41,7 @@ struct WriteView: Hashable {
         case .delete: self.text = "(deleted)"
         default: self.text = "(made)"
         }
-        let record = transaction.replica(write.replica)
+        let record = transaction.line(write.line)
         self.device = PlainLine.printable(record.introduction?.deviceName ?? "?")
         self.milliseconds = write.stamp.milliseconds
     }

@@ -22,10 +22,14 @@ struct Workload {
         return ObjectID(bytes: Bytes16(high: high, low: UInt64(number)))
     }
 
-    mutating func request(_ steps: [WorkStep]) -> WriteRequest {
+    mutating func nextRequestID() -> RequestID {
         defer { self.nextRequest += 1 }
-        return WriteRequest(
-            id: RequestID(rawValue: self.nextRequest),
+        return RequestID(rawValue: self.nextRequest)
+    }
+
+    mutating func request(_ steps: [WorkStep]) -> WriteRequest {
+        WriteRequest(
+            id: self.nextRequestID(),
             transaction: Transaction(steps.flatMap { self.transactionSteps($0) })
         )
     }
@@ -97,9 +101,19 @@ extension World {
         self.handle(machine, .write([self.work.request(steps)]))
     }
 
+    /// A machine's user says that the clock is right.
+    func restamp(_ machine: Machine) {
+        guard machine.isUp, machine.hostile == nil else { return }
+        self.record.count(.restampAsked)
+        let request = self.work.nextRequestID()
+        self.restampRequest = request
+        self.handle(machine, .restamp(request))
+    }
+
     func answered(_ request: RequestID, _ result: Result<WriteReceipt, WriteRefusal>, of machine: Machine) {
         self.work.note(result)
         guard case .success(let receipt) = result, let dot = receipt.dot else { return }
+        if request == self.restampRequest { self.record.mark(.restampedWhenAsked) }
         self.record.operationCount += receipt.operationCount
         self.hash.note("answer", machine: machine.number, at: self.time, request.rawValue, dot.sequence)
         self.oracles.wrote(dot, on: machine, in: self)

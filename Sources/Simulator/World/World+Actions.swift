@@ -11,6 +11,7 @@ extension World {
         case .hostile(let peer, let victim, let action):
             self.perform(action, of: self.machines[peer], to: self.machines[victim])
         case .clock(let peer, let action): self.perform(action, on: self.machines[peer])
+        case .restamp(let peer): self.restamp(self.machines[peer])
         case .process(let peer, let action): self.perform(action, on: self.machines[peer])
         case .disk(let peer, let action): self.perform(action, on: self.machines[peer])
         case .join(let inviter): self.join(self.machines[inviter])
@@ -127,9 +128,6 @@ extension World {
             self.record.count(.clockJump)
             machine.clock.jump(milliseconds: milliseconds, at: self.time)
         }
-        let truth = MachineClock.epochMilliseconds + self.time.milliseconds
-        let isAhead = machine.clock.wall(at: self.time).milliseconds > truth + HybridClock.skewMaxMilliseconds / 2
-        machine.wasAhead = machine.wasAhead || isAhead
     }
 
     // MARK: - Processes

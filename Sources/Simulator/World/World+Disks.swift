@@ -20,9 +20,10 @@ extension World {
             self.schedule(.diskIsHonest(machine: machine.number), after: length)
         case .flipBit(let seed): self.rot(machine, seed: seed)
         case .loseLog: self.loseLog(of: machine)
-        case .backUp: if machine.isUp { machine.backup = machine.disk.image() }
-        case .restore(let isElsewhere): self.restore(machine, isElsewhere: isElsewhere)
-        case .clone(let isElsewhere): self.clone(machine, isElsewhere: isElsewhere)
+        case .backUp:
+            if machine.isUp { machine.backup = Machine.Backup(database: machine.disk.image(), tokens: machine.tokens) }
+        case .restore(let isDatabaseAlone): self.restore(machine, isDatabaseAlone: isDatabaseAlone)
+        case .clone(let isDatabaseAlone): self.clone(machine, isDatabaseAlone: isDatabaseAlone)
         }
     }
 
@@ -43,33 +44,31 @@ extension World {
         machine.disk.remove(Machine.databasePath + "-wal")
     }
 
-    private func restore(_ machine: Machine, isElsewhere: Bool) {
-        guard machine.isUp, let backup = machine.backup, !self.isExcused(machine) else { return }
-        self.record.count(isElsewhere ? .movedBackup : .restoredBackup)
+    private func restore(_ machine: Machine, isDatabaseAlone: Bool) {
+        guard machine.isUp, let backup = machine.backup else { return }
+        self.record.count(isDatabaseAlone ? .restoredDatabase : .restoredMachine)
         self.oracles.acknowledged.holderIsGone(machine, self.machines)
         self.end(machine, .kill, downtime: World.restoreTime)
         machine.view = StoreView()
-        machine.disk.restore(backup)
-        self.hasHiddenCopy = self.hasHiddenCopy || !isElsewhere
-        if isElsewhere { machine.storeIdentity += 1 << 32 }
+        machine.disk.restore(backup.database)
+        // With the whole disk comes the token that the database had then, so that nobody can tell.
+        if !isDatabaseAlone { machine.tokens = backup.tokens }
+        // The token is another one only if the process was started again since.
+        let isHidden = !isDatabaseAlone || machine.tokens == backup.tokens
+        self.hasHiddenCopy = self.hasHiddenCopy || isHidden
     }
 
-    /// A copy does not know what the replica it came from wrote with a clock ahead for its own to put right.
-    private func isExcused(_ machine: Machine) -> Bool {
-        machine.wasAhead && !self.plan.faults.contains(.clocksBeyondRepair)
-    }
-
-    private func clone(_ machine: Machine, isElsewhere: Bool) {
-        guard machine.isUp, !self.isExcused(machine) else { return }
-        self.record.count(.clonedDisk)
+    private func clone(_ machine: Machine, isDatabaseAlone: Bool) {
+        guard machine.isUp else { return }
+        self.record.count(isDatabaseAlone ? .copiedDatabase : .clonedDisk)
         let copy = self.add(keyFile: machine.keyFile, origin: machine.origin)
         copy.disk.restore(machine.disk.image())
+        if !isDatabaseAlone { copy.tokens = machine.tokens }
         copy.clock = machine.clock
         copy.highestWall = machine.highestWall
-        self.hasHiddenCopy = self.hasHiddenCopy || !isElsewhere
+        self.hasHiddenCopy = self.hasHiddenCopy || !isDatabaseAlone
         copy.endedUncleanly = true
         copy.isTainted = machine.isTainted
-        if !isElsewhere { copy.storeIdentity = machine.storeIdentity }
         self.start(copy)
         // Somebody works on the copy too, and so on both under one replica id if nobody notices.
         for delay in [1, 3, 9] as [UInt64] {

@@ -42,11 +42,13 @@ extension World {
         case .held: self.record.mark(.changeHeld)
         case .clockAhead: self.record.mark(.clockAheadTold)
         case .newReplica(let reason): self.wentOn(reason, machine)
-        case .equivocation:
-            self.record.mark(.forkProved)
+        case .forked(let device, let sequence):
+            self.record.mark(.forkSeen)
             let isHonest = !self.machines.contains { $0.hostile != nil }
             if isHonest, !self.hasHiddenCopy, !self.machines.contains(where: \.isTainted) {
-                let message = "machine \(machine.number) proves a fork, and every copy could be told from its original"
+                let message =
+                    "machine \(machine.number) says that \(device) has forked at \(sequence), and every copy could "
+                    + "be told from its original"
                 self.record.find(.needlessFork, message)
             }
         case .protocolViolation(let device, let reason): self.violation(reason, of: device, at: machine)
@@ -66,31 +68,24 @@ extension World {
     /// A database goes on under a new replica id: there must have been a reason.
     private func wentOn(_ reason: NewReplicaReason, _ machine: Machine) {
         let hasCause: Bool
-        let wasCopied = self.record.saw(.restoredBackup, .movedBackup, .clonedDisk)
+        let wasCopied = self.record.saw(.restoredMachine, .restoredDatabase, .clonedDisk, .copiedDatabase)
+        let wasLiedTo = self.machines.contains { $0.hostile != nil }
         switch reason {
         case .first:
             // Why a replica was given up is not remembered over a restart, be it a liar's claim.
-            let wasLiedTo = self.machines.contains { $0.hostile != nil }
             hasCause = wasCopied || machine.isTainted || wasLiedTo || !self.hasFormerReplica(machine)
         case .copiedOrRestored:
             self.record.mark(.copyNoticed)
-            hasCause = self.record.saw(.movedBackup, .clonedDisk)
+            hasCause = self.record.saw(.restoredDatabase, .copiedDatabase) || machine.isTainted
         case .rolledBack:
             self.record.mark(.rollbackNoticed)
             hasCause = wasCopied || machine.isTainted || self.believesLiar(machine)
         case .forked:
-            self.record.mark(.forkMended)
+            self.record.mark(.forkLeft)
             hasCause = wasCopied || machine.isTainted
         case .clockRepaired:
             self.record.mark(.clockRepaired)
-            hasCause = self.record.saw(
-                .clockHourAhead,
-                .clockYearsAhead,
-                .clockJump,
-                .clockDayBehind,
-                .clockAtEpoch,
-                .clockBackAtRestart
-            )
+            hasCause = Fault.wrongClocks.contains { self.record.saw($0) } || wasLiedTo
         }
         if !hasCause {
             let message = "machine \(machine.number) goes on under a new replica id: \(reason.rawValue)"
@@ -102,8 +97,8 @@ extension World {
     private func hasFormerReplica(_ machine: Machine) -> Bool {
         let device = machine.observedStatus(at: self.time)?.device
         let count = try? machine.read { transaction throws(StoreError) in
-            (0..<transaction.replicaCount).count {
-                transaction.replica(ReplicaIndex(rawValue: UInt32($0))).device == device
+            (0..<transaction.lineCount).count {
+                transaction.line(LineIndex(rawValue: UInt32($0))).device == device
             }
         }
         return (count ?? nil) ?? 0 > 1

@@ -28,6 +28,9 @@ extension World {
             member.manner = action
             self.visit(victim, member, .perform(action))
             return
+        case .fork, .restamp:
+            self.visit(victim, member, .perform(action))
+            return
         case .write(let plain), .orphan(let plain), .stampAhead(let plain, _), .backdate(let plain),
             .equivocate(let plain, _, _, _):
             change = plain
@@ -35,13 +38,15 @@ extension World {
         let stamp = member.nextStamp(on: change.chain, at: self.time)
         var draft = HostileDraft(stamp: stamp, edits: change.step.hostileEdits)
         switch action {
-        case .orphan: draft.context = [Dot(replica: member.inventedReplica(), sequence: 1)]
+        case .orphan:
+            let name = ChangeName(member.inventedHash())
+            draft.context = [Point(replica: member.inventedReplica(), sequence: 1, name: name)]
         case .stampAhead(_, let milliseconds): draft.stamp = self.stamp(ahead: milliseconds)
         case .backdate:
             draft.stamp = Stamp(milliseconds: stamp.milliseconds - min(stamp.milliseconds, 60_000))
-            draft.context = member.frontier().entries.filter { $0.sequence > 0 && !$0.isForked }
-                .map { Dot(replica: $0.replica, sequence: $0.sequence) }
-                .filter { $0.replica != member.chains[change.chain]?.replica }
+            draft.context = member.frontier().entries
+                .filter { $0.sequence > 0 && $0.replica != member.chains[change.chain]?.replica }
+                .map { Point(replica: $0.replica, sequence: $0.sequence, name: ChangeName($0.hash)) }
         default: break
         }
         if case .equivocate(_, let other, let step, let back) = action {
@@ -76,7 +81,9 @@ extension World {
         let before = variant.map { member.wholeChain(change.chain, upTo: $0.run.firstSequence - 1) } ?? []
         member.extend(change.chain, [HostileDraft(stamp: stamp, edits: change.step.hostileEdits)], opening: stamp)
         guard let variant, other != member.machine.number else { return }
-        self.visit(self.machines[other], member, .deliver(before + [variant.run]))
+        var run = variant.run
+        if self.tape.chance(50, .network) { run.previous = ChangeName(variant.previous) }
+        self.visit(self.machines[other], member, .deliver(before + [run]))
     }
 
     /// A machine stops keeping to the protocol; nil if it does not run.
@@ -108,6 +115,7 @@ extension World {
             let actions: [HostileAction] = [
                 .withhold, .claim, .garble(seed: member.random.below(1 << 20)), .dawdle,
                 .flood(.pings, count: 20), .flood(.announcements, count: 3), .flood(.frontiers, count: 3),
+                .flood(.probes, count: 2),
                 .spoil(.leftOut, HostileChange(chain: 0, step: .set(0, property: 0))),
             ]
             member.manner = actions[member.random.below(actions.count)]
@@ -131,7 +139,7 @@ extension World {
             if !output.bytes.isEmpty { self.send(output.bytes, on: id, of: member.machine) }
             for event in output.events { self.hear(event, session, member) }
         case .dialFailed(let id), .closed(let id): member.forget(id)
-        case .flushed, .write, .introduce, .beacon, .addAddress, .dialAll, .timer: break
+        case .flushed, .write, .restamp, .introduce, .beacon, .addAddress, .dialAll, .timer: break
         }
     }
 
@@ -148,11 +156,21 @@ extension World {
             if !answer.reply.isEmpty { self.say(.ranges(answer.reply), session, member) }
         case .message(.run, let byteCount): self.say(.credit(UInt64(byteCount)), session, member)
         case .message(.ping(let number), _): self.say(.pong(number), session, member)
-        case .message(.forkProbe(let probe), _):
+        case .message(.probe(let probe), _):
             session.probeCount += 1
             guard session.probeCount <= World.probeCountMax else { return }
-            let points = probe.points.map { ChainPoint(sequence: $0.sequence, hash: member.inventedHash()) }
-            self.say(.forkProbe(ForkProbe(replica: probe.replica, points: points)), session, member)
+            // It holds none of them, or all, or something else.
+            let claimed: FrontierEntry
+            switch member.random.below(3) {
+            case 0: claimed = FrontierEntry(replica: probe.replica, sequence: 0, hash: .zero)
+            case 1:
+                let last = probe.points[probe.points.count - 1]
+                claimed = FrontierEntry(replica: probe.replica, sequence: last.sequence, hash: last.hash)
+            default:
+                let sequence = probe.points[0].sequence + 1
+                claimed = FrontierEntry(replica: probe.replica, sequence: sequence, hash: member.inventedHash())
+            }
+            self.say(.stored([claimed]), session, member)
         case .message, .paired: break
         case .ended:
             member.forget(session.connection)
@@ -223,7 +241,7 @@ extension HostileAction {
     /// Whether nothing of what is answered is taken.
     var isDeaf: Bool {
         switch self {
-        case .dawdle, .flood(.pings, _), .flood(.branches, _): true
+        case .dawdle, .flood(.pings, _), .flood(.probes, _): true
         default: false
         }
     }
@@ -239,6 +257,8 @@ extension HostileAction {
         case .orphan: .missingDependency
         case .stampAhead: .hostileStamp
         case .backdate: .backdating
+        case .fork: .repeatedForks
+        case .restamp: .hostileRestamp
         case .spoil: .spoiledRun
         case .garble: .malformedMessage
         case .dawdle: .slowMember

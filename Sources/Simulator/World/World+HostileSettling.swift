@@ -12,17 +12,17 @@ extension World {
         return true
     }
 
-    /// Notes what became of hostile members in a core that is equal.
-    func markHostility(_ core: [Machine]) {
-        let liars = Set(self.machines.compactMap { $0.hostile?.identity.name })
-        guard !liars.isEmpty, let status = core.first?.observedStatus(at: self.time) else { return }
-        for exclusion in status.exclusions where liars.contains(exclusion.deviceName) {
-            switch exclusion.exclusion.reason {
-            case .equivocation: self.record.mark(.liarExcluded)
-            case .backdated: self.record.mark(.backdatingExcluded)
-            case .retired: break
-            }
+    /// Notes what became of forks, of those who are gone, and of hostile members, in a core that is equal.
+    func markEnds(_ core: [Machine]) {
+        guard let status = core.first?.observedStatus(at: self.time) else { return }
+        if status.forks.contains(where: { $0.branchCount > 2 }) { self.record.mark(.forkedTwice) }
+        let coming = Set(core.compactMap { $0.observedStatus(at: self.time)?.deviceName })
+        for wait in status.waits {
+            if case .held = wait.reason, !coming.contains(wait.deviceName) { self.record.mark(.heldOfTheGone) }
         }
+        let liars = Set(self.machines.compactMap { $0.hostile?.identity.name })
+        guard !liars.isEmpty else { return }
+        if status.forks.contains(where: { liars.contains($0.deviceName) }) { self.record.mark(.liarForked) }
         for wait in status.waits {
             guard case .missing = wait.reason, liars.contains(wait.deviceName) else { continue }
             self.record.mark(.causeNeverCame)

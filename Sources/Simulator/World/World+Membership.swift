@@ -6,6 +6,8 @@ internal import PeerCrypto
 extension World {
     /// One machine of so many makes its database itself; the others find one that has just been made.
     private static let madeDatabaseInterval: UInt64 = 8
+    /// In what steps coarse clocks show the time.
+    private static let coarseTickMilliseconds: UInt64 = 100
 
     /// Puts a machine with a key file and an empty disk into the world.
     func add(keyFile: [UInt8], origin: Hash256) -> Machine {
@@ -21,6 +23,10 @@ extension World {
             seed: self.tape.seed(),
             memo: self.memo
         )
+        if self.plan.faults.contains(.coarseClocks) {
+            self.record.count(.coarseClocks)
+            machine.clock.tickMilliseconds = World.coarseTickMilliseconds
+        }
         machine.clock.set(offsetMilliseconds: 0, at: self.time)
         self.machines.append(machine)
         return machine

@@ -120,7 +120,8 @@ extension World {
     private func checkInviterKnows(_ device: DeviceID, _ newcomer: Newcomer) {
         let inviter = newcomer.inviter
         guard inviter.isUp, !inviter.isTainted, let status = inviter.observedStatus(at: self.time) else { return }
-        if !status.peers.contains(where: { $0.device == device }), !self.record.saw(.restoredBackup, .movedBackup) {
+        if !status.peers.contains(where: { $0.device == device }), !self.record.saw(.restoredMachine, .restoredDatabase)
+        {
             let message = "machine \(inviter.number) does not know \(newcomer.number), whom it has made a member"
             self.record.find(.membership, message)
         }

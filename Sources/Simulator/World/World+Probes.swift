@@ -38,6 +38,7 @@ extension World {
         for check in checks where !self.record.hasFatalFinding {
             check(core)
         }
+        if !self.record.hasFatalFinding { self.checkSessions(core) }
     }
 
     /// Which of these machines have a session with each other that both know of.
@@ -195,9 +196,7 @@ extension World {
 
     /// How many changes a machine holds.
     func changeCount(of machine: Machine) -> Int {
-        let found = try? machine.read { transaction throws(StoreError) in
-            try Frontier(of: &transaction).entries.reduce(0) { $0 + Int($1.sequence) }
-        }
-        return (found ?? nil) ?? 0
+        let found = try? machine.read { transaction throws(StoreError) in StoreView(of: transaction).storedCount }
+        return Int(clamping: (found ?? nil) ?? 0)
     }
 }

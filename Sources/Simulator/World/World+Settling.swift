@@ -10,6 +10,8 @@ extension World {
     static let settlingTime = VirtualTime.milliseconds(3 * (ConnectionTimes.backoffMax + 2 * 1_500))
     /// How long they must have been equal.
     private static let calmTime = VirtualTime.seconds(3)
+    /// How long what was said last may take to be acknowledged, or a connection that is dead without knowing it to end.
+    private static let finishingTime = VirtualTime.milliseconds(ConnectionTimes.silenceMax + 5_000)
     /// The model is slow: larger histories are not compared with it.
     static let modelChangeCountMax = 250
 
@@ -26,9 +28,10 @@ extension World {
         while self.time < deadline, !self.record.hasFatalFinding {
             self.run(until: self.time + .seconds(1))
             guard self.isEqual(core) else { continue }
-            // Equal machines may still have to write again what a fork has excluded, and to meet whoever holds it.
+            // Equal machines may still have to restamp what a wrong clock has stamped.
             self.run(until: self.time + World.calmTime)
-            if self.isEqual(core), self.missingWrite(of: core) == nil { break }
+            guard self.isEqual(core), self.missingWrite(of: core) == nil else { continue }
+            if self.keptByMistake(core) == nil, self.unrepaired(core) == nil { break }
         }
         guard !self.record.hasFatalFinding else { return }
         guard self.isEqual(core) else {
@@ -38,15 +41,37 @@ extension World {
         self.record.mark(.equalInTime)
         self.record.convergenceTime = self.time - start - World.calmTime
         self.inspect()
-        let hasMended = core.contains { $0.observedStatus(at: self.time)?.counters.reauthoredChangeCount ?? 0 > 0 }
-        if hasMended, self.record.marks.contains(.forkProved) { self.record.mark(.forkMended) }
-        self.markHostility(core)
+        self.markEnds(core)
         self.checkResidue(core)
+        self.checkClocks(core)
         self.checkAcquaintance(core)
         self.checkAcknowledgedWrites(core)
         self.compareWithModel(core[0])
         self.compareWithReplay(core)
+        self.checkSessions(core)
         if self.watchesSilence, !self.plan.endsWhenEqual { self.probe(core) }
+    }
+
+    /// P31: where nothing happens any more, connections have nothing left over.
+    func checkSessions(_ core: [Machine]) {
+        // A hostile member has its own ideas of what it takes and acknowledges.
+        guard !self.machines.contains(where: { $0.hostile != nil && $0.isUp }) else { return }
+        let deadline = self.time + World.finishingTime
+        while self.time < deadline, self.sessionResidue(core) != nil, !self.record.hasFatalFinding {
+            self.run(until: self.time + .seconds(1))
+        }
+        guard !self.record.hasFatalFinding else { return }
+        self.record.mark(.windowsFull)
+        if let residue = self.sessionResidue(core) { self.record.find(.sessionResidue, residue) }
+    }
+
+    /// What a connection of these machines has left over, in words; nil if nothing.
+    private func sessionResidue(_ core: [Machine]) -> String? {
+        for machine in core {
+            guard let residue = machine.node?.footprint.residue else { continue }
+            return "machine \(machine.number) keeps \(residue)"
+        }
+        return nil
     }
 
     private func heal(_ planned: [Int]) -> [Machine] {
@@ -131,9 +156,7 @@ extension World {
                 lines.append("machine \(machine.number) is \(machine.condition)")
                 continue
             }
-            let chains = frontier.entries.map {
-                "\($0.replica.description.prefix(4)):\($0.sequence)\($0.isForked ? "!" : "")"
-            }
+            let chains = frontier.entries.map { "\($0.replica.description.prefix(4)):\($0.sequence)" }
             let ready = self.isUnfinished(machine) ? " and something ready that is not applied" : ""
             let dead = self.speaksToTheDead(machine) ? " and a session with a machine that failed" : ""
             lines.append("machine \(machine.number) has \(chains.joined(separator: " "))\(ready)\(dead)")
@@ -150,16 +173,19 @@ extension World {
     /// P9: only what is held, what nobody in the core can supply, and what comes behind such changes, may wait.
     private func needlessWait(of machine: Machine) -> Merge.Wait? {
         let now = machine.clock.wall(at: self.time)
+        let founder = machine.founder
         let found = try? machine.read { transaction throws(StoreError) -> Merge.Wait? in
-            let waits = try Merge.waits(at: now, in: &transaction)
-            return waits.values.first { wait in
+            var merge = Merge(now: now, founder: founder)
+            let waits = try merge.waits(in: &transaction)
+            for wait in waits.values {
                 switch wait {
-                case .held(let until): return until <= now
-                case .missing(let dot):
-                    guard let index = transaction.existingReplicaIndex(of: dot.replica) else { return false }
-                    return transaction.replica(index).storedSequence >= dot.sequence && waits[index] == nil
+                case .held(let until): if until <= now { return wait }
+                case .missing(let point):
+                    guard let place = try transaction.place(of: point), place.sequence > 0 else { continue }
+                    if waits[place.line] == nil { return wait }
                 }
             }
+            return nil
         }
         return (found ?? nil) ?? nil
     }
@@ -167,11 +193,13 @@ extension World {
     /// Whether something is stored, ready, and not applied: as after a disk refused to apply what had come due.
     private func isUnfinished(_ machine: Machine) -> Bool {
         let now = machine.clock.wall(at: self.time)
+        let founder = machine.founder
         let found = try? machine.read { transaction throws(StoreError) -> Bool in
             guard StateChecks.isWaiting(in: transaction) else { return false }
             // Others may wait for what is ready.
-            let waits = try Merge.waits(at: now, in: &transaction)
-            return StateChecks.waitingReplicas(in: transaction).contains { waits[$0] == nil }
+            var merge = Merge(now: now, founder: founder)
+            let waits = try merge.waits(in: &transaction)
+            return StateChecks.waitingLines(in: transaction).contains { waits[$0] == nil }
         }
         return (found ?? nil) ?? true
     }
@@ -188,8 +216,8 @@ extension World {
         for machine in core {
             guard let status = machine.observedStatus(at: self.time) else { continue }
             let introduced = try? machine.read { transaction throws(StoreError) in
-                (0..<transaction.replicaCount).compactMap {
-                    transaction.replica(ReplicaIndex(rawValue: UInt32($0))).device
+                (0..<transaction.lineCount).compactMap {
+                    transaction.line(LineIndex(rawValue: UInt32($0))).device
                 }
             }
             let known = Set(status.peers.map(\.device) + [status.device])
@@ -198,7 +226,47 @@ extension World {
         }
     }
 
+    /// P9: nothing is applied that the clock, which is right by now, holds; and each device has restamped its own.
+    private func checkClocks(_ core: [Machine]) {
+        if let kept = self.keptByMistake(core) { self.record.find(.appliedTooEarly, kept) }
+        if let unrepaired = self.unrepaired(core) { self.record.find(.notRepaired, unrepaired) }
+    }
+
+    /// Which of these machines, whose clocks are right, has something applied that is held, in words; nil if none has.
+    private func keptByMistake(_ core: [Machine]) -> String? {
+        for machine in core {
+            let now = machine.clock.wall(at: self.time).advanced(byMilliseconds: World.unnoticedMilliseconds)
+            let found = try? machine.read { transaction throws(StoreError) in
+                StateChecks.hasAppliedHeld(at: now, in: transaction)
+            }
+            if (found ?? nil) ?? false { return "machine \(machine.number) keeps what its clock holds" }
+        }
+        return nil
+    }
+
+    /// By how much clocks that are set back by little at a time may be ahead of what nodes take note of.
+    private static let unnoticedMilliseconds: UInt64 = 5_000
+
+    /// Which of these machines, whose clocks are right, leaves its own changes held, in words; nil if none does.
+    private func unrepaired(_ core: [Machine]) -> String? {
+        // Somebody else's clock has to say that one's own is right.
+        guard core.count > 1 else { return nil }
+        for machine in core {
+            guard let status = machine.observedStatus(at: self.time) else { continue }
+            let own = status.waits.first { wait in
+                guard case .held = wait.reason else { return false }
+                return wait.deviceName == status.deviceName
+            }
+            if let own {
+                return "machine \(machine.number) leaves \(PlainText.short(own.replica)):\(own.sequence) held, its own"
+            }
+        }
+        return nil
+    }
+
     /// P14: what was acknowledged and is answered for is there.
+    ///
+    /// What is there and waits without need is residue.
     private func checkAcknowledgedWrites(_ core: [Machine]) {
         if self.oracles.acknowledged.hasExcused { self.record.mark(.acknowledgedThenExcused) }
         if let missing = self.missingWrite(of: core) { self.record.find(.lostWrite, missing) }
@@ -206,55 +274,28 @@ extension World {
 
     /// What was acknowledged, is answered for, and is not there, in words; nil if all is.
     private func missingWrite(of core: [Machine]) -> String? {
-        let now = core[0].clock.wall(at: self.time)
-        let log = try? core[0].read { transaction throws(StoreError) in try LogReading(of: &transaction, now: now) }
-        guard let log = log ?? nil else { return nil }
-        let exclusions = core[0].observedStatus(at: self.time)?.exclusions ?? []
-        for write in self.oracles.acknowledged.required where !self.isHostile(self.machines[write.author]) {
-            let wanted = write.edits.filter { $0.kind != .introduce && $0.kind != .retire }
-            guard let missing = wanted.first(where: { !log.effectiveEdits.contains($0) }) else { continue }
-            // Both branches of a fork are excluded, and told to the user; only the device they are of can write them
-            // again.
-            let isForked = exclusions.contains {
-                $0.replica == write.dot.replica && $0.exclusion.reason == .equivocation
+        let required = self.oracles.acknowledged.required.filter { !self.isHostile(self.machines[$0.author]) }
+        guard !required.isEmpty else { return nil }
+        let found = try? core[0].read { transaction throws(StoreError) -> AcknowledgedWrites.Write? in
+            for write in required {
+                let (replica, sequence) = (write.change.replica, write.change.sequence)
+                let place = try transaction.place(of: replica, sequence: sequence, hash: write.change.hash)
+                if place == nil { return write }
             }
-            if isForked, !core.contains(where: { $0.keyFile == self.machines[write.author].keyFile }) { continue }
-            let excluded = exclusions.map {
-                "\(PlainText.short($0.replica)) after \($0.exclusion.lastSequence): \($0.exclusion.reason)"
-            }
-            return "\(PlainText.short(write.dot.replica)):\(write.dot.sequence), held by \(write.holders.sorted()), is "
-                + "gone from the core: \(PlainText.short(missing).prefix(80)); "
-                + "excluded: \(excluded.joined(separator: ", "))"
+            return nil
         }
-        return nil
+        guard let write = (found ?? nil) ?? nil else { return nil }
+        let change = write.change
+        return "\(PlainText.short(change.replica)):\(change.sequence), held by \(write.holders.sorted()), is "
+            + "gone from the core: \(change.hash.description.prefix(8))"
     }
+}
 
-    private struct Comparison {
-        var expected: PlainState
-        var actual: PlainState
-    }
-
-    /// P8: the naive model, given the same log, comes to the same state.
-    private func compareWithModel(_ machine: Machine) {
-        let now = machine.clock.wall(at: self.time)
-        do throws(StoreError) {
-            let found = try machine.read { transaction throws(StoreError) -> Comparison? in
-                let log = try LogReading(of: &transaction, now: now)
-                let isComparable = !StateChecks.hasAppliedHeld(at: now, in: transaction)
-                guard isComparable, log.changeCount <= World.modelChangeCountMax else { return nil }
-                let objects = log.objects.sorted()
-                let actual = try StateReader.state(of: &transaction, objects: objects)
-                return Comparison(expected: NaiveModel(log.history).state(), actual: actual)
-            }
-            guard let found, let states = found else { return }
-            self.record.mark(.comparedWithModel)
-            if states.expected != states.actual {
-                let difference = states.actual.differences(from: states.expected)
-                self.record.find(.modelDisagrees, "machine \(machine.number):\n\(difference)")
-            }
-        } catch {
-            self.record.find(.damage, "machine \(machine.number): \(error)")
-        }
+extension NodeFootprint {
+    /// What connections keep that is to be gone when nothing happens any more, in words; nil if there is nothing.
+    var residue: String? {
+        if self.unacknowledgedByteCount > 0 { return "\(self.unacknowledgedByteCount) bytes under way" }
+        return self.unknownEntryCount > 0 ? "\(self.unknownEntryCount) entries of what a peer has" : nil
     }
 }
 

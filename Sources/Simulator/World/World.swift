@@ -29,6 +29,8 @@ final class World {
     var watchesSilence = true
     /// Whether it is also tried what writes and strangers do to them then.
     var disturbsSilence = true
+    /// The last request to restamp what is held.
+    var restampRequest: RequestID?
     var nextConnection: UInt64 = 1 << 63
     /// Sessions that ended, as the machines said.
     var endedSessionCount = 0
@@ -181,6 +183,7 @@ final class World {
             self.hash.note("flushed", machine: number, at: self.time, id.rawValue, UInt64(count))
         case .closed(let id): self.hash.note("closed", machine: number, at: self.time, id.rawValue)
         case .write(let requests): self.hash.note("write", machine: number, at: self.time, UInt64(requests.count))
+        case .restamp: self.hash.note("restamp", machine: number, at: self.time)
         case .beacon(let bytes, _):
             self.hash.note("beacon", machine: number, at: self.time)
             self.hash.note(bytes)

@@ -59,6 +59,6 @@ enum NewWorkspace {
     static func create(_ identity: borrowing DeviceIdentity, at paths: DirectoryPaths) async throws {
         try PrivateFile.makeDirectory(paths.directory)
         try KeyFile.create(identity, at: paths)
-        await (try WorkspaceRuntime.openStoreAlone(paths, report: { _ in })).stop()
+        await (try WorkspaceRuntime.openStoreAlone(paths, mayWrite: true, report: { _ in })).stop()
     }
 }

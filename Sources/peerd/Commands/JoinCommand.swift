@@ -48,7 +48,7 @@ struct JoinCommand: AsyncParsableCommand {
             try await output.line("Joined the workspace through \(address); this machine is \"\(name)\".")
             try await output.flush()
         }
-        try await Workplace.with(paths) { workplace in
+        try await Workplace.with(paths, mayWrite: true) { workplace in
             try await workplace.meet(address)
             let request = Request.sync(.anyone, timeoutMilliseconds: timeout)
             do {

@@ -55,7 +55,10 @@ struct ConflictsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "conflicts",
         abstract: "List edits that lost against a concurrent one, until someone writes again.",
-        discussion: "Also moves that have no effect, since they would have put an object below itself.",
+        discussion: """
+            Values of properties, and moves: until someone writes the property or moves the object again. Also moves \
+            that have no effect, since they would have put an object below itself.
+            """,
         exitCodes: ExitStatus.common
     )
 
@@ -67,7 +70,7 @@ struct ConflictsCommand: AsyncParsableCommand {
 struct LogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "log",
-        abstract: "Print every operation ever stored, replica by replica.",
+        abstract: "Print every operation ever stored, branch by branch of each replica's chain.",
         discussion: LogEntry.fieldHelp,
         exitCodes: ExitStatus.commonWithObject
     )

@@ -27,7 +27,7 @@ struct ImportCommand: AsyncParsableCommand {
         let file = try Self.read(self.path)
         let format = self.options.format
         let output = CommandOutput.standard(format)
-        let count = try await Workplace.with(paths) { workplace in
+        let count = try await Workplace.with(paths, mayWrite: true) { workplace in
             var count = 0
             for batch in file.batches {
                 let completion = try await workplace.perform(.importObjects(Array(batch)), format: format)

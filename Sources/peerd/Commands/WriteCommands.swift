@@ -118,6 +118,24 @@ struct MoveCommand: AsyncParsableCommand {
     }
 }
 
+struct RestampCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "restamp",
+        abstract: "Bring in changes that are held because a clock was wrong.",
+        discussion: """
+            Changes that a clock far ahead has stamped are held until their time comes; "peerd status" lists them. \
+            This orders all that are held here now, of any of your own devices, directly after what they had seen, on \
+            every machine. So what was written later, by someone who had not seen them, wins over them. Nothing is \
+            written again. A device whose clock is right again does this by itself when it meets another one; the \
+            command is for one that does not come back. See first that the clock of this machine is right.
+            """
+    )
+
+    @OptionGroup var options: DataOptions
+
+    func run() async throws { try await self.options.perform(.restamp) }
+}
+
 struct RemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "rm",

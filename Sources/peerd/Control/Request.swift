@@ -15,6 +15,7 @@ enum Request: Hashable, Codable, Sendable {
     /// No parent is the root.
     case move(object: String, parent: String?, before: String?)
     case remove(object: String)
+    case restamp
     case list(object: String?)
     case tree(object: String?)
     case conflicts
@@ -35,6 +36,14 @@ enum Request: Hashable, Codable, Sendable {
     struct Assignment: Hashable, Codable, Sendable {
         var name: String
         var value: String
+    }
+
+    /// Whether carrying it out may write a change.
+    var mayWrite: Bool {
+        switch self {
+        case .status, .peers, .invite, .get, .list, .tree, .conflicts, .log, .export, .doctor: false
+        case .sync, .create, .set, .unset, .move, .remove, .restamp, .importObjects: true
+        }
     }
 }
 

@@ -6,6 +6,7 @@ struct DirectoryPaths: Hashable, Sendable {
 
     var database: String { self.directory + "/peerd.sqlite" }
     var keys: String { self.directory + "/keys" }
+    var token: String { self.directory + "/token" }
     var socket: String { self.directory + "/socket" }
     var lock: String { self.directory + "/lock" }
     var settings: String { self.directory + "/config" }

@@ -14,6 +14,8 @@ actor NodeDriver {
         var discovers = false
         /// False for commands that only want the store: they connect to nobody.
         var dialsPeers = true
+        /// False for commands that only read.
+        var mayWrite = true
     }
 
     private var node: Node<SQLiteStore>?
@@ -160,12 +162,21 @@ actor NodeDriver {
     ///
     /// Transactions that come in meanwhile share its commit.
     func write(_ transaction: Transaction) async -> Result<WriteReceipt, WriteRefusal> {
+        await self.answer { self.inbox.post(WriteRequest(id: $0, transaction: transaction)) }
+    }
+
+    /// Orders what is held directly after what it had seen.
+    func restamp() async -> Result<WriteReceipt, WriteRefusal> {
+        await self.answer { self.inbox.post(.restamp($0)) }
+    }
+
+    private func answer(to post: (RequestID) -> Void) async -> Result<WriteReceipt, WriteRefusal> {
         guard self.node != nil else { return .failure(.store(Self.stopping)) }
         self.lastRequest += 1
-        let request = WriteRequest(id: RequestID(rawValue: self.lastRequest), transaction: transaction)
+        let id = RequestID(rawValue: self.lastRequest)
         return await withCheckedContinuation { continuation in
-            self.answers[request.id] = continuation
-            self.inbox.post(request)
+            self.answers[id] = continuation
+            post(id)
         }
     }
 

@@ -14,7 +14,8 @@ enum NoticeText {
         case .held(let device, let until):
             """
             Changes of \(self.name(device)) are stamped in the future and wait until \
-            \(PlainText.time(milliseconds: until.milliseconds)); check the clock of that machine.
+            \(PlainText.time(milliseconds: until.milliseconds)); check the clock of that machine. If it is right now, \
+            or the machine is gone, "peerd restamp" orders them by what they had seen.
             """
         case .clockAhead(let milliseconds, let peer):
             """
@@ -22,10 +23,10 @@ enum NoticeText {
             check it.
             """
         case .newReplica(let reason): "This database goes on under a new replica id: \(self.text(reason))."
-        case .equivocation(let device, let sequence):
+        case .forked(let device, let sequence):
             """
-            \(self.name(device)) has signed two different changes with number \(sequence); what its replica wrote \
-            from there on does not count.
+            Two machines write as \(self.name(device)), or its database was put back: its changes go on in two ways \
+            from number \(sequence) on. All of them count.
             """
         case .protocolViolation(let device, let reason):
             (device.map(self.name) ?? "A stranger")
@@ -37,7 +38,7 @@ enum NoticeText {
     /// Those that someone who runs a single command must know.
     static func warning(_ notice: Notice) -> String? {
         switch notice {
-        case .held, .clockAhead, .equivocation, .storeFailed: self.of(notice)
+        case .held, .clockAhead, .forked, .storeFailed: self.of(notice)
         case .newReplica(let reason): reason == .first ? nil : self.of(notice)
         case .connected, .disconnected, .paired, .pairingLapsed, .protocolViolation: nil
         }
@@ -50,9 +51,9 @@ enum NoticeText {
     private static func text(_ reason: NewReplicaReason) -> String {
         switch reason {
         case .first: "it is new"
-        case .copiedOrRestored: "the file was copied or restored"
+        case .copiedOrRestored: "the file was copied or put back"
         case .rolledBack: "it is older than what the other machines have of it"
-        case .forked: "two different changes carry one of its numbers"
+        case .forked: "its chain has forked"
         case .clockRepaired: "the clock had been far ahead and is right again"
         }
     }

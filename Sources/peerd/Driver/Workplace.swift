@@ -6,12 +6,15 @@ enum Workplace {
     case local(WorkspaceRuntime, Executor)
 
     /// Opens the workplace of a directory, and closes it behind `body`.
+    ///
+    /// `mayWrite`: whether one of the requests may.
     static func with<Result>(
         _ paths: DirectoryPaths,
+        mayWrite: Bool,
         _ body: (inout Workplace) async throws -> Result
     ) async throws -> Result {
         try paths.requireWorkspace()
-        var workplace = try await self.open(paths)
+        var workplace = try await self.open(paths, mayWrite: mayWrite)
         do {
             let result = try await body(&workplace)
             await workplace.close()
@@ -47,10 +50,10 @@ enum Workplace {
         if case .local(let runtime, _) = self { await runtime.driver.add(address) }
     }
 
-    private static func open(_ paths: DirectoryPaths) async throws -> Workplace {
+    private static func open(_ paths: DirectoryPaths, mayWrite: Bool) async throws -> Workplace {
         if let client = try ControlClient(paths: paths) { return .daemon(client) }
         do {
-            return try await self.openLocally(paths)
+            return try await self.openLocally(paths, mayWrite: mayWrite)
         } catch let failure as CommandFailure where failure.status == .busy {
             // The process that has the directory may be a daemon that was just starting.
             if let client = try ControlClient(paths: paths) { return .daemon(client) }
@@ -58,8 +61,8 @@ enum Workplace {
         }
     }
 
-    private static func openLocally(_ paths: DirectoryPaths) async throws -> Workplace {
-        let runtime = try await WorkspaceRuntime.openStoreAlone(paths) { notice in
+    private static func openLocally(_ paths: DirectoryPaths, mayWrite: Bool) async throws -> Workplace {
+        let runtime = try await WorkspaceRuntime.openStoreAlone(paths, mayWrite: mayWrite) { notice in
             if let text = NoticeText.warning(notice) { StandardStreams.error("peerd: \(text)\n") }
         }
         return .local(runtime, Executor(driver: runtime.driver, paths: paths, daemon: nil))

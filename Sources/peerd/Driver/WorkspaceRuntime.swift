@@ -34,11 +34,13 @@ struct WorkspaceRuntime: Sendable {
         let store = try await self.openStore(paths, origin: identity.origin)
         do {
             let role = try await role()
+            let token = try TokenFile.open(paths, renews: role.mayWrite)
             let configuration = NodeConfiguration(
                 listenPort: role.listenPort,
                 staticAddresses: role.staticAddresses,
                 discovers: role.discovers,
-                storeIdentity: try store.identity().encoded
+                acceptedTokens: token.accepted,
+                nextToken: token.next
             )
             guard let entropy = EntropyStream(seed: SystemEntropy.seed()) else {
                 throw CommandFailure(.failure, "The system gave no randomness.")
@@ -50,6 +52,7 @@ struct WorkspaceRuntime: Sendable {
                 entropy: entropy,
                 at: SystemClock.now()
             )
+            try token.settle()
             let beacons = role.discovers ? BeaconTransport() : nil
             let driver = NodeDriver(
                 node: node,
@@ -76,6 +79,7 @@ struct WorkspaceRuntime: Sendable {
     /// The same for a command that only wants the store.
     static func openStoreAlone(
         _ paths: DirectoryPaths,
+        mayWrite: Bool,
         report: @escaping @Sendable (Notice) -> Void
     ) async throws -> WorkspaceRuntime {
         let inbox = NodeInbox()
@@ -84,7 +88,7 @@ struct WorkspaceRuntime: Sendable {
             transport: TCPTransport(events: { inbox.post(Event($0)) }),
             inbox: inbox,
             report: report,
-            role: { NodeDriver.Role(dialsPeers: false) }
+            role: { NodeDriver.Role(dialsPeers: false, mayWrite: mayWrite) }
         )
     }
 

@@ -21,12 +21,8 @@ extension Executor {
         }
         try await self.checkLog(&report, output)
         report.checkNode(try await self.driver.status(), daemonRuns: self.daemon != nil)
-        let stamps = try await self.driver.read { transaction in
-            (0..<transaction.replicaCount).map {
-                transaction.replica(ReplicaIndex(rawValue: UInt32($0))).appliedStamp
-            }
-        }
-        report.checkClock(latest: stamps.max() ?? .zero, now: SystemClock.now().wall)
+        let latest = try await self.driver.read { transaction in LogReplay.latestStamp(in: transaction) }
+        report.checkClock(latest: latest, now: SystemClock.now().wall)
         if output.format.isJSON {
             try await output.line(report.json.canonicalText)
         } else {
@@ -39,18 +35,11 @@ extension Executor {
         do {
             let identity = try KeyFile.load(self.paths)
             report.add(.ok, "keys", "the key file can be read")
-            let replay = LogReplay(
-                origin: identity.origin,
-                membership: identity.membership,
-                now: SystemClock.now().wall
-            )
+            let replay = LogReplay(origin: identity.origin, membership: identity.membership)
             try await output.progress("computing the state anew from the log")
             while try await !self.driver.read({ transaction in try replay.advance(from: &transaction) }) {}
             report.add(.ok, "log", "every change follows the one before, and every signature holds")
-            let isEqual = try await self.driver.read { transaction in
-                while try !replay.advance(from: &transaction) {}
-                return try replay.isEqual(to: &transaction)
-            }
+            let isEqual = try await self.driver.read { transaction in try replay.isEqual(to: &transaction) }
             if isEqual {
                 report.add(.ok, "state", "the state is what the log says")
             } else {
@@ -94,7 +83,8 @@ struct DoctorReport {
     mutating func checkFiles(_ paths: DirectoryPaths, daemonRuns: Bool) {
         let expected: [(String, mode_t)] = [
             (paths.directory, PrivateFile.directoryMode), (paths.keys, PrivateFile.fileMode),
-            (paths.database, PrivateFile.fileMode), (paths.socket, PrivateFile.fileMode),
+            (paths.token, PrivateFile.fileMode), (paths.database, PrivateFile.fileMode),
+            (paths.socket, PrivateFile.fileMode),
         ]
         var open = 0
         for (path, mode) in expected {
@@ -123,13 +113,16 @@ struct DoctorReport {
             )
         }
         for wait in node.waits {
-            self.add(.warning, "waiting", WaitReport.sentence(wait), "sync with a machine that has what is missing")
+            let advice =
+                switch wait.reason {
+                case .held: "set the clock of that machine right; if it is, or the machine is gone: peerd restamp"
+                case .missing(let point):
+                    node.waits.contains { $0.replica == point.replica && $0.sequence <= point.sequence }
+                        ? "those are here and wait, too" : "sync with a machine that has what is missing"
+                }
+            self.add(.warning, "waiting", WaitReport.sentence(wait), advice)
         }
-        for exclusion in node.exclusions {
-            let level: Level = exclusion.exclusion.reason == .retired ? .ok : .warning
-            let advice = level == .ok ? nil : "look at what that machine wrote with \"peerd log\" and write it again"
-            self.add(level, "excluded", ExclusionReport.sentence(exclusion), advice)
-        }
+        for fork in node.forks { self.add(.ok, "forked", ForkReport.sentence(fork)) }
         if let ahead = node.clockAheadMilliseconds {
             self.add(.problem, "clock", "a peer says this clock is \(ahead / 1000) s ahead", "set the clock right")
         }

@@ -3,25 +3,27 @@ internal import Engine
 internal import Persistence
 
 extension Executor {
-    /// Prints operations in chain order, replica by replica.
+    /// Prints operations in chain order, branch by branch.
     ///
     /// What is written meanwhile is not waited for.
     func log(_ object: String?, _ output: CommandOutput) async throws {
         let isJSON = output.format.isJSON
+        let waits = try await self.driver.status().waits
         let (object, ends) = try await self.driver.read { transaction in
             var found: FoundObject?
             if let object {
                 found = try ObjectLookup.find(object, includingDeleted: true, in: &transaction) as FoundObject
             }
             var ends: [ChainEnd] = []
-            for position in 0..<transaction.replicaCount {
-                let index = ReplicaIndex(rawValue: UInt32(position))
-                let record = transaction.replica(index)
-                if record.storedSequence > 0 {
-                    ends.append(ChainEnd(id: record.id, index: index, sequence: record.storedSequence))
+            for position in 0..<transaction.lineCount {
+                var end = ChainEnd(of: LineIndex(rawValue: UInt32(position)), in: transaction)
+                end.isHeld = waits.contains {
+                    guard case .held = $0.reason else { return false }
+                    return $0.replica == end.id && $0.sequence == end.appliedSequence + 1
                 }
+                ends.append(end)
             }
-            return (found, ends.sorted { $0.id < $1.id })
+            return (found, ends.sorted { ($0.id, $0.firstSequence) < ($1.id, $1.firstSequence) })
         }
         for end in ends {
             var reader = LogReader(chain: end, object: object?.id)
@@ -39,21 +41,35 @@ extension Executor {
     }
 }
 
-/// A replica's chain as far as a listing goes.
+/// A stretch of a replica's chain without a fork, as far as a listing goes.
 struct ChainEnd: Hashable, Sendable {
     var id: ReplicaID
-    var index: ReplicaIndex
+    var index: LineIndex
+    var firstSequence: UInt64
     var sequence: UInt64
+    var appliedSequence: UInt64
+    /// Whether what is not applied waits for its time, and not for other changes.
+    var isHeld = false
+
+    init(of index: LineIndex, in transaction: borrowing some StoreTransaction) {
+        let record = transaction.line(index)
+        self.id = record.id
+        self.index = index
+        self.firstSequence = record.firstSequence
+        self.sequence = record.storedSequence
+        self.appliedSequence = record.appliedSequence
+    }
 }
 
-/// Reads one replica's chain piece by piece.
+/// Reads one stretch of a chain piece by piece.
 struct LogReader: Sendable {
     private let chain: ChainEnd
     /// Only operations on this object.
     private let object: ObjectID?
-    private var nextSequence: UInt64 = 1
-    /// The context of the change before, filled up change by change.
-    private var context: [ReplicaID: UInt64] = [:]
+    private var nextSequence: UInt64
+    /// The hash of the change before.
+    private var previous: Hash256?
+    private var seen = SeenPoints()
 
     /// How much is read at once.
     private static let limits = RunLimits(changeCountMax: 256, operationCountMax: 4096, byteCountMax: 1 << 20)
@@ -61,6 +77,7 @@ struct LogReader: Sendable {
     init(chain: ChainEnd, object: ObjectID?) {
         self.chain = chain
         self.object = object
+        self.nextSequence = chain.firstSequence
     }
 
     var isAtEnd: Bool { self.nextSequence > self.chain.sequence }
@@ -76,24 +93,24 @@ struct LogReader: Sendable {
         guard let run, !run.changes.isEmpty else {
             throw StoreError.damaged("change \(self.nextSequence) of replica \(self.chain.id) is missing from the log")
         }
-        let record = transaction.replica(self.chain.index)
-        var verdicts = LogVerdicts(record, replica: self.chain.index)
-        if record.appliedSequence < record.storedSequence {
-            let waits = try Merge.waits(at: SystemClock.now().wall, in: &transaction)
-            if case .held? = waits[self.chain.index] { verdicts.isHeld = true }
-        }
+        let record = transaction.line(self.chain.index)
+        if self.nextSequence == self.chain.firstSequence { try self.begin(record, in: &transaction) }
+        let verdicts = LogVerdicts(appliedSequence: record.appliedSequence, isHeld: self.chain.isHeld)
         var entries: [LogEntry] = []
         for change in run.changes where !self.isAtEnd {
-            for entry in run.contextEntries[change.contextRange] {
-                self.context[entry.replica] = max(self.context[entry.replica] ?? 0, entry.sequence)
+            let place = LinePoint(line: self.chain.index, sequence: self.nextSequence)
+            guard let header = try transaction.header(at: place) else {
+                throw StoreError.damaged("change \(self.nextSequence) of replica \(self.chain.id) has no hash")
             }
-            if self.nextSequence > 1 { self.context[self.chain.id] = self.nextSequence - 1 }
+            let isApplied = self.nextSequence <= record.appliedSequence
+            let stamp = isApplied ? try transaction.effectiveStamp(at: place) : header.stamp
+            for point in run.contextEntries[change.contextRange] { try self.seen.add(point, in: &transaction) }
             for (index, position) in change.operationRange.enumerated() {
                 let operation = run.operations[position]
                 if let object, !operation.kind.hasObject || run.objects[Int(operation.object)] != object { continue }
                 let write = WriteReference(
-                    stamp: change.stamp,
-                    replica: self.chain.index,
+                    stamp: stamp,
+                    line: self.chain.index,
                     sequence: self.nextSequence,
                     index: UInt32(index)
                 )
@@ -103,15 +120,34 @@ struct LogReader: Sendable {
                         replica: self.chain.id,
                         introduction: record.introduction,
                         write: write,
-                        context: self.context,
+                        header: header,
+                        previous: self.previous,
+                        context: self.seen.all,
                         edit: edit,
                         status: try verdicts.status(of: edit, write, in: &transaction)
                     )
                 )
             }
+            self.previous = header.hash
+            let name = ChangeName(header.hash)
+            self.seen.add(place, Point(replica: self.chain.id, sequence: self.nextSequence, name: name))
             self.nextSequence += 1
         }
         return entries
+    }
+
+    /// A branch goes on with what the change had seen on which it hangs.
+    private mutating func begin(_ record: LineRecord, in transaction: inout some StoreTransaction) throws {
+        guard let before = record.origin?.parent, before.sequence > 0 else { return }
+        self.previous = try transaction.hash(at: before)
+        var context = try transaction.context(at: before)
+        transaction.cover(before, in: &context)
+        for (position, sequence) in context.enumerated() where sequence > 0 {
+            let place = LinePoint(line: LineIndex(rawValue: UInt32(position)), sequence: sequence)
+            guard let hash = try transaction.hash(at: place) else { continue }
+            let replica = transaction.replicaID(place.line)
+            self.seen.add(place, Point(replica: replica, sequence: sequence, name: ChangeName(hash)))
+        }
     }
 
     private func edit(_ operation: Operation, of run: Run) throws -> Edit {
@@ -120,6 +156,27 @@ struct LogReader: Sendable {
         } catch {
             throw StoreError.damaged("an operation of change \(self.nextSequence) in the log cannot be read")
         }
+    }
+}
+
+/// What the author of a change had seen, filled up change by change.
+private struct SeenPoints: Sendable {
+    private var stored: [LineIndex: Point] = [:]
+    private var missing: Set<Point> = []
+
+    /// The last changes; some may come before others in their chains.
+    var all: Set<Point> { self.missing.union(self.stored.values) }
+
+    mutating func add(_ point: Point, in transaction: inout some StoreTransaction) throws {
+        if let place = try transaction.place(of: point) {
+            self.add(place, point)
+        } else {
+            self.missing.insert(point)
+        }
+    }
+
+    mutating func add(_ place: LinePoint, _ point: Point) {
+        if self.stored[place.line]?.sequence ?? 0 < place.sequence { self.stored[place.line] = point }
     }
 }
 
@@ -133,8 +190,6 @@ enum OperationStatus: String, Hashable, Sendable {
     case conflict
     /// A move that would have closed a cycle.
     case withoutEffect = "without effect"
-    /// Its change does not count; see `peerd status`.
-    case rejected
     /// Stamped too far in the future; it will count when its time has come.
     case held
     /// It had seen changes that are not here yet.
@@ -146,29 +201,22 @@ enum OperationStatus: String, Hashable, Sendable {
     var isEffective: Bool {
         switch self {
         case .effective, .superseded, .conflict, .withoutEffect, .unread: true
-        case .rejected, .held, .waiting: false
+        case .held, .waiting: false
         }
     }
 }
 
-/// Judges operations of one replica by the state.
+/// Judges operations of one stretch of a chain by the state.
 private struct LogVerdicts {
-    let record: ReplicaRecord
-    var isHeld = false
-    private let replica: ReplicaIndex
-
-    init(_ record: ReplicaRecord, replica: ReplicaIndex) {
-        self.record = record
-        self.replica = replica
-    }
+    let appliedSequence: UInt64
+    let isHeld: Bool
 
     func status(
         of edit: Edit,
         _ write: WriteReference,
         in transaction: inout some StoreTransaction
     ) throws -> OperationStatus {
-        guard self.record.isEffective(write.sequence) else { return .rejected }
-        guard write.sequence <= self.record.appliedSequence else { return self.isHeld ? .held : .waiting }
+        guard write.sequence <= self.appliedSequence else { return self.isHeld ? .held : .waiting }
         switch edit {
         case .set(let object, let name, _), .unset(let object, let name):
             let key = RegisterKey(
@@ -176,23 +224,17 @@ private struct LogVerdicts {
                 name: try transaction.nameIndex(of: name)
             )
             guard let register = try transaction.register(key) else { return .superseded }
-            if register.winner.isSameOperation(as: write) { return .effective }
+            if register.winner == write { return .effective }
             guard register.conflictCount > 0 else { return .superseded }
-            let conflicts = try transaction.conflicts(at: key)
-            return conflicts.contains { $0.isSameOperation(as: write) } ? .conflict : .superseded
-        case .create(let object, _, _):
-            let creation = try transaction.object(try transaction.objectIndex(of: object)).creation
-            return creation?.write.isSameOperation(as: write) == true ? .effective : .superseded
-        case .move(let object, let place):
-            return try self.status(ofMove: object, place, write, in: &transaction)
-        case .delete, .introduce, .retire: return .effective
+            return try transaction.conflicts(at: key).contains(write) ? .conflict : .superseded
+        case .move(let object, _): return try self.status(ofMove: object, write, in: &transaction)
+        case .create, .delete, .introduce, .restamp: return .effective
         case .unknown, .leftOut: return .unread
         }
     }
 
     private func status(
         ofMove object: ObjectID,
-        _ place: Place,
         _ write: WriteReference,
         in transaction: inout some StoreTransaction
     ) throws -> OperationStatus {
@@ -200,15 +242,21 @@ private struct LogVerdicts {
         var after = write
         after.index += 1
         let last = try transaction.lastEffectiveMove(of: index, before: after)
-        guard let last, last.write.isSameOperation(as: write) else { return .withoutEffect }
-        let record = try transaction.object(index)
-        let parent = try place.parent.map { try transaction.objectIndex(of: $0) }
-        return record.parent == parent && record.position == place.position ? .effective : .superseded
+        guard last?.write == write else { return .withoutEffect }
+        if try transaction.moveInForce(of: index)?.write == write { return .effective }
+        return try transaction.openMoves(of: index).contains(write) ? .conflict : .superseded
     }
 }
 
-extension WriteReference {
-    func isSameOperation(as other: WriteReference) -> Bool {
-        self.replica == other.replica && self.sequence == other.sequence && self.index == other.index
+extension StoreTransaction {
+    /// The move that an object owes its place to; nil if it was never moved.
+    mutating func moveInForce(of object: ObjectIndex) throws(StoreError) -> MoveRecord? {
+        let end = WriteReference(
+            stamp: Stamp(rawValue: .max),
+            line: LineIndex(rawValue: 0),
+            sequence: Limits.sequenceMax,
+            index: 0
+        )
+        return try self.lastEffectiveMove(of: object, before: end)
     }
 }

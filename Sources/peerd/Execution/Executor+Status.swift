@@ -71,13 +71,13 @@ struct WorkspaceCounts: Hashable, Sendable {
 
     init(in transaction: inout some StoreTransaction) throws {
         self.objects = try transaction.visibleObjects().count
-        for position in 0..<transaction.replicaCount {
-            let record = transaction.replica(ReplicaIndex(rawValue: UInt32(position)))
-            self.changes += record.storedSequence
-            if record.storedSequence > 0 { self.replicas += 1 }
+        for position in 0..<transaction.lineCount {
+            let record = transaction.line(LineIndex(rawValue: UInt32(position)))
+            self.changes += record.storedSequence - min(record.storedSequence, record.firstSequence - 1)
+            if record.origin == nil, record.storedSequence > 0 { self.replicas += 1 }
         }
-        let conflicted = try transaction.conflictedRegisters()
-        self.conflicts = try conflicted.count { try transaction.object($0.0.object).isVisible }
+        let conflicted = try transaction.conflictedRegisters().map(\.0.object) + transaction.objectsWithOpenMoves()
+        self.conflicts = try conflicted.count { try transaction.object($0).isVisible }
     }
 }
 
@@ -90,9 +90,6 @@ struct StatusReport {
     private var online: [PeerStatus] { self.node.peers.filter(\.isConnected) }
 
     var json: JSON {
-        let frontier = self.node.frontier.map { entry in
-            (ExactText(entry.replica.description), JSON.int(Int64(clamping: entry.sequence)))
-        }
         var members: [ExactText: JSON] = [
             "workspace": .string(self.node.workspace.description),
             "user": .string(self.node.user.description),
@@ -105,7 +102,7 @@ struct StatusReport {
             "changes": .int(Int64(clamping: self.counts.changes)),
             "replicas": .int(Int64(self.counts.replicas)),
             "conflicts": .int(Int64(self.counts.conflicts)),
-            "frontier": .object(Dictionary(frontier) { first, _ in first }),
+            "frontier": PointsReport.json(self.node.frontier.map { ($0.replica, $0.hash.description, $0.sequence) }),
         ]
         let rest: [ExactText: JSON] = [
             "peers": .array(self.node.peers.map(PeerReport.json)),
@@ -113,7 +110,7 @@ struct StatusReport {
             "peers_online": .int(Int64(self.online.count)),
             "in_sync": .bool(self.online.allSatisfy(\.isInSync)),
             "waiting": .array(self.node.waits.map(WaitReport.json)),
-            "excluded": .array(self.node.exclusions.map(ExclusionReport.json)),
+            "forks": .array(self.node.forks.map(ForkReport.json)),
             "clock_ahead_ms": self.node.clockAheadMilliseconds.map { .int(Int64(clamping: $0)) } ?? .null,
             "store_failure": self.node.storeFailure.map { .string(CommandFailure($0).message) } ?? .null,
             "traffic": TrafficReport.json(self.node.traffic),
@@ -135,7 +132,7 @@ struct StatusReport {
         ]
         for peer in self.online { rows.append(["", PeerReport.sentence(peer)]) }
         for wait in self.node.waits { rows.append(["waiting", WaitReport.sentence(wait)]) }
-        for exclusion in self.node.exclusions { rows.append(["excluded", ExclusionReport.sentence(exclusion)]) }
+        for fork in self.node.forks { rows.append(["forked", ForkReport.sentence(fork)]) }
         if let ahead = self.node.clockAheadMilliseconds {
             rows.append(["clock", "\(ahead / 1000) s ahead according to a peer; check the clock of this machine"])
         }
@@ -211,10 +208,10 @@ enum WaitReport {
         case .held(let until):
             members["reason"] = .string("held")
             members["until_ms"] = .int(Int64(clamping: until.milliseconds))
-        case .missing(let dot):
+        case .missing(let point):
             members["reason"] = .string("missing")
-            members["missing_replica"] = .string(dot.replica.description)
-            members["missing_sequence"] = .int(Int64(clamping: dot.sequence))
+            members["missing_replica"] = .string(point.replica.description)
+            members["missing_sequence"] = .int(Int64(clamping: point.sequence))
         }
         return .object(members)
     }
@@ -223,41 +220,29 @@ enum WaitReport {
         let what = "\(PlainText.count(wait.changeCount, "change")) of \(PlainText.printable(wait.deviceName))"
         switch wait.reason {
         case .held(let until):
-            return "\(what), stamped in the future, until \(PlainText.time(milliseconds: until.milliseconds))"
-        case .missing(let dot):
-            return "\(what), for change \(dot.sequence) of replica \(dot.replica) that they had seen"
+            return """
+                \(what), stamped in the future, until \(PlainText.time(milliseconds: until.milliseconds)); \
+                "peerd restamp" orders them by what they had seen
+                """
+        case .missing(let point):
+            return "\(what), for change \(point.sequence) of replica \(point.replica) that they had seen"
         }
     }
 }
 
-enum ExclusionReport {
-    static func json(_ exclusion: ReplicaExclusion) -> JSON {
+enum ForkReport {
+    static func json(_ fork: ReplicaFork) -> JSON {
         .object([
-            "replica": .string(exclusion.replica.description),
-            "device_name": .string(exclusion.deviceName),
-            "last_sequence": .int(Int64(clamping: exclusion.exclusion.lastSequence)),
-            "reason": .string(self.word(exclusion.exclusion.reason)),
+            "replica": .string(fork.replica.description),
+            "device_name": .string(fork.deviceName),
+            "branches": .int(Int64(fork.branchCount)),
         ])
     }
 
-    static func sentence(_ exclusion: ReplicaExclusion) -> String {
-        let why =
-            switch exclusion.exclusion.reason {
-            case .equivocation: "it signed two different changes with one number"
-            case .retired: "the device took them back"
-            case .backdated: "a change is stamped before something it had seen"
-            }
-        return """
-            what replica \(exclusion.replica) of \(PlainText.printable(exclusion.deviceName)) wrote after change \
-            \(exclusion.exclusion.lastSequence) does not count: \(why)
-            """
-    }
-
-    static func word(_ reason: ExclusionReason) -> String {
-        switch reason {
-        case .equivocation: "equivocation"
-        case .retired: "retired"
-        case .backdated: "backdated"
-        }
+    static func sentence(_ fork: ReplicaFork) -> String {
+        """
+        \(PlainText.printable(fork.deviceName)): its database was put back or copied and written to in \
+        \(fork.branchCount) ways; all of it counts
+        """
     }
 }

@@ -69,6 +69,17 @@ extension Executor {
         try await self.print(try await self.write([.delete(found.id)]), object: found.id, output)
     }
 
+    /// Orders held changes of the user's devices directly after what they had seen.
+    func restamp(_ output: CommandOutput) async throws {
+        let receipt = try await self.driver.restamp().mapError { CommandFailure($0) }.get()
+        let restamps = try await self.driver.read { try RestampReport.written(receipt, in: &$0) }
+        if output.format.isJSON {
+            return try await output.line(JSON.array(restamps.map(\.json)).canonicalText)
+        }
+        for restamp in restamps { try await output.line(restamp.text) }
+        if restamps.isEmpty { try await output.line("Nothing is held.") }
+    }
+
     func find(_ object: String) async throws -> FoundObject {
         try await self.driver.read { transaction in try ObjectLookup.find(object, in: &transaction) as FoundObject }
     }
@@ -86,6 +97,45 @@ extension Executor {
             members["sequence"] = .int(Int64(clamping: dot.sequence))
         }
         try await output.line(JSON.object(members).canonicalText)
+    }
+}
+
+/// One stretch of a chain that was restamped.
+struct RestampReport {
+    var restamp: Restamp
+    var deviceName: String
+
+    /// What a change that was just written restamps.
+    static func written(
+        _ receipt: WriteReceipt,
+        in transaction: inout some StoreTransaction
+    ) throws -> [RestampReport] {
+        guard let dot = receipt.dot, let line = transaction.firstLine(of: dot.replica) else { return [] }
+        var found: [RestampReport] = []
+        var write = WriteReference(stamp: .zero, line: line, sequence: dot.sequence, index: 0)
+        while let edit = try transaction.edit(write) {
+            write.index += 1
+            guard case .restamp(let restamp) = edit, let target = transaction.firstLine(of: restamp.replica) else {
+                continue
+            }
+            let name = transaction.line(target).introduction?.deviceName
+            found.append(RestampReport(restamp: restamp, deviceName: name ?? "?"))
+        }
+        return found
+    }
+
+    private var changeCount: UInt64 { self.restamp.lastSequence + 1 - self.restamp.firstSequence }
+
+    var json: JSON {
+        .object([
+            "replica": .string(self.restamp.replica.description),
+            "device_name": .string(self.deviceName),
+            "changes": .int(Int64(clamping: self.changeCount)),
+        ])
+    }
+
+    var text: String {
+        "restamped \(PlainText.count(self.changeCount, "change")) of \(PlainText.printable(self.deviceName))"
     }
 }
 

@@ -31,6 +31,7 @@ struct Executor: RequestPerformer {
         case .get(let object, let name): try await self.get(object, name, output)
         case .move(let object, let parent, let before): try await self.move(object, parent, before, output)
         case .remove(let object): try await self.remove(object, output)
+        case .restamp: try await self.restamp(output)
         case .list(let object): try await self.list(object, output)
         case .tree(let object): try await self.tree(object, output)
         case .conflicts: try await self.conflicts(output)
@@ -54,9 +55,6 @@ struct Executor: RequestPerformer {
 
     /// Writes a transaction, or says why not.
     func write(_ steps: [Transaction.Step]) async throws -> WriteReceipt {
-        switch await self.driver.write(Transaction(steps)) {
-        case .success(let receipt): return receipt
-        case .failure(let refusal): throw CommandFailure(refusal)
-        }
+        try await self.driver.write(Transaction(steps)).mapError { CommandFailure($0) }.get()
     }
 }

@@ -4,24 +4,35 @@ internal import CRDTCore
 struct LogEntry: Sendable {
     var replica: ReplicaID
     var introduction: Introduction?
+    /// The stamp is the effective one, as far as it is known.
     var write: WriteReference
-    /// What the author had seen: the last sequence of each replica, its own included.
-    var context: [ReplicaID: UInt64]
+    /// The stamp that the author gave, and the hash of the change.
+    var header: ChangeHeader
+    /// The hash of the change before it in its chain.
+    var previous: Hash256?
+    /// What the author had seen: the last change of each branch of each chain, its own included.
+    var context: Set<Point>
     var edit: Edit
     var status: OperationStatus
 
     /// What each member means; also the help text of `log`.
     static let fieldHelp = """
-        With --json, one operation a line, each replica's in the order of its chain, with these members:
+        With --json, one operation a line, each branch of a chain in its order, with these members:
           replica    id of the replica that wrote it (32 hex digits)
           sequence   number of its change in the replica's chain, from 1
           index      number of the operation in its change, from 0
-          stamp      hybrid time of the change, 16 hex digits: 12 of milliseconds since 1970, 4 of a counter. Writes \
-        are ordered by (stamp, replica, sequence, index), all compared as text or numbers
+          hash, previous   the hash of its change (64 hex digits), and of the change that this one follows in its \
+        chain, or null. Where two changes follow the same one, two machines wrote as one device; both count
+          claimed_stamp    the time that the author gave: hybrid, 16 hex digits, 12 of milliseconds since 1970, 4 of a \
+        counter
+          stamp      the time that counts: the highest of the claimed one (none if the change is restamped), and one \
+        above those of the previous change and of what the author had seen. Writes are ordered by (stamp, replica, \
+        sequence, index), all compared as text or numbers, then the hashes with which their branches begin. Of what is \
+        held or waiting it is the claimed one
           time_ms    the milliseconds of the stamp
-          context    what the author had seen: {replica: last sequence}; within its own replica also the earlier \
-        operations of the same change
-          kind       create, set, unset, move, delete, introduce, retire, left-out, or unknown-N
+          context    what the author had seen: {replica: {first 16 digits of a hash: sequence}}, and what comes before \
+        these in their chains; within its own change also the earlier operations
+          kind       create, set, unset, move, delete, introduce, restamp, left-out, or unknown-N
           object     id of the object, or null
           name       property name (set, unset), or null
           value      value written (set), or null; {"$bytes": hex}, {"$double": bits} and {"$blob": ...} stand for \
@@ -30,11 +41,12 @@ struct LogEntry: Sendable {
           parent, position           the new place (move): parent id or null for the root; siblings are ordered by \
         position as bytes, then id. A position of other than printable ASCII is 0x and hex
           device_name, device, user  who opened the chain (introduce)
-          retired_replica, last_sequence   what was taken back (retire)
-          status     effective; superseded by one who had seen it; conflict: lost against a concurrent write; \
-        without effect: a move that would close a cycle; rejected; held: stamped in the future; waiting: for changes \
-        it had seen; unread: of a kind not known to this version
-          effective  whether the state is computed with it: false if rejected, held or waiting
+          restamped_replica, first_sequence, last_sequence, last_hash   what is ordered directly after what it had \
+        seen (restamp)
+          status     effective; superseded by one who had seen it; conflict: lost against a concurrent write or move; \
+        without effect: a move that would close a cycle; held: stamped in the future; waiting: for changes it had \
+        seen; unread: of a kind not known to this version
+          effective  whether the state is computed with it: false if held or waiting
           author     id of the user; with device_name, the device
         """
 
@@ -43,15 +55,12 @@ struct LogEntry: Sendable {
             "replica": .string(self.replica.description),
             "sequence": .int(Int64(clamping: self.write.sequence)),
             "index": .int(Int64(self.write.index)),
+            "hash": .string(self.header.hash.description),
+            "previous": self.previous.map { .string($0.description) } ?? .null,
+            "claimed_stamp": .string(StampText.of(self.header.stamp)),
             "stamp": .string(StampText.of(self.write.stamp)),
             "time_ms": .int(Int64(clamping: self.write.stamp.milliseconds)),
-            "context": .object(
-                Dictionary(
-                    uniqueKeysWithValues: self.context.map { entry in
-                        (ExactText(entry.key.description), JSON.int(Int64(clamping: entry.value)))
-                    }
-                )
-            ),
+            "context": PointsReport.json(self.context.map { ($0.replica, NameText.of($0.name), $0.sequence) }),
             "kind": .string(self.kindWord),
             "object": self.edit.object.map { .string($0.description) } ?? .null,
             "name": .null,
@@ -82,7 +91,7 @@ struct LogEntry: Sendable {
         case .move: "move"
         case .delete: "delete"
         case .introduce: "introduce"
-        case .retire: "retire"
+        case .restamp: "restamp"
         case .unknown(let kind, _): "unknown-\(kind)"
         case .leftOut: "left-out"
         }
@@ -104,9 +113,11 @@ struct LogEntry: Sendable {
         case .introduce(let introduction):
             members["device"] = introduction.device.map { .string($0.description) } ?? .null
             members["user"] = .string(introduction.user.description)
-        case .retire(let retirement):
-            members["retired_replica"] = .string(retirement.replica.description)
-            members["last_sequence"] = .int(Int64(clamping: retirement.lastSequence))
+        case .restamp(let restamp):
+            members["restamped_replica"] = .string(restamp.replica.description)
+            members["first_sequence"] = .int(Int64(clamping: restamp.firstSequence))
+            members["last_sequence"] = .int(Int64(clamping: restamp.lastSequence))
+            members["last_hash"] = .string(restamp.lastHash.description)
         case .delete, .unknown, .leftOut: break
         }
     }
@@ -121,10 +132,32 @@ struct LogEntry: Sendable {
         case .move(let object, let place): "move \(object) under \(place.parent?.description ?? "the root")"
         case .delete(let object): "delete \(object)"
         case .introduce(let introduction): "introduce \(PlainText.printable(introduction.deviceName))"
-        case .retire(let retirement): "retire replica \(retirement.replica) after \(retirement.lastSequence)"
+        case .restamp(let restamp):
+            "restamp changes \(restamp.firstSequence) to \(restamp.lastSequence) of replica \(restamp.replica)"
         case .unknown(let kind, _): "an operation of kind \(kind), unknown to this version"
         case .leftOut: "an operation that was left out"
         }
+    }
+}
+
+/// Changes by replica: {replica: {hash or beginning of it: sequence}}.
+enum PointsReport {
+    static func json(_ points: [(replica: ReplicaID, hash: String, sequence: UInt64)]) -> JSON {
+        .object(
+            Dictionary(grouping: points) { ExactText($0.replica.description) }.mapValues { points in
+                let members = points.map { (ExactText($0.hash), JSON.int(Int64(clamping: $0.sequence))) }
+                return .object(Dictionary(members) { first, _ in first })
+            }
+        )
+    }
+}
+
+/// Names of changes as the text that their hashes begin with.
+enum NameText {
+    static func of(_ name: ChangeName) -> String {
+        var bytes: [UInt8] = []
+        bytes.appendBigEndian(name.rawValue)
+        return Hexadecimal.text(bytes)
     }
 }
 

@@ -4,58 +4,94 @@ internal import SyncProtocol
 internal import Synchronization
 
 /// Computes the state anew from the log: every chain and signature is checked, and everything merged again, in memory.
+///
+/// The clock of this machine does not come into it, since it may have been another one when the state was computed. Its
+/// place takes the earliest clock by which all that is applied is not held.
 final class LogReplay: Sendable {
-    private let copy: Mutex<MemoryStore>
+    private let content: Mutex<Content>
+    private let origin: Hash256
     private let membership: Membership
-    private let now: WallTime
 
-    init(origin: Hash256, membership: Membership, now: WallTime) {
-        self.copy = Mutex(MemoryStore(origin: origin))
+    private struct Content {
+        var copy: MemoryStore
+        /// How far each line of the store was read, and the hash there.
+        var ends: [LineIndex: (sequence: UInt64, hash: Hash256)] = [:]
+    }
+
+    init(origin: Hash256, membership: Membership) {
+        self.origin = origin
+        self.content = Mutex(Content(copy: MemoryStore(origin: origin)))
         self.membership = membership
-        self.now = now
     }
 
-    /// Takes in the next piece of each chain; true when there is nothing more.
-    func advance(from transaction: inout some StoreTransaction) throws -> Bool {
-        var runs: [VerifiedRun] = []
-        var forks: [(ReplicaID, UInt64)] = []
-        for position in 0..<transaction.replicaCount {
-            let index = ReplicaIndex(rawValue: UInt32(position))
-            let record = transaction.replica(index)
-            if let fork = record.forkSequence { forks.append((record.id, fork)) }
-            let known = try self.copied(record.id)
-            guard known.storedSequence < record.storedSequence else { continue }
-            runs.append(try self.nextRun(of: index, record, after: known, in: &transaction))
+    /// The highest effective stamp of all that is applied.
+    static func latestStamp(in transaction: borrowing some StoreTransaction) -> Stamp {
+        var latest = Stamp.zero
+        for position in 0..<transaction.lineCount {
+            latest = max(latest, transaction.progress(of: LineIndex(rawValue: UInt32(position))).appliedStamp)
         }
-        try self.receive(runs, forks)
-        return runs.isEmpty
+        return latest
     }
 
-    /// Whether the state that came out is the one that is stored.
+    /// Takes in the next piece of each line; true when there is nothing more.
+    func advance(from transaction: inout some StoreTransaction) throws -> Bool {
+        try self.content.withLock { content in
+            var runs: [VerifiedRun] = []
+            var isComplete = true
+            for position in 0..<transaction.lineCount {
+                let index = LineIndex(rawValue: UInt32(position))
+                let record = transaction.line(index)
+                let end = try self.end(of: index, record, content, &transaction)
+                guard end?.sequence != record.storedSequence else { continue }
+                isComplete = false
+                // A branch comes after the change that it hangs on.
+                guard let end else { continue }
+                let run = try self.nextRun(of: index, record, after: end, in: &transaction)
+                content.ends[index] = (run.run.lastSequence, run.hashes.last ?? end.hash)
+                runs.append(run)
+            }
+            if runs.isEmpty, !isComplete { throw StoreError.damaged("a branch hangs on nothing") }
+            try self.receive(runs, &content.copy, now: HybridClock.dueTime(of: Self.latestStamp(in: transaction)))
+            return isComplete
+        }
+    }
+
+    /// Whether the state that comes out, with what has been written meanwhile, is the one that is stored.
     func isEqual(to transaction: inout some StoreTransaction) throws -> Bool {
+        while try !self.advance(from: &transaction) {}
         let stored = try StateExport.json(of: &transaction)
-        let computed = try self.copy.withLock { store in
-            try store.read { (copy: inout MemoryTransaction) throws(StoreError) in try StateExport.json(of: &copy) }
+        let computed = try self.content.withLock { content in
+            try content.copy.read { (copy: inout MemoryTransaction) throws(StoreError) in
+                try StateExport.json(of: &copy)
+            }
         }
         return stored == computed
     }
 
-    private func copied(_ replica: ReplicaID) throws -> ReplicaRecord {
-        try self.copy.withLock { store in
-            try store.write { (copy: inout MemoryTransaction) throws(StoreError) in
-                let index = copy.replicaIndex(of: replica)
-                return copy.replica(index)
-            }
+    /// How far a line was read; nil if it hangs on what has not been read.
+    private func end(
+        of index: LineIndex,
+        _ record: LineRecord,
+        _ content: Content,
+        _ transaction: inout some StoreTransaction
+    ) throws -> (sequence: UInt64, hash: Hash256)? {
+        if let end = content.ends[index] { return end }
+        let parent = record.origin?.parent ?? LinePoint(line: index, sequence: 0)
+        guard parent.sequence > 0 else { return (0, self.origin) }
+        guard parent.sequence <= content.ends[parent.line]?.sequence ?? 0 else { return nil }
+        guard let hash = try transaction.hash(at: parent) else {
+            throw StoreError.damaged("change \(parent.sequence) of replica \(record.id) is missing from the log")
         }
+        return (parent.sequence, hash)
     }
 
     private func nextRun(
-        of index: ReplicaIndex,
-        _ record: ReplicaRecord,
-        after known: ReplicaRecord,
+        of index: LineIndex,
+        _ record: LineRecord,
+        after end: (sequence: UInt64, hash: Hash256),
         in transaction: inout some StoreTransaction
     ) throws -> VerifiedRun {
-        let first = known.storedSequence + 1
+        let first = end.sequence + 1
         let run = try transaction.loadRun(of: index, from: first, limits: RunLimits(), signed: true)
         guard let run else {
             throw StoreError.damaged("change \(first) of replica \(record.id) is missing from the log")
@@ -63,8 +99,8 @@ final class LogReplay: Sendable {
         do throws(RunRejection) {
             return try VerifiedRun.verify(
                 run,
-                previous: known.storedHash,
-                device: known.device,
+                previous: end.hash,
+                device: first == 1 ? nil : record.device,
                 membership: self.membership,
                 SodiumCryptography()
             )
@@ -73,19 +109,13 @@ final class LogReplay: Sendable {
         }
     }
 
-    private func receive(_ runs: [VerifiedRun], _ forks: [(ReplicaID, UInt64)]) throws {
-        try self.copy.withLock { store in
-            try store.write { (copy: inout MemoryTransaction) throws(StoreError) in
-                var merge = Merge(now: self.now)
-                for run in runs where try merge.receive(run, in: &copy) != .stored {
-                    throw .damaged("changes of replica \(run.run.replica) do not follow each other")
-                }
-                for (replica, sequence) in forks {
-                    let index = copy.replicaIndex(of: replica)
-                    try merge.exclude(index, fromFork: sequence, in: &copy)
-                }
-                try merge.finish(in: &copy)
+    private func receive(_ runs: [VerifiedRun], _ copy: inout MemoryStore, now: WallTime) throws {
+        try copy.write { (copy: inout MemoryTransaction) throws(StoreError) in
+            var merge = Merge(now: now, founder: self.membership.founder)
+            for run in runs where try merge.receive(run, in: &copy) != .stored {
+                throw .damaged("changes of replica \(run.run.replica) do not follow each other")
             }
+            try merge.finish(in: &copy)
         }
     }
 }

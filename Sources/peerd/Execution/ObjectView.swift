@@ -65,7 +65,7 @@ enum ObjectView {
         if !summary.kind.isEmpty { rows.append(["kind", PlainText.printable(summary.kind)]) }
         if let parent = record.parent { rows.append(["parent", try transaction.object(parent).id.description]) }
         if let creation = record.creation {
-            let author = transaction.replica(creation.write.replica).introduction?.deviceName
+            let author = transaction.line(creation.write.line).introduction?.deviceName
             let time = PlainText.time(milliseconds: creation.write.stamp.milliseconds)
             rows.append(["created", author.map { "\(time) on \(PlainText.printable($0))" } ?? time])
         }

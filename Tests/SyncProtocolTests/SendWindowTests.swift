@@ -1,7 +1,7 @@
 import CRDTCore
 import Testing
 
-@testable import Engine
+@testable import SyncProtocol
 
 @Suite struct SendWindowTests {
     @Test func `what may be under way grows with what was acknowledged`() {

@@ -1,0 +1,41 @@
+// What a store keeps for the device itself: nothing of it is replicated.
+
+/// A device that was paired here.
+package struct PairedDeviceRecord: Hashable, Sendable {
+    package var device: DeviceID
+    package var staticKey: StaticKey
+    package var name: String
+    /// When it is forgotten unless it has come; nil once it has.
+    package var lapse: WallTime?
+
+    package init(device: DeviceID, staticKey: StaticKey, name: String, lapse: WallTime?) {
+        self.device = device
+        self.staticKey = staticKey
+        self.name = name
+        self.lapse = lapse
+    }
+}
+
+/// An invite that is open.
+package struct InviteRecord: Hashable, Sendable {
+    package var secret: Bytes32
+    package var expiry: WallTime
+
+    package init(secret: Bytes32, expiry: WallTime) {
+        self.secret = secret
+        self.expiry = expiry
+    }
+}
+
+/// Where a device was reached.
+package struct AddressRecord: Hashable, Sendable {
+    package var staticKey: StaticKey
+    package var host: String
+    package var port: UInt16
+
+    package init(staticKey: StaticKey, host: String, port: UInt16) {
+        self.staticKey = staticKey
+        self.host = host
+        self.port = port
+    }
+}

@@ -1,0 +1,137 @@
+/// The one mechanism for late knowledge: what follows from changes whose order or verdict is another one now is
+/// computed anew, object by object.
+extension Merge {
+    /// Computes registers, objects and moves that some changes touch anew.
+    ///
+    /// The changes lie in the log. Each is applied or not, by its line's record, and has the effective stamp that it is
+    /// to have; nothing of the state need agree with that yet.
+    /// - Complexity: O(*n* log *m*) for *n* operations in the history of the objects that the changes touch; the
+    ///   hierarchy as for as many late moves.
+    mutating func revise(_ places: [LinePoint], in transaction: inout some StoreTransaction) throws(StoreError) {
+        guard !places.isEmpty else { return }
+        self.summary.isRevised = true
+        let one = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
+        var objects: Set<ObjectIndex> = []
+        for place in places {
+            let run = try transaction.loadRun(of: place.line, from: place.sequence, limits: one, signed: false)
+            guard let run, let change = run.changes.first else { throw .damaged("a change is missing from the log") }
+            for operation in run.operations[change.operationRange] where operation.kind.hasObject {
+                objects.insert(try transaction.objectIndex(of: run.objects[Int(operation.object)]))
+            }
+        }
+        let changed = Set(places)
+        // Moves that this transaction applied are not recorded yet, and a history has only recorded ones.
+        try self.settleMoves(in: &transaction)
+        for object in objects.sorted(by: { $0.rawValue < $1.rawValue }) {
+            try self.recompute(object, changed, in: &transaction)
+        }
+    }
+
+    /// Computes an object and its registers anew from its history.
+    ///
+    /// The moves among the changed operations are taken out
+    /// of the hierarchy, and in again if they are applied.
+    private mutating func recompute(
+        _ object: ObjectIndex,
+        _ changed: Set<LinePoint>,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        var history: [WriteReference] = []
+        for former in try transaction.history(of: object) {
+            let isChanged = changed.contains(former.point)
+            if isChanged { try self.withdrawMove(former, of: object, in: &transaction) }
+            guard former.sequence <= transaction.progress(of: former.line).appliedSequence else { continue }
+            var write = former
+            write.stamp = try transaction.effectiveStamp(at: former.point)
+            history.append(write)
+        }
+        history.sort { WriteOrder.precedes($0, $1, transaction) }
+        for (name, _) in try transaction.registers(of: object) {
+            try transaction.removeRegister(RegisterKey(object: object, name: name))
+        }
+        for name in [NameIndex.lifetime, .place] {
+            try transaction.removeRegister(RegisterKey(object: object, name: name))
+        }
+        try transaction.update(object) { record in
+            (record.existence, record.creation, record.updated) = (Existence(), nil, .zero)
+            (record.openMove, record.otherOpenMoveCount) = (nil, 0)
+        }
+        var contexts = ContextCursor()
+        for write in history {
+            let sequences = try contexts.context(at: write.point, in: &transaction)
+            let context = CausalContext(sequences: sequences, author: write.line, ordinal: write.ordinal)
+            let isChanged = changed.contains(write.point)
+            try self.perform(write, on: object, context, movesIt: isChanged, in: &transaction)
+        }
+        try self.refreshVisibility(of: object, in: &transaction)
+    }
+
+    private mutating func withdrawMove(
+        _ former: WriteReference,
+        of object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        guard let move = try transaction.removeMove(former, of: object) else { return }
+        var withdrawn = self.withdrawnMoves ?? (first: move, objects: [])
+        if WriteOrder.precedes(move, withdrawn.first, transaction) { withdrawn.first = move }
+        withdrawn.objects.insert(object)
+        self.withdrawnMoves = withdrawn
+    }
+
+    /// Performs one stored operation on an object.
+    ///
+    /// `movesIt`: whether a move is to be taken into the hierarchy, where it is not.
+    private mutating func perform(
+        _ write: WriteReference,
+        on object: ObjectIndex,
+        _ context: CausalContext,
+        movesIt: Bool,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        let edit = try transaction.edit(write)
+        switch edit {
+        case .set(_, let name, _), .unset(_, let name):
+            try self.touch(object, by: write, in: &transaction)
+            let key = RegisterKey(object: object, name: try transaction.nameIndex(of: name))
+            try self.write(write, isRemoval: edit?.kind == .unset, context, at: key, in: &transaction)
+        case .create(_, let type, let kind):
+            try self.create(object, type: type, kind: kind, by: write, in: &transaction)
+        case .move(_, let place):
+            try self.touch(object, by: write, in: &transaction)
+            try self.note(move: write, of: object, context, in: &transaction)
+            guard movesIt else { return }
+            var parent: ObjectIndex?
+            if let id = place.parent { parent = try transaction.objectIndex(of: id) }
+            let position = place.position
+            self.moves.append(
+                MoveRecord(write: write, object: object, parent: parent, position: position, isEffective: false)
+            )
+        case .delete: try self.delete(object, by: write, context, in: &transaction)
+        default: break
+        }
+    }
+}
+
+/// Contexts of changes that are asked for along their lines.
+private struct ContextCursor {
+    private var last: [LineIndex: (sequence: UInt64, context: [UInt64])] = [:]
+
+    mutating func context(
+        at place: LinePoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [UInt64] {
+        var context: [UInt64]
+        if let before = self.last[place.line], before.sequence <= place.sequence,
+            place.sequence - before.sequence <= Limits.checkpointInterval
+        {
+            context = before.context
+            for point in try transaction.contexts(of: place.line, after: before.sequence, through: place.sequence) {
+                if let seen = try transaction.place(of: point) { transaction.cover(seen, in: &context) }
+            }
+        } else {
+            context = try transaction.context(at: place)
+        }
+        self.last[place.line] = (place.sequence, context)
+        return context
+    }
+}

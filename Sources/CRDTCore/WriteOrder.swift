@@ -1,0 +1,78 @@
+/// The strict total order of operations: effective stamp, then replica id, then place in the chain, then, between two
+/// branches of a chain, the hashes of the changes with which they begin.
+package enum WriteOrder {
+    /// Whether the first of two operations comes before the second.
+    package static func precedes(
+        _ left: WriteReference,
+        _ right: WriteReference,
+        _ lines: borrowing some LineOrdering
+    ) -> Bool {
+        if left.stamp != right.stamp { return left.stamp < right.stamp }
+        if left.line == right.line { return left.ordinal < right.ordinal }
+        #if PLANTED_BUGS
+        if PlantedBug.tieGoesToTheFirstHeard.isPlanted { return left.line.rawValue < right.line.rawValue }
+        #endif
+        let (leftID, rightID) = (lines.replicaID(left.line), lines.replicaID(right.line))
+        if leftID != rightID { return leftID < rightID }
+        if left.ordinal != right.ordinal { return left.ordinal < right.ordinal }
+        return self.branchPrecedes(left.line, right.line, lines)
+    }
+
+    /// Orders two lines of one replica by the hashes of the first changes that are not in both.
+    private static func branchPrecedes(
+        _ left: LineIndex,
+        _ right: LineIndex,
+        _ lines: borrowing some LineOrdering
+    ) -> Bool {
+        #if PLANTED_BUGS
+        if PlantedBug.branchesTieByArrival.isPlanted { return left.rawValue < right.rawValue }
+        #endif
+        // Where each of the two ways down leaves the line that it is on now, and with which change.
+        var (left, right) = (Descent(line: left), Descent(line: right))
+        while left.line != right.line {
+            // A line hangs on one with a lower number.
+            if left.line.rawValue > right.line.rawValue {
+                guard left.goUp(lines) else { return false }
+            } else {
+                guard right.goUp(lines) else { return true }
+            }
+        }
+        if left.from == right.from { return left.hash < right.hash }
+        // The one that leaves first parts from the line itself there.
+        return left.from < right.from ? left.hash < left.siblingHash : right.siblingHash < right.hash
+    }
+
+    /// A way from a branch up to where it parts from another.
+    private struct Descent {
+        var line: LineIndex
+        /// The last sequence that the way shares with the line; the way stays on its own line at first.
+        var from = UInt64.max
+        var hash = Hash256.zero
+        var siblingHash = Hash256.zero
+
+        init(line: LineIndex) { self.line = line }
+
+        mutating func goUp(_ lines: borrowing some LineOrdering) -> Bool {
+            guard let origin = lines.origin(of: self.line) else { return false }
+            self.line = origin.parent.line
+            self.from = origin.parent.sequence
+            self.hash = origin.firstHash
+            self.siblingHash = origin.siblingHash
+            return true
+        }
+    }
+}
+
+/// What the order of writes rests on beside the writes themselves.
+package protocol LineOrdering {
+    /// The replica that a line belongs to.
+    func replicaID(_ index: LineIndex) -> ReplicaID
+    /// Where a line hangs; nil for the first of its replica.
+    func origin(of index: LineIndex) -> LineOrigin?
+}
+
+extension [LineRecord]: LineOrdering {
+    package func replicaID(_ index: LineIndex) -> ReplicaID { self[Int(index.rawValue)].id }
+
+    package func origin(of index: LineIndex) -> LineOrigin? { self[Int(index.rawValue)].origin }
+}

@@ -1,0 +1,78 @@
+internal import CRDTCore
+
+/// Putting right what was stamped by a clock that was ahead: not by writing it again, but by a `restamp`, which orders
+/// it directly after what it had seen.
+extension Author {
+    /// Restamps changes that are held, in a new replica.
+    ///
+    /// `isAsked`: everything that is held of this user's devices, since the user says so; else what this device wrote,
+    /// and what that had seen.
+    /// - Returns: What was written; nil if there was nothing to restamp, or the clock has run out.
+    mutating func restamp(
+        isAsked: Bool,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> WriteReceipt? {
+        var merge = self.merge()
+        try merge.finish(in: &transaction)
+        var ends: [LineIndex: UInt64] = [:]
+        var open: [LinePoint] = []
+        let waits = try merge.waits(in: &transaction)
+        for line in waits.keys {
+            guard isAsked || transaction.line(line).device == self.identity.device,
+                self.mayRestamp(line, transaction), try waits.isHeld(line, in: &transaction)
+            else { continue }
+            open.append(LinePoint(line: line, sequence: transaction.progress(of: line).storedSequence))
+        }
+        // What these had seen may be held as well, and they would wait for it.
+        while let last = open.popLast() {
+            let progress = transaction.progress(of: last.line)
+            let start = max(progress.appliedSequence, ends[last.line] ?? 0)
+            guard last.sequence > start, self.mayRestamp(last.line, transaction) else { continue }
+            ends[last.line] = last.sequence
+            if let parent = transaction.origin(of: last.line)?.parent { open.append(parent) }
+            for point in try transaction.contexts(of: last.line, after: start, through: last.sequence) {
+                if let seen = try transaction.place(of: point) { open.append(seen) }
+            }
+        }
+        var edits: [Edit] = []
+        for (line, sequence) in ends.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            let hash = try transaction.hash(at: LinePoint(line: line, sequence: sequence))
+            let restamp = Restamp(
+                replica: transaction.replicaID(line),
+                firstSequence: transaction.progress(of: line).appliedSequence + 1,
+                lastSequence: sequence,
+                lastHash: hash ?? .zero
+            )
+            // One that has not helped would not help a second time.
+            guard !transaction.restamps(of: restamp.replica).contains(where: { $0.restamp == restamp }) else {
+                continue
+            }
+            edits.append(.restamp(restamp))
+        }
+        guard !edits.isEmpty else { return nil }
+        try self.leaveReplica(.clockRepaired, in: &transaction)
+        guard let dot = try self.commit(edits, in: &transaction) else { return nil }
+        return WriteReceipt(dot: dot, created: [], operationCount: edits.count)
+    }
+
+    /// Whether a restamp by this device counts for a line.
+    private func mayRestamp(_ line: LineIndex, _ transaction: borrowing some StoreTransaction) -> Bool {
+        let user = self.identity.user
+        if user == self.membership.founder { return true }
+        return transaction.line(line).introduction?.user == user
+    }
+}
+
+extension [LineIndex: Merge.Wait] {
+    /// Whether a line waits for time to pass, if only because what its next change had seen does.
+    func isHeld(_ line: LineIndex, in transaction: inout some StoreTransaction) throws(StoreError) -> Bool {
+        var line = line
+        for _ in 0..<self.count {
+            guard let wait = self[line] else { return false }
+            guard case .missing(let point) = wait else { return true }
+            guard let place = try transaction.place(of: point) else { return false }
+            line = place.line
+        }
+        return false
+    }
+}

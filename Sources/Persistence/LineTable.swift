@@ -1,0 +1,109 @@
+import CRDTCore
+
+/// All lines and restamps, in memory, and which of them the transaction has changed.
+struct LineTable {
+    private(set) var records: [LineRecord] = []
+    private var chains: [ReplicaID: Chain] = [:]
+    /// The records that the database holds, by the numbers of those that differ here.
+    private var originals: [Int: LineRecord] = [:]
+    private var storedCount = 0
+    private var restamps: [ReplicaID: [RestampRecord]] = [:]
+    /// The replicas whose last restamps are this transaction's.
+    private var newlyRestamped: [ReplicaID] = []
+
+    /// The first and last line of a replica.
+    private struct Chain {
+        var first: LineIndex
+        var last: LineIndex
+    }
+
+    subscript(index: LineIndex) -> LineRecord { self.records[Int(index.rawValue)] }
+
+    /// The replica of a line, without copying its record.
+    func replica(_ index: LineIndex) -> ReplicaID { self.records[Int(index.rawValue)].id }
+
+    /// Where a line hangs, without copying its record.
+    func origin(_ index: LineIndex) -> LineOrigin? { self.records[Int(index.rawValue)].origin }
+
+    /// How far a line has come, without copying its record.
+    func progress(of index: LineIndex) -> LineProgress { self.records[Int(index.rawValue)].progress }
+
+    func first(of id: ReplicaID) -> LineIndex? { self.chains[id]?.first }
+
+    /// Whether more than one line of the replica of a line is here.
+    func isForked(_ index: LineIndex) -> Bool {
+        self.origin(index) != nil || self.records[Int(index.rawValue)].next != nil
+    }
+
+    /// Adds a record as the database holds it.
+    mutating func restore(_ record: LineRecord) {
+        _ = self.append(record)
+        self.commit()
+    }
+
+    mutating func append(_ record: LineRecord) -> LineIndex {
+        let index = LineIndex(rawValue: UInt32(self.records.count))
+        let chain = self.chains[record.id]
+        if let last = chain?.last {
+            self.keepOriginal(at: Int(last.rawValue))
+            self.records[Int(last.rawValue)].next = index
+        }
+        self.records.append(record)
+        self.chains[record.id] = Chain(first: chain?.first ?? index, last: index)
+        return index
+    }
+
+    mutating func set(_ record: LineRecord, at index: LineIndex) {
+        self.keepOriginal(at: Int(index.rawValue))
+        self.records[Int(index.rawValue)] = record
+    }
+
+    private mutating func keepOriginal(at position: Int) {
+        if position < self.storedCount, self.originals[position] == nil {
+            self.originals[position] = self.records[position]
+        }
+    }
+
+    /// Every restamp of a replica; asked for with each run, and there are hardly ever any.
+    func restamps(of id: ReplicaID) -> [RestampRecord] { self.restamps.isEmpty ? [] : self.restamps[id] ?? [] }
+
+    mutating func add(_ record: RestampRecord) {
+        self.restamps[record.restamp.replica, default: []].append(record)
+        self.newlyRestamped.append(record.restamp.replica)
+    }
+
+    /// What the database does not hold yet: each record with its number and what the database holds instead.
+    func changes() -> [(index: Int64, record: LineRecord, original: LineRecord?)] {
+        let changed = self.originals.keys.sorted().map { position in
+            (index: Int64(position), record: self.records[position], original: self.originals[position])
+        }
+        let added = (self.storedCount..<self.records.count).map { position in
+            (index: Int64(position), record: self.records[position], original: LineRecord?.none)
+        }
+        return changed + added
+    }
+
+    mutating func commit() {
+        self.originals.removeAll(keepingCapacity: true)
+        self.storedCount = self.records.count
+        self.newlyRestamped.removeAll(keepingCapacity: true)
+    }
+
+    /// Goes back to what the database holds.
+    mutating func rollback() {
+        for (position, record) in self.originals { self.records[position] = record }
+        self.originals.removeAll(keepingCapacity: true)
+        let added = Set(self.records[self.storedCount...].map(\.id))
+        self.records.removeSubrange(self.storedCount...)
+        for id in added {
+            guard var last = self.chains[id]?.first, Int(last.rawValue) < self.storedCount else {
+                self.chains[id] = nil
+                continue
+            }
+            while let next = self[last].next { last = next }
+            self.chains[id]?.last = last
+        }
+        for id in self.newlyRestamped { self.restamps[id]?.removeLast() }
+        self.newlyRestamped.removeAll(keepingCapacity: true)
+    }
+}

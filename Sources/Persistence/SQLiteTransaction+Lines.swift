@@ -1,0 +1,232 @@
+package import CRDTCore
+
+extension SQLiteTransaction {
+    package var lineCount: Int { self.lines.records.count }
+
+    package func line(_ index: LineIndex) -> LineRecord { self.lines[index] }
+
+    package func replicaID(_ index: LineIndex) -> ReplicaID { self.lines.replica(index) }
+
+    package func origin(of index: LineIndex) -> LineOrigin? { self.lines.origin(index) }
+
+    package func progress(of index: LineIndex) -> LineProgress { self.lines.progress(of: index) }
+
+    package func firstLine(of id: ReplicaID) -> LineIndex? { self.lines.first(of: id) }
+
+    package func setLine(_ record: consuming LineRecord, at index: LineIndex) throws(StoreError) {
+        self.lines.set(record, at: index)
+    }
+
+    package func addLine(_ record: consuming LineRecord) throws(StoreError) -> LineIndex {
+        self.lines.append(record)
+    }
+
+    // MARK: - Rows
+
+    /// Reads all lines and restamps.
+    func loadLines() throws(StoreError) {
+        let statement = try self.statements[.allLines]
+        defer { statement.reset() }
+        while try statement.step() {
+            guard statement.int64(0) == Int64(self.lineCount) else {
+                throw .damaged("the lines in the database are not numbered without gaps")
+            }
+            self.lines.restore(try self.lineRecord(statement))
+        }
+        guard self.lines.records.allSatisfy({ $0.context.count <= self.lineCount }) else {
+            throw .damaged("a line in the database has seen more lines than there are")
+        }
+        try self.loadRestamps()
+    }
+
+    private func lineRecord(_ statement: Statement) throws(StoreError) -> LineRecord {
+        let id = ReplicaID(bytes: try statement.bytes16(1))
+        let storedHash = try statement.hash(8)
+        var record = LineRecord(id: id, origin: storedHash)
+        if let origin = try self.origin(statement, of: id) {
+            record = LineRecord(id: id, introduction: nil, origin: origin, previous: storedHash)
+        }
+        record.storedSequence = statement.bits(7)
+        record.appliedSequence = statement.bits(9)
+        record.appliedStamp = Stamp(rawValue: statement.bits(10))
+        record.context = try self.context(statement, at: 11)
+        record.firstRaised = statement.isNull(12) ? nil : statement.bits(12)
+        if !statement.isNull(2) {
+            do throws(WireError) {
+                record.introduction = try Introduction(decoding: statement.bytes(2)[...])
+            } catch {
+                throw .damaged("an introduction in the database cannot be read")
+            }
+        }
+        guard record.storedSequence <= Limits.sequenceMax, record.appliedSequence <= record.storedSequence,
+            record.appliedSequence >= record.firstSequence - 1
+        else { throw .damaged("a line in the database counts changes that cannot be") }
+        return record
+    }
+
+    /// Where a line hangs whose row comes after those of all lines with lower numbers.
+    ///
+    /// Nil for the first of its replica.
+    private func origin(_ statement: Statement, of id: ReplicaID) throws(StoreError) -> LineOrigin? {
+        guard let first = self.firstLine(of: id) else {
+            guard statement.isNull(3) else { throw .damaged("a line in the database hangs on none of its replica") }
+            return nil
+        }
+        guard !statement.isNull(3), let number = UInt32(exactly: statement.int64(3)), number < self.lineCount else {
+            throw .damaged("a line in the database hangs on none before it")
+        }
+        let parent = LinePoint(line: LineIndex(rawValue: number), sequence: statement.bits(4))
+        let progress = self.progress(of: parent.line)
+        let isInLine = parent.sequence >= progress.firstSequence && parent.sequence <= progress.storedSequence
+        guard self.replicaID(parent.line) == id, isInLine || parent == LinePoint(line: first, sequence: 0) else {
+            throw .damaged("a line in the database hangs on a change that is not stored")
+        }
+        return LineOrigin(parent: parent, firstHash: try statement.hash(5), siblingHash: try statement.hash(6))
+    }
+
+    /// A sequence for each line, as some columns hold it.
+    func context(_ statement: Statement, at column: Int32) throws(StoreError) -> [UInt64] {
+        guard let context = try? StoredBytes.numbers(statement.bytes(column)),
+            context.allSatisfy({ $0 <= Limits.sequenceMax })
+        else { throw .damaged("a context in the database cannot be read") }
+        return context
+    }
+
+    /// Writes the lines that have changed.
+    func writeLines() throws(StoreError) {
+        for change in self.lines.changes() {
+            #if PLANTED_BUGS
+            if PlantedBug.frontierNotStored.isPlanted, change.original != nil { continue }
+            #endif
+            let record = change.record
+            let statement = try self.statements[change.original == nil ? .insertLine : .updateLine]
+            statement.bind(1, change.index)
+            statement.bind(2, bits: record.storedSequence)
+            statement.bind(3, record.storedHash.bytes.array)
+            statement.bind(4, bits: record.appliedSequence)
+            statement.bind(5, bits: record.appliedStamp.rawValue)
+            statement.bind(6, StoredBytes.encode(record.context))
+            statement.bind(7, record.firstRaised.map { Int64(bitPattern: $0) })
+            if change.original == nil {
+                statement.bind(8, record.id.bytes)
+                statement.bind(9, record.origin.map { Int64($0.parent.line.rawValue) })
+                statement.bind(10, record.origin.map { Int64(bitPattern: $0.parent.sequence) })
+                statement.bind(11, record.origin?.firstHash.bytes.array)
+                statement.bind(12, record.origin?.siblingHash.bytes.array)
+            }
+            try statement.run()
+            if record.introduction != change.original?.introduction, let introduction = record.introduction {
+                try self.write(introduction, at: change.index)
+            }
+        }
+    }
+
+    private func write(_ introduction: Introduction, at index: Int64) throws(StoreError) {
+        var bytes: [UInt8] = []
+        introduction.encode(to: &bytes)
+        let statement = try self.statements[.updateLineIntroduction]
+        statement.bind(1, index)
+        statement.bind(2, introduction.user.bytes.array)
+        statement.bind(3, introduction.device?.bytes.array)
+        statement.bind(4, introduction.deviceName)
+        statement.bind(5, bytes)
+        try statement.run()
+    }
+
+    // MARK: - Restamps
+
+    package func restamps(of id: ReplicaID) -> [RestampRecord] { self.lines.restamps(of: id) }
+
+    package func addRestamp(_ record: RestampRecord) throws(StoreError) {
+        let statement = try self.statements[.insertRestamp]
+        statement.bind(1, record.author.rawValue)
+        statement.bind(2, record.restamp.replica.bytes)
+        statement.bind(3, bits: record.restamp.firstSequence)
+        statement.bind(4, bits: record.restamp.lastSequence)
+        statement.bind(5, record.restamp.lastHash.bytes.array)
+        try statement.run()
+        self.lines.add(record)
+    }
+
+    private func loadRestamps() throws(StoreError) {
+        let statement = try self.statements[.allRestamps]
+        defer { statement.reset() }
+        while try statement.step() {
+            let restamp = Restamp(
+                replica: ReplicaID(bytes: try statement.bytes16(1)),
+                firstSequence: statement.bits(2),
+                lastSequence: statement.bits(3),
+                lastHash: try statement.hash(4)
+            )
+            guard let author = UInt32(exactly: statement.int64(0)), author < self.lineCount,
+                restamp.firstSequence >= 1, restamp.firstSequence <= restamp.lastSequence,
+                restamp.lastSequence <= Limits.sequenceMax
+            else { throw .damaged("a restamp in the database cannot be") }
+            self.lines.add(RestampRecord(restamp: restamp, author: LineIndex(rawValue: author)))
+        }
+        self.lines.commit()
+    }
+
+    // MARK: - Raised stamps
+
+    package func raisedStamp(at point: LinePoint) throws(StoreError) -> RaisedStamp? {
+        let statement = try self.statements[.raisedStamp]
+        defer { statement.reset() }
+        statement.bind(point)
+        guard try statement.step() else { return nil }
+        let cause = statement.isNull(1) ? nil : try self.point(statement, at: 1)
+        return RaisedStamp(stamp: Stamp(rawValue: statement.bits(0)), cause: cause)
+    }
+
+    package func setRaisedStamp(_ stamp: RaisedStamp?, at point: LinePoint) throws(StoreError) {
+        let statement = try self.statements[stamp == nil ? .deleteRaisedStamp : .setRaisedStamp]
+        statement.bind(point)
+        if let stamp {
+            statement.bind(3, bits: stamp.stamp.rawValue)
+            statement.bind(4, stamp.cause.map { Int64($0.line.rawValue) })
+            statement.bind(5, stamp.cause.map { Int64(bitPattern: $0.sequence) })
+        }
+        try statement.run()
+    }
+
+    package func raisedStamps(causedBy point: LinePoint) throws(StoreError) -> [LinePoint] {
+        let statement = try self.statements[.raisedStampsByCause]
+        defer { statement.reset() }
+        statement.bind(point)
+        var points: [LinePoint] = []
+        while try statement.step() { points.append(try self.point(statement, at: 0)) }
+        return points
+    }
+
+    /// The change in two columns: line and sequence.
+    func point(_ statement: Statement, at column: Int32) throws(StoreError) -> LinePoint {
+        guard let line = UInt32(exactly: statement.int64(column)), line < self.lineCount,
+            (1...Limits.sequenceMax).contains(statement.bits(column + 1))
+        else { throw .damaged("a row of the database names a change that cannot be") }
+        return LinePoint(line: LineIndex(rawValue: line), sequence: statement.bits(column + 1))
+    }
+
+    // MARK: - Checkpoints
+
+    package func addCheckpoint(_ context: [UInt64], at point: LinePoint) throws(StoreError) {
+        let statement = try self.statements[.setCheckpoint]
+        statement.bind(point)
+        statement.bind(3, StoredBytes.encode(context))
+        try statement.run()
+    }
+
+    package func checkpoint(
+        of line: LineIndex,
+        upTo sequence: UInt64
+    ) throws(StoreError) -> (sequence: UInt64, context: [UInt64])? {
+        let statement = try self.statements[.checkpoint]
+        defer { statement.reset() }
+        statement.bind(LinePoint(line: line, sequence: sequence))
+        guard try statement.step() else { return nil }
+        let context = try self.context(statement, at: 1)
+        guard statement.bits(0) <= sequence, context.count <= self.lineCount else {
+            throw .damaged("a context in the database is not where it can be")
+        }
+        return (statement.bits(0), context)
+    }
+}

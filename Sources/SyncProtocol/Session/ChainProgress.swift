@@ -1,0 +1,178 @@
+package import CRDTCore
+
+/// What is open of one chain: the peer holds changes of it that we do not, so it is not known how much of our lines it
+/// holds beside them.
+struct ChainProgress: Sendable {
+    /// The last changes of branches that the peer holds and we do not.
+    var unknown: Set<FrontierEntry> = []
+    /// The lowest change on the way to the end of a line that the peer is known to lack.
+    var lacked: [LineIndex: UInt64] = [:]
+    /// What we asked, until it is answered.
+    var question: Question?
+
+    struct Question: Sendable {
+        var line: LineIndex
+        /// The changes we asked for.
+        var sequences: [UInt64]
+    }
+}
+
+/// What the peer holds, by its own word and by our log.
+extension SyncSession {
+    /// The peer holds a change, and so everything before it in its chain.
+    mutating func noteHeld(_ place: LinePoint, in transaction: inout some StoreTransaction) {
+        transaction.cover(place, in: &self.held)
+        transaction.cover(place, in: &self.sent)
+    }
+
+    /// The peer says that it holds a change.
+    ///
+    /// Returns whether we hold it.
+    mutating func note(
+        _ entry: FrontierEntry,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        guard entry.sequence > 0 else { return true }
+        if let place = try transaction.place(of: entry.replica, sequence: entry.sequence, hash: entry.hash) {
+            self.noteHeld(place, in: &transaction)
+            return true
+        }
+        // A peer can name any number. What is forgotten of them costs that we send what the peer holds.
+        guard self.unknownEntryCount < TransferLimits.unknownEntryCountMax,
+            self.chains[entry.replica, default: ChainProgress()].unknown.insert(entry).inserted
+        else { return false }
+        self.unknownEntryCount += 1
+        if let chain = self.chains[entry.replica], chain.unknown.count > TransferLimits.unknownEntryCountMaxByChain,
+            let lowest = chain.unknown.min()
+        {
+            self.chains[entry.replica]?.unknown.remove(lowest)
+            self.unknownEntryCount -= 1
+        }
+        return false
+    }
+
+    /// The log has grown: what the peer said of these chains may mean something by now.
+    package mutating func logGrew(
+        _ replicas: Set<ReplicaID>,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        for replica in replicas {
+            for entry in self.chains[replica]?.unknown ?? [] {
+                let place = try transaction.place(of: replica, sequence: entry.sequence, hash: entry.hash)
+                guard let place else { continue }
+                self.noteHeld(place, in: &transaction)
+                self.chains[replica]?.unknown.remove(entry)
+                self.unknownEntryCount -= 1
+            }
+            if self.chains[replica]?.unknown.isEmpty ?? false { self.chains[replica] = nil }
+        }
+    }
+
+    /// What is known of how far the peer holds a line.
+    enum LineStanding {
+        /// Enough to send what follows.
+        case known
+        /// The peer must answer first, or send what it holds.
+        case awaited
+        /// The peer must be asked.
+        case asked(ChainProbe)
+    }
+
+    /// Finds out whether the rest of a line can be sent; a question counts as asked.
+    mutating func standing(
+        of line: LineIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> LineStanding {
+        let id = transaction.replicaID(line)
+        guard let chain = self.chains[id] else { return .known }
+        let last = transaction.progress(of: line).storedSequence
+        // A peer that is ahead knows whether ours is a part of what it holds. If not, it sends or asks.
+        guard chain.question == nil, chain.unknown.contains(where: { $0.sequence <= last }) else { return .awaited }
+        #if PLANTED_BUGS
+        if PlantedBug.differenceOverlooked.isPlanted { return .awaited }
+        #endif
+        let way = transaction.way(to: line)
+        let known = transaction.reach(of: self.sent, along: way)
+        let lacked = chain.lacked[line] ?? last + 1
+        guard lacked > known + 1 + TransferLimits.repeatedChangeCountMax else { return .known }
+        let isFirst = chain.lacked[line] == nil
+        let sequences = isFirst ? Self.receding(from: last, to: known) : Self.spread(between: known, lacked)
+        var points: [ChainPoint] = []
+        for sequence in sequences {
+            guard let part = transaction.part(of: way, at: sequence),
+                let hash = try transaction.hash(at: LinePoint(line: part.line, sequence: sequence))
+            else { continue }
+            points.append(ChainPoint(sequence: sequence, hash: hash))
+        }
+        self.chains[id]?.question = ChainProgress.Question(line: line, sequences: sequences)
+        return .asked(ChainProbe(replica: id, points: points))
+    }
+
+    /// An entry of a chain that is open may answer what we asked.
+    mutating func noteAnswer(
+        _ entry: FrontierEntry,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        guard let question = self.chains[entry.replica]?.question,
+            entry.sequence == 0 || question.sequences.contains(entry.sequence)
+        else { return }
+        let known = transaction.reach(of: self.sent, along: transaction.way(to: question.line))
+        self.chains[entry.replica]?.question = nil
+        self.chains[entry.replica]?.lacked[question.line] = question.sequences.first { $0 > known }
+    }
+
+    /// Ascending sequences, ever further from the last one.
+    private static func receding(from last: UInt64, to known: UInt64) -> [UInt64] {
+        var sequences: [UInt64] = []
+        var step: UInt64 = 1
+        var next = last
+        while next > known, sequences.count < MessageLimits.probePointCountMax {
+            sequences.append(next)
+            guard next > step else { break }
+            next -= step
+            step *= 2
+        }
+        return sequences.reversed()
+    }
+
+    /// Ascending sequences between two.
+    private static func spread(between known: UInt64, _ lacked: UInt64) -> [UInt64] {
+        let step = (lacked - known - 1) / UInt64(MessageLimits.probePointCountMax) + 1
+        return Array(stride(from: known + step, to: lacked, by: UInt64.Stride(step)))
+    }
+}
+
+extension StoreTransaction {
+    /// The lines on the way to the end of one, that one first, and how far each is a part of the way.
+    func way(to line: LineIndex) -> [LinePoint] {
+        var way: [LinePoint] = []
+        var next: LinePoint? = LinePoint(line: line, sequence: self.progress(of: line).storedSequence)
+        while let place = next {
+            way.append(place)
+            next = self.line(place.line).origin?.parent
+        }
+        return way
+    }
+
+    /// The part of a way that a sequence is of.
+    func part(of way: [LinePoint], at sequence: UInt64) -> LinePoint? {
+        way.first { self.progress(of: $0.line).firstSequence <= sequence }
+    }
+
+    /// How far along a way a context reaches.
+    func reach(of context: [UInt64], along way: [LinePoint]) -> UInt64 {
+        for part in way {
+            let sequence = min(context.sequence(of: part.line), part.sequence)
+            if sequence >= self.progress(of: part.line).firstSequence { return sequence }
+        }
+        return 0
+    }
+}
+
+extension [UInt64] {
+    /// The sequence for a line; 0 where there is none.
+    package func sequence(of line: LineIndex) -> UInt64 {
+        let position = Int(line.rawValue)
+        return position < self.count ? self[position] : 0
+    }
+}

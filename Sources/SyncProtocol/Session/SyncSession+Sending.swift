@@ -1,0 +1,102 @@
+package import CRDTCore
+
+/// Sending what the peer lacks: runs are loaded when there is room for them, never before.
+extension SyncSession {
+    /// What is sent next.
+    package enum Outgoing: Sendable {
+        case run(EncodedRun)
+        case message(Message)
+    }
+
+    /// What to send next, as far as the peer's credit allows; it counts as sent.
+    ///
+    /// Nil if there is nothing now.
+    ///
+    /// `last`: a run that was sent last, perhaps to another peer; nothing may have been stored since. `own`: the device
+    /// whose changes go to a peer that does not want others'.
+    /// - Complexity: O(*n*) for *n* lines.
+    package mutating func next(
+        after last: EncodedRun?,
+        own device: DeviceID,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Outgoing? {
+        guard self.phase == .streaming, self.window.free > 0 else { return nil }
+        var candidates: [(next: LinePoint, last: UInt64)] = []
+        var isAsking = false
+        for position in 0..<transaction.lineCount {
+            let line = LineIndex(rawValue: UInt32(position))
+            guard self.sent.sequence(of: line) < transaction.progress(of: line).storedSequence,
+                self.isWanted(line, own: device, &transaction)
+            else { continue }
+            switch try self.standing(of: line, in: &transaction) {
+            case .known:
+                // What the line hangs on comes first, whatever is known of the line that this is of.
+                let way = transaction.way(to: line)
+                let next = transaction.reach(of: self.sent, along: way) + 1
+                guard let part = transaction.part(of: way, at: next), next <= part.sequence else { continue }
+                candidates.append((LinePoint(line: part.line, sequence: next), part.sequence))
+            case .awaited: isAsking = true
+            case .asked(let probe): return .message(.probe(probe))
+            }
+        }
+        guard var best = candidates.first else {
+            guard !self.saidCaughtUp, !isAsking else { return nil }
+            self.saidCaughtUp = true
+            return .message(.caughtUp)
+        }
+        if candidates.count > 1 {
+            // The one whose next change is stamped first, so that causes mostly come before effects.
+            var bestStamp: Stamp?
+            for candidate in candidates {
+                let stamp = try transaction.header(at: candidate.next)?.stamp
+                if let stamp, bestStamp.map({ stamp < $0 }) ?? true { (best, bestStamp) = (candidate, stamp) }
+            }
+        }
+        let first = best.next
+        var limits = TransferLimits.streamed(self.window)
+        limits.changeCountMax = Int(min(UInt64(limits.changeCountMax), best.last - first.sequence + 1))
+        var run = last
+        // What was just written goes to every peer: it is loaded and compressed once.
+        if run?.first != first || run?.bytes.count ?? 0 > limits.byteCountMax {
+            run = try transaction.loadRun(of: first.line, from: first.sequence, limits: limits, signed: true)
+                .map { EncodedRun($0, at: first) }
+        }
+        guard let run else { return nil }
+        self.window.sent(run.bytes.count)
+        transaction.cover(LinePoint(line: first.line, sequence: run.lastSequence), in: &self.sent)
+        #if PLANTED_BUGS
+        if PlantedBug.longRunOvershoots.isPlanted, run.changeCount > 5 { self.sent[Int(first.line.rawValue)] += 1 }
+        #endif
+        return .run(run)
+    }
+
+    /// Whether the peer wants what is written on a line.
+    private func isWanted(
+        _ line: LineIndex,
+        own device: DeviceID,
+        _ transaction: inout some StoreTransaction
+    ) -> Bool {
+        #if PLANTED_BUGS
+        if PlantedBug.onlyOwnSent.isPlanted, transaction.line(line).device != device { return false }
+        if PlantedBug.secondBranchNotSent.isPlanted, transaction.line(line).origin != nil { return false }
+        #endif
+        return !self.isPeerLazy || transaction.line(line).device == device
+    }
+}
+
+/// A run as it goes to a peer.
+package struct EncodedRun: Sendable {
+    let first: LinePoint
+    let lastSequence: UInt64
+    package let changeCount: Int
+    package let operationCount: Int
+    package let bytes: [UInt8]
+
+    init(_ run: Run, at first: LinePoint) {
+        self.first = first
+        self.lastSequence = run.lastSequence
+        self.changeCount = run.changes.count
+        self.operationCount = run.operations.count
+        self.bytes = Message.run(run).encoded()
+    }
+}

@@ -1,0 +1,258 @@
+package import CRDTCore
+
+/// How two devices come to hold the same changes, as one of them sees it: hello, the comparison of frontiers, then
+/// whatever either has that the other lacks.
+///
+/// It is told what the peer says, looks at the log, and returns what must be done. Whoever holds it stores what comes,
+/// and tells it when the log has grown.
+package struct SyncSession: Sendable {
+    package enum Phase: Hashable, Sendable {
+        /// The peer has said nothing yet.
+        case awaitingHello
+        /// What the peer holds is not wholly known; nothing is sent yet.
+        case comparing
+        case streaming
+        /// The peer violated the protocol, and is heard no more.
+        case closing
+    }
+
+    /// What must be done, in this order.
+    package enum Action: Hashable, Sendable {
+        case send(Message)
+        /// The peer says who it is.
+        case greeted(Hello)
+        /// Changes of ours are held there.
+        case heardHeld(HeldNotice)
+        /// The peer says that it holds these, and we do not.
+        case lacks([FrontierEntry])
+        /// `next` may have more to send.
+        case resume
+        case violation(String)
+    }
+
+    package private(set) var phase = Phase.awaitingHello
+    private let isDialled: Bool
+    let cryptography: SodiumCryptography
+    /// What was stored when our hello was made, until the peer's comes, and its fingerprint.
+    private var helloFrontier = Frontier()
+    private var helloFingerprint = Hash256.zero
+    private var comparison = FrontierComparison()
+
+    /// How far along each of our lines the peer is known to have stored.
+    var held: [UInt64] = []
+    /// How far along each of our lines we have sent, or the peer holds.
+    var sent: [UInt64] = []
+    /// The chains of which the peer holds what we do not.
+    var chains: [ReplicaID: ChainProgress] = [:]
+    /// How many entries of the peer they keep.
+    package internal(set) var unknownEntryCount = 0
+    private var probeCount = 0
+
+    package internal(set) var window = SendWindow()
+    private var uncreditedByteCount = 0
+    /// The peer wants other devices' changes announced, not pushed.
+    private(set) var isPeerLazy = false
+    /// We asked the peer to announce only.
+    private var askedForLazy = false
+    var saidCaughtUp = false
+    private var peerIsCaughtUp = false
+    /// When to ask the peer to push what it announced, in monotonic milliseconds.
+    package private(set) var graftDeadline: UInt64?
+
+    package init(isDialled: Bool, _ cryptography: SodiumCryptography) {
+        self.isDialled = isDialled
+        self.cryptography = cryptography
+    }
+
+    /// The fingerprint for our hello.
+    package mutating func begin(in transaction: inout some StoreTransaction) throws(StoreError) -> Hash256 {
+        self.helloFrontier = try Frontier(of: &transaction)
+        self.helloFingerprint = Frontier.fingerprint(self.helloFrontier.entries, self.cryptography)
+        return self.helloFingerprint
+    }
+
+    /// Handles a message, but for runs, which are to be stored first.
+    package mutating func receive(
+        _ message: Message,
+        at now: UInt64,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [Action] {
+        guard self.phase != .closing else { return [] }
+        if case .hello(let hello) = message {
+            guard self.phase == .awaitingHello else { return self.violation("a second hello") }
+            return try self.greet(hello, in: &transaction)
+        }
+        guard self.phase != .awaitingHello else { return self.violation("a message before the hello") }
+        switch message {
+        case .hello, .run, .pong: return []
+        case .welcome: return self.violation("a welcome to a device that did not ask for one")
+        case .ranges(let claims): return try self.compare(claims, in: &transaction)
+        case .caughtUp: self.peerIsCaughtUp = true
+        case .stored(let entries): return try self.peerStored(entries, at: now, in: &transaction)
+        case .credit(let byteCount):
+            guard self.window.acknowledge(byteCount) else { return self.violation("more credit than was used") }
+            return [.resume]
+        case .eagerness(let isEager):
+            self.isPeerLazy = !isEager
+            return [.resume]
+        case .held(let notice): return [.heardHeld(notice)]
+        case .probe(let probe): return try self.answer(probe, in: &transaction)
+        case .ping(let number): return [.send(.pong(number))]
+        }
+        return []
+    }
+
+    private mutating func violation(_ reason: String) -> [Action] {
+        self.phase = .closing
+        return [.violation(reason)]
+    }
+
+    // MARK: - Comparing frontiers
+
+    private mutating func greet(
+        _ hello: Hello,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [Action] {
+        var frontier = Frontier()
+        swap(&frontier, &self.helloFrontier)
+        self.phase = .comparing
+        if hello.fingerprint == self.helloFingerprint {
+            #if PLANTED_BUGS
+            if PlantedBug.helloFrontierReadLate.isPlanted { frontier = try Frontier(of: &transaction) }
+            #endif
+            self.comparison.learnAll()
+            self.phase = .streaming
+            for entry in frontier.entries { _ = try self.note(entry, in: &transaction) }
+            return [.greeted(hello), .resume]
+        }
+        guard self.isDialled else { return [.greeted(hello)] }
+        return [.greeted(hello), .send(.ranges(self.comparison.opening(frontier, self.cryptography)))]
+    }
+
+    private mutating func compare(
+        _ claims: [FrontierRange],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [Action] {
+        let outcome = self.comparison.answer(claims, try Frontier(of: &transaction), self.cryptography)
+        guard self.comparison.unlearned.count <= TransferLimits.openSpanCountMax else {
+            return self.violation("a comparison in too many pieces")
+        }
+        var actions: [Action] = outcome.reply.isEmpty ? [] : [.send(.ranges(outcome.reply))]
+        var lacking: [FrontierEntry] = []
+        for entry in outcome.lessons.flatMap(\.entries) where try !self.note(entry, in: &transaction) {
+            lacking.append(entry)
+        }
+        #if PLANTED_BUGS
+        if PlantedBug.everythingSentAgain.isPlanted { self.sent = [] }
+        if PlantedBug.resumesTooFar.isPlanted { self.sent = self.sent.map { $0 + 1 } }
+        #endif
+        if !lacking.isEmpty { actions.append(.lacks(lacking)) }
+        guard self.comparison.isComplete else { return actions }
+        self.phase = .streaming
+        return actions + [.resume]
+    }
+
+    // MARK: - What is stored
+
+    /// Bytes of a run have come, which is to be stored.
+    package mutating func received(byteCount: Int) { self.uncreditedByteCount += byteCount }
+
+    /// What the peer sent is stored: up to these changes, now or before.
+    package mutating func stored(
+        _ places: [LinePoint],
+        sawDuplicate: Bool,
+        in transaction: inout some StoreTransaction
+    ) -> [Action] {
+        for place in places { self.noteHeld(place, in: &transaction) }
+        var actions: [Action] = []
+        var byteCount = self.uncreditedByteCount
+        #if PLANTED_BUGS
+        if PlantedBug.creditKept.isPlanted { byteCount = 0 }
+        if PlantedBug.creditLeaks.isPlanted { byteCount = max(0, byteCount - 64) }
+        #endif
+        self.uncreditedByteCount = 0
+        if byteCount > 0 { actions.append(.send(.credit(UInt64(byteCount)))) }
+        // As long as something is lacking, the peer may have to push what it does not announce any more.
+        if sawDuplicate, !self.askedForLazy, self.peerIsCaughtUp, self.chains.isEmpty {
+            self.askedForLazy = true
+            actions.append(.send(.eagerness(false)))
+        }
+        return actions
+    }
+
+    private mutating func peerStored(
+        _ entries: [FrontierEntry],
+        at now: UInt64,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [Action] {
+        var lacking: [FrontierEntry] = []
+        var mayResume = false
+        for entry in entries {
+            if try !self.note(entry, in: &transaction) { lacking.append(entry) }
+            if self.chains[entry.replica] != nil {
+                mayResume = true
+                try self.noteAnswer(entry, in: &transaction)
+            }
+        }
+        if !lacking.isEmpty, self.graftDeadline == nil { self.graftDeadline = now + TransferLimits.graftDelay }
+        return (lacking.isEmpty ? [] : [.lacks(lacking)]) + (mayResume ? [.resume] : [])
+    }
+
+    /// Time has passed: asks for what was announced and has not come.
+    package mutating func graft(at now: UInt64) -> Message? {
+        guard let deadline = self.graftDeadline, deadline <= now else { return nil }
+        self.graftDeadline = nil
+        guard !self.chains.isEmpty else { return nil }
+        self.askedForLazy = false
+        #if PLANTED_BUGS
+        if PlantedBug.announcedNotAskedFor.isPlanted { return nil }
+        #endif
+        return .eagerness(true)
+    }
+
+    private mutating func answer(
+        _ probe: ChainProbe,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [Action] {
+        self.probeCount += 1
+        guard self.probeCount <= TransferLimits.probeCountMax else { return self.violation("too many probes") }
+        for point in probe.points.reversed() {
+            let place = try transaction.place(of: probe.replica, sequence: point.sequence, hash: point.hash)
+            guard let place else { continue }
+            self.noteHeld(place, in: &transaction)
+            let entry = FrontierEntry(replica: probe.replica, sequence: point.sequence, hash: point.hash)
+            return [.send(.stored([entry])), .resume]
+        }
+        return [.send(.stored([FrontierEntry(replica: probe.replica, sequence: 0, hash: .zero)]))]
+    }
+
+    // MARK: - Measures
+
+    /// Changes that the peer is not known to hold durably, and changes that it holds and we do not.
+    ///
+    /// Nil while not known.
+    package func missingCounts(
+        in transaction: inout some StoreTransaction
+    ) -> (there: UInt64, here: UInt64)? {
+        guard self.phase == .streaming else { return nil }
+        var (there, here) = (UInt64(0), UInt64(0))
+        for position in 0..<transaction.lineCount {
+            let line = LineIndex(rawValue: UInt32(position))
+            let progress = transaction.progress(of: line)
+            let held = max(self.held.sequence(of: line), progress.firstSequence - 1)
+            if progress.storedSequence > held { there += progress.storedSequence - held }
+        }
+        for (id, chain) in self.chains {
+            var longest: UInt64 = 0
+            for line in transaction.lines(of: id) {
+                longest = max(longest, transaction.progress(of: line).storedSequence)
+            }
+            // Of a branch no longer than ours no more is known.
+            here += chain.unknown.map { $0.sequence > longest ? $0.sequence - longest : 1 }.max() ?? 0
+        }
+        return (there, here)
+    }
+
+    /// Parts of the comparison that are still open.
+    package var openSpanCount: Int { self.comparison.unlearned.count }
+}

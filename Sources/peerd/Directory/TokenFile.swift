@@ -1,0 +1,59 @@
+internal import Foundation
+internal import PeerCrypto
+
+/// The file `token`: which copy of the database is the one that was written last.
+///
+/// The same token is in the database, and both are new each time the program opens it to write. So a database that was
+/// put back, or copied to another directory, has a token that is not in the file there. The file has several tokens
+/// while it is not known which of them has reached the database.
+struct TokenFile {
+    /// The tokens that the database may have.
+    let accepted: [[UInt8]]
+    /// The one that it is to have.
+    let next: [UInt8]
+    private let path: String
+    private let isRenewed: Bool
+
+    private static let tokenByteCount = 16
+    /// More are left over only by as many opens in a row that failed.
+    ///
+    /// One that is forgotten makes a new replica.
+    private static let tokenCountMax = 64
+
+    /// To be called when the directory is locked, and before the database is written to.
+    ///
+    /// `renews`: false for whoever only reads; then the token stays, if there is exactly one.
+    static func open(_ paths: DirectoryPaths, renews: Bool) throws -> TokenFile {
+        let tokens = self.load(paths.token)
+        if !renews, tokens.count == 1 {
+            return TokenFile(accepted: tokens, next: tokens[0], path: paths.token, isRenewed: false)
+        }
+        guard var entropy = EntropyStream(seed: SystemEntropy.seed()) else {
+            throw CommandFailure(.failure, "The system gave no randomness.")
+        }
+        let next = entropy.bytes(self.tokenByteCount)
+        let file = TokenFile(accepted: tokens, next: next, path: paths.token, isRenewed: true)
+        try file.write(tokens.suffix(self.tokenCountMax - 1) + [next])
+        return file
+    }
+
+    /// To be called when the next token is durably in the database.
+    func settle() throws {
+        if self.isRenewed { try self.write([self.next]) }
+    }
+
+    /// The tokens of a file; none if it is lost or not one of ours.
+    private static func load(_ path: String) -> [[UInt8]] {
+        guard let data = FileManager.default.contents(atPath: path), data.count % self.tokenByteCount == 0,
+            data.count <= self.tokenByteCount * self.tokenCountMax
+        else { return [] }
+        let bytes = [UInt8](data)
+        return stride(from: 0, to: bytes.count, by: self.tokenByteCount).map {
+            Array(bytes[$0..<$0 + self.tokenByteCount])
+        }
+    }
+
+    private func write(_ tokens: [[UInt8]]) throws {
+        try tokens.flatMap { $0 }.withUnsafeBytes { try PrivateFile.write($0, to: self.path) }
+    }
+}

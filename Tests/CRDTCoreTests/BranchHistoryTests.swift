@@ -1,0 +1,29 @@
+import CRDTCore
+import MergeTestSupport
+import Testing
+
+/// Small histories around a chain that forks, in every order of delivery, against the naive model.
+struct BranchHistoryTests {
+    /// A debug build takes a part of them only, of no common measure with any of the choices.
+    private static let step = Seeds.isExhaustive ? 1 : 389
+
+    @Test func `every small history with branches comes to one state in every order`() throws {
+        var orderCount = 0
+        for number in stride(from: 0, to: BranchHistory.count, by: Self.step) {
+            let history = BranchHistory(number: number)
+            var first: BranchHistory.Finding?
+            orderCount += try history.check { first = first ?? $0 }
+            if let first {
+                Issue.record("\(number):\(first.order)\n\(history.lines.joined(separator: "\n"))\n\(first.message)")
+                return
+            }
+        }
+        #expect(orderCount > 1_000)
+    }
+
+    @Test func `a history is compared at every step when it is replayed`() throws {
+        let history = BranchHistory(number: 1)
+        #expect(try history.replay("0123<4>") == nil)
+        #expect(try history.replay("01<2>") == [])
+    }
+}

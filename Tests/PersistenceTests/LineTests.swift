@@ -1,0 +1,272 @@
+import CRDTCore
+import MergeTestSupport
+import Persistence
+import Testing
+
+/// Chains that have forked, and what else is kept of whole changes.
+@Suite struct LineTests {
+    private static func set(_ number: Int) -> Edit { .set(object(1), name: "n", value: .int(Int64(number))) }
+
+    /// One chain with its branches: each with what it hangs on, and its runs.
+    ///
+    /// All begin with the same change, but for the last, which begins the chain another time.
+    private struct Tree {
+        var branches: [(parent: Hash256, runs: [VerifiedRun])] = []
+
+        init() {
+            var main = Author(number: 1)
+            var start = main
+            start.stamp = Stamp(milliseconds: Author.start.milliseconds + 5)
+            let first = main.run([[LineTests.set(1)], [LineTests.set(2)]])
+            var branch = main
+            let second = main.run([[LineTests.set(3)], [LineTests.set(4)]])
+            let (fork, third) = (branch.head, branch.run([[LineTests.set(5)]]))
+            var inner = branch
+            let fourth = branch.run([[LineTests.set(6)]])
+            let (innerFork, fifth) = (inner.head, inner.run([[LineTests.set(7)], [LineTests.set(8)]]))
+            self.branches = [
+                (Author.origin, [first, second]), (fork, [third, fourth]), (innerFork, [fifth]),
+                (Author.origin, [start.run([[LineTests.set(9)]])]),
+            ]
+        }
+    }
+
+    private func records(_ store: SQLiteStoreHandle) throws -> [LineRecord] {
+        try store.read { transaction in
+            (0..<UInt32(transaction.lineCount)).map { transaction.line(LineIndex(rawValue: $0)) }
+        }
+    }
+
+    private func check(_ store: SQLiteStoreHandle, _ tree: Tree) throws {
+        let records = try self.records(store)
+        #expect(records.map { $0.origin?.parent.line.rawValue } == [nil, 0, 1, 0])
+        #expect(records.map { $0.origin?.parent.sequence } == [nil, 2, 3, 0])
+        #expect(records.map { $0.next?.rawValue } == [1, 2, 3, nil])
+        #expect(records.map(\.storedSequence) == [4, 4, 5, 1])
+        #expect(records.map(\.appliedSequence) == [4, 4, 5, 1])
+        for (number, (parent, runs)) in tree.branches.enumerated() {
+            let hashes = runs.flatMap(\.hashes)
+            #expect(records[number].storedHash == hashes.last)
+            #expect(records[number].introduction == records[0].introduction)
+            if let origin = records[number].origin {
+                #expect(origin.firstHash == hashes[0])
+                #expect(records[number].firstSequence == origin.parent.sequence + 1)
+            }
+            let line = LineIndex(rawValue: UInt32(number))
+            for limits in [RunLimits(), RunLimits(changeCountMax: 1)] {
+                var previous = parent
+                for run in try store.runs(of: line, limits: limits) {
+                    #expect(run.previous == (previous == Author.origin ? nil : ChangeName(previous)))
+                    previous = ChainHash.hashes(of: run, previous: previous, TestDevice.cryptography).last ?? previous
+                }
+                #expect(previous == hashes.last)
+            }
+        }
+    }
+
+    @Test func `branches are there again after closing, each with the change that it hangs on`() throws {
+        let directory = try TemporaryDirectory()
+        var store = try SQLiteStoreHandle(directory)
+        let tree = Tree()
+        for branch in tree.branches {
+            for run in branch.runs { #expect(try store.receive([run]) == [.stored]) }
+        }
+        try self.check(store, tree)
+        let (records, export) = (try self.records(store), try store.export())
+        try store.close()
+        store = try SQLiteStoreHandle(directory)
+        #expect(try self.records(store) == records)
+        #expect(try store.export() == export)
+        try self.check(store, tree)
+    }
+
+    @Test func `a chain that has not forked says nothing of the change before`() throws {
+        let store = try SQLiteStoreHandle(try TemporaryDirectory())
+        var author = Author(number: 1)
+        try store.receive([author.run([[Self.set(1)], [Self.set(2)]])])
+        let runs = try store.runs(of: LineIndex(rawValue: 0), limits: RunLimits(changeCountMax: 1))
+        #expect(runs.allSatisfy { $0.previous == nil })
+    }
+
+    @Test func `branches and restamps of a transaction that failed are gone`() throws {
+        let store = try SQLiteStoreHandle(try TemporaryDirectory())
+        let tree = Tree()
+        try store.receive(tree.branches[0].runs)
+        let before = try self.records(store)
+        let restamp = Restamp(replica: before[0].id, firstSequence: 2, lastSequence: 4, lastHash: before[0].storedHash)
+        let record = RestampRecord(restamp: restamp, author: LineIndex(rawValue: 0))
+        var stranger = Author(number: 2)
+        let others = tree.branches[1...].flatMap(\.runs) + [stranger.run([[Self.set(1)]])]
+        do throws(StoreError) {
+            try store.write { transaction throws(StoreError) in
+                var merge = Merge(now: Author.now, founder: TestDevice.user)
+                for run in others { _ = try merge.receive(run, in: &transaction) }
+                try transaction.addRestamp(record)
+                #expect(transaction.lineCount == 5)
+                #expect(transaction.restamps(of: restamp.replica) == [record])
+                throw .inputOutput("on purpose")
+            }
+            Issue.record("nothing was thrown")
+        } catch {
+            #expect(error == .inputOutput("on purpose"))
+        }
+        #expect(try self.records(store) == before)
+        try store.read { transaction in
+            #expect(transaction.firstLine(of: stranger.replica) == nil)
+            #expect(transaction.restamps(of: restamp.replica).isEmpty)
+        }
+        // A branch is added behind the last that is left.
+        try store.receive(tree.branches[1].runs)
+        try store.receive(tree.branches[2...].flatMap(\.runs))
+        try self.check(store, tree)
+    }
+
+    @Test func `lines that hang on what cannot be are damage`() throws {
+        let sound = try TemporaryDirectory()
+        let store = try SQLiteStoreHandle(sound)
+        for branch in Tree().branches { try store.receive(branch.runs) }
+        try store.close()
+        let changes = [
+            "parent_line = NULL WHERE line = 1", "parent_line = 1 WHERE line = 1", "parent_line = 2 WHERE line = 1",
+            "parent_line = 0 WHERE line = 0", "parent_sequence = 5 WHERE line = 1",
+            "parent_sequence = 0 WHERE line = 2",
+            "replica = zeroblob(16) WHERE line = 1", "first_hash = x'00' WHERE line = 1",
+            "line = 7 WHERE line = 1",
+        ]
+        for change in changes {
+            let damaged = try TemporaryDirectory()
+            try damaged.fill(from: sound)
+            _ = try damaged.shell("UPDATE line SET \(change)")
+            #expect(throws: StoreError.self, "\(change)") { _ = try SQLiteStoreHandle(damaged) }
+        }
+    }
+
+    @Test func `raised stamps, restamps and contexts are kept and found`() throws {
+        let directory = try TemporaryDirectory()
+        var store = try SQLiteStoreHandle(directory)
+        let tree = Tree()
+        try store.receive(tree.branches[0].runs)
+        let line = LineIndex(rawValue: 0)
+        func point(_ sequence: UInt64) -> LinePoint { LinePoint(line: line, sequence: sequence) }
+        let stamps = [
+            RaisedStamp(stamp: Stamp(rawValue: .max), cause: point(1)),
+            RaisedStamp(stamp: Stamp(rawValue: 7), cause: point(1)), RaisedStamp(stamp: .zero, cause: nil),
+        ]
+        let restamps = (1...3 as ClosedRange<UInt64>).map { number in
+            let id = ReplicaID(bytes: Bytes16(high: number / 2, low: 5))
+            let restamp = Restamp(replica: id, firstSequence: number, lastSequence: 9, lastHash: .zero)
+            return RestampRecord(restamp: restamp, author: line)
+        }
+        try store.write { transaction throws(StoreError) in
+            for (number, stamp) in stamps.enumerated() {
+                try transaction.setRaisedStamp(stamps[1], at: point(UInt64(number) + 2))
+                try transaction.setRaisedStamp(stamp, at: point(UInt64(number) + 2))
+            }
+            for restamp in restamps { try transaction.addRestamp(restamp) }
+            try transaction.addCheckpoint([1], at: point(2))
+            try transaction.addCheckpoint([5], at: point(4))
+            try transaction.addCheckpoint([1 << 40], at: point(4))
+        }
+        try store.close()
+        store = try SQLiteStoreHandle(directory)
+        try store.write { transaction throws(StoreError) in
+            for (number, stamp) in stamps.enumerated() {
+                #expect(try transaction.raisedStamp(at: point(UInt64(number) + 2)) == stamp)
+            }
+            #expect(try transaction.raisedStamp(at: point(1)) == nil)
+            #expect(try transaction.raisedStamps(causedBy: point(1)) == [point(2), point(3)])
+            #expect(transaction.restamps(of: restamps[0].restamp.replica) == [restamps[0]])
+            #expect(transaction.restamps(of: restamps[1].restamp.replica) == Array(restamps[1...]))
+            #expect(try transaction.checkpoint(of: line, upTo: 1) == nil)
+            #expect(try transaction.checkpoint(of: line, upTo: 3)?.context == [1])
+            #expect(try transaction.checkpoint(of: line, upTo: 9)?.sequence == 4)
+            #expect(try transaction.checkpoint(of: line, upTo: 9)?.context == [1 << 40])
+            try transaction.setRaisedStamp(nil, at: point(2))
+            #expect(try transaction.raisedStamps(causedBy: point(1)) == [point(3)])
+            try transaction.clearDerivedState()
+            #expect(try transaction.raisedStamp(at: point(3)) == nil)
+            #expect(try transaction.checkpoint(of: line, upTo: 9) == nil)
+            #expect(transaction.restamps(of: restamps[0].restamp.replica) == [restamps[0]])
+        }
+    }
+
+    @Test func `contexts of a stretch are what its changes added`() throws {
+        let store = try SQLiteStoreHandle(try TemporaryDirectory())
+        var (author, other) = (Author(number: 1), Author(number: 2))
+        var points: [Point] = []
+        for number in 0..<4 {
+            try store.receive([other.run([[]])])
+            points.append(other.point)
+            try store.receive([author.run([[Self.set(number)], []], context: [other.point])])
+        }
+        try store.read { transaction throws(StoreError) in
+            guard let line = transaction.firstLine(of: author.replica) else {
+                throw .damaged("the line is missing")
+            }
+            #expect(try transaction.contexts(of: line, after: 0, through: 8) == points)
+            #expect(try transaction.contexts(of: line, after: 1, through: 5) == Array(points[1...2]))
+            #expect(try transaction.contexts(of: line, after: 5, through: 6).isEmpty)
+        }
+    }
+
+    @Test func `the history of an object is every operation on it, until its rows are taken away`() throws {
+        let store = try SQLiteStoreHandle(try TemporaryDirectory())
+        var author = Author(number: 1)
+        var branch = author
+        branch.stamp = Stamp(milliseconds: Author.start.milliseconds + 1)
+        let root = Place(parent: nil, position: .initial)
+        let runs = [
+            author.run([[.create(object(1), type: "t", kind: "k"), Self.set(1), .move(object(1), root)]]),
+            author.run([[Self.set(2), .delete(object(1)), Self.set(3), .delete(object(2))]]),
+            branch.run([[Self.set(4), .move(object(1), root), .create(object(1), type: "u", kind: "")]]),
+        ]
+        try store.receive(runs)
+        try store.write { transaction throws(StoreError) in
+            let index = try transaction.objectIndex(of: object(1))
+            func history() throws(StoreError) -> Set<[UInt64]> {
+                let writes = try transaction.history(of: index)
+                let found = Set(writes.map { [UInt64($0.line.rawValue), $0.sequence, UInt64($0.index)] })
+                #expect(found.count == writes.count)
+                return found
+            }
+            #expect(
+                try history() == [
+                    [0, 1, 1], [0, 1, 2], [0, 1, 3], [0, 2, 0], [0, 2, 1], [0, 2, 2], [1, 1, 1], [1, 1, 2], [1, 1, 3],
+                ]
+            )
+            #expect(try transaction.objectsWithOpenMoves() == [index])
+            #expect(try transaction.openMoves(of: index).count == 2)
+            #expect(try transaction.conflictedRegisters().map(\.0.name) == [try transaction.nameIndex(of: "n")])
+            let key = RegisterKey(object: index, name: try transaction.nameIndex(of: "n"))
+            try transaction.removeRegister(key)
+            #expect(try transaction.register(key) == nil)
+            #expect(try transaction.conflicts(at: key).isEmpty)
+            #expect(try history() == [[0, 1, 1], [0, 1, 3], [0, 2, 1], [1, 1, 2], [1, 1, 3]])
+            try transaction.removeRegister(RegisterKey(object: index, name: .place))
+            #expect(try transaction.objectsWithOpenMoves().isEmpty)
+            for write in try transaction.history(of: index) {
+                let isMove = try transaction.edit(write)?.kind == .move
+                #expect(try transaction.removeMove(write, of: index) == (isMove ? write : nil))
+            }
+            try transaction.removeRegister(RegisterKey(object: index, name: .lifetime))
+            try transaction.update(index) { $0.creation = nil }
+            #expect(try transaction.history(of: index).isEmpty)
+        }
+    }
+
+    @Test func `a move that is restamped in the transaction that brings it is kept`() throws {
+        let store = try SQLiteStoreHandle(try TemporaryDirectory())
+        var author = Author(number: 1, stamp: Stamp(milliseconds: Author.now.milliseconds))
+        var other = Author(number: 2)
+        let place = Place(parent: object(2), position: Position(bytes: [3]))
+        let run = author.run([[.create(object(1), type: "", kind: "")], [.move(object(1), place)]])
+        let restamp = Restamp(replica: author.replica, firstSequence: 1, lastSequence: 2, lastHash: author.head)
+        try store.receive([run, other.run([[.restamp(restamp)]])])
+        try store.read { transaction throws(StoreError) in
+            let record = try transaction.object(try transaction.objectIndex(of: object(1)))
+            #expect(try transaction.existingObjectIndex(of: object(2)) == record.parent)
+            #expect(record.position == place.position)
+            #expect(record.updated == Stamp(rawValue: 1))
+        }
+    }
+}
