@@ -163,8 +163,6 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case commitNotAwaited
     /// What a commit would overwrite is kept in memory alone.
     case journalInMemory
-    /// A commit that an ended process left is told to others before it is on the disk.
-    case unsyncedCommitTold
     /// The log and the frontier are committed first, and the state after them.
     case stateCommittedApart
     /// How far the chains reach is not written when they grow.
@@ -187,6 +185,9 @@ package enum PlantedBug: String, CaseIterable, Sendable {
 
     /// To how many bits names of points are cut, so that they are shared all the time; nil if they are not cut.
     nonisolated(unsafe) private static var nameBitCount: Int?
+
+    /// To how many bits names of points are cut; nil if they are not.
+    package static var nameBits: Int? { unsafe PlantedBug.nameBitCount }
 
     /// Cuts the names of points from now on.
     package static func shortenNames(toBits count: Int?) { unsafe PlantedBug.nameBitCount = count }

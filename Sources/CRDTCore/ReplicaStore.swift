@@ -219,7 +219,7 @@ extension StoreTransaction {
         return lines
     }
 
-    /// The hash of a stored change, or of the beginning of the chain; nil if it is not stored.
+    /// The hash of a stored change; nil if it is not stored, as of sequence 0.
     package mutating func hash(at point: LinePoint) throws(StoreError) -> Hash256? {
         let record = self.line(point.line)
         if record.storedSequence == point.sequence { return record.storedHash }

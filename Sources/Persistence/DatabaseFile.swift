@@ -164,9 +164,6 @@ final class DatabaseFile {
     /// is durable only from here on: it must not be told to anyone before. A checkpoint waits for the log first, and
     /// so does its duty also where there is no room for the rest of it.
     private static func syncLog(_ database: Database) throws {
-        #if PLANTED_BUGS
-        if PlantedBug.unsyncedCommitTold.isPlanted { return }
-        #endif
         do {
             try database.execute(sql: "PRAGMA wal_checkpoint(FULL)")
         } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {}

@@ -120,13 +120,10 @@ struct HuntCommand: ParsableCommand {
 
 /// `--planted NAME` and `--name-bits COUNT`, which any command takes.
 enum PlantedOption {
-    /// To how many bits names of changes are cut, so that they collide; nil if they are not.
-    nonisolated(unsafe) private static var nameBitCount: Int?
-
     /// The options as they were given; nothing if they were not.
     static var words: [String] {
         (PlantedBug.current.map { ["--planted", $0.rawValue] } ?? [])
-            + (unsafe self.nameBitCount.map { ["--name-bits", "\($0)"] } ?? [])
+            + (PlantedBug.nameBits.map { ["--name-bits", "\($0)"] } ?? [])
     }
 
     /// Does what the arguments ask for, and returns the others.
@@ -144,7 +141,6 @@ enum PlantedOption {
                 StandardError.write("Names are cut to a number of bits, not to “\(word)”.")
                 exit(EXIT_FAILURE)
             }
-            unsafe self.nameBitCount = count
             PlantedBug.shortenNames(toBits: count)
         }
         return arguments

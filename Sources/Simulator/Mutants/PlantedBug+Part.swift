@@ -81,7 +81,6 @@ extension PlantedBug {
             .commitErrorSwallowed,
             .commitNotAwaited,
             .journalInMemory,
-            .unsyncedCommitTold,
             .stateCommittedApart,
             .frontierNotStored,
             .rolledBackNumbersKept,
