@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 packages=(
     libsodium-dev libzstd-dev libsqlite3-dev pkg-config # the build
     python3 python3-venv                                # the system tests and the demo
-    iproute2 nftables sqlite3 libfaketime               # network namespaces, packet loss, reading the database, clocks
+    iproute2 nftables sqlite3                           # network namespaces, packet loss, reading the database
     iso-codes                                           # the data set of the demo
 )
 venv=.build-venv

@@ -115,12 +115,6 @@ enum Samples {
             user: Samples.user,
             certificates: Samples.certificates
         )
-        let notice = HeldNotice(
-            replica: Samples.other,
-            sequence: 5,
-            stamp: Stamp(rawValue: .max),
-            wallTime: WallTime(milliseconds: 5)
-        )
         return [
             .hello(hello), .welcome(welcome),
             .ranges([
@@ -131,8 +125,9 @@ enum Samples {
             .ranges([FrontierRange(end: Samples.other, claim: .skip), FrontierRange(end: nil, claim: .equal)]),
             .run(Samples.run), .run(Samples.runWithLeaf), .caughtUp,
             .stored([entry, FrontierEntry(replica: Samples.replica, sequence: 0, hash: .zero)]),
-            .credit(1 << 20), .eagerness(true), .held(notice),
-            .probe(ChainProbe(replica: Samples.other, points: [point])), .ping(.max), .pong(0),
+            .credit(1 << 20), .eagerness(true),
+            .probe(ChainProbe(replica: Samples.other, points: [point])),
+            .ping(WallTime(milliseconds: .max)), .pong(nil),
         ]
     }
 }

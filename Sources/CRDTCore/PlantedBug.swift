@@ -79,8 +79,12 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case ownChangesNotRestamped
     /// A clock takes no note of what was applied.
     case clockNotRatcheted
-    /// A device is not told that its changes are held.
-    case heldNoticeForgotten
+    /// Nobody is told when a device's clock shows another time.
+    case timeNeverToldAgain
+    /// A device believes its clock without another's word.
+    case clockNeedsNoWitness
+    /// A device whose clock was set back tells others the time by it.
+    case setBackClockIsBelieved
     /// Computing the state anew starts from the registers as they are.
     case rebuildKeepsRegisters
 

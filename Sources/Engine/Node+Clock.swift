@@ -23,10 +23,12 @@ extension Node where Store: ~Copyable {
         }
     }
 
-    /// What is held may be another lot now, and whoever is told of it must hear of the clock as it is now.
-    mutating func clockWasSet() {
-        for connection in self.connections.values { connection.toldHeld = [:] }
+    /// What is held may be another lot now, and others must hear what the clock shows.
+    mutating func clockWasSet(from former: WallTime) {
+        if former > self.clock.latestShown { self.noteShown(former) }
         self.applyDueChanges()
+        self.confirmClock()
+        self.tellTime()
     }
 
     /// The store could not apply what is due, or take out what is held.
@@ -69,55 +71,85 @@ extension Node where Store: ~Copyable {
             self.effects.append(.notice(.held(device: name, until: wait.until)))
         }
         self.toldHeld.formIntersection(held.map(\.record.id))
-        let devices = Set(held.compactMap(\.record.device))
-        for connection in self.readyConnections where connection.device.map(devices.contains) ?? false {
-            self.sendHeldNotices(connection)
-        }
     }
 
     // MARK: - Our own clock
 
-    /// A peer's clock shows whether ours is right.
-    mutating func noteClock(_ wallTime: WallTime, of device: DeviceID) {
-        self.clockWitnesses[device] = ClockWitness(wallTime, heardAt: self.now)
+    /// What our clock shows; nil if we do not know whether it is right.
+    var shownTime: WallTime? { self.clock.wasSetBack(at: self.now) ? nil : self.now.wall }
+
+    /// Says to all what our clock shows now.
+    private mutating func tellTime() {
+        self.noteWhetherTimeIsKnown()
+        #if PLANTED_BUGS
+        if PlantedBug.timeNeverToldAgain.isPlanted { return }
+        #endif
+        for connection in self.readyConnections { self.send(.ping(self.shownTime), on: connection) }
+    }
+
+    /// Tells the user if our clock was set back.
+    mutating func noteWhetherTimeIsKnown() {
+        let isKnown = self.shownTime != nil
+        if self.clock.isTold, !isKnown {
+            self.effects.append(.notice(.clockSetBack(from: self.clock.latestShown)))
+        }
+        self.clock.isTold = isKnown
+    }
+
+    /// A peer says what its clock shows, if it knows: it may show whether ours is right.
+    mutating func noteClock(_ time: WallTime?, of connection: PeerConnection) {
+        let former = connection.clock
+        connection.clock = time.map { PeerClock($0, heardAt: self.now) }
+        if let ahead = connection.clock?.millisecondsAhead(at: self.now), ahead.isNoticeableClockDifference {
+            connection.clock?.isDifferenceTold = true
+            if !(former?.isDifferenceTold ?? false), let device = connection.device {
+                let name = self.book.entry(of: device)?.shownName ?? "unknown"
+                self.effects.append(.notice(.clockDiffers(device: name, millisecondsAhead: ahead)))
+            }
+        }
+        self.confirmClock()
         self.repairClock()
     }
 
-    /// A peer holds our changes: the user must be told if our clock is still ahead.
-    mutating func heardHeld(_ notice: HeldNotice, from connection: PeerConnection) {
-        if let device = connection.device { self.noteClock(notice.wallTime, of: device) }
-        let (ours, theirs) = (self.now.wall.milliseconds, notice.wallTime.milliseconds)
-        guard ours > theirs, ours - theirs > HybridClock.skewMaxMilliseconds else {
-            self.clockAheadMilliseconds = nil
-            return
-        }
-        self.clockAheadMilliseconds = ours - theirs
-        let name = connection.device.flatMap { self.book.entry(of: $0)?.shownName } ?? "unknown"
-        self.effects.append(.notice(.clockAhead(milliseconds: ours - theirs, accordingTo: name)))
+    /// Whatever our clock once showed, it is right now if one that nobody set back shows the same, or if there is no
+    /// other.
+    mutating func confirmClock() {
+        guard self.clock.wasSetBack(at: self.now), self.isClockBelieved else { return }
+        self.noteShown(self.now.wall)
     }
 
-    /// If changes of this device are held here, its clock was ahead and has been put right: they are restamped, as soon
-    /// as another clock shows the same time, or if there is nobody else.
-    mutating func repairClock() {
+    /// Keeps what our clock is known to have shown.
+    mutating func noteShown(_ latest: WallTime) {
+        do throws(StoreError) {
+            try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+                try transaction.setLatestShown(latest)
+            }
+            self.clock.latestShown = latest
+        } catch {
+            self.note(error)
+        }
+    }
+
+    /// Others are told the time as soon as we know it again.
+    mutating func checkClock() {
+        if !self.clock.isTold, self.shownTime != nil { self.tellTime() }
+        self.repairClock()
+    }
+
+    /// If changes of this device are held here, its clock was ahead and has been put right, or is behind now: they are
+    /// restamped as soon as another clock shows that it is right, or if there is nobody else.
+    private mutating func repairClock() {
         #if PLANTED_BUGS
         if PlantedBug.ownChangesNotRestamped.isPlanted { return }
         #endif
-        // Mostly nothing is held. A clock without a battery starts long before that year.
-        guard self.isOwnHeld, self.now.wall.milliseconds > ClockWitness.plausibleMilliseconds else { return }
-        // Others' clocks may be wrong as well: one that shows the same is enough.
-        let isWitnessed = self.clockWitnesses.values.contains { $0.agrees(with: self.now) }
-        guard isWitnessed || self.clockWitnesses.isEmpty else { return }
+        // Mostly nothing is held.
+        guard self.isOwnHeld, self.isClockBelieved else { return }
         let standing = self.author.standing
-        let device = self.author.identity.device
         do throws(StoreError) {
             let receipt = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
-                let isAlone = (0..<transaction.lineCount).allSatisfy {
-                    transaction.line(LineIndex(rawValue: UInt32($0))).device == device
-                }
-                return isWitnessed || isAlone ? try self.author.restamp(isAsked: false, in: &transaction) : nil
+                try self.author.restamp(isAsked: false, in: &transaction)
             }
             guard receipt != nil else { return }
-            self.clockAheadMilliseconds = nil
             self.noteReplica(since: standing)
             try self.refreshWaits()
             self.pumpAll()
@@ -125,6 +157,42 @@ extension Node where Store: ~Copyable {
             self.author.standing = standing
             self.note(error)
         }
+    }
+
+    /// Whether what is held here may be restamped without asking the user: another clock shows the same as ours, or
+    /// there is no other.
+    var isClockBelieved: Bool {
+        #if PLANTED_BUGS
+        if PlantedBug.clockNeedsNoWitness.isPlanted { return true }
+        #endif
+        guard self.now.wall.milliseconds > ClockEvidence.plausibleMilliseconds else { return false }
+        return self.book.entries.isEmpty || self.isClockConfirmed
+    }
+
+    /// Whether the clock of a device that is connected shows the same as ours, and no fewer do than show a later time.
+    var isClockConfirmed: Bool {
+        let differences = self.readyConnections.compactMap { $0.clock?.millisecondsAhead(at: self.now) }
+        let agreeing = differences.count { !$0.isNoticeableClockDifference }
+        return agreeing > 0 && agreeing >= differences.count { $0 > 0 && $0.isNoticeableClockDifference }
+    }
+}
+
+extension StoreTransaction {
+    /// What the device's clock is known to have shown.
+    mutating func latestShown() throws(StoreError) -> WallTime {
+        var reader = ByteReader(try self.fact(NodeFact.latestShown) ?? [])
+        return WallTime(milliseconds: (try? reader.varint()) ?? 0)
+    }
+
+    mutating func setLatestShown(_ time: WallTime) throws(StoreError) {
+        var bytes: [UInt8] = []
+        bytes.appendVarint(time.milliseconds)
+        try self.setFact(NodeFact.latestShown, bytes)
+    }
+
+    /// The latest stamp that counts here.
+    mutating func latestAppliedStamp() -> Stamp {
+        (0..<self.lineCount).map { self.progress(of: LineIndex(rawValue: UInt32($0))).appliedStamp }.max() ?? .zero
     }
 }
 

@@ -23,7 +23,7 @@ extension Node where Store: ~Copyable {
                 workspace: self.author.membership.workspace,
                 device: self.author.identity.device,
                 replica: try self.activeReplicaID(),
-                wallTime: self.now.wall,
+                wallTime: self.shownTime,
                 port: self.configuration.listenPort ?? 0,
                 fingerprint: fingerprint
             )
@@ -54,7 +54,9 @@ extension Node where Store: ~Copyable {
             switch action {
             case .send(let message): self.send(message, on: connection)
             case .greeted(let hello): self.greeted(connection, hello)
-            case .heardHeld(let notice): self.heardHeld(notice, from: connection)
+            case .heardTime(let time, let isAsked):
+                self.noteClock(time, of: connection)
+                if isAsked { self.send(.pong(self.shownTime), on: connection) }
             case .lacks(let entries): try self.checkOwnReplica(entries, on: connection)
             case .resume: self.pump([connection])
             case .violation(let reason): self.violation(connection, reason)
@@ -101,8 +103,7 @@ extension Node where Store: ~Copyable {
         self.book[key]?.nextAddress = 0
         self.hasCome(key)
         self.effects.append(.notice(.connected(device: entry.shownName)))
-        self.noteClock(hello.wallTime, of: hello.device)
-        self.sendHeldNotices(connection)
+        self.noteClock(hello.wallTime, of: connection)
     }
 
     private mutating func noteAddress(of connection: PeerConnection, hello: Hello, key: StaticKey) {
@@ -137,38 +138,5 @@ extension Node where Store: ~Copyable {
         connection.phase = .ready(device: device)
         self.sayGoodbye(other)
         return true
-    }
-
-    // MARK: - Held changes
-
-    /// Tells a device that its own changes are held here.
-    mutating func sendHeldNotices(_ connection: PeerConnection) {
-        #if PLANTED_BUGS
-        if PlantedBug.heldNoticeForgotten.isPlanted { return }
-        #endif
-        guard let device = connection.device, self.nextDue != nil else { return }
-        let now = self.now.wall
-        do throws(StoreError) {
-            let notices = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
-                var notices: [(line: LineIndex, notice: HeldNotice)] = []
-                var merge = self.author.merge()
-                for (line, wait) in try merge.waits(in: &transaction) {
-                    let record = transaction.line(line)
-                    guard case .held = wait, record.device == device else { continue }
-                    let sequence = record.appliedSequence + 1
-                    let stamp = try transaction.header(at: LinePoint(line: line, sequence: sequence))?.stamp ?? .zero
-                    let notice = HeldNotice(replica: record.id, sequence: sequence, stamp: stamp, wallTime: now)
-                    notices.append((line, notice))
-                }
-                return notices
-            }
-            for (line, notice) in notices.sorted(by: { $0.line.rawValue < $1.line.rawValue })
-            where connection.toldHeld[line] != notice.sequence {
-                connection.toldHeld[line] = notice.sequence
-                self.send(.held(notice), on: connection)
-            }
-        } catch {
-            self.note(error)
-        }
     }
 }

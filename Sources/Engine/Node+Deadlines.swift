@@ -5,7 +5,7 @@ internal import SyncProtocol
 extension Node where Store: ~Copyable {
     mutating func handleDeadlines() {
         let now = self.now.monotonicMilliseconds
-        self.repairClock()
+        self.checkClock()
         // Mostly nothing is due.
         guard let earliest = self.earliestDeadline(), earliest <= now else { return }
         for connection in self.connections.values.sorted(by: { $0.id.rawValue < $1.id.rawValue }) {
@@ -34,7 +34,7 @@ extension Node where Store: ~Copyable {
         }
         if !connection.pingSent, connection.lastHeard + ConnectionTimes.pingAfter <= now {
             connection.pingSent = true
-            self.send(.ping(now), on: connection)
+            self.send(.ping(self.shownTime), on: connection)
         }
         if let message = connection.session.graft(at: now) { self.send(message, on: connection) }
     }
@@ -55,6 +55,7 @@ extension Node where Store: ~Copyable {
         }
         consider(self.nextDialTime)
         if self.configuration.discovers { consider(self.nextBeacon) }
+        if !self.clock.isTold { consider(self.monotonicTime(of: self.clock.dueTime)) }
         if let due = self.nextDue { consider(max(self.nextDueTry, self.monotonicTime(of: due))) }
         for device in self.pairedDevices {
             if let lapse = device.lapse { consider(max(lapse.deadline, self.monotonicTime(of: lapse.time))) }

@@ -55,7 +55,6 @@ extension Node where Store: ~Copyable {
         switch intake.refusal {
         case nil:
             try self.perform(actions, on: connection)
-            self.sendHeldNotices(connection)
         case .disputed:
             // Where the two chains part is found when the frontiers are compared again.
             self.counters.disputedRunCount += 1

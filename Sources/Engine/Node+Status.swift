@@ -47,11 +47,12 @@ extension Node where Store: ~Copyable {
             user: self.author.identity.user,
             replica: view.active,
             frontier: view.frontier.entries,
-            peers: self.book.sortedKeys.compactMap { self.peerStatus($0, view) },
+            peers: self.book.sortedKeys.compactMap { self.peerStatus($0, view, at: now) },
             isDialling: self.connections.values.contains { $0.isDialled && $0.device == nil },
             waits: view.waits.sorted { ($0.replica, $0.sequence) < ($1.replica, $1.sequence) },
             forks: view.forks.sorted { $0.replica < $1.replica },
-            clockAheadMilliseconds: self.clockAheadMilliseconds,
+            clockSetBackFrom: self.clock.wasSetBack(at: now) ? self.clock.latestShown : nil,
+            isClockConfirmed: self.isClockConfirmed,
             storeFailure: self.storeFailure,
             traffic: traffic,
             counters: self.counters
@@ -66,7 +67,7 @@ extension Node where Store: ~Copyable {
         var missing: [ConnectionID: (there: UInt64, here: UInt64)] = [:]
     }
 
-    private func peerStatus(_ key: StaticKey, _ view: StoreView) -> PeerStatus? {
+    private func peerStatus(_ key: StaticKey, _ view: StoreView, at now: Moment) -> PeerStatus? {
         guard let entry = self.book[key] else { return nil }
         let connection = self.readyConnections.first { $0.device == entry.device }
         let missing = connection.flatMap { view.missing[$0.id] }
@@ -76,6 +77,7 @@ extension Node where Store: ~Copyable {
             isConnected: connection != nil,
             address: connection?.address ?? entry.addresses.first ?? entry.heardAddresses.first,
             lastSeen: entry.lastSeen,
+            clockAheadMilliseconds: connection?.clock?.millisecondsAhead(at: now),
             missingThereCount: missing?.there,
             missingHereCount: missing?.here,
             traffic: connection?.traffic ?? Traffic()

@@ -5,7 +5,6 @@ internal import PeerCrypto
 extension Node where Store: ~Copyable {
     /// Writes what local callers want: each request is a change of its own, all become durable in one commit.
     mutating func write(_ requests: [WriteRequest]) {
-        self.repairClock()
         var answers: [(RequestID, Result<WriteReceipt, WriteRefusal>)] = []
         let standing = self.author.standing
         do throws(StoreError) {
@@ -34,8 +33,12 @@ extension Node where Store: ~Copyable {
         self.pumpAll()
     }
 
-    /// Restamps what is held of this user's devices, because the user says that the clock is right.
-    mutating func restamp(_ request: RequestID) {
+    /// Restamps what is held of this user's devices: by another clock's word that ours is right, or by the user's.
+    mutating func restamp(_ request: RequestID, isClockRight: Bool) {
+        guard isClockRight || self.isClockBelieved else {
+            return self.effects.append(.answer(request, .failure(.clockUnconfirmed)))
+        }
+        if self.clock.wasSetBack(at: self.now) { self.noteShown(self.now.wall) }
         let standing = self.author.standing
         do throws(StoreError) {
             let receipt = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in

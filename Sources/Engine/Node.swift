@@ -21,9 +21,8 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
     var nextDue: WallTime?
     /// Not before this monotonic time are due changes tried again that the store could not apply.
     var nextDueTry: UInt64 = 0
-    var clockAheadMilliseconds: UInt64?
-    /// What the clocks of other devices showed when we last heard of them.
-    var clockWitnesses: [DeviceID: ClockWitness] = [:]
+    /// What is known of the time beside what our clock shows.
+    var clock: ClockEvidence
     /// Whether changes of this device are held here.
     var isOwnHeld = false
     var storeFailure: StoreError?
@@ -58,6 +57,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         )
         self.configuration = configuration
         self.now = now
+        self.clock = ClockEvidence(latestShown: now.wall)
         try self.open()
         for address in configuration.staticAddresses {
             self.book.unknownAddresses[address] = DeviceBook.UnknownAddress(nextDial: now.monotonicMilliseconds)
@@ -69,10 +69,10 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
     ///
     /// - Returns: What must be done, in this order.
     package mutating func handle(_ event: Event, at now: Moment) -> [Effect] {
-        let wasClockSet = now.wall.isSet(since: self.now, at: now)
+        let before = self.now
         self.now = now
         self.author.now = now.wall
-        if wasClockSet { self.clockWasSet() }
+        if now.wall.isSet(since: before, at: now) { self.clockWasSet(from: before.wall) }
         switch event {
         case .accepted(let id, let address): self.accepted(id, from: address)
         case .connected(let id): self.connected(id)
@@ -81,7 +81,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         case .flushed(let id, let byteCount): self.flushed(id, byteCount)
         case .closed(let id): self.closed(id)
         case .write(let requests): self.write(requests)
-        case .restamp(let request): self.restamp(request)
+        case .restamp(let request, let isClockRight): self.restamp(request, isClockRight: isClockRight)
         case .introduce: self.introduce()
         case .beacon(let bytes, let host): self.heardBeacon(bytes, fromHost: host)
         case .addAddress(let address): self.addAddress(address)
@@ -111,6 +111,10 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         let founder = self.author.membership.founder
         let start = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) -> Start in
             var start = Start()
+            // What was applied by then shows what the clock showed, too.
+            let applied = WallTime(milliseconds: transaction.latestAppliedStamp().milliseconds)
+            start.latestShown = max(self.now.wall, applied, try transaction.latestShown())
+            try transaction.setLatestShown(start.latestShown)
             var merge = Merge(now: self.now.wall, founder: founder)
             try merge.finish(in: &transaction)
             if let bytes = try transaction.fact(NodeFact.activeReplica), let id = Bytes16(bytes) {
@@ -137,12 +141,15 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
             start.invites = try OpenInvite.all(in: &transaction, at: self.now)
             return start
         }
+        self.clock = ClockEvidence(latestShown: start.latestShown)
         self.author.activeLine = start.active
         if let reason = start.left { self.author.newReplicaReason = reason }
         self.pairedDevices = start.paired
         self.invites = start.invites
         try self.refreshBook()
         self.restoreAddresses(start.addresses)
+        self.confirmClock()
+        self.noteWhetherTimeIsKnown()
         try self.refreshWaits()
     }
 
@@ -151,6 +158,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         var active: LineIndex?
         /// Why the replica written under before is left.
         var left: NewReplicaReason?
+        var latestShown = WallTime(milliseconds: 0)
         var paired: [PairedDevice] = []
         var addresses: [AddressRecord] = []
         var invites: [OpenInvite] = []
@@ -166,4 +174,5 @@ extension Node {
 enum NodeFact {
     static let activeReplica = "active-replica"
     static let storeToken = "store-token"
+    static let latestShown = "latest-shown-time"
 }

@@ -54,8 +54,8 @@ package enum Event: Sendable {
     case closed(ConnectionID)
     /// Local callers want these written; each is one transaction, and all become durable together.
     case write([WriteRequest])
-    /// The user says that the clock is right: restamp what is held.
-    case restamp(RequestID)
+    /// The user wants what is held restamped, and may say that the clock is right.
+    case restamp(RequestID, isClockRight: Bool)
     /// This device takes part from now on: others should learn of it although it has written nothing.
     case introduce
     /// A discovery beacon arrived.
@@ -123,6 +123,8 @@ package enum WriteRefusal: Error, Hashable, Sendable {
     case tooLarge(what: String, limit: Int)
     /// The last stamp of all has been used.
     case clockExhausted
+    /// No other device's clock shows that ours is right, and the user has not said so.
+    case clockUnconfirmed
     case store(StoreError)
 }
 
@@ -135,8 +137,10 @@ package enum Notice: Hashable, Sendable {
     case pairingLapsed(device: String)
     /// Changes of a device are stamped too far ahead; they wait until then.
     case held(device: String, until: WallTime)
-    /// A peer holds our changes because our clock is ahead of its own.
-    case clockAhead(milliseconds: UInt64, accordingTo: String)
+    /// The clock of a device shows another time than ours, a later one if the difference is positive.
+    case clockDiffers(device: String, millisecondsAhead: Int64)
+    /// Our clock shows less than it once did, so that nobody can say which of the two is right.
+    case clockSetBack(from: WallTime)
     /// This database goes on under a new replica id.
     case newReplica(NewReplicaReason)
     /// Two machines write as one device: its chain goes on in two ways from a change on. All of it counts.

@@ -16,8 +16,10 @@ package struct NodeStatus: Hashable, Sendable {
     package var waits: [ReplicaWait]
     /// Replicas whose chains have forked.
     package var forks: [ReplicaFork]
-    /// A peer's word that our clock is ahead: by how much, in milliseconds.
-    package var clockAheadMilliseconds: UInt64?
+    /// What our clock has shown, if it was set back since and nothing says that it is right now.
+    package var clockSetBackFrom: WallTime?
+    /// Whether another device's clock shows the same as ours, and at least as many as show a later time.
+    package var isClockConfirmed: Bool
     /// Why the last write or merge failed; nil if it did not.
     package var storeFailure: StoreError?
     /// Counters over all connections since the start.
@@ -32,6 +34,8 @@ package struct PeerStatus: Hashable, Sendable {
     package var isConnected: Bool
     package var address: NetworkAddress?
     package var lastSeen: WallTime?
+    /// How far its clock is ahead of ours; nil if that is not known.
+    package var clockAheadMilliseconds: Int64?
     /// Changes we hold that the peer is not known to hold durably; nil while not known.
     package var missingThereCount: UInt64?
     /// Changes the peer holds that we do not; nil while not known.

@@ -27,8 +27,8 @@ final class PeerConnection {
     /// The static key proved in the handshake.
     var staticKey: StaticKey?
     var session: SyncSession
-    /// The first change of each line that the peer was told is held here.
-    var toldHeld: [LineIndex: UInt64] = [:]
+    /// What the peer's clock shows; nil if it does not know the time, or has not said.
+    var clock: PeerClock?
     var traffic = Traffic()
 
     enum Phase: Hashable {

@@ -23,18 +23,9 @@ extension Message {
             let flag = try reader.byte()
             guard flag <= 1 else { throw .notCanonical }
             self = .eagerness(flag == 1)
-        case .held:
-            self = .held(
-                HeldNotice(
-                    replica: ReplicaID(bytes: try reader.bytes16()),
-                    sequence: try reader.sequence(),
-                    stamp: Stamp(rawValue: try reader.bigEndian()),
-                    wallTime: WallTime(milliseconds: try reader.varint())
-                )
-            )
         case .probe: self = .probe(try ChainProbe(decoding: &reader))
-        case .ping: self = .ping(try reader.varint())
-        case .pong: self = .pong(try reader.varint())
+        case .ping: self = .ping(try reader.wallTime())
+        case .pong: self = .pong(try reader.wallTime())
         }
         try reader.finish()
     }
@@ -46,6 +37,12 @@ extension ByteReader {
         let sequence = try self.varint()
         guard sequence >= 1, sequence <= Limits.sequenceMax else { throw .overLimit }
         return sequence
+    }
+
+    /// What a clock shows; nil if its owner does not know the time.
+    fileprivate mutating func wallTime() throws(WireError) -> WallTime? {
+        let milliseconds = try self.varint()
+        return milliseconds == 0 ? nil : WallTime(milliseconds: milliseconds)
     }
 }
 
@@ -61,7 +58,7 @@ extension Hello {
         case 1: replica = ReplicaID(bytes: try reader.bytes16())
         default: throw .notCanonical
         }
-        let wallTime = WallTime(milliseconds: try reader.varint())
+        let wallTime = try reader.wallTime()
         let port = UInt16(try reader.count(atMost: Int(UInt16.max)))
         let fingerprint = Hash256(bytes: try reader.bytes32())
         // A later version may say more; what it says up to here stays.

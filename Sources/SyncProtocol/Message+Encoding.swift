@@ -21,7 +21,6 @@ extension Message {
         case .stored: .stored
         case .credit: .credit
         case .eagerness: .eagerness
-        case .held: .held
         case .probe: .probe
         case .ping: .ping
         case .pong: .pong
@@ -41,13 +40,9 @@ extension Message {
         case .stored(let entries):
             bytes.appendVarint(UInt64(entries.count))
             for entry in entries { entry.encode(to: &bytes) }
-        case .credit(let number), .ping(let number), .pong(let number): bytes.appendVarint(number)
+        case .credit(let number): bytes.appendVarint(number)
+        case .ping(let time), .pong(let time): bytes.appendVarint(time?.milliseconds ?? 0)
         case .eagerness(let flag): bytes.append(flag ? 1 : 0)
-        case .held(let notice):
-            notice.replica.bytes.append(to: &bytes)
-            bytes.appendVarint(notice.sequence)
-            bytes.appendBigEndian(notice.stamp.rawValue)
-            bytes.appendVarint(notice.wallTime.milliseconds)
         case .probe(let probe):
             probe.replica.bytes.append(to: &bytes)
             bytes.appendVarint(UInt64(probe.points.count))
@@ -67,7 +62,7 @@ extension Hello {
         self.device.bytes.append(to: &bytes)
         bytes.append(self.replica == nil ? 0 : 1)
         self.replica?.bytes.append(to: &bytes)
-        bytes.appendVarint(self.wallTime.milliseconds)
+        bytes.appendVarint(self.wallTime?.milliseconds ?? 0)
         bytes.appendVarint(UInt64(self.port))
         self.fingerprint.bytes.append(to: &bytes)
     }

@@ -17,12 +17,11 @@ package enum Message: Hashable, Sendable {
     case credit(UInt64)
     /// Whether changes of third devices should be pushed to the sender of this, or only announced.
     case eagerness(Bool)
-    /// Changes of the receiver's device are stamped too far ahead of the sender's clock.
-    case held(HeldNotice)
     /// Asks which of some changes the receiver holds.
     case probe(ChainProbe)
-    case ping(UInt64)
-    case pong(UInt64)
+    /// The sender's wall clock; nil if it does not know the time (`Hello.wallTime`).
+    case ping(WallTime?)
+    case pong(WallTime?)
 }
 
 /// The first message each way.
@@ -33,8 +32,8 @@ package struct Hello: Hashable, Sendable {
     package var device: DeviceID
     /// The replica the sender writes under now; nil before its first write.
     package var replica: ReplicaID?
-    /// The sender's wall clock.
-    package var wallTime: WallTime
+    /// The sender's wall clock; nil if that was set back, so that it is wrong now or was before.
+    package var wallTime: WallTime?
     /// The TCP port the sender listens on; 0 if it does not.
     package var port: UInt16
     /// The fingerprint of the sender's whole frontier.
@@ -45,7 +44,7 @@ package struct Hello: Hashable, Sendable {
         workspace: WorkspaceID,
         device: DeviceID,
         replica: ReplicaID?,
-        wallTime: WallTime,
+        wallTime: WallTime?,
         port: UInt16,
         fingerprint: Hash256
     ) {
@@ -129,22 +128,6 @@ package struct FrontierRange: Hashable, Sendable {
         case answer([FrontierEntry])
         /// The receiver's fingerprint is the sender's too.
         case equal
-    }
-}
-
-/// Tells a device that its changes from a sequence on are held here.
-package struct HeldNotice: Hashable, Sendable {
-    package var replica: ReplicaID
-    package var sequence: UInt64
-    package var stamp: Stamp
-    /// The sender's wall clock.
-    package var wallTime: WallTime
-
-    package init(replica: ReplicaID, sequence: UInt64, stamp: Stamp, wallTime: WallTime) {
-        self.replica = replica
-        self.sequence = sequence
-        self.stamp = stamp
-        self.wallTime = wallTime
     }
 }
 

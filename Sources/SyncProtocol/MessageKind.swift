@@ -8,10 +8,9 @@ enum MessageKind: UInt8, CaseIterable {
     case stored = 6
     case credit = 7
     case eagerness = 8
-    case held = 9
-    case probe = 10
-    case ping = 11
-    case pong = 12
+    case probe = 9
+    case ping = 10
+    case pong = 11
 }
 
 /// Every size and count of messages, by name.
@@ -40,7 +39,6 @@ package enum MessageLimits {
         case .stored: 256 << 10
         case .credit, .ping, .pong: 10
         case .eagerness: 1
-        case .held: 64
         case .probe: 8 << 10
         }
     }

@@ -34,6 +34,12 @@ extension CommandFailure {
             self.init(.failure, "Too large: the limit for \(what) is \(limit).")
         case .clockExhausted:
             self.init(.failure, "The clock has reached the end of time; set it right and run \"peerd doctor\".")
+        case .clockUnconfirmed:
+            self.init(
+                .failure,
+                "No other machine that is online says that this clock is right, and a wrong one would bring older "
+                    + "writes into force. See \"peerd status\"; if the clock is right: peerd restamp --clock-is-right"
+            )
         case .store(let error):
             self.init(error)
         }

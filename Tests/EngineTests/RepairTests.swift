@@ -324,7 +324,7 @@ struct RepairTests {
         #expect(
             network.machines[second].notices.contains { if case .held("first", _) = $0 { true } else { false } }
         )
-        #expect(network.machines[first].notices.contains { if case .clockAhead = $0 { true } else { false } })
+        #expect(network.machines[first].notices.contains { if case .clockDiffers = $0 { true } else { false } })
         network.machines[first].clockOffsetMilliseconds = 0
         try network.write(second, .set(note, name: "k", value: .string("good")))
         try network.write(first, .set(note, name: "j", value: .int(1)))

@@ -21,16 +21,17 @@ import Testing
         let answer = first.flatMap { answerer.receive([$0]) }
         for byte in answer { dialler.receive([byte]) }
         #expect(dialler.isOpen && answerer.isOpen)
-        for byte in dialler.seal(.ping(7)) { answerer.receive([byte]) }
-        #expect(answerer.messages == [.ping(7)])
+        for byte in dialler.seal(.ping(WallTime(milliseconds: 7))) { answerer.receive([byte]) }
+        #expect(answerer.messages == [.ping(WallTime(milliseconds: 7))])
     }
 
     @Test func `messages right behind the last handshake message are not lost`() throws {
         let (dialler, first) = try Endpoint.dialling()
         let answerer = try Endpoint.answering()
         let answer = answerer.receive(first)
-        dialler.receive(answer + answerer.seal(.ping(1)) + answerer.seal(.ping(2)))
-        #expect(dialler.messages == [.ping(1), .ping(2)])
+        let pings: [Message] = [.ping(WallTime(milliseconds: 1)), .ping(WallTime(milliseconds: 2))]
+        dialler.receive(answer + pings.flatMap { answerer.seal($0) })
+        #expect(dialler.messages == pings)
     }
 
     @Test(arguments: [UInt8(5), 6, 7])
@@ -58,25 +59,25 @@ import Testing
 
     @Test func `a goodbye is told from a cut, and nothing can be sent after it`() throws {
         let (dialler, answerer) = try Endpoint.connected()
-        answerer.receive(dialler.seal(.ping(1)) + dialler.close())
-        #expect(answerer.messages == [.ping(1)])
+        answerer.receive(dialler.seal(.ping(WallTime(milliseconds: 1))) + dialler.close())
+        #expect(answerer.messages == [.ping(WallTime(milliseconds: 1))])
         #expect(answerer.end == .closed)
-        #expect(dialler.seal(.ping(2)).isEmpty)
+        #expect(dialler.seal(.ping(WallTime(milliseconds: 2))).isEmpty)
         #expect(!dialler.isOpen && !answerer.isOpen)
 
         let (other, cut) = try Endpoint.connected()
-        cut.receive(Array(other.seal(.ping(1)).dropLast()))
+        cut.receive(Array(other.seal(.ping(WallTime(milliseconds: 1))).dropLast()))
         #expect(cut.end == nil, "whoever sees the connection end now knows that no goodbye was said")
     }
 
     @Test func `after its end a link says and hears nothing`() throws {
         let (dialler, answerer) = try Endpoint.connected()
-        let record = dialler.seal(.ping(1))
+        let record = dialler.seal(.ping(WallTime(milliseconds: 1)))
         answerer.receive([0, 1, 2])
         #expect(answerer.sawViolation)
         let events = answerer.events
         #expect(answerer.receive(record).isEmpty)
         #expect(answerer.events == events)
-        #expect(answerer.seal(.ping(1)).isEmpty && answerer.close().isEmpty)
+        #expect(answerer.seal(.ping(WallTime(milliseconds: 1))).isEmpty && answerer.close().isEmpty)
     }
 }

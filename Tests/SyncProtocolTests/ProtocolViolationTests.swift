@@ -10,12 +10,12 @@ import Testing
     /// Sends sealed bytes behind a good message; only that message may have an effect.
     private func expectViolation(_ bytes: [UInt8], _ comment: Comment? = nil) throws {
         let (dialler, answerer) = try Endpoint.connected()
-        answerer.receive(dialler.seal(.ping(1)))
+        answerer.receive(dialler.seal(.ping(WallTime(milliseconds: 1))))
         let answer = answerer.receive(dialler.seal(encoded: bytes))
         #expect(answer.isEmpty && answerer.sawViolation && !answerer.isOpen, comment)
-        #expect(answerer.messages == [.ping(1)], comment)
-        answerer.receive(dialler.seal(.ping(2)))
-        #expect(answerer.messages == [.ping(1)], comment)
+        #expect(answerer.messages == [.ping(WallTime(milliseconds: 1))], comment)
+        answerer.receive(dialler.seal(.ping(WallTime(milliseconds: 2))))
+        #expect(answerer.messages == [.ping(WallTime(milliseconds: 1))], comment)
         #expect(answerer.events.count == 3, comment)
     }
 
@@ -68,13 +68,13 @@ import Testing
     }
 
     @Test func `a bad tag ends the connection, wherever a record was changed`() throws {
-        let byteCount = try Endpoint.connected().dialler.seal(.ping(1)).count
+        let byteCount = try Endpoint.connected().dialler.seal(.ping(WallTime(milliseconds: 1))).count
         for position in 0..<byteCount {
             for bit in 0..<8 {
                 let (dialler, answerer) = try Endpoint.connected()
-                var record = dialler.seal(.ping(1))
+                var record = dialler.seal(.ping(WallTime(milliseconds: 1)))
                 record[position] ^= 1 << UInt8(bit)
-                let next = dialler.seal(.ping(2))
+                let next = dialler.seal(.ping(WallTime(milliseconds: 2)))
                 #expect(answerer.receive(record + next).isEmpty)
                 #expect(answerer.messages.isEmpty)
                 // A length that was made greater may have the channel wait for bytes that never come.
@@ -86,25 +86,25 @@ import Testing
     @Test func `a record repeated, left out, or out of order ends the connection`() throws {
         func expectBadTag(_ arrange: ([[UInt8]]) -> [[UInt8]], messages: [Message]) throws {
             let (dialler, answerer) = try Endpoint.connected()
-            let records = (1...3).map { dialler.seal(.ping($0)) }
+            let records = (1...3).map { dialler.seal(.ping(WallTime(milliseconds: $0))) }
             for record in arrange(records) { answerer.receive(record) }
             #expect(answerer.sawViolation)
             #expect(answerer.messages == messages)
         }
-        try expectBadTag({ [$0[0], $0[0], $0[1]] }, messages: [.ping(1)])
-        try expectBadTag({ [$0[0], $0[2], $0[1]] }, messages: [.ping(1)])
+        try expectBadTag({ [$0[0], $0[0], $0[1]] }, messages: [.ping(WallTime(milliseconds: 1))])
+        try expectBadTag({ [$0[0], $0[2], $0[1]] }, messages: [.ping(WallTime(milliseconds: 1))])
         try expectBadTag({ [$0[1], $0[0]] }, messages: [])
     }
 
     @Test func `a record sent back to its sender ends the connection`() throws {
         let (dialler, _) = try Endpoint.connected()
-        dialler.receive(dialler.seal(.ping(1)))
+        dialler.receive(dialler.seal(.ping(WallTime(milliseconds: 1))))
         #expect(dialler.sawViolation && dialler.messages.isEmpty)
     }
 
     @Test func `anything after the close record is a violation`() throws {
         let (dialler, answerer) = try Endpoint.connected()
-        let ping = dialler.seal(.ping(1))
+        let ping = dialler.seal(.ping(WallTime(milliseconds: 1)))
         answerer.receive(dialler.close() + ping)
         #expect(answerer.messages.isEmpty && answerer.sawViolation)
     }

@@ -89,20 +89,14 @@ enum SampleMessages {
     static func all() throws -> [Message] {
         var withoutReplica = self.hello()
         withoutReplica.replica = nil
-        let notice = HeldNotice(
-            replica: self.replica,
-            sequence: Limits.sequenceMax,
-            stamp: Stamp(rawValue: .max),
-            wallTime: WallTime(milliseconds: 1)
-        )
         var continuing = try self.run()
         continuing.previous = ChangeName(rawValue: 7)
         let unheld = FrontierEntry(replica: self.replica, sequence: 0, hash: .zero)
         return [
             .hello(self.hello()), .hello(withoutReplica), .welcome(try self.welcome()), .ranges(self.ranges()),
             .ranges([]), .run(try self.run()), .run(continuing), .caughtUp, .stored([self.entry(300), unheld]),
-            .stored([]), .credit(.max), .eagerness(true), .eagerness(false), .held(notice), self.probe(pointCount: 3),
-            .ping(0), .pong(300),
+            .stored([]), .credit(.max), .eagerness(true), .eagerness(false), self.probe(pointCount: 3),
+            .ping(nil), .ping(WallTime(milliseconds: .max)), .pong(WallTime(milliseconds: 300)),
         ]
     }
 

@@ -129,9 +129,9 @@ import Testing
         let (dialler, first) = try Endpoint.dialling()
         let answerer = try Endpoint.answering()
         dialler.receive(answerer.receive(first))
-        let record = dialler.seal(.ping(1))
+        let record = dialler.seal(.ping(WallTime(milliseconds: 1)))
         answerer.receive(record)
-        #expect(answerer.messages == [.ping(1)])
+        #expect(answerer.messages == [.ping(WallTime(milliseconds: 1))])
 
         // The next day: the answering side has a fresh key, as it has for each connection.
         let replayed = try Endpoint.answering(ephemeral: 0xe9)

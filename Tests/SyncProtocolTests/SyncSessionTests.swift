@@ -90,7 +90,7 @@ import Testing
         var side = Side()
         #expect(try side.hear(.caughtUp) == [.violation("a message before the hello")])
         #expect(side.session.phase == .closing)
-        #expect(try side.hear(.ping(1)).isEmpty)
+        #expect(try side.hear(.ping(WallTime(milliseconds: 1))).isEmpty)
         #expect(try side.hear(.hello(SampleMessages.hello())).isEmpty)
         #expect(try side.next() == nil)
     }

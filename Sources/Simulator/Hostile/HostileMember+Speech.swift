@@ -67,7 +67,7 @@ extension HostileMember {
         case .garble(let seed): return self.garbled(seed)
         case .dawdle:
             let entries = Message.stored(self.inventedEntries(3))
-            return [.slowly(Message.ping(1 << 40).encoded() + entries.encoded())]
+            return [.slowly(Message.ping(WallTime(milliseconds: 1 << 40)).encoded() + entries.encoded())]
         case .flood(let flooding, let count): return self.flood(flooding, count, at: time)
         }
     }
@@ -214,7 +214,7 @@ extension HostileMember {
             // A true message, changed or cut short.
             var bytes = Message.stored(self.inventedEntries(4)).encoded()
             bytes[2 + random.below(bytes.count - 2)] ^= UInt8(1 << random.below(8))
-            return [.sealed(bytes), .sealed(Array(Message.ping(7).encoded().dropLast())), .sealed([0])]
+            return [.sealed(bytes), .sealed(Array(Message.ping(nil).encoded().dropLast())), .sealed([0])]
         }
     }
 
@@ -222,7 +222,7 @@ extension HostileMember {
 
     private func flood(_ flooding: Flooding, _ count: Int, at time: VirtualTime) -> [Utterance] {
         switch flooding {
-        case .pings: return (0..<count * 20).map { .message(.ping(UInt64($0))) }
+        case .pings: return (0..<count * 20).map { .message(.ping(WallTime(milliseconds: UInt64($0) << 30))) }
         case .probes:
             let entries = self.frontier().entries
             guard let longest = entries.max(by: { ($0.sequence, $0.replica) < ($1.sequence, $1.replica) }) else {

@@ -25,6 +25,16 @@ struct MachineClock: Sendable {
         return WallTime(milliseconds: shown - shown % self.tickMilliseconds)
     }
 
+    /// By how much it is wrong.
+    func millisecondsWrong(at time: VirtualTime) -> UInt64 {
+        (Int64(self.wall(at: time).milliseconds) - Int64(MachineClock.truth(at: time).milliseconds)).magnitude
+    }
+
+    /// What a clock that is right shows.
+    static func truth(at time: VirtualTime) -> WallTime {
+        WallTime(milliseconds: MachineClock.epochMilliseconds + time.milliseconds)
+    }
+
     /// Sets it to the true time and some milliseconds more, going at the right speed.
     mutating func set(offsetMilliseconds: Int64, at time: VirtualTime) {
         let truth = Int64(MachineClock.epochMilliseconds) * 1_000 + Int64(time.microseconds)

@@ -39,7 +39,9 @@ extension PlantedBug {
             .merge
         case .formerLifeReturns,
             .heldNeverReleased,
-            .heldNoticeForgotten,
+            .timeNeverToldAgain,
+            .clockNeedsNoWitness,
+            .setBackClockIsBelieved,
             .ownChangesNotRestamped,
             .secondBranchNotSent,
             .differenceOverlooked,

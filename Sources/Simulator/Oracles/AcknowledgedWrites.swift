@@ -12,12 +12,14 @@ struct AcknowledgedWrites {
         var author: Int
         /// Machines that hold it durably, as far as is followed up.
         var holders: Set<Int>
+        /// Whether it claims no later time than it was, so that nobody whose clock is right ever held it.
+        var isTimely: Bool
     }
 
     private(set) var writes: [Write] = []
 
-    mutating func add(_ change: FrontierEntry, on machine: Int) {
-        self.writes.append(Write(change: change, author: machine, holders: [machine]))
+    mutating func add(_ change: FrontierEntry, on machine: Int, isTimely: Bool) {
+        self.writes.append(Write(change: change, author: machine, holders: [machine], isTimely: isTimely))
     }
 
     /// A machine is gone, or its disk went back in time: others who hold what it held answer for it.

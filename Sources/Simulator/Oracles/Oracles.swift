@@ -40,12 +40,15 @@ struct Oracles {
     /// A caller was told that a write is durable.
     mutating func wrote(_ dot: Dot, on machine: Machine, in world: World) {
         do throws(StoreError) {
-            let found = try machine.read { transaction throws(StoreError) -> [FrontierEntry] in
+            let truth = MachineClock.truth(at: world.time)
+            let found = try machine.read { transaction throws(StoreError) -> [(FrontierEntry, isTimely: Bool)] in
                 // After a fork that is not noticed yet there may be others with the dot; all of them must count.
-                var changes: [FrontierEntry] = []
+                var changes: [(FrontierEntry, isTimely: Bool)] = []
                 for place in transaction.places(of: dot.replica, sequence: dot.sequence) {
                     guard let hash = try transaction.hash(at: place) else { continue }
-                    changes.append(FrontierEntry(replica: dot.replica, sequence: dot.sequence, hash: hash))
+                    let claimed = try transaction.header(at: place)?.stamp ?? .zero
+                    let entry = FrontierEntry(replica: dot.replica, sequence: dot.sequence, hash: hash)
+                    changes.append((entry, isTimely: !HybridClock.isHeld(claimed, at: truth)))
                 }
                 return changes
             }
@@ -54,7 +57,9 @@ struct Oracles {
                 return
             }
             if machine.isTainted { return }
-            for change in changes { self.acknowledged.add(change, on: machine.number) }
+            for (change, isTimely) in changes {
+                self.acknowledged.add(change, on: machine.number, isTimely: isTimely)
+            }
         } catch {
             world.record.mark(.storeFailed)
         }

@@ -72,6 +72,8 @@ enum Property: String, CaseIterable, Codable, Hashable, Sendable {
     case appliedTooEarly
     /// A device whose clock is right leaves its own changes held.
     case notRepaired
+    /// What was written with a clock that was not ahead is ordered as if it had been.
+    case timelyRestamped
     /// P31: a connection on which nothing happens has something left over.
     case sessionResidue
     /// A chain has forked where nothing could have led to that.
@@ -94,7 +96,8 @@ enum Mark: String, CaseIterable, Hashable, Sendable {
     case cutMidStream
     case violationSeen
     case changeHeld
-    case clockAheadTold
+    case clockDifferenceTold
+    case clockSetBackTold
     case clockRepaired
     case copyNoticed
     case rollbackNoticed

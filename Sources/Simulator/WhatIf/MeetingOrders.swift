@@ -283,7 +283,7 @@ extension Meeting {
     /// Whether a user would want to know of it beforehand.
     static func isWorthTelling(_ notice: Notice) -> Bool {
         switch notice {
-        case .newReplica, .forked, .protocolViolation, .storeFailed, .clockAhead: true
+        case .newReplica, .forked, .protocolViolation, .storeFailed, .clockDiffers, .clockSetBack: true
         case .connected, .disconnected, .paired, .pairingLapsed, .held: false
         }
     }

@@ -107,7 +107,9 @@ extension World {
         self.record.count(.restampAsked)
         let request = self.work.nextRequestID()
         self.restampRequest = request
-        self.handle(machine, .restamp(request))
+        // Nobody says so of a clock that is wrong.
+        let isRight = machine.clock.millisecondsWrong(at: self.time) <= HybridClock.skewMaxMilliseconds
+        self.handle(machine, .restamp(request, isClockRight: isRight))
     }
 
     func answered(_ request: RequestID, _ result: Result<WriteReceipt, WriteRefusal>, of machine: Machine) {

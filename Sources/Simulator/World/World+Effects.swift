@@ -40,7 +40,8 @@ extension World {
         case .disconnected: self.endedSessionCount += 1
         case .paired, .pairingLapsed: break
         case .held: self.record.mark(.changeHeld)
-        case .clockAhead: self.record.mark(.clockAheadTold)
+        case .clockDiffers: self.record.mark(.clockDifferenceTold)
+        case .clockSetBack: self.record.mark(.clockSetBackTold)
         case .newReplica(let reason): self.wentOn(reason, machine)
         case .forked(let device, let sequence):
             self.record.mark(.forkSeen)

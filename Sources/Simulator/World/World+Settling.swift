@@ -46,6 +46,7 @@ extension World {
         self.checkClocks(core)
         self.checkAcquaintance(core)
         self.checkAcknowledgedWrites(core)
+        self.checkTimelyWrites(core)
         self.compareWithModel(core[0])
         self.compareWithReplay(core)
         self.checkSessions(core)
@@ -98,8 +99,15 @@ extension World {
         // Whoever has not joined by now would come as one more device beside the core.
         for newcomer in self.newcomers { self.giveUp(newcomer) }
         for machine in core { self.handle(machine, .timer) }
+        self.assureOfTime(core)
         self.releaseHeldLanes()
         return core
+    }
+
+    /// If all their clocks were set back, none of them knows the time by itself, and a user must say it of one.
+    private func assureOfTime(_ core: [Machine]) {
+        let isKnown = core.contains { $0.observedStatus(at: self.time)?.clockSetBackFrom == nil }
+        if let first = core.first, !isKnown { self.restamp(first) }
     }
 
     /// The largest group of machines in which each is known to another, so that they can meet.
@@ -270,6 +278,31 @@ extension World {
     private func checkAcknowledgedWrites(_ core: [Machine]) {
         if self.oracles.acknowledged.hasExcused { self.record.mark(.acknowledgedThenExcused) }
         if let missing = self.missingWrite(of: core) { self.record.find(.lostWrite, missing) }
+    }
+
+    /// P14: only what a clock stamped that was ahead is ever restamped, whatever the clocks of others showed.
+    private func checkTimelyWrites(_ core: [Machine]) {
+        // Whoever is alone believes its clock. A member may restamp out of malice, and lie about the time; a disk that
+        // lies may lose what a clock has shown.
+        guard self.plan.peerCount > 1, !self.machines.contains(where: { $0.hostile != nil || $0.isTainted }) else {
+            return
+        }
+        let writes = self.oracles.acknowledged.required.filter(\.isTimely)
+        let found = try? core[0].read { transaction throws(StoreError) -> AcknowledgedWrites.Write? in
+            for write in writes {
+                let (replica, sequence) = (write.change.replica, write.change.sequence)
+                guard let place = try transaction.place(of: replica, sequence: sequence, hash: write.change.hash),
+                    let claimed = try transaction.header(at: place)?.stamp,
+                    transaction.line(place.line).appliedSequence >= sequence,
+                    try transaction.effectiveStamp(at: place) < claimed
+                else { continue }
+                return write
+            }
+            return nil
+        }
+        guard let write = (found ?? nil) ?? nil else { return }
+        let name = "\(PlainText.short(write.change.replica)):\(write.change.sequence)"
+        self.record.find(.timelyRestamped, "\(name) was written with a clock that was not ahead, and is restamped")
     }
 
     /// What was acknowledged, is answered for, and is not there, in words; nil if all is.

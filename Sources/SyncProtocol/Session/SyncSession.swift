@@ -21,8 +21,8 @@ package struct SyncSession: Sendable {
         case send(Message)
         /// The peer says who it is.
         case greeted(Hello)
-        /// Changes of ours are held there.
-        case heardHeld(HeldNotice)
+        /// What the peer's clock shows, and whether it wants to know what ours does.
+        case heardTime(WallTime?, isAsked: Bool)
         /// The peer says that it holds these, and we do not.
         case lacks([FrontierEntry])
         /// `next` may have more to send.
@@ -84,7 +84,7 @@ package struct SyncSession: Sendable {
         }
         guard self.phase != .awaitingHello else { return self.violation("a message before the hello") }
         switch message {
-        case .hello, .run, .pong: return []
+        case .hello, .run: return []
         case .welcome: return self.violation("a welcome to a device that did not ask for one")
         case .ranges(let claims): return try self.compare(claims, in: &transaction)
         case .caughtUp: self.peerIsCaughtUp = true
@@ -95,9 +95,9 @@ package struct SyncSession: Sendable {
         case .eagerness(let isEager):
             self.isPeerLazy = !isEager
             return [.resume]
-        case .held(let notice): return [.heardHeld(notice)]
         case .probe(let probe): return try self.answer(probe, in: &transaction)
-        case .ping(let number): return [.send(.pong(number))]
+        case .ping(let time): return [.heardTime(time, isAsked: true)]
+        case .pong(let time): return [.heardTime(time, isAsked: false)]
         }
         return []
     }

@@ -126,14 +126,19 @@ struct RestampCommand: AsyncParsableCommand {
             Changes that a clock far ahead has stamped are held until their time comes; "peerd status" lists them. \
             This orders all that are held here now, of any of your own devices, directly after what they had seen, on \
             every machine. So what was written later, by someone who had not seen them, wins over them. Nothing is \
-            written again. A device whose clock is right again does this by itself when it meets another one; the \
-            command is for one that does not come back. See first that the clock of this machine is right.
+            written again. A device whose clock is right again does this by itself as soon as another one's clock says \
+            so; the command is for one that does not come back. Where no other machine is online whose clock shows \
+            the same as this one's, it is refused: with a clock that is behind, it would bring older writes into \
+            force over newer ones, and that cannot be undone.
             """
     )
 
+    @Flag(help: "You have seen to it that the clock of this machine is right.")
+    var clockIsRight = false
+
     @OptionGroup var options: DataOptions
 
-    func run() async throws { try await self.options.perform(.restamp) }
+    func run() async throws { try await self.options.perform(.restamp(isClockRight: self.clockIsRight)) }
 }
 
 struct RemoveCommand: AsyncParsableCommand {

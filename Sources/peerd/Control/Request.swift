@@ -15,7 +15,7 @@ enum Request: Hashable, Codable, Sendable {
     /// No parent is the root.
     case move(object: String, parent: String?, before: String?)
     case remove(object: String)
-    case restamp
+    case restamp(isClockRight: Bool)
     case list(object: String?)
     case tree(object: String?)
     case conflicts

@@ -91,7 +91,7 @@ extension Notice {
         switch self {
         case .connected, .disconnected, .paired, .pairingLapsed: .info
         case .newReplica(let reason): reason == .first ? .debug : .notice
-        case .held, .clockAhead, .forked, .protocolViolation: .warning
+        case .held, .clockDiffers, .clockSetBack, .forked, .protocolViolation: .warning
         case .storeFailed: .error
         }
     }

@@ -166,8 +166,8 @@ actor NodeDriver {
     }
 
     /// Orders what is held directly after what it had seen.
-    func restamp() async -> Result<WriteReceipt, WriteRefusal> {
-        await self.answer { self.inbox.post(.restamp($0)) }
+    func restamp(isClockRight: Bool) async -> Result<WriteReceipt, WriteRefusal> {
+        await self.answer { self.inbox.post(.restamp($0, isClockRight: isClockRight)) }
     }
 
     private func answer(to post: (RequestID) -> Void) async -> Result<WriteReceipt, WriteRefusal> {

@@ -17,11 +17,8 @@ enum NoticeText {
             \(PlainText.time(milliseconds: until.milliseconds)); check the clock of that machine. If it is right now, \
             or the machine is gone, "peerd restamp" orders them by what they had seen.
             """
-        case .clockAhead(let milliseconds, let peer):
-            """
-            According to \(self.name(peer)) the clock of this machine is \(milliseconds / 1000) seconds ahead; \
-            check it.
-            """
+        case .clockDiffers(let device, let ahead): ClockReport.difference(ahead, of: self.name(device))
+        case .clockSetBack(let former): ClockReport.setBack(from: former)
         case .newReplica(let reason): "This database goes on under a new replica id: \(self.text(reason))."
         case .forked(let device, let sequence):
             """
@@ -38,7 +35,7 @@ enum NoticeText {
     /// Those that someone who runs a single command must know.
     static func warning(_ notice: Notice) -> String? {
         switch notice {
-        case .held, .clockAhead, .forked, .storeFailed: self.of(notice)
+        case .held, .clockDiffers, .clockSetBack, .forked, .storeFailed: self.of(notice)
         case .newReplica(let reason): reason == .first ? nil : self.of(notice)
         case .connected, .disconnected, .paired, .pairingLapsed, .protocolViolation: nil
         }

@@ -21,8 +21,7 @@ extension Executor {
         }
         try await self.checkLog(&report, output)
         report.checkNode(try await self.driver.status(), daemonRuns: self.daemon != nil)
-        let latest = try await self.driver.read { transaction in LogReplay.latestStamp(in: transaction) }
-        report.checkClock(latest: latest, now: SystemClock.now().wall)
+        report.checkClock(try await self.driver.status(), now: SystemClock.now().wall)
         if output.format.isJSON {
             try await output.line(report.json.canonicalText)
         } else {
@@ -123,9 +122,6 @@ struct DoctorReport {
             self.add(.warning, "waiting", WaitReport.sentence(wait), advice)
         }
         for fork in node.forks { self.add(.ok, "forked", ForkReport.sentence(fork)) }
-        if let ahead = node.clockAheadMilliseconds {
-            self.add(.problem, "clock", "a peer says this clock is \(ahead / 1000) s ahead", "set the clock right")
-        }
         self.checkPeers(node, daemonRuns: daemonRuns)
     }
 
@@ -159,20 +155,13 @@ struct DoctorReport {
         }
     }
 
-    mutating func checkClock(latest: Stamp, now: WallTime) {
+    mutating func checkClock(_ node: NodeStatus, now: WallTime) {
         if now < Self.releaseTime {
-            self.add(.problem, "clock", "the clock of this machine is years behind", "set the clock right")
-        } else if latest.milliseconds > now.advanced(byMilliseconds: Self.clockTolerance).milliseconds {
-            let ahead = (latest.milliseconds - now.milliseconds) / 1000
-            self.add(
-                .warning,
-                "clock",
-                "the latest change is stamped \(ahead) s ahead of this clock",
-                "compare the clocks"
-            )
-        } else {
-            self.add(.ok, "clock", "the clock agrees with the changes")
+            return self.add(.problem, "clock", "the clock of this machine is years behind", "set the clock right")
         }
+        let findings = ClockReport.findings(node)
+        for finding in findings { self.add(.warning, "clock", finding, "compare the clocks, set the wrong one right") }
+        if findings.isEmpty { self.add(.ok, "clock", "nothing says that the clock of this machine is wrong") }
     }
 
     var json: JSON {
@@ -203,5 +192,4 @@ struct DoctorReport {
 
     /// When this version was made: no honest clock is earlier.
     private static let releaseTime = WallTime(milliseconds: 1_767_225_600_000)
-    private static let clockTolerance: UInt64 = 60_000
 }

@@ -111,7 +111,7 @@ struct StatusReport {
             "in_sync": .bool(self.online.allSatisfy(\.isInSync)),
             "waiting": .array(self.node.waits.map(WaitReport.json)),
             "forks": .array(self.node.forks.map(ForkReport.json)),
-            "clock_ahead_ms": self.node.clockAheadMilliseconds.map { .int(Int64(clamping: $0)) } ?? .null,
+            "clock": ClockReport.json(self.node),
             "store_failure": self.node.storeFailure.map { .string(CommandFailure($0).message) } ?? .null,
             "traffic": TrafficReport.json(self.node.traffic),
         ]
@@ -133,9 +133,7 @@ struct StatusReport {
         for peer in self.online { rows.append(["", PeerReport.sentence(peer)]) }
         for wait in self.node.waits { rows.append(["waiting", WaitReport.sentence(wait)]) }
         for fork in self.node.forks { rows.append(["forked", ForkReport.sentence(fork)]) }
-        if let ahead = self.node.clockAheadMilliseconds {
-            rows.append(["clock", "\(ahead / 1000) s ahead according to a peer; check the clock of this machine"])
-        }
+        for finding in ClockReport.findings(self.node) { rows.append(["clock", finding]) }
         if let failure = self.node.storeFailure { rows.append(["store", CommandFailure(failure).message]) }
         return PlainText.table(rows)
     }
@@ -150,6 +148,7 @@ enum PeerReport {
             "connected": .bool(peer.isConnected),
             "address": peer.address.map { .string($0.description) } ?? .null,
             "last_seen_ms": peer.lastSeen.map { .int(Int64(clamping: $0.milliseconds)) } ?? .null,
+            "clock_ahead_ms": peer.clockAheadMilliseconds.map { .int($0) } ?? .null,
             "in_sync": .bool(peer.isConnected && peer.isInSync),
             "missing_there": peer.missingThereCount.map { .int(Int64(clamping: $0)) } ?? .null,
             "missing_here": peer.missingHereCount.map { .int(Int64(clamping: $0)) } ?? .null,
@@ -179,6 +178,42 @@ enum PeerReport {
 
     private static func time(_ time: WallTime?) -> String {
         time.map { PlainText.time(milliseconds: $0.milliseconds) } ?? "never"
+    }
+}
+
+/// What is known of clocks, as sentences.
+enum ClockReport {
+    static func json(_ node: NodeStatus) -> JSON {
+        .object([
+            "set_back_from_ms": node.clockSetBackFrom.map { .int(Int64(clamping: $0.milliseconds)) } ?? .null,
+            "confirmed": .bool(node.isClockConfirmed),
+        ])
+    }
+
+    /// One for each clock that may be wrong.
+    static func findings(_ node: NodeStatus) -> [String] {
+        var findings: [String] = []
+        if let former = node.clockSetBackFrom { findings.append(self.setBack(from: former)) }
+        for peer in node.peers {
+            guard let ahead = peer.clockAheadMilliseconds, ahead.isNoticeableClockDifference else { continue }
+            let difference = self.difference(ahead, of: PlainText.printable(peer.name))
+            findings.append(node.isClockConfirmed ? "\(difference) Another agrees with this one." : difference)
+        }
+        return findings
+    }
+
+    static func setBack(from former: WallTime) -> String {
+        """
+        The clock of this machine has shown \(PlainText.time(milliseconds: former.milliseconds)), and shows less now. \
+        Set it right; if it is right, another machine's clock will say so, or "peerd restamp --clock-is-right" does.
+        """
+    }
+
+    static func difference(_ millisecondsAhead: Int64, of name: String) -> String {
+        let direction = millisecondsAhead > 0 ? "ahead of" : "behind"
+        return """
+            The clock of \(name) is \(millisecondsAhead.magnitude / 1000) seconds \(direction) the one of this machine.
+            """
     }
 }
 

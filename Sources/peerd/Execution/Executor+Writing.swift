@@ -70,8 +70,9 @@ extension Executor {
     }
 
     /// Orders held changes of the user's devices directly after what they had seen.
-    func restamp(_ output: CommandOutput) async throws {
-        let receipt = try await self.driver.restamp().mapError { CommandFailure($0) }.get()
+    func restamp(isClockRight: Bool, _ output: CommandOutput) async throws {
+        let written = await self.driver.restamp(isClockRight: isClockRight)
+        let receipt = try written.mapError { CommandFailure($0) }.get()
         let restamps = try await self.driver.read { try RestampReport.written(receipt, in: &$0) }
         if output.format.isJSON {
             return try await output.line(JSON.array(restamps.map(\.json)).canonicalText)

@@ -31,7 +31,7 @@ struct Executor: RequestPerformer {
         case .get(let object, let name): try await self.get(object, name, output)
         case .move(let object, let parent, let before): try await self.move(object, parent, before, output)
         case .remove(let object): try await self.remove(object, output)
-        case .restamp: try await self.restamp(output)
+        case .restamp(let isClockRight): try await self.restamp(isClockRight: isClockRight, output)
         case .list(let object): try await self.list(object, output)
         case .tree(let object): try await self.tree(object, output)
         case .conflicts: try await self.conflicts(output)

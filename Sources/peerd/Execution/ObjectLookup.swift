@@ -23,7 +23,7 @@ enum ObjectLookup {
         if let id = ObjectID(text: text) {
             guard let index = try transaction.existingObjectIndex(of: id) else { throw self.unknown(text) }
             if try includingDeleted || transaction.object(index).isVisible { return FoundObject(id: id, index: index) }
-            throw CommandFailure(.noSuchObject, "The object \(id) is deleted.")
+            throw CommandFailure(.noSuchObject, try self.absence(of: id, in: &transaction))
         }
         guard let range = IdentifierRange(prefix: text) else {
             throw CommandFailure(
@@ -66,6 +66,16 @@ enum ObjectLookup {
             found.append(FoundObject(id: id, index: index))
         }
         return found
+    }
+
+    /// Why an object that the log names does not show.
+    private static func absence(of id: ObjectID, in transaction: inout some StoreTransaction) throws -> String {
+        for position in 0..<transaction.lineCount {
+            let line = LineIndex(rawValue: UInt32(position))
+            guard transaction.progress(of: line).isPending else { continue }
+            return "The object \(id) is deleted, or made by a change that waits; see \"peerd status\"."
+        }
+        return "The object \(id) is deleted."
     }
 
     private static func unknown(_ text: String) -> CommandFailure {
