@@ -37,8 +37,6 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     private var moveLog = MemoryMoves()
     private var raised: [LinePoint: RaisedStamp] = [:]
     private var restampsByReplica: [ReplicaID: [RestampRecord]] = [:]
-    /// Open moves of objects that have several, but for the one in the object's record.
-    private var openMoves: [ObjectIndex: [WriteReference]] = [:]
     private var facts: [String: [UInt8]] = [:]
     private var devices: [PairedDeviceRecord] = []
     private var openInvites: [InviteRecord] = []
@@ -187,30 +185,17 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     }
 
     package mutating func addVersion(_ write: WriteReference, status: VersionStatus, at key: RegisterKey) {
-        guard status == .conflict else { return }
-        if key.name == .place {
-            self.openMoves[key.object, default: []].append(write)
-        } else {
-            self.registers.addConflict(write, at: key)
-        }
+        if status == .conflict { self.registers.addConflict(write, at: key) }
     }
 
     package mutating func setVersion(_ write: WriteReference, status: VersionStatus, at key: RegisterKey) {
-        if key.name == .place {
-            self.openMoves[key.object]?.removeAll { $0 == write }
-        } else {
-            self.registers.removeConflict(write, at: key)
-        }
+        self.registers.removeConflict(write, at: key)
         self.addVersion(write, status: status, at: key)
     }
 
-    package mutating func conflicts(at key: RegisterKey) -> [WriteReference] {
-        key.name == .place ? self.openMoves[key.object] ?? [] : self.registers.conflicts(at: key)
-    }
+    package mutating func conflicts(at key: RegisterKey) -> [WriteReference] { self.registers.conflicts(at: key) }
 
-    package mutating func removeRegister(_ key: RegisterKey) {
-        if key.name == .place { self.openMoves[key.object] = nil } else { self.registers.remove(key) }
-    }
+    package mutating func removeRegister(_ key: RegisterKey) { self.registers.remove(key) }
 
     /// Superseded writes, creations and deletions have no rows here: the whole log is looked through.
     package mutating func history(of object: ObjectIndex) -> [WriteReference] {
@@ -320,7 +305,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     }
 
     package mutating func objectsWithOpenMoves() -> [ObjectIndex] {
-        self.objects.indices.filter { self.objects[$0].otherOpenMoveCount > 0 }
+        self.objects.indices.filter { !self.objects[$0].otherOpenMoves.isEmpty }
             .map { ObjectIndex(rawValue: UInt32($0)) }
     }
 
@@ -358,7 +343,6 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         self.registers = MemoryRegisters()
         self.moveLog = MemoryMoves()
         self.raised = [:]
-        self.openMoves = [:]
         for position in self.chains.indices { self.chains[position].removeCheckpoints() }
         for position in self.objects.indices {
             self.siblings[position] = SiblingLinks()

@@ -29,8 +29,7 @@ extension Merge {
 
     /// Computes an object and its registers anew from its history.
     ///
-    /// The moves among the changed operations are taken out
-    /// of the hierarchy, and in again if they are applied.
+    /// The moves among the changed operations are taken out of the hierarchy, and in again if they are applied.
     private mutating func recompute(
         _ object: ObjectIndex,
         _ changed: Set<LinePoint>,
@@ -49,12 +48,10 @@ extension Merge {
         for (name, _) in try transaction.registers(of: object) {
             try transaction.removeRegister(RegisterKey(object: object, name: name))
         }
-        for name in [NameIndex.lifetime, .place] {
-            try transaction.removeRegister(RegisterKey(object: object, name: name))
-        }
+        try transaction.removeRegister(RegisterKey(object: object, name: .lifetime))
         try transaction.update(object) { record in
             (record.existence, record.creation, record.updated) = (Existence(), nil, .zero)
-            (record.openMove, record.otherOpenMoveCount) = (nil, 0)
+            (record.openMove, record.otherOpenMoves) = (nil, [])
         }
         var contexts = ContextCursor()
         for write in history {

@@ -12,26 +12,16 @@ extension Merge {
         if PlantedBug.losingMoveForgotten.isPlanted { return }
         #endif
         let move = OpenMove(line: write.line, ordinal: write.ordinal)
-        let isSettled = try transaction.update(object) { record in
-            if let open = record.openMove {
-                guard context.covers(open.line, open.ordinal) else { return false }
+        try transaction.update(object) { record in
+            if !record.otherOpenMoves.isEmpty {
+                record.otherOpenMoves.removeAll { context.covers($0.line, $0.ordinal) }
             }
-            record.openMove = move
-            return record.otherOpenMoveCount == 0
+            if let open = record.openMove, !context.covers(open.line, open.ordinal) {
+                record.otherOpenMoves.append(move)
+            } else {
+                record.openMove = move
+            }
         }
-        if isSettled { return }
-        let key = RegisterKey(object: object, name: .place)
-        var count = try transaction.look(at: object) { $0.otherOpenMoveCount }
-        for open in count > 0 ? try transaction.conflicts(at: key) : [] where context.covers(open) {
-            guard count > 0 else { throw .damaged("an object has more open moves than the database counts") }
-            try transaction.setVersion(open, status: .superseded, at: key)
-            count -= 1
-        }
-        if try transaction.look(at: object, { $0.openMove }) != move {
-            try transaction.addVersion(write, status: .conflict, at: key)
-            count += 1
-        }
-        try transaction.update(object) { $0.otherOpenMoveCount = count }
     }
 }
 
@@ -39,14 +29,13 @@ extension StoreTransaction {
     /// The moves of an object that no other move of it has seen, in order; of several the last is in force, unless it
     /// would close a cycle.
     package mutating func openMoves(of object: ObjectIndex) throws(StoreError) -> [WriteReference] {
-        guard let open = try self.look(at: object, { $0.openMove }) else { return [] }
-        let place = LinePoint(line: open.line, sequence: open.ordinal.sequence)
-        let stamp = try self.effectiveStamp(at: place)
-        let key = RegisterKey(object: object, name: .place)
-        var moves = try self.conflicts(at: key)
-        moves.append(
-            WriteReference(stamp: stamp, line: open.line, sequence: place.sequence, index: open.ordinal.index)
-        )
+        let open = try self.look(at: object) { record in (record.openMove.map { [$0] } ?? []) + record.otherOpenMoves }
+        var moves: [WriteReference] = []
+        for move in open {
+            let (sequence, index) = (move.ordinal.sequence, move.ordinal.index)
+            let stamp = try self.effectiveStamp(at: LinePoint(line: move.line, sequence: sequence))
+            moves.append(WriteReference(stamp: stamp, line: move.line, sequence: sequence, index: index))
+        }
         return moves.sorted { WriteOrder.precedes($0, $1, self) }
     }
 }

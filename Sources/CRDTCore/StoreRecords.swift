@@ -34,8 +34,6 @@ package struct NameIndex: RawRepresentable, Hashable, Sendable {
     package var rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// Stands where a name would for an object's place.
-    package static let place = NameIndex(rawValue: .max - 1)
     /// Stands where a name would for an object's creations and deletions.
     package static let lifetime = NameIndex(rawValue: .max)
 }
@@ -145,8 +143,8 @@ package struct ObjectRecord: Hashable, Sendable {
     package var position = Position.initial
     /// A move that no other move has seen; nil if the object was never moved.
     package var openMove: OpenMove?
-    /// How many more of them there are: `StoreTransaction.conflicts` of `NameIndex.place` has them.
-    package var otherOpenMoveCount: UInt32 = 0
+    /// The others of them: which one is named first is a matter of which came first.
+    package var otherOpenMoves: [OpenMove] = []
     /// Objects whose place is under this one, living or not.
     package var childCount: UInt32 = 0
     /// Those of them that are visible.

@@ -43,8 +43,6 @@ struct VersionOverlay {
         var write: WriteReference
         var status: VersionStatus
         var isChanged: Bool
-        /// Whether the database has a row of it.
-        var isStored = false
     }
 
     struct Row {
@@ -71,21 +69,14 @@ struct VersionOverlay {
     }
 
     /// Changes the status of a write.
-    ///
-    /// Of a place nobody asks for what is no conflict any more: it goes.
     mutating func set(_ write: WriteReference, status: VersionStatus, at key: RegisterKey) {
         guard let position = self.rows[key]?.entries.firstIndex(where: { $0.write == write }) else {
             self.rows[key, default: Row()].entries.append(Entry(write: write, status: status, isChanged: true))
             self.count += 1
             return
         }
-        if key.name == .place, status == .superseded, self.rows[key]?.entries[position].isStored == false {
-            self.rows[key]?.entries.remove(at: position)
-            self.count -= 1
-        } else {
-            self.rows[key]?.entries[position].status = status
-            self.rows[key]?.entries[position].isChanged = true
-        }
+        self.rows[key]?.entries[position].status = status
+        self.rows[key]?.entries[position].isChanged = true
     }
 
     /// Holds the conflicts that the database has, but for those that are held already.
@@ -93,7 +84,7 @@ struct VersionOverlay {
         var row = self.rows.removeValue(forKey: key) ?? Row()
         let held = Set(row.entries.map(\.write))
         for write in conflicts where !held.contains(write) {
-            row.entries.append(Entry(write: write, status: .conflict, isChanged: false, isStored: true))
+            row.entries.append(Entry(write: write, status: .conflict, isChanged: false))
             self.count += 1
         }
         row.hasStoredConflicts = true

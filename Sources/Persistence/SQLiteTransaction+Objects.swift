@@ -96,10 +96,13 @@ extension SQLiteTransaction {
             }
             record.openMove = OpenMove(line: point.line, ordinal: ChainOrdinal(sequence: point.sequence, index: index))
         }
-        guard (0...SQLiteTransaction.conflictCountMax).contains(statement.int64(17)) else {
-            throw .damaged("object \(index.rawValue) has more open moves than there can be")
+        do throws(WireError) {
+            if !statement.isNull(17) {
+                record.otherOpenMoves = try StoredBytes.openMoves(statement.bytes(17), lineCount: self.lineCount)
+            }
+        } catch {
+            throw .damaged("the open moves of object \(index.rawValue) cannot be read")
         }
-        record.otherOpenMoveCount = statement.uint32(17)
         return record
     }
 
@@ -130,7 +133,7 @@ extension SQLiteTransaction {
             statement.bind(13, record.openMove.map { Int64($0.line.rawValue) })
             statement.bind(14, record.openMove.map { Int64(bitPattern: $0.ordinal.sequence) })
             statement.bind(15, record.openMove.map { Int64($0.ordinal.index) })
-            statement.bind(16, record.otherOpenMoveCount)
+            statement.bind(16, record.otherOpenMoves.isEmpty ? nil : StoredBytes.encode(record.otherOpenMoves))
             if entry.isNew || entry.isMoved {
                 statement.bind(17, record.parent.map { Int64($0.rawValue) })
                 statement.bind(18, record.position.bytes)

@@ -92,8 +92,7 @@ extension SQLiteTransaction {
         defer { statement.reset() }
         statement.bind(1, RegisterKey(object: object, name: NameIndex(rawValue: 0)).rowNumber)
         statement.bind(2, RegisterKey(object: object, name: NameIndex(rawValue: .max)).rowNumber)
-        statement.bind(3, RegisterKey(object: object, name: .place).rowNumber)
-        statement.bind(4, object.rawValue)
+        statement.bind(3, object.rawValue)
         var writes: [WriteReference] = []
         while try statement.step() { writes.append(try self.write(statement)) }
         return writes
@@ -132,9 +131,9 @@ extension SQLiteTransaction {
     func flushVersions() throws(StoreError) {
         defer { self.versions.removeAll() }
         let changes = self.versions.changes()
+        guard !changes.isEmpty else { return }
+        let statement = try self.statements[.setVersion]
         for (key, entry) in changes {
-            let isGone = entry.status == .superseded && RegisterKey(rowNumber: key).name == .place
-            let statement = try self.statements[isGone ? .deleteVersion : .setVersion]
             #if PLANTED_BUGS
             if PlantedBug.conflictRowsDropped.isPlanted, entry.status == .conflict { continue }
             #endif
@@ -143,7 +142,7 @@ extension SQLiteTransaction {
             statement.bind(3, entry.write.line.rawValue)
             statement.bind(4, bits: entry.write.sequence)
             statement.bind(5, entry.write.index)
-            if !isGone { statement.bind(6, Int64(entry.status.rawValue)) }
+            statement.bind(6, Int64(entry.status.rawValue))
             try statement.run()
         }
     }

@@ -19,7 +19,7 @@ enum StoreQuery: Int, CaseIterable {
     case insertOperation, operationsFrom
     case insertSignature, deleteSignature, lastSignatures, signatureAt, signatureFrom, signatureUpTo
     case register, setRegister, registersOfObject, conflictedRegisters
-    case setVersion, conflicts, deleteVersion, deleteRegister, deleteVersions, historyOfObject
+    case setVersion, conflicts, deleteRegister, deleteVersions, historyOfObject
     case insertMove, setMove, deleteMove, movesInRange, movesOfObject, objectsWithoutEffect, objectsWithOpenMoves
     case fact, setFact, deleteFact
     case pairedDevices, addPairedDevice, clearPairedDevices
@@ -51,7 +51,7 @@ enum StoreQuery: Int, CaseIterable {
             .signatureUpTo:
             self.logSQL
         case .register, .setRegister, .registersOfObject, .conflictedRegisters, .setVersion, .conflicts,
-            .deleteVersion, .deleteRegister, .deleteVersions, .historyOfObject:
+            .deleteRegister, .deleteVersions, .historyOfObject:
             self.registerSQL
         case .insertMove, .setMove, .deleteMove, .movesInRange, .movesOfObject, .objectsWithoutEffect,
             .objectsWithOpenMoves:
@@ -73,7 +73,7 @@ enum StoreQuery: Int, CaseIterable {
             UPDATE object SET created_stamp = NULL, created_line = NULL, created_sequence = NULL, created_idx = NULL,
             type = NULL, kind = NULL, existence = x'', updated = 0, parent = NULL, position = x'', child_count = 0,
             visible_child_count = 0, visible = 0, open_move_line = NULL, open_move_sequence = NULL,
-            open_move_idx = NULL, other_open_move_count = 0
+            open_move_idx = NULL, other_open_moves = NULL
             """
         }
     }
@@ -98,13 +98,13 @@ enum StoreQuery: Int, CaseIterable {
             """
             SELECT id, created_stamp, created_line, created_sequence, created_idx, type, kind, existence, updated,
             parent, position, child_count, visible_child_count, visible, open_move_line, open_move_sequence,
-            open_move_idx, other_open_move_count FROM object WHERE object = ?
+            open_move_idx, other_open_moves FROM object WHERE object = ?
             """
         case .insertObject:
             """
             INSERT INTO object (object, created_stamp, created_line, created_sequence, created_idx, type, kind,
             existence, updated, child_count, visible_child_count, visible, open_move_line, open_move_sequence,
-            open_move_idx, other_open_move_count, parent, position, id)
+            open_move_idx, other_open_moves, parent, position, id)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """
         case .updateObject:
@@ -112,14 +112,14 @@ enum StoreQuery: Int, CaseIterable {
             UPDATE object SET created_stamp = ?2, created_line = ?3, created_sequence = ?4, created_idx = ?5,
             type = ?6, kind = ?7, existence = ?8, updated = ?9, child_count = ?10, visible_child_count = ?11,
             visible = ?12, open_move_line = ?13, open_move_sequence = ?14, open_move_idx = ?15,
-            other_open_move_count = ?16 WHERE object = ?1
+            other_open_moves = ?16 WHERE object = ?1
             """
         case .updateObjectAndPlace:
             """
             UPDATE object SET created_stamp = ?2, created_line = ?3, created_sequence = ?4, created_idx = ?5,
             type = ?6, kind = ?7, existence = ?8, updated = ?9, child_count = ?10, visible_child_count = ?11,
             visible = ?12, open_move_line = ?13, open_move_sequence = ?14, open_move_idx = ?15,
-            other_open_move_count = ?16, parent = ?17, position = ?18 WHERE object = ?1
+            other_open_moves = ?16, parent = ?17, position = ?18 WHERE object = ?1
             """
         #if PLANTED_BUGS
         case .children where PlantedBug.siblingsByArrival.isPlanted:
@@ -247,20 +247,18 @@ enum StoreQuery: Int, CaseIterable {
             """
             INSERT OR REPLACE INTO version (register, stamp, line, sequence, idx, status) VALUES (?, ?, ?, ?, ?, ?)
             """
-        case .deleteVersion:
-            "DELETE FROM version WHERE register = ? AND stamp = ? AND line = ? AND sequence = ? AND idx = ?"
         case .deleteRegister: "DELETE FROM register WHERE register = ?"
         case .deleteVersions: "DELETE FROM version WHERE register = ?"
         case .historyOfObject:
             """
             SELECT created_stamp, created_line, created_sequence, created_idx FROM object
-            WHERE object = ?4 AND created_stamp IS NOT NULL
+            WHERE object = ?3 AND created_stamp IS NOT NULL
             UNION
-            SELECT stamp, line, sequence, idx FROM version WHERE register BETWEEN ?1 AND ?2 AND register <> ?3
+            SELECT stamp, line, sequence, idx FROM version WHERE register BETWEEN ?1 AND ?2
             UNION ALL
             SELECT stamp, line, sequence, idx FROM register WHERE register BETWEEN ?1 AND ?2
             UNION ALL
-            SELECT stamp, line, sequence, idx FROM move WHERE object = ?4
+            SELECT stamp, line, sequence, idx FROM move WHERE object = ?3
             """
         default: "SELECT stamp, line, sequence, idx FROM version WHERE register = ? AND status = 1"
         }
@@ -290,10 +288,7 @@ enum StoreQuery: Int, CaseIterable {
             WHERE object = ? AND effective = ? AND stamp BETWEEN ? AND ? ORDER BY stamp DESC
             """
         case .objectsWithOpenMoves:
-            // The name is that of places.
-            """
-            SELECT DISTINCT register >> 32 FROM version WHERE status = 1 AND (register & 4294967295) = 4294967294
-            """
+            "SELECT object FROM object WHERE other_open_moves IS NOT NULL"
         default: "SELECT DISTINCT object FROM move WHERE effective = 0"
         }
     }

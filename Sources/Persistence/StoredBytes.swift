@@ -53,6 +53,23 @@ enum StoredBytes {
         }
     }
 
+    /// Moves that others had not seen: line, sequence and place in the change.
+    static func encode(_ moves: [OpenMove]) -> [UInt8] {
+        self.encode(moves.flatMap { [UInt64($0.line.rawValue), $0.ordinal.rawValue] })
+    }
+
+    static func openMoves(_ bytes: [UInt8], lineCount: Int) throws(WireError) -> [OpenMove] {
+        var reader = ByteReader(bytes)
+        var moves: [OpenMove] = []
+        while reader.remaining > 0 {
+            let number = try reader.count(atMost: lineCount)
+            guard number < lineCount else { throw .badReference }
+            let ordinal = ChainOrdinal(rawValue: try reader.varint())
+            moves.append(OpenMove(line: LineIndex(rawValue: UInt32(number)), ordinal: ordinal))
+        }
+        return moves
+    }
+
     static func existence(_ bytes: [UInt8], lineCount: Int) throws(WireError) -> Existence {
         var reader = ByteReader(bytes)
         var existence = Existence()

@@ -49,7 +49,7 @@ struct DamagedRowsTests {
                 "object", "object",
                 """
                 object id created_stamp created_line created_sequence created_idx type kind existence updated parent \
-                position open_move_line open_move_sequence open_move_idx other_open_move_count child_count \
+                position open_move_line open_move_sequence open_move_idx other_open_moves child_count \
                 visible_child_count visible
                 """
             ),

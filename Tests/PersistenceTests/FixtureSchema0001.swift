@@ -242,19 +242,19 @@ enum FixtureSchema0001 {
             open_move_line INTEGER,
             open_move_sequence INTEGER,
             open_move_idx INTEGER,
-            other_open_move_count INTEGER NOT NULL,
+            other_open_moves BLOB,
             child_count INTEGER NOT NULL,
             visible_child_count INTEGER NOT NULL,
             visible INTEGER NOT NULL
         );
         INSERT INTO object VALUES(0,X'11223344556647880000000000000001',111411200000000001,0,1,1,8,9,X'00828\#
-        008000183800800',111411200000000001,1,X'',1,1,2,0,0,0,1);
+        008000183800800',111411200000000001,1,X'',1,1,2,NULL,0,0,1);
         INSERT INTO object VALUES(1,X'11223344556647880000000000000002',111411200000000002,0,2,0,10,11,X'018\#
-        280080000828020000282802800',111411200000000005,NULL,X'',2,5,1,0,1,1,1);
+        280080000828020000282802800',111411200000000005,NULL,X'',2,5,1,NULL,1,1,1);
         INSERT INTO object VALUES(2,X'11223344556647880000000000000003',NULL,NULL,NULL,NULL,NULL,NULL,X'',11\#
-        1411200000000006,NULL,X'',NULL,NULL,NULL,0,0,0,0);
+        1411200000000006,NULL,X'',NULL,NULL,NULL,NULL,0,0,0);
         INSERT INTO object VALUES(3,X'11223344556647880000000000000004',NULL,NULL,NULL,NULL,NULL,NULL,X'0081\#
-        803800',111411200000000007,NULL,X'',NULL,NULL,NULL,0,0,0,1);
+        803800',111411200000000007,NULL,X'',NULL,NULL,NULL,NULL,0,0,1);
         CREATE TABLE register (
             register INTEGER PRIMARY KEY,
             object INTEGER GENERATED ALWAYS AS (register >> 32) VIRTUAL,
@@ -350,6 +350,7 @@ enum FixtureSchema0001 {
         CREATE INDEX line_replica ON line (replica);
         CREATE INDEX raised_cause ON raised (cause_line, cause_sequence);
         CREATE INDEX object_place ON object (parent, position);
+        CREATE INDEX object_open_moves ON object (object) WHERE other_open_moves IS NOT NULL;
         CREATE INDEX version_conflict ON version (register) WHERE status = 1;
         CREATE INDEX move_object ON move (object, effective, stamp);
         CREATE INDEX move_without_effect ON move (object) WHERE effective = 0;
@@ -386,7 +387,7 @@ enum FixtureSchema0001 {
         CREATE VIEW property_write (register, stamp, line, sequence, idx) AS
         SELECT register, stamp, line, sequence, idx FROM register
         UNION ALL
-        SELECT register, stamp, line, sequence, idx FROM version WHERE (register & 4294967295) < 4294967294;
+        SELECT register, stamp, line, sequence, idx FROM version WHERE (register & 4294967295) < 4294967295;
         CREATE VIEW property_versions (id, property_id, object_id, name, version, value, author, created_at)\#
          AS
         SELECT

@@ -242,7 +242,7 @@ import Testing
             #expect(try transaction.register(key) == nil)
             #expect(try transaction.conflicts(at: key).isEmpty)
             #expect(try history() == [[0, 1, 1], [0, 1, 3], [0, 2, 1], [1, 1, 2], [1, 1, 3]])
-            try transaction.removeRegister(RegisterKey(object: index, name: .place))
+            try transaction.update(index) { $0.otherOpenMoves = [] }
             #expect(try transaction.objectsWithOpenMoves().isEmpty)
             for write in try transaction.history(of: index) {
                 let isMove = try transaction.edit(write)?.kind == .move

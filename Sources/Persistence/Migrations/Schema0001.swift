@@ -121,12 +121,13 @@ extension SchemaMigration {
                 open_move_line INTEGER,
                 open_move_sequence INTEGER,
                 open_move_idx INTEGER,
-                other_open_move_count INTEGER NOT NULL,
+                other_open_moves BLOB,
                 child_count INTEGER NOT NULL,
                 visible_child_count INTEGER NOT NULL,
                 visible INTEGER NOT NULL
             );
             CREATE INDEX object_place ON object (parent, position);
+            CREATE INDEX object_open_moves ON object (object) WHERE other_open_moves IS NOT NULL;
 
             -- State: the write in force of each property. The key is object * 2^32 + name.
             CREATE TABLE register (
@@ -141,9 +142,8 @@ extension SchemaMigration {
                 conflict_count INTEGER NOT NULL
             );
 
-            -- State: the writes not in force. Status 0 is superseded, 1 conflicting. Name 4294967294 stands for an
-            -- object's place, of which only conflicts are here. 4294967295 stands for its deletions (status 3), and its
-            -- creations (status 2) if it has several.
+            -- State: the writes not in force. Status 0 is superseded, 1 conflicting. Name 4294967295 stands for an
+            -- object's deletions (status 3), and its creations (status 2) if it has several.
             CREATE TABLE version (
                 register INTEGER NOT NULL,
                 stamp INTEGER NOT NULL,
@@ -254,7 +254,7 @@ extension SchemaMigration {
             CREATE VIEW property_write (register, stamp, line, sequence, idx) AS
             SELECT register, stamp, line, sequence, idx FROM register
             UNION ALL
-            SELECT register, stamp, line, sequence, idx FROM version WHERE (register & 4294967295) < 4294967294;
+            SELECT register, stamp, line, sequence, idx FROM version WHERE (register & 4294967295) < 4294967295;
 
             CREATE VIEW property_versions (id, property_id, object_id, name, version, value, author, created_at) AS
             SELECT

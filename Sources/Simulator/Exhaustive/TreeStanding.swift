@@ -57,7 +57,7 @@ struct TreeStanding: Hashable {
                     isVisible: record.isVisible,
                     childCount: Int(record.childCount),
                     visibleChildCount: Int(record.visibleChildCount),
-                    losingMoveCount: Int(record.otherOpenMoveCount)
+                    losingMoveCount: record.otherOpenMoves.count
                 ),
                 at: number
             )

@@ -51,7 +51,7 @@ struct StateDigest {
             guard let index = node.index else { continue }
             let parent = node.record.parent.map { parent in nodes.firstIndex { $0.index == parent } ?? -2 } ?? -1
             self.bits &+= self.bits(of: node.record, number, parent: parent, &transaction)
-            self.addOpenMoves(of: node.record, index, &transaction)
+            self.addOpenMoves(of: node.record, &transaction)
             for (name, register) in transaction.registers(of: index) {
                 self.add(register, at: RegisterKey(object: index, name: name), of: number, &transaction)
             }
@@ -62,23 +62,14 @@ struct StateDigest {
     /// Which of them the record names is a matter of which came first.
     private mutating func addOpenMoves(
         of record: ObjectRecord,
-        _ index: ObjectIndex,
         _ transaction: inout MemoryTransaction
     ) {
-        guard let open = record.openMove else { return }
-        let (sequence, place) = (open.ordinal.sequence, open.ordinal.index)
-        let write = WriteReference(stamp: .zero, line: open.line, sequence: sequence, index: place)
-        self.bits &+= StateDigest.mixed(3, self.number(of: write, &transaction), 0)
-        guard record.otherOpenMoveCount > 0 else { return }
-        self.marks.insert(.moveInConflict)
-        let others = transaction.conflicts(at: RegisterKey(object: index, name: .place))
-        for var other in others {
-            other.stamp = .zero
-            self.bits &+= StateDigest.mixed(3, self.number(of: other, &transaction), 0)
+        for open in (record.openMove.map { [$0] } ?? []) + record.otherOpenMoves {
+            let (sequence, place) = (open.ordinal.sequence, open.ordinal.index)
+            let write = WriteReference(stamp: .zero, line: open.line, sequence: sequence, index: place)
+            self.bits &+= StateDigest.mixed(3, self.number(of: write, &transaction), 0)
         }
-        if others.count != Int(record.otherOpenMoveCount), self.problem == nil {
-            self.problem = (.damage, "\(record.otherOpenMoveCount) moves are counted, \(others.count) recorded")
-        }
+        if !record.otherOpenMoves.isEmpty { self.marks.insert(.moveInConflict) }
     }
 
     private func bits(

@@ -15,7 +15,7 @@ struct StateFingerprint: Hashable {
             let place = StateDigest.mixed(
                 parent,
                 StateFingerprint.number(of: record.position.bytes),
-                record.updated.rawValue &+ UInt64(record.otherOpenMoveCount)
+                record.updated.rawValue &+ UInt64(record.otherOpenMoves.count)
             )
             var creation: UInt64 = 0
             if let found = record.creation {
