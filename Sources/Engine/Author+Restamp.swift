@@ -3,7 +3,7 @@ internal import CRDTCore
 /// Putting right what was stamped by a clock that was ahead: not by writing it again, but by a `restamp`, which orders
 /// it directly after what it had seen.
 extension Author {
-    /// Restamps changes that are held, in a new replica.
+    /// Restamps changes that are held, in a new replica if our last change is one of them.
     ///
     /// `isAsked`: everything that is held of this user's devices, since the user says so; else what this device wrote,
     /// and what that had seen.
@@ -15,6 +15,7 @@ extension Author {
         var merge = self.merge()
         try merge.finish(in: &transaction)
         var ends: [LineIndex: UInt64] = [:]
+        var starts: [LineIndex: UInt64] = [:]
         var open: [LinePoint] = []
         let waits = try merge.waits(in: &transaction)
         for line in waits.keys {
@@ -29,17 +30,19 @@ extension Author {
             let start = max(progress.appliedSequence, ends[last.line] ?? 0)
             guard last.sequence > start, self.mayRestamp(last.line, transaction) else { continue }
             ends[last.line] = last.sequence
+            if starts[last.line] == nil { starts[last.line] = try self.firstHeld(on: last, in: &transaction) }
             if let parent = transaction.origin(of: last.line)?.parent { open.append(parent) }
             for point in try transaction.contexts(of: last.line, after: start, through: last.sequence) {
                 if let seen = try transaction.place(of: point) { open.append(seen) }
             }
         }
         var edits: [Edit] = []
-        for (line, sequence) in ends.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+        for (line, first) in starts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            guard let sequence = ends[line], first <= sequence else { continue }
             let hash = try transaction.hash(at: LinePoint(line: line, sequence: sequence))
             let restamp = Restamp(
                 replica: transaction.replicaID(line),
-                firstSequence: transaction.progress(of: line).appliedSequence + 1,
+                firstSequence: first,
                 lastSequence: sequence,
                 lastHash: hash ?? .zero
             )
@@ -50,9 +53,26 @@ extension Author {
             edits.append(.restamp(restamp))
         }
         guard !edits.isEmpty else { return nil }
-        try self.leaveReplica(.clockRepaired, in: &transaction)
+        if try self.isLastStampHeld(in: &transaction) { try self.leaveReplica(.clockRepaired, in: &transaction) }
         guard let dot = try self.commit(edits, in: &transaction) else { return nil }
         return WriteReceipt(dot: dot, created: [], operationCount: edits.count)
+    }
+
+    /// The first change up to a place that is not applied and claims a time that is held, and not only follows from one
+    /// that does; nil if there is none.
+    private func firstHeld(
+        on last: LinePoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> UInt64? {
+        var sequence = transaction.progress(of: last.line).appliedSequence + 1
+        while sequence <= last.sequence {
+            let place = LinePoint(line: last.line, sequence: sequence)
+            if let header = try transaction.header(at: place), HybridClock.isHeld(header.stamp, at: self.now) {
+                return sequence
+            }
+            sequence += 1
+        }
+        return nil
     }
 
     /// Whether a restamp by this device counts for a line.

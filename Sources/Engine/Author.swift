@@ -105,19 +105,28 @@ struct Author: ~Copyable {
         return clock.next(at: self.now)
     }
 
-    /// If our own last change is held, our clock was ahead when we made it, and what is written now must not wait for
-    /// it: the next write makes a new replica.
+    /// If our own last change claims a time that is held, the next write makes a new replica.
+    ///
+    /// Our clock was ahead when we made it, and what is written now must not wait for it. Nor must it be stamped above it
+    /// if it is restamped by now.
     ///
     /// If others' changes are held as well, it is our clock that is behind now, and ours goes on after its last change.
     private mutating func leaveHeldLine(in transaction: inout some StoreTransaction) throws(StoreError) {
-        guard let active = self.activeLine, transaction.progress(of: active).isPending else { return }
-        for position in 0..<transaction.lineCount {
+        guard let active = self.activeLine, try self.isLastStampHeld(in: &transaction) else { return }
+        for position in 0..<(transaction.progress(of: active).isPending ? transaction.lineCount : 0) {
             let index = LineIndex(rawValue: UInt32(position))
             guard transaction.progress(of: index).isPending, transaction.line(index).device != self.identity.device
             else { continue }
             return
         }
         try self.leaveReplica(.clockRepaired, in: &transaction)
+    }
+
+    /// Whether our own last change claims a time that is held by our clock.
+    func isLastStampHeld(in transaction: inout some StoreTransaction) throws(StoreError) -> Bool {
+        guard let active = self.activeLine else { return false }
+        let last = LinePoint(line: active, sequence: transaction.progress(of: active).storedSequence)
+        return try transaction.header(at: last).map { HybridClock.isHeld($0.stamp, at: self.now) } ?? false
     }
 
     /// The next write makes a new replica.

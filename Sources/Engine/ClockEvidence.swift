@@ -13,6 +13,9 @@ struct ClockEvidence: Hashable {
     /// No clock that shows less is believed: one without a battery starts long before 2001.
     static let plausibleMilliseconds: UInt64 = 978_307_200_000
 
+    /// How far apart clocks may be that confirm each other: what the one holds is far ahead of the other, too.
+    static let agreementMilliseconds = HybridClock.skewMaxMilliseconds / 2
+
     init(latestShown: WallTime) { self.latestShown = latestShown }
 
     /// Whether the clock shows less than it once did, by more than what is borne without holding changes.

@@ -66,7 +66,7 @@ extension Node where Store: ~Copyable {
         }
         self.nextDue = held.map(\.until).min()
         self.isOwnHeld = isOwnHeld
-        for wait in held where self.toldHeld.insert(wait.record.id).inserted {
+        for wait in held where wait.record.device != device && self.toldHeld.insert(wait.record.id).inserted {
             let name = wait.record.introduction?.deviceName ?? "unknown"
             self.effects.append(.notice(.held(device: name, until: wait.until)))
         }
@@ -120,6 +120,8 @@ extension Node where Store: ~Copyable {
 
     /// Keeps what our clock is known to have shown.
     mutating func noteShown(_ latest: WallTime) {
+        // If this cannot be kept, neither can what is held be taken out, and that shows it at the next start.
+        self.clock.latestShown = max(self.clock.latestShown, latest)
         do throws(StoreError) {
             try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
                 try transaction.setLatestShown(latest)
@@ -130,8 +132,10 @@ extension Node where Store: ~Copyable {
         }
     }
 
-    /// Others are told the time as soon as we know it again.
+    /// Others are told the time as soon as we know it again, and what our clock shows is kept now and then.
     mutating func checkClock() {
+        let kept = self.clock.latestShown.advanced(byMilliseconds: ClockEvidence.agreementMilliseconds)
+        if kept < self.now.wall { self.noteShown(self.now.wall) }
         if !self.clock.isTold, self.shownTime != nil { self.tellTime() }
         self.repairClock()
     }
@@ -169,11 +173,11 @@ extension Node where Store: ~Copyable {
         return self.book.entries.isEmpty || self.isClockConfirmed
     }
 
-    /// Whether the clock of a device that is connected shows the same as ours, and no fewer do than show a later time.
+    /// Whether the clock of a device that is connected shows the same as ours, and fewer show a later time.
     var isClockConfirmed: Bool {
         let differences = self.readyConnections.compactMap { $0.clock?.millisecondsAhead(at: self.now) }
-        let agreeing = differences.count { !$0.isNoticeableClockDifference }
-        return agreeing > 0 && agreeing >= differences.count { $0 > 0 && $0.isNoticeableClockDifference }
+        let agreeing = differences.count { $0.magnitude <= ClockEvidence.agreementMilliseconds }
+        return agreeing > differences.count { $0 > 0 && $0.isNoticeableClockDifference }
     }
 }
 

@@ -18,7 +18,7 @@ package struct NodeStatus: Hashable, Sendable {
     package var forks: [ReplicaFork]
     /// What our clock has shown, if it was set back since and nothing says that it is right now.
     package var clockSetBackFrom: WallTime?
-    /// Whether another device's clock shows the same as ours, and at least as many as show a later time.
+    /// Whether another device's clock shows the same as ours, and fewer show a later time.
     package var isClockConfirmed: Bool
     /// Why the last write or merge failed; nil if it did not.
     package var storeFailure: StoreError?

@@ -40,7 +40,9 @@ struct Oracles {
     /// A caller was told that a write is durable.
     mutating func wrote(_ dot: Dot, on machine: Machine, in world: World) {
         do throws(StoreError) {
+            // Two clocks that confirm each other differ by as much at most.
             let truth = MachineClock.truth(at: world.time)
+            let bound = truth.advanced(byMilliseconds: HybridClock.skewMaxMilliseconds / 2).milliseconds
             let found = try machine.read { transaction throws(StoreError) -> [(FrontierEntry, isTimely: Bool)] in
                 // After a fork that is not noticed yet there may be others with the dot; all of them must count.
                 var changes: [(FrontierEntry, isTimely: Bool)] = []
@@ -48,7 +50,7 @@ struct Oracles {
                     guard let hash = try transaction.hash(at: place) else { continue }
                     let claimed = try transaction.header(at: place)?.stamp ?? .zero
                     let entry = FrontierEntry(replica: dot.replica, sequence: dot.sequence, hash: hash)
-                    changes.append((entry, isTimely: !HybridClock.isHeld(claimed, at: truth)))
+                    changes.append((entry, isTimely: claimed.milliseconds <= bound))
                 }
                 return changes
             }

@@ -257,8 +257,8 @@ extension World {
 
     /// Which of these machines, whose clocks are right, leaves its own changes held, in words; nil if none does.
     private func unrepaired(_ core: [Machine]) -> String? {
-        // Somebody else's clock has to say that one's own is right.
-        guard core.count > 1 else { return nil }
+        // Somebody else's clock has to say that one's own is right, and a hostile member's may say the opposite.
+        guard core.count > 1, !self.machines.contains(where: { $0.hostile != nil && $0.isUp }) else { return nil }
         for machine in core {
             guard let status = machine.observedStatus(at: self.time) else { continue }
             let own = status.waits.first { wait in

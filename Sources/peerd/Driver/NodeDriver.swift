@@ -184,6 +184,8 @@ actor NodeDriver {
     func read<Result: Sendable>(
         _ body: @Sendable (inout SQLiteStore.Transaction) throws -> Result
     ) throws -> Result {
+        // A clock that was set, or a change that is due, shows at once.
+        self.handle(.timer)
         let outcome: Swift.Result<Result, any Error>
         do throws(StoreError) {
             let result = try self.node?.read { transaction throws(StoreError) -> Swift.Result<Result, any Error> in
@@ -205,6 +207,7 @@ actor NodeDriver {
 
     /// What the node knows of itself and its peers.
     func status() throws -> NodeStatus {
+        self.handle(.timer)
         do throws(StoreError) {
             guard let status = try self.node?.status(at: SystemClock.now()) else { throw Self.stopping }
             return status

@@ -51,7 +51,7 @@ enum NoticeText {
         case .copiedOrRestored: "the file was copied or put back"
         case .rolledBack: "it is older than what the other machines have of it"
         case .forked: "its chain has forked"
-        case .clockRepaired: "the clock had been far ahead and is right again"
+        case .clockRepaired: "its last change is stamped in the future, so the clock was ahead then, or is behind now"
         }
     }
 }

@@ -114,7 +114,7 @@ struct DoctorReport {
         for wait in node.waits {
             let advice =
                 switch wait.reason {
-                case .held: "set the clock of that machine right; if it is, or the machine is gone: peerd restamp"
+                case .held: "set the wrong clock right, there or here; if that machine is gone: peerd restamp"
                 case .missing(let point):
                     node.waits.contains { $0.replica == point.replica && $0.sequence <= point.sequence }
                         ? "those are here and wait, too" : "sync with a machine that has what is missing"
