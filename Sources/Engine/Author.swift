@@ -107,8 +107,8 @@ struct Author: ~Copyable {
 
     /// If our own last change claims a time that is held, the next write makes a new replica.
     ///
-    /// Our clock was ahead when we made it, and what is written now must not wait for it. Nor must it be stamped above it
-    /// if it is restamped by now.
+    /// Our clock was ahead when we made it, and what is written now must not wait for it. Nor must it be stamped above
+    /// it if it is restamped by now.
     ///
     /// If others' changes are held as well, it is our clock that is behind now, and ours goes on after its last change.
     private mutating func leaveHeldLine(in transaction: inout some StoreTransaction) throws(StoreError) {
