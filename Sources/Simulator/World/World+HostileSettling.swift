@@ -40,7 +40,10 @@ extension World {
             self.record.find(.notQuiet, "equal machines pushed changes to each other: \(before) before, \(after) after")
         }
         // Not by their number: the member may bring one that only it held.
-        if zip(opened, self.activeReplicas(core)).contains(where: { $1 != nil && $1 != $0 }) {
+        let opens = zip(opened, self.activeReplicas(core)).contains { before, now in
+            !before.waits && now.replica != nil && now.replica != before.replica
+        }
+        if opens {
             self.record.find(.notQuiet, "replicas were opened although nobody wrote")
         }
         guard !self.record.hasFatalFinding else { return }
@@ -64,9 +67,19 @@ extension World {
         max(0, self.changeCount(of: core[0]) - held)
     }
 
-    /// The replicas that they write under.
-    private func activeReplicas(_ core: [Machine]) -> [ReplicaID?] {
-        core.map { $0.observedStatus(at: self.time)?.replica }
+    /// The replicas that they write under, and which of them wait for a word that their clock is right.
+    ///
+    /// The member's clock may have kept that word from them, and may do so no longer: then they restamp what is held,
+    /// under a new replica.
+    private func activeReplicas(_ core: [Machine]) -> [(replica: ReplicaID?, waits: Bool)] {
+        core.map { machine in
+            guard let status = machine.observedStatus(at: self.time) else { return (nil, false) }
+            let waits = status.waits.contains { wait in
+                if case .held = wait.reason { return wait.deviceName == status.deviceName }
+                return false
+            }
+            return (status.replica, waits)
+        }
     }
 
     /// How many changes each machine of the core has pushed to each other one, over the connections that stand.
