@@ -117,7 +117,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PersistenceTests",
-            dependencies: ["CRDTCore", "MergeTestSupport", "Persistence"],
+            dependencies: ["CRDTCore", "MergeTestSupport", "Persistence", "SyncProtocol"],
             swiftSettings: settings
         ),
         .testTarget(name: "RepositoryTests", exclude: ["Fixtures"], swiftSettings: settings),
@@ -127,7 +127,7 @@ let package = Package(
                 "CRDTCore", "Engine", "MergeTestSupport", "Persistence", "Simulator",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            exclude: ["LEDGER.md", "Scenarios"],
+            exclude: ["LEDGER.md", "Lives", "Scenarios"],
             swiftSettings: settings
         ),
         .testTarget(

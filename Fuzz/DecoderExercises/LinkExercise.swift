@@ -35,6 +35,11 @@ enum LinkExercise {
     private struct Authority: LinkAuthority {
         var hasInvites = false
 
+        func membershipSecrets() -> PresharedKeys {
+            guard self.hasInvites else { return PresharedKeys() }
+            return PresharedKeys(SecretBytes([UInt8](repeating: 7, count: PresharedKeys.keyByteCount)))
+        }
+
         func admits(_ key: StaticKey) -> Bool { key == Handshakes.dialler.staticKey }
 
         func inviteSecrets() -> PresharedKeys {
@@ -104,7 +109,7 @@ enum LinkExercise {
                 switch event {
                 case .message(let message, _): messages.append(message)
                 case .ended(let reason): end = reason
-                case .established, .paired: return "established twice"
+                case .established, .invited: return "established twice"
                 }
             }
         }

@@ -1,15 +1,13 @@
 internal import CRDTCore
 internal import Engine
+internal import PeerCrypto
 
 /// Reads what anyone on the local network may broadcast.
 enum BeaconExercise {
-    private static let tag = Beacon.tag(of: Samples.workspace, PermissiveCryptography())
-    /// Behind the magic.
-    private static let tagOffset = 8
+    private static var membershipKey: SecretBytes { SecretBytes([UInt8](repeating: 7, count: 32)) }
 
     private static var sample: Beacon {
         Beacon(
-            tag: self.tag,
             device: Samples.device,
             staticKey: StaticKey(bytes: Bytes32(1, 2, 3, 4)),
             port: 7400,
@@ -19,19 +17,26 @@ enum BeaconExercise {
 
     static func seeds() -> [[UInt8]] {
         guard let signature = Samples.signature else { return [] }
-        let bytes = self.sample.signed { _ in signature }
+        let bytes = self.sample.signed(self.membershipKey) { _ in signature }
         return [bytes, Array(bytes.dropLast()), bytes + [0]]
     }
 
     static func complaint(_ input: [UInt8]) -> String? {
-        // The tag that is looked for is the one that is there, so that what follows it is reached.
-        let found = Bytes16(input.dropFirst(self.tagOffset).prefix(Bytes16.byteCount)) ?? self.tag
-        guard let beacon = Beacon(verifying: input, tag: found, PermissiveCryptography()) else { return nil }
+        // Its tag is made right, so that what follows it is reached.
+        let start = Beacon.magic.count + Bytes16.byteCount
+        guard input.count > start + Signature.byteCount else { return nil }
+        let fields = Array(input[start..<input.count - Signature.byteCount])
+        let tag = Beacon.tag(of: fields, self.membershipKey)
+        let input = Array(input[..<Beacon.magic.count]) + tag + input[start...]
+        guard let beacon = Beacon(verifying: input, self.membershipKey, PermissiveCryptography()) else { return nil }
         guard input.count <= Beacon.byteCountMax else { return "longer than a datagram may be" }
         guard let signature = Signature(input.suffix(Signature.byteCount)) else { return "believed unsigned" }
-        guard beacon.signed({ _ in signature }) == input else { return "a beacon with two encodings" }
-        let other = Beacon(verifying: input, tag: Bytes16(high: ~found.high, low: 0), PermissiveCryptography())
-        return other == nil ? nil : "a beacon of another workspace is believed"
+        guard beacon.signed(self.membershipKey, by: { _ in signature }) == input else {
+            return "a beacon with two encodings"
+        }
+        let other = SecretBytes([UInt8](repeating: 8, count: 32))
+        let isBelieved = Beacon(verifying: input, other, PermissiveCryptography()) != nil
+        return isBelieved ? "a beacon of another workspace is believed" : nil
     }
 }
 

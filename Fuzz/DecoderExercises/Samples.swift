@@ -13,6 +13,8 @@ enum Samples {
     static let other = ReplicaID(bytes: Bytes16(high: 3, low: 3))
     static let another = ReplicaID(bytes: Bytes16(high: 4, low: 4))
 
+    static let anySignature = Signature(first: Bytes32(7, 7, 7, 7), second: Bytes32(7, 7, 7, 7))
+
     static var signature: Signature? { Signature(Array(repeating: UInt8(7), count: Signature.byteCount)) }
 
     static var certificates: [DeviceCertificate] {
@@ -87,7 +89,7 @@ enum Samples {
         builder.beginChange(
             stamp: Stamp(rawValue: 1 << 40),
             context: [],
-            blinding: Array(0..<32),
+            blinding: Array(0..<16),
             hasLeftOut: true
         )
         builder.append(.leftOut(leaf: Samples.hash))
@@ -102,21 +104,22 @@ enum Samples {
         let entry = FrontierEntry(replica: Samples.other, sequence: 9, hash: Samples.hash)
         let point = ChainPoint(sequence: 4, hash: Samples.hash)
         let hello = Hello(
-            workspace: Samples.workspace,
-            device: Samples.device,
-            replica: Samples.replica,
+            deviceStart: Samples.device.start,
             wallTime: WallTime(milliseconds: 1_700_000_000_000),
             port: 4646,
-            fingerprint: Samples.hash
+            fingerprint: Samples.hash,
+            proof: Samples.anySignature
         )
+        let request = JoinRequest(device: Samples.device, deviceName: "name", proof: Samples.anySignature)
         let welcome = Welcome(
             founder: Samples.user,
             workspaceNonce: Samples.nonce,
             user: Samples.user,
+            membershipKey: .zero,
             certificates: Samples.certificates
         )
         return [
-            .hello(hello), .welcome(welcome),
+            .hello(hello), .join(request), .welcome(welcome), .member(Samples.introduction),
             .ranges([
                 FrontierRange(end: Samples.other, claim: .fingerprint(Samples.hash)),
                 FrontierRange(end: Samples.another, claim: .entries([entry])),

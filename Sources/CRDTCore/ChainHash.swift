@@ -120,6 +120,8 @@ package struct ChainHash {
             let operation = run.operations[position]
             if operation.kind == .leftOut {
                 scratch.leaves.append(contentsOf: run.payload[operation.payloadRange])
+                // Where a change leaves something out, what is left out has no salt there.
+                if change.hasLeftOut { continue }
             } else {
                 scratch.message.removeAll(keepingCapacity: true)
                 scratch.message.append(contentsOf: scratch.salts[saltStart..<saltStart + Bytes16.byteCount])

@@ -184,3 +184,8 @@ package enum Hexadecimal {
         return half == nil ? bytes : nil
     }
 }
+
+extension DeviceID {
+    /// The first eight bytes of the key.
+    package var start: UInt64 { self.bytes.words.0 }
+}

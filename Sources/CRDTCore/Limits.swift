@@ -1,4 +1,13 @@
-/// Every size that CRDTCore accepts, by name.
+/// Every size and count that the core accepts, by name: the one table of limits on what is written, sent and stored.
+///
+/// Each is stated in what a change is by itself (`ChangeSize`), and never in how it happens to be packed or cut. So
+/// what one device may make, every other accepts, can load, and can send on:
+///
+/// - What a write may make is checked by `TransactionPlan` against the same sizes, and the finished run by
+///   `Run.validate`, the very function with which a receiver judges it, before it is signed.
+/// - A run that holds several changes is no larger than one change may be. Whoever puts changes together does so by the
+///   same sizes, which add up, so that a relay can send on whatever it was sent.
+/// - A store loads what is within `loadedByteCountMax`, which is more than was ever accepted.
 ///
 /// A value above its limit is refused before anything is allocated for it.
 package enum Limits {
@@ -8,20 +17,33 @@ package enum Limits {
     package static let nameByteCountMax = 512
     /// Bytes of a fractional index.
     package static let positionByteCountMax = 512
+    /// Bytes beyond which a new position has those around it made anew, so that none ever comes near the limit.
+    package static let positionByteCountKept = 96
     /// Bytes of an operation's body in a kind this version does not know.
     package static let opaqueByteCountMax = 1 << 20
-    /// Operations of one change.
+    /// Operations of one change: an operation's index has 16 bits.
     package static let changeOperationCountMax = 1 << 16
-    /// Payload bytes of one change.
-    package static let changeByteCountMax = 4 << 20
+    /// What all edits of one transaction may have in `ChangeSize.byteCount`.
+    package static let editByteCountMax = 6 << 20
     /// Entries of one context difference.
-    package static let contextEntryCountMax = 1 << 14
+    ///
+    /// Whoever has seen more says so in several changes.
+    package static let contextEntryCountMax = 1 << 12
+    /// `ChangeSize.byteCount` of one change: that of its edits and of the longest context.
+    package static let changeByteCountMax =
+        editByteCountMax + ChangeSize.headerByteCount + contextEntryCountMax * ChangeSize.contextEntryByteCount
     /// Changes of one run.
     package static let runChangeCountMax = 1 << 12
-    /// Operations of one run.
-    package static let runOperationCountMax = 1 << 17
-    /// Payload bytes of one run.
-    package static let runByteCountMax = 8 << 20
+    /// `ChangeSize.byteCount` of all changes of one run.
+    package static let runByteCountMax = changeByteCountMax
+    /// Operations of one run, which follows from its bytes.
+    package static let runOperationCountMax = runByteCountMax / ChangeSize.operationByteCount
+    /// What a run's encoding has besides its changes: its version, its place in its chain, the lengths of its tables,
+    /// and its signature.
+    package static let runHeaderByteCountMax = 192
+    /// `ChangeSize.byteCount` of one change that a store still loads: earlier versions accepted more than this one
+    /// does.
+    package static let loadedByteCountMax = 64 << 20
     /// Certificates between a device and its user.
     package static let certificateCountMax = 16
     /// The context of one of so many changes of a line is kept.

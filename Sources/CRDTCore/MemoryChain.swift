@@ -75,7 +75,7 @@ struct MemoryChain: Sendable {
         guard let first = self.place(of: sequence) else { return nil }
         let stored = self.runs[first.run].run
         // Whoever asks for what is unsigned looks at the changes, and not at what else the tables of a run hold.
-        if !signed, first.change == 0, limits.allow(stored) { return stored }
+        if !signed, first.change == 0, limits.allow(stored.size) { return stored }
         let last = self.lastSequence(from: sequence, limits: limits, signed: signed)
         var builder = RunBuilder(replica: stored.replica, firstSequence: sequence)
         var place = first
@@ -116,14 +116,13 @@ struct MemoryChain: Sendable {
     private func lastSequence(from sequence: UInt64, limits: RunLimits, signed: Bool) -> UInt64 {
         guard var place = self.place(of: sequence) else { return sequence }
         var last = sequence
-        var (operationCount, byteCount) = (0, 0)
+        var size = ChangeSize.zero
         var end = place
         while last <= self.lastSequence, last - sequence < UInt64(limits.changeCountMax) {
             let run = self.runs[place.run].run
             let change = run.changes[place.change]
-            operationCount += Int(change.operationCount)
-            byteCount += run.operations[change.operationRange].reduce(0) { $0 + Int($1.payloadByteCount) }
-            if last > sequence, operationCount > limits.operationCountMax || byteCount > limits.byteCountMax { break }
+            size += run.size(of: change)
+            if last > sequence, !limits.allow(size) { break }
             end = place
             last += 1
             place.change += 1

@@ -33,6 +33,13 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     /// What is created again has what it had before its deletion.
     case formerLifeReturns
 
+    // MARK: Limits
+
+    /// A receiver refuses changes of sizes that a write may make.
+    case lessAcceptedThanMade
+    /// A store takes a change for damage that is as large as a receiver accepts.
+    case lessLoadedThanAccepted
+
     // MARK: Hierarchy
 
     /// A move may close a cycle.

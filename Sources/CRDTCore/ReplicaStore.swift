@@ -252,10 +252,10 @@ package struct RunLimits: Hashable, Sendable {
         self.byteCountMax = byteCountMax
     }
 
-    /// Whether all of a run is within the limits; one change always is.
-    func allow(_ run: Run) -> Bool {
-        run.changes.count == 1
-            || run.changes.count <= self.changeCountMax && run.operations.count <= self.operationCountMax
-                && run.payload.count <= self.byteCountMax
+    /// Whether changes of a size are within the limits; one change always is.
+    package func allow(_ size: ChangeSize) -> Bool {
+        size.changeCount == 1
+            || size.changeCount <= self.changeCountMax && size.operationCount <= self.operationCountMax
+                && size.byteCount <= self.byteCountMax
     }
 }

@@ -8,9 +8,10 @@ package struct Change: Hashable, Sendable {
     package var contextCount: UInt32
     package var operationStart: UInt32
     package var operationCount: UInt32
-    /// Where the change's blinding begins in the run's `blinding`: a 16-byte secret, or, if operations were left out,
-    /// a 16-byte salt for each operation.
+    /// Where the change's blinding lies in the run's `blinding`: a 16-byte secret, or, if operations were left out,
+    /// a 16-byte salt for each of those that are there.
     package var blindingOffset: UInt32
+    package var blindingByteCount: UInt32
     package var hasLeftOut: Bool
 
     package var operationRange: Range<Int> {
@@ -53,8 +54,14 @@ package struct Run: Hashable, Sendable {
     /// The bytes of a change's secret or salts.
     package func blinding(of change: Change) -> ArraySlice<UInt8> {
         let start = Int(change.blindingOffset)
-        let count = change.hasLeftOut ? Int(change.operationCount) * Bytes16.byteCount : Bytes16.byteCount
-        return self.blinding[start..<start + count]
+        return self.blinding[start..<start + Int(change.blindingByteCount)]
+    }
+
+    /// How long a change's blinding has to be: an operation that was left out has no salt, since that would show what
+    /// it was to whoever guesses.
+    package func requiredBlindingByteCount(of change: Change) -> Int {
+        guard change.hasLeftOut else { return Bytes16.byteCount }
+        return self.operations[change.operationRange].count { $0.kind != .leftOut } * Bytes16.byteCount
     }
 
     /// An operation in full words.

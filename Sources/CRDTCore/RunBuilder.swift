@@ -19,7 +19,7 @@ package struct RunBuilder: Sendable {
 
     /// Opens the next change; operations appended from here on are its own.
     ///
-    /// `blinding`: the change's 16-byte secret, or a 16-byte salt for each operation if some were left out.
+    /// `blinding`: the change's 16-byte secret, or 16-byte salts of those that are there if some were left out.
     @specialized(where Context == [Point], Blinding == [UInt8])
     @specialized(where Context == [Point], Blinding == ArraySlice<UInt8>)
     @specialized(where Context == ArraySlice<Point>, Blinding == ArraySlice<UInt8>)
@@ -39,6 +39,7 @@ package struct RunBuilder: Sendable {
                 operationStart: UInt32(self.run.operations.count),
                 operationCount: 0,
                 blindingOffset: UInt32(self.run.blinding.count),
+                blindingByteCount: UInt32(blinding.count),
                 hasLeftOut: hasLeftOut
             )
         )

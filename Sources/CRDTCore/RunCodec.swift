@@ -60,7 +60,6 @@ extension Run {
             bytes.appendVarint(entry.sequence)
             bytes.appendBigEndian(entry.name.rawValue)
         }
-        bytes.append(contentsOf: self.blinding)
     }
 
     private func encodeOperations(to bytes: inout [UInt8]) {
@@ -76,12 +75,14 @@ extension Run {
         }
         for operation in self.operations { bytes.appendVarint(UInt64(operation.payloadByteCount)) }
         bytes.append(contentsOf: self.payload)
+        bytes.append(contentsOf: self.blinding)
     }
 
     /// Reads a run that fills all of `bytes`.
     ///
-    /// Nothing is allocated for more than the bytes can hold.
+    /// Nothing is allocated for more than the bytes can hold, or than a run may have.
     package init(decoding bytes: [UInt8]) throws(WireError) {
+        guard bytes.count <= Limits.runByteCountMax + Limits.runHeaderByteCountMax else { throw .overLimit }
         var reader = ByteReader(bytes)
         guard try reader.byte() == Run.formatVersion else { throw .unknownKind }
         self.init(replica: ReplicaID(bytes: try reader.bytes16()), firstSequence: try reader.varint())
@@ -142,9 +143,9 @@ extension Run {
             contextCounts.append(try reader.count(atMost: Limits.contextEntryCountMax))
             contextTotal += contextCounts[contextCounts.count - 1]
         }
+        guard contextTotal <= Limits.runByteCountMax / ChangeSize.contextEntryByteCount else { throw .overLimit }
         // Each entry takes at least ten bytes.
         guard contextTotal <= reader.remaining / 10 else { throw .truncated }
-        var blindingOffset = 0
         for position in 0..<changeCount {
             let flag = try reader.byte()
             guard flag <= 1 else { throw .notCanonical }
@@ -157,14 +158,13 @@ extension Run {
                     contextCount: UInt32(contextCounts[position]),
                     operationStart: UInt32(operationStart),
                     operationCount: UInt32(operationCounts[position]),
-                    blindingOffset: UInt32(blindingOffset),
+                    blindingOffset: 0,
+                    blindingByteCount: 0,
                     hasLeftOut: flag == 1
                 )
             )
-            blindingOffset += flag == 1 ? operationCounts[position] * Bytes16.byteCount : Bytes16.byteCount
         }
         try self.decodeContexts(&reader, count: contextTotal)
-        self.blinding = Array(try reader.slice(blindingOffset))
     }
 
     private mutating func decodeContexts(_ reader: inout ByteReader, count: Int) throws(WireError) {
@@ -214,6 +214,19 @@ extension Run {
         }
         self.payload = Array(try reader.slice(offset))
         try self.checkLeftOut()
+        try self.checkTables()
+        try self.decodeBlinding(&reader)
+    }
+
+    private mutating func decodeBlinding(_ reader: inout ByteReader) throws(WireError) {
+        var offset = 0
+        for position in self.changes.indices {
+            let byteCount = self.requiredBlindingByteCount(of: self.changes[position])
+            self.changes[position].blindingOffset = UInt32(offset)
+            self.changes[position].blindingByteCount = UInt32(byteCount)
+            offset += byteCount
+        }
+        self.blinding = Array(try reader.slice(offset))
     }
 
     private mutating func decodeOperands(_ reader: inout ByteReader, count: Int) throws(WireError) {
@@ -231,6 +244,22 @@ extension Run {
                 throw .badReference
             }
             self.operations[position].operand = UInt32(operand)
+        }
+    }
+
+    /// What a table holds is used: nothing hashes or counts an entry that no operation refers to.
+    private func checkTables() throws(WireError) {
+        var objects = [Bool](repeating: false, count: self.objects.count)
+        var names = [Bool](repeating: false, count: self.names.count)
+        var grants = [Bool](repeating: false, count: self.grants.count)
+        for operation in self.operations {
+            if operation.kind.hasObject { objects[Int(operation.object)] = true }
+            if operation.kind.hasName { names[Int(operation.operand)] = true }
+            if operation.kind == .move, operation.operand > 0 { objects[Int(operation.operand) - 1] = true }
+            if operation.grant > 0 { grants[Int(operation.grant) - 1] = true }
+        }
+        guard objects.allSatisfy(\.self), names.allSatisfy(\.self), grants.allSatisfy(\.self) else {
+            throw .notCanonical
         }
     }
 

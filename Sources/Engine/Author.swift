@@ -84,9 +84,17 @@ struct Author: ~Copyable {
         var index = self.activeLine
         if index == nil { index = try self.openReplica(stamp: stamp, &merge, in: &transaction) }
         // The introduction took the first of them.
-        guard let index, let stamp = try self.nextStamp(in: &transaction) else { return nil }
-        let record = transaction.line(index)
-        let news = try self.news(for: index, record, in: &transaction)
+        guard let index, var stamp = try self.nextStamp(in: &transaction) else { return nil }
+        var record = transaction.line(index)
+        var news = try self.news(for: index, record, in: &transaction)
+        // More than one change can say is said by some that say nothing else.
+        while news.count > Limits.contextEntryCountMax {
+            let part = Array(news.prefix(Limits.contextEntryCountMax))
+            try self.append([], stamp, part, to: record.id, after: record, &merge, in: &transaction)
+            guard let next = try self.nextStamp(in: &transaction) else { return nil }
+            (record, stamp) = (transaction.line(index), next)
+            news.removeFirst(part.count)
+        }
         try self.append(edits, stamp, news, to: record.id, after: record, &merge, in: &transaction)
         try merge.finish(in: &transaction)
         return Dot(replica: record.id, sequence: record.storedSequence + 1)
@@ -215,8 +223,14 @@ struct Author: ~Copyable {
         builder.beginChange(stamp: stamp, context: context, blinding: self.entropy.bytes(16))
         for edit in edits { builder.append(edit) }
         let previous = last?.storedHash ?? ChainHash.origin(self.membership.workspace)
-        let verified = VerifiedRun.seal(builder, previous: previous, self.cryptography) { message in
-            self.cryptography.signature(of: message, by: self.identity.signingKey)
+        let verified: VerifiedRun
+        do throws(RunRejection) {
+            verified = try VerifiedRun.seal(builder, previous: previous, self.cryptography) { message in
+                self.cryptography.signature(of: message, by: self.identity.signingKey)
+            }
+        } catch {
+            // What a plan makes is within the limits, so this program is at fault; nothing has been written.
+            throw .damaged("no device would accept what is to be written: \(error)")
         }
         guard try merge.receive(verified, in: &transaction) == .stored else {
             throw .damaged("the chain of this replica is not as it was left")

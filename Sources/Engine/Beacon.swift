@@ -1,10 +1,11 @@
 package import CRDTCore
+package import PeerCrypto
 
-/// What a device says of itself to the local network: which workspace (only members can tell which), which device,
-/// where it listens; signed.
+/// What a device says of itself to the local network: which device it is and where it listens; signed.
+///
+/// The workspace's membership key authenticates it, so that a member is believed of whom nobody has told us, and others
+/// cannot tell whose workspace it is. A recorded one can be sent again, which is why its time is in it.
 package struct Beacon: Hashable, Sendable {
-    /// A hash of the workspace's id, so that the id itself is not shown.
-    package var tag: Bytes16
     package var device: DeviceID
     package var staticKey: StaticKey
     package var port: UInt16
@@ -12,49 +13,64 @@ package struct Beacon: Hashable, Sendable {
 
     /// What any datagram may be at most.
     package static let byteCountMax = 256
-    private static let magic = Array("peerd/b1".utf8)
+    package static let magic = Array("peerd/b2".utf8)
 
-    package static func tag(of workspace: WorkspaceID, _ cryptography: some ChangeCryptography) -> Bytes16 {
-        let digest = cryptography.hash256(.workspace, Array("peerd/beacon".utf8) + workspace.bytes.array)
-        return Bytes16(digest.array.prefix(16)) ?? Bytes16(high: 0, low: 0)
-    }
+    var keys: PeerKeys { PeerKeys(device: self.device, staticKey: self.staticKey) }
 
-    package init(tag: Bytes16, device: DeviceID, staticKey: StaticKey, port: UInt16, time: WallTime) {
-        self.tag = tag
+    package init(device: DeviceID, staticKey: StaticKey, port: UInt16, time: WallTime) {
         self.device = device
         self.staticKey = staticKey
         self.port = port
         self.time = time
     }
 
-    /// The bytes to broadcast.
-    package func signed(_ sign: ([UInt8]) -> Signature) -> [UInt8] {
-        var bytes = Self.magic
-        self.tag.append(to: &bytes)
+    private var fields: [UInt8] {
+        var bytes: [UInt8] = []
         self.device.bytes.append(to: &bytes)
         self.staticKey.bytes.append(to: &bytes)
         bytes.appendVarint(UInt64(self.port))
         bytes.appendVarint(self.time.milliseconds)
+        return bytes
+    }
+
+    /// The first quarter of HMAC-SHA512 over the magic and the fields.
+    package static func tag(of fields: [UInt8], _ membershipKey: borrowing SecretBytes) -> [UInt8] {
+        membershipKey.withBytes { key in
+            self.magic.withUnsafeBytes { magic in
+                fields.withUnsafeBytes { fields in
+                    HMACSHA512.code(key: key, magic, fields).withBytes { Array($0.prefix(Bytes16.byteCount)) }
+                }
+            }
+        }
+    }
+
+    /// The bytes to broadcast.
+    package func signed(_ membershipKey: borrowing SecretBytes, by sign: ([UInt8]) -> Signature) -> [UInt8] {
+        let fields = self.fields
+        let bytes = Self.magic + Self.tag(of: fields, membershipKey) + fields
         return bytes + sign(bytes).array
     }
 
-    /// Reads a beacon of the workspace with this tag; nil if it is another's, if nobody wants to know what it says, or
-    /// its signature does not hold.
+    /// Reads a beacon of a member; nil if it is another's, if nobody wants to know what it says, or its signature does
+    /// not hold.
     ///
     /// `isWanted` is asked first, since to check the signature takes longer than all else.
     package init?(
         verifying bytes: [UInt8],
-        tag: Bytes16,
+        _ membershipKey: borrowing SecretBytes,
         _ cryptography: some ChangeCryptography,
         isWanted: (Beacon) -> Bool = { _ in true }
     ) {
-        guard bytes.count <= Self.byteCountMax, bytes.count > Signature.byteCount, bytes.starts(with: Self.magic),
-            let signature = Signature(bytes.suffix(Signature.byteCount))
+        let start = Self.magic.count + Bytes16.byteCount
+        guard bytes.count <= Self.byteCountMax, bytes.count > start + Signature.byteCount,
+            bytes.starts(with: Self.magic), let signature = Signature(bytes.suffix(Signature.byteCount))
         else { return nil }
         let message = Array(bytes.dropLast(Signature.byteCount))
-        var reader = ByteReader(Array(message.dropFirst(Self.magic.count)))
+        let fields = Array(message[start...])
+        let tag = Array(message[Self.magic.count..<start])
+        guard ConstantTime.areEqual(tag, Self.tag(of: fields, membershipKey)) else { return nil }
+        var reader = ByteReader(fields)
         do throws(WireError) {
-            self.tag = try reader.bytes16()
             self.device = DeviceID(bytes: try reader.bytes32())
             self.staticKey = StaticKey(bytes: try reader.bytes32())
             self.port = UInt16(try reader.count(atMost: Int(UInt16.max)))
@@ -63,7 +79,6 @@ package struct Beacon: Hashable, Sendable {
         } catch {
             return nil
         }
-        guard self.tag == tag, isWanted(self), cryptography.isValid(signature, of: message, by: self.device.bytes)
-        else { return nil }
+        guard isWanted(self), cryptography.isValid(signature, of: message, by: self.device.bytes) else { return nil }
     }
 }

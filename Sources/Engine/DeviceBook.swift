@@ -1,13 +1,31 @@
 internal import CRDTCore
 
+/// The keys of a device: the one that it signs with, and the one that it proves in handshakes.
+///
+/// A member may certify any pair of keys, also another device's; only whoever has both is the device.
+struct PeerKeys: Hashable, Comparable, Sendable {
+    var device: DeviceID
+    var staticKey: StaticKey
+
+    static func < (left: PeerKeys, right: PeerKeys) -> Bool {
+        (left.staticKey, left.device) < (right.staticKey, right.device)
+    }
+}
+
 /// The devices of the workspace, and how to reach them.
 ///
-/// Who is a member follows from the introductions in the log and from pairings that are not in it yet.
+/// Who is a member follows from the introductions in the log, from pairings that are not in it yet, and from members
+/// that were met and are not in it yet.
 struct DeviceBook {
     struct Entry {
-        var device: DeviceID
+        var keys: PeerKeys
         var name: String
-        var staticKey: StaticKey
+        /// The devices that vouch for it, the nearest first.
+        var certifiers: [DeviceID] = []
+        /// Whether it hung up when it was last dialled as one that knows us: then it is dialled as a member next.
+        var isDialledAsMember = false
+        /// The time of the last beacon that was believed, and when that was in monotonic milliseconds.
+        var lastBeacon: (time: WallTime, heard: UInt64)?
         /// Addresses where it was reached, or that were named, in the order in which to try them.
         var addresses: [NetworkAddress] = []
         var nextAddress = 0
@@ -40,23 +58,29 @@ struct DeviceBook {
             return self.addresses[self.nextAddress % self.addresses.count]
         }
 
+        var device: DeviceID { self.keys.device }
+        var staticKey: StaticKey { self.keys.staticKey }
+
         /// What people are shown: a device that has not introduced itself yet has no name.
         var shownName: String {
             self.name.isEmpty ? "device \(self.device.description.prefix(8))" : self.name
         }
     }
 
-    private(set) var entries: [StaticKey: Entry] = [:]
-    /// Addresses the user named, of which it is not known whose they are: tried with one key after another.
+    private(set) var entries: [PeerKeys: Entry] = [:]
+    /// Addresses of which it is not known whose they are: those that the user named, and those that unknown members'
+    /// beacons came from.
     var unknownAddresses: [NetworkAddress: UnknownAddress] = [:]
 
     struct UnknownAddress {
         var nextDial: UInt64
         var backoff = ConnectionTimes.backoffFirst
-        /// Which of the sorted keys is tried next.
-        var nextKey = 0
         /// The device that answered there.
-        var owner: StaticKey?
+        var owner: PeerKeys?
+        /// What became of the last dial; nil before, and while it is in a session.
+        var failure: AddressFailure?
+        /// Whether a beacon named it, and not the user: then it is forgotten when nobody answers.
+        var isHeard = false
     }
 
     /// Addresses kept of one device.
@@ -64,27 +88,26 @@ struct DeviceBook {
     /// Of those that only beacons named.
     private static let heardAddressCountMax = 4
 
-    subscript(key: StaticKey) -> Entry? {
+    subscript(key: PeerKeys) -> Entry? {
         get { self.entries[key] }
         set { self.entries[key] = newValue }
     }
 
-    func entry(of device: DeviceID) -> Entry? { self.entries.values.first { $0.device == device } }
-
-    /// The static keys in a fixed order.
-    var sortedKeys: [StaticKey] { self.entries.keys.sorted() }
+    /// The devices' keys in a fixed order.
+    var sortedKeys: [PeerKeys] { self.entries.keys.sorted() }
 
     /// Enters a member device, or corrects its name.
-    mutating func add(_ device: DeviceID, name: String, staticKey: StaticKey) {
-        if self.entries[staticKey] == nil {
-            self.entries[staticKey] = Entry(device: device, name: name, staticKey: staticKey)
+    mutating func add(_ keys: PeerKeys, name: String, certifiers: [DeviceID] = []) {
+        if self.entries[keys] == nil {
+            self.entries[keys] = Entry(keys: keys, name: name)
         } else if !name.isEmpty {
-            self.entries[staticKey]?.name = name
+            self.entries[keys]?.name = name
         }
+        if !certifiers.isEmpty { self.entries[keys]?.certifiers = certifiers }
     }
 
     /// Forgets a device that is no member.
-    mutating func remove(_ key: StaticKey) {
+    mutating func remove(_ key: PeerKeys) {
         self.entries[key] = nil
         for (address, unknown) in self.unknownAddresses where unknown.owner == key {
             self.unknownAddresses[address]?.owner = nil
@@ -92,7 +115,7 @@ struct DeviceBook {
     }
 
     /// Notes where a device may be reached; the newest address is tried first.
-    mutating func note(_ address: NetworkAddress, of key: StaticKey) {
+    mutating func note(_ address: NetworkAddress, of key: PeerKeys) {
         guard var entry = self.entries[key], entry.addresses.first != address else { return }
         entry.addresses.removeAll { $0 == address }
         entry.addresses.insert(address, at: 0)
@@ -102,7 +125,7 @@ struct DeviceBook {
     }
 
     /// Notes where a beacon of a device came from.
-    mutating func noteHeard(_ address: NetworkAddress, of key: StaticKey) {
+    mutating func noteHeard(_ address: NetworkAddress, of key: PeerKeys) {
         guard var entry = self.entries[key], !entry.addresses.contains(address),
             !entry.heardAddresses.contains(address)
         else { return }
@@ -111,4 +134,9 @@ struct DeviceBook {
         entry.nextHeardAddress = 0
         self.entries[key] = entry
     }
+}
+
+extension DeviceCertificate {
+    /// The keys that it is about.
+    var keys: PeerKeys { PeerKeys(device: self.device, staticKey: self.staticKey) }
 }

@@ -13,6 +13,8 @@ package struct DeviceIdentity: ~Copyable, Sendable {
     package let certificates: [DeviceCertificate]
     package let signingKey: SigningKey
     package let staticKey: AgreementKey
+    /// What all members of the workspace have in common, so that those who have not met know each other for members.
+    package let membershipKey: SecretBytes
     /// The user's root key, on the device where the user was made.
     let userKey: SigningKey?
 
@@ -24,6 +26,7 @@ package struct DeviceIdentity: ~Copyable, Sendable {
         certificates: [DeviceCertificate],
         signingKey: consuming SigningKey,
         staticKey: consuming AgreementKey,
+        membershipKey: consuming SecretBytes,
         userKey: consuming SigningKey?
     ) {
         self.name = name
@@ -33,6 +36,7 @@ package struct DeviceIdentity: ~Copyable, Sendable {
         self.certificates = certificates
         self.signingKey = signingKey
         self.staticKey = staticKey
+        self.membershipKey = membershipKey
         self.userKey = userKey
     }
 
@@ -47,6 +51,7 @@ package struct DeviceIdentity: ~Copyable, Sendable {
             certificates: self.certificates,
             signingKey: self.signingKey.duplicate(),
             staticKey: self.staticKey.remembering(in: memo),
+            membershipKey: self.membershipKey.duplicate(),
             userKey: self.userKey?.duplicate()
         )
     }
@@ -75,6 +80,7 @@ package struct DeviceIdentity: ~Copyable, Sendable {
             let staticKey = AgreementKey(seed: entropy.secret(32)),
             let nonce = Bytes16(entropy.bytes(16))
         else { return nil }
+        let membershipKey = entropy.secret(Self.membershipKeyByteCount)
         let user = UserID(bytes: userKey.publicKey.bytes32)
         let workspace = WorkspaceID(founder: user, nonce: nonce, SodiumCryptography())
         let device = DeviceID(bytes: signingKey.publicKey.bytes32)
@@ -89,6 +95,7 @@ package struct DeviceIdentity: ~Copyable, Sendable {
             certificates: [certificate],
             signingKey: signingKey,
             staticKey: staticKey,
+            membershipKey: membershipKey,
             userKey: userKey
         )
     }
@@ -120,6 +127,7 @@ package struct DeviceIdentity: ~Copyable, Sendable {
             certificates: welcome.certificates,
             signingKey: signingKey,
             staticKey: staticKey,
+            membershipKey: SecretBytes(welcome.membershipKey.array),
             userKey: nil
         )
     }
@@ -138,17 +146,23 @@ package struct DeviceIdentity: ~Copyable, Sendable {
     }
 
     /// The operation that opens a replica of this device.
-    func introduction(nonce: Bytes16) -> Introduction {
+    package func introduction(nonce: Bytes16) -> Introduction {
         Introduction(user: self.user, deviceName: self.name, nonce: nonce, certificates: self.certificates)
     }
 
+    /// The membership key as it goes to a device that is welcomed.
+    var membershipKeyBytes: Bytes32 { self.membershipKey.withBytes { Bytes32(Array($0)) } ?? Bytes32(0, 0, 0, 0) }
+
     // MARK: - The key file
 
+    private static let membershipKeyByteCount = 32
+    /// Version 2 has the membership key, and says in front how many secrets stand at its end.
+    package static let fileVersion: UInt8 = 2
     private static let magic = Array("peerd-keys".utf8)
 
     /// The content of the key file.
     package func encoded() -> SecretBytes {
-        var bytes = Self.magic + [1]
+        var bytes = Self.magic + [Self.fileVersion, Self.seed(of: self.userKey) == nil ? 0 : 1]
         bytes.appendPrefixed(Array(self.name.utf8))
         self.founder.bytes.append(to: &bytes)
         self.workspaceNonce.append(to: &bytes)
@@ -159,7 +173,6 @@ package struct DeviceIdentity: ~Copyable, Sendable {
             certificate.staticKey.bytes.append(to: &bytes)
             bytes.append(contentsOf: certificate.signature.array)
         }
-        bytes.append(Self.seed(of: self.userKey) == nil ? 0 : 1)
         return self.appendingSeeds(to: bytes)
     }
 
@@ -167,7 +180,7 @@ package struct DeviceIdentity: ~Copyable, Sendable {
         let signing = self.signingKey.seed()
         let agreement = self.staticKey.seed()
         let user = Self.seed(of: self.userKey) ?? SecretBytes([])
-        let count = bytes.count + signing.count + agreement.count + user.count
+        let count = bytes.count + signing.count + agreement.count + self.membershipKey.count + user.count
         return SecretBytes(count: count) { target in
             target.copyBytes(from: bytes)
             var offset = bytes.count
@@ -180,6 +193,7 @@ package struct DeviceIdentity: ~Copyable, Sendable {
             }
             append(signing)
             append(agreement)
+            append(self.membershipKey)
             append(user)
         }
     }
@@ -193,13 +207,19 @@ package struct DeviceIdentity: ~Copyable, Sendable {
 
     /// Reads the content of a key file; nil if it is not one, or not of a version this program knows.
     package static func decode(_ secret: borrowing SecretBytes) -> DeviceIdentity? {
-        let tail = 32 * 3
-        var publicPart = secret.withBytes { Array($0.prefix(max(0, $0.count - 64))) }
-        defer { for position in publicPart.indices { publicPart[position] = 0 } }
-        guard publicPart.count <= 1 << 16, publicPart.starts(with: self.magic) else { return nil }
-        var reader = ByteReader(Array(publicPart.dropFirst(self.magic.count)))
+        let start = self.magic.count + 2
+        guard secret.count > start, secret.count <= 1 << 16,
+            let head = secret.part(offset: 0, count: start)?.withBytes({ Array($0) }),
+            head.starts(with: self.magic + [self.fileVersion]), let flag = head.last, flag <= 1
+        else { return nil }
+        // Behind the public part come two or three seeds and the membership key, of 32 bytes each; nothing of them is
+        // copied to where it would not be zeroed.
+        let hasUserKey = flag == 1
+        let secretByteCount = hasUserKey ? 32 * 4 : 32 * 3
+        guard secret.count >= start + secretByteCount else { return nil }
+        let publicPart = secret.withBytes { Array($0[start..<$0.count - secretByteCount]) }
+        var reader = ByteReader(publicPart)
         do throws(WireError) {
-            guard try reader.byte() == 1 else { return nil }
             let name = try reader.text(atMost: Limits.nameByteCountMax)
             let founder = UserID(bytes: try reader.bytes32())
             let nonce = try reader.bytes16()
@@ -214,15 +234,15 @@ package struct DeviceIdentity: ~Copyable, Sendable {
                     )
                 )
             }
-            let hasUserKey = try reader.byte() == 1
-            let seeds = self.magic.count + reader.offset
-            guard secret.count == seeds + (hasUserKey ? tail : 64),
-                let signingSeed = secret.part(offset: seeds, count: 32),
+            try reader.finish()
+            let seeds = start + publicPart.count
+            guard let signingSeed = secret.part(offset: seeds, count: 32),
                 let staticSeed = secret.part(offset: seeds + 32, count: 32),
+                let membershipKey = secret.part(offset: seeds + 64, count: 32),
                 let signingKey = SigningKey(seed: signingSeed), let staticKey = AgreementKey(seed: staticSeed)
             else { return nil }
             var userKey: SigningKey?
-            if hasUserKey, let seed = secret.part(offset: seeds + 64, count: 32) { userKey = SigningKey(seed: seed) }
+            if hasUserKey, let seed = secret.part(offset: seeds + 96, count: 32) { userKey = SigningKey(seed: seed) }
             return DeviceIdentity(
                 name: name,
                 founder: founder,
@@ -231,6 +251,7 @@ package struct DeviceIdentity: ~Copyable, Sendable {
                 certificates: certificates,
                 signingKey: signingKey,
                 staticKey: staticKey,
+                membershipKey: membershipKey,
                 userKey: userKey
             )
         } catch {

@@ -36,13 +36,11 @@ package struct JoinSession: ~Copyable {
             let staticKey = AgreementKey(seed: entropy.secret(32), memo: memo),
             let ephemeral = AgreementKey(seed: entropy.secret(32), memo: memo)
         else { return nil }
-        let request = JoinRequest(device: DeviceID(bytes: signingKey.publicKey.bytes32), deviceName: deviceName)
         let start = PeerLink.dialling(
-            invite.staticKey,
+            .pairing,
+            secret: SecretBytes(invite.secret.array),
             own: staticKey,
-            ephemeral: ephemeral,
-            invite: SecretBytes(invite.secret.array),
-            request: request.encoded
+            ephemeral: ephemeral
         )
         guard let start else { return nil }
         self.firstBytes = start.bytes
@@ -63,10 +61,12 @@ package struct JoinSession: ~Copyable {
     package mutating func received(_ bytes: [UInt8], now: UInt64) -> Outcome {
         guard var link = self.link.take() else { return .failed("the pairing is over") }
         let output = link.receive(bytes, own: self.staticKey, authority: Nobody(), now: now) { nil }
+        var bytes = output.bytes
         for event in output.events {
             switch event {
             case .established(let key):
                 guard key == self.inviter else { return .failed("the other side is not the one who invited") }
+                bytes += self.request(over: &link, now: now)
             case .message(.welcome(let welcome), _):
                 guard let signingKey = self.signingKey.take() else { return .failed("the pairing is over") }
                 let identity = DeviceIdentity.joining(
@@ -77,20 +77,35 @@ package struct JoinSession: ~Copyable {
                     self.cryptography
                 )
                 guard let identity else { return .failed("the certificate that was sent does not hold") }
-                return .joined(identity, inviter: self.inviter, goodbye: output.bytes + link.close(now: now))
+                return .joined(identity, inviter: self.inviter, goodbye: bytes + link.close(now: now))
             case .message: break
-            case .paired: return .failed("the other side answered out of turn")
+            case .invited: return .failed("the other side answered out of turn")
             case .ended(.refused):
                 return .failed("the invite was refused; it may have been used or be older than ten minutes")
             case .ended: return .failed("the other side ended the pairing")
             }
         }
         self.link = consume link
-        return .send(output.bytes)
+        return .send(bytes)
+    }
+
+    /// What we ask for, with the proof that we have the key of the device that is to join.
+    private borrowing func request(over link: inout PeerLink, now: UInt64) -> [UInt8] {
+        let message = HandshakeProof.message(handshakeHash: link.handshakeHash, isDialler: true)
+        let (device, proof): (DeviceID, Signature)
+        switch self.signingKey {
+        case .none: return []
+        case .some(let key):
+            device = DeviceID(bytes: key.publicKey.bytes32)
+            proof = self.cryptography.signature(of: message, by: key)
+        }
+        let request = JoinRequest(device: device, deviceName: self.deviceName, proof: proof)
+        return link.seal(.join(request), now: now)
     }
 
     private struct Nobody: LinkAuthority {
         func admits(_ key: StaticKey) -> Bool { false }
         func inviteSecrets() -> PresharedKeys { PresharedKeys() }
+        func membershipSecrets() -> PresharedKeys { PresharedKeys() }
     }
 }

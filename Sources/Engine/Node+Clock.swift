@@ -102,8 +102,8 @@ extension Node where Store: ~Copyable {
         connection.clock = time.map { PeerClock($0, heardAt: self.now) }
         if let ahead = connection.clock?.millisecondsAhead(at: self.now), ahead.isNoticeableClockDifference {
             connection.clock?.isDifferenceTold = true
-            if !(former?.isDifferenceTold ?? false), let device = connection.device {
-                let name = self.book.entry(of: device)?.shownName ?? "unknown"
+            if !(former?.isDifferenceTold ?? false), let keys = connection.keys {
+                let name = self.book[keys]?.shownName ?? "unknown"
                 self.effects.append(.notice(.clockDiffers(device: name, millisecondsAhead: ahead)))
             }
         }

@@ -13,7 +13,7 @@ extension Node where Store: ~Copyable {
         }
         let isCrowded =
             halfOpen.count >= ConnectionLimits.halfOpenCountMax
-            || halfOpen.count { $0.address.host == address.host } >= ConnectionLimits.halfOpenCountMaxByHost
+            || halfOpen.count { $0.address.network == address.network } >= ConnectionLimits.halfOpenCountMaxByHost
             || self.connections.count >= ConnectionLimits.countMax
         guard !isCrowded, self.connections[id] == nil else {
             self.counters.refusedConnectionCount += 1
@@ -33,12 +33,14 @@ extension Node where Store: ~Copyable {
     }
 
     mutating func connected(_ id: ConnectionID) {
-        guard let connection = self.connections[id], connection.isDialled, !connection.hasBegun,
-            let key = connection.expectedKey
-        else { return }
+        guard let connection = self.connections[id], connection.isDialled, !connection.hasBegun else { return }
+        // Whom we dialled may have come by himself meanwhile.
+        if let keys = connection.expected, self.readyConnections.contains(where: { $0.keys == keys }) {
+            return self.drop(connection)
+        }
         connection.hasBegun = true
         guard let ephemeral = AgreementKey(seed: self.author.entropy.secret(32), memo: self.author.cryptography.memo),
-            let start = PeerLink.dialling(key, own: self.author.identity.staticKey, ephemeral: ephemeral)
+            let start = self.start(connection, ephemeral)
         else {
             self.drop(connection)
             return
@@ -46,6 +48,19 @@ extension Node where Store: ~Copyable {
         let bytes = start.bytes
         connection.link = start.takeLink()
         self.transmit(bytes, on: connection)
+    }
+
+    /// Who knows us is dialled by his key, and who may not by the membership key.
+    private func start(_ connection: PeerConnection, _ ephemeral: consuming AgreementKey) -> LinkStart? {
+        if let keys = connection.expected, !(self.book[keys]?.isDialledAsMember ?? false) {
+            return PeerLink.dialling(keys.staticKey, own: self.author.identity.staticKey, ephemeral: ephemeral)
+        }
+        return PeerLink.dialling(
+            .member,
+            secret: self.author.identity.membershipKey,
+            own: self.author.identity.staticKey,
+            ephemeral: ephemeral
+        )
     }
 
     mutating func flushed(_ id: ConnectionID, _ byteCount: Int) {
@@ -67,7 +82,11 @@ extension Node where Store: ~Copyable {
         // The invites a stranger may use are those open when he first spoke, so that their order stays as it was.
         let offered = connection.offeredInvites ?? self.invites.filter { $0.isOpen(at: self.now) }
         connection.offeredInvites = offered
-        let authority = Authority(staticKeys: Set(self.book.sortedKeys), invites: offered)
+        let authority = Authority(
+            staticKeys: Set(self.book.entries.keys.lazy.map(\.staticKey)),
+            invites: offered,
+            membershipKey: self.author.identity.membershipKey.duplicate()
+        )
         // An ephemeral key is drawn only if the handshake asks for one, at most once an event.
         var drawn = self.author.entropy.child()
         let memo = self.author.cryptography.memo
@@ -96,7 +115,7 @@ extension Node where Store: ~Copyable {
         var runs: [Run] = []
         for event in events {
             guard self.connections[connection.id] != nil else { return }
-            if case .message(.run(let run), let byteCount) = event, connection.device != nil {
+            if case .message(.run(let run), let byteCount) = event, connection.keys != nil {
                 connection.session.received(byteCount: byteCount)
                 runs.append(run)
                 continue
@@ -108,8 +127,7 @@ extension Node where Store: ~Copyable {
             }
             switch event {
             case .established(let key): self.established(connection, key)
-            case .paired(let key, let inviteIndex, let request):
-                self.paired(connection, key, inviteIndex: inviteIndex, request: request)
+            case .invited(let key, let inviteIndex): self.invited(connection, key, inviteIndex: inviteIndex)
             case .message(let message, _): self.received(message, on: connection)
             case .ended(let end): self.ended(connection, end)
             }
@@ -133,10 +151,11 @@ extension Node where Store: ~Copyable {
     /// Nothing it sent in the offending message is kept.
     mutating func violation(_ connection: PeerConnection, _ reason: String) {
         self.counters.protocolViolationCount += 1
-        let name = connection.device.flatMap { self.book.entry(of: $0)?.shownName }
+        let name = connection.keys.flatMap { self.book[$0]?.shownName }
         self.effects.append(.notice(.protocolViolation(device: name, reason: reason)))
+        let keys = connection.keys ?? (connection.isDialled ? connection.expected : nil)
         self.drop(connection)
-        if let key = connection.staticKey { self.avoid(key) }
+        if let keys { self.avoid(keys) }
     }
 
     /// Ends a connection without a goodbye.
@@ -157,13 +176,13 @@ extension Node where Store: ~Copyable {
 
     private mutating func forget(_ connection: PeerConnection) {
         self.pastTraffic.add(connection.traffic)
-        if let device = connection.device, let entry = self.book.entry(of: device) {
-            let isReplaced = self.connections.values.contains { $0.device == device }
+        if let keys = connection.keys, let entry = self.book[keys] {
+            let isReplaced = self.connections.values.contains { $0.keys == keys }
             if !isReplaced {
                 self.effects.append(.notice(.disconnected(device: entry.shownName)))
                 let wasOfUse = connection.wasOfUse(at: self.now.monotonicMilliseconds)
                 let backoff = wasOfUse ? ConnectionTimes.backoffFirst : ConnectionTimes.backoffAfterUseless
-                self.scheduleRedial(entry.staticKey, from: backoff)
+                self.scheduleRedial(keys, from: backoff)
             }
         } else if connection.isDialled {
             self.dialEnded(connection)
@@ -190,9 +209,10 @@ extension Node where Store: ~Copyable {
     }
 
     /// Who may connect, as the link asks it.
-    private struct Authority: LinkAuthority {
+    private struct Authority: LinkAuthority, ~Copyable {
         let staticKeys: Set<StaticKey>
         let invites: [OpenInvite]
+        let membershipKey: SecretBytes
 
         func admits(_ key: StaticKey) -> Bool { self.staticKeys.contains(key) }
 
@@ -201,6 +221,8 @@ extension Node where Store: ~Copyable {
             for invite in self.invites { _ = keys.append(SecretBytes(invite.secret.array)) }
             return keys
         }
+
+        func membershipSecrets() -> PresharedKeys { PresharedKeys(self.membershipKey) }
     }
 }
 

@@ -19,13 +19,19 @@ extension Node where Store: ~Copyable {
             let fingerprint = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
                 try connection.session.begin(in: &transaction)
             }
+            if connection.link.greeting == .member {
+                self.send(.member(self.author.identity.introduction(nonce: Bytes16(high: 0, low: 0))), on: connection)
+            }
+            let proof = HandshakeProof.message(
+                handshakeHash: connection.link.handshakeHash,
+                isDialler: connection.isDialled
+            )
             let hello = Hello(
-                workspace: self.author.membership.workspace,
-                device: self.author.identity.device,
-                replica: try self.activeReplicaID(),
+                deviceStart: self.author.identity.device.start,
                 wallTime: self.shownTime,
                 port: self.configuration.listenPort ?? 0,
-                fingerprint: fingerprint
+                fingerprint: fingerprint,
+                proof: self.author.cryptography.signature(of: proof, by: self.author.identity.signingKey)
             )
             self.send(.hello(hello), on: connection)
         } catch {
@@ -36,6 +42,12 @@ extension Node where Store: ~Copyable {
 
     mutating func received(_ message: Message, on connection: PeerConnection) {
         let now = self.now.monotonicMilliseconds
+        switch message {
+        case .member(let introduction) where connection.keys == nil:
+            return self.introduced(connection, introduction)
+        case .join(let request) where connection.keys == nil: return self.join(connection, request)
+        default: break
+        }
         do throws(StoreError) {
             let actions = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
                 try connection.session.receive(message, at: now, in: &transaction)
@@ -83,33 +95,76 @@ extension Node where Store: ~Copyable {
     // MARK: - Hello
 
     private mutating func greeted(_ connection: PeerConnection, _ hello: Hello) {
-        guard case .opening = connection.phase, let key = connection.staticKey, let entry = self.book[key] else {
+        guard case .opening = connection.phase, let key = connection.staticKey, connection.invite == nil else {
             self.violation(connection, "a hello in a pairing")
             return
         }
-        guard hello.workspace == self.author.membership.workspace, hello.device == entry.device else {
-            self.violation(connection, "a hello of another workspace or device")
-            return
+        // Whoever certifies devices of his own with the static key of another has to guess its device's first bytes,
+        // too.
+        var candidates = self.book.sortedKeys.filter { $0.staticKey == key }
+        if let device = connection.introduction?.device, !candidates.contains(where: { $0.device == device }) {
+            candidates.append(PeerKeys(device: device, staticKey: key))
         }
-        guard self.settlesOn(connection, device: hello.device) else { return }
-        connection.phase = .ready(device: hello.device)
+        let proved = candidates.first {
+            $0.device.start == hello.deviceStart
+                && connection.isProved($0.device, by: hello.proof, self.author.cryptography)
+        }
+        guard let keys = proved else { return self.violation(connection, "a hello of another device") }
+        if keys.device == self.author.identity.device {
+            // A copy of this very device; its changes come by way of others, and both branches count. The other end is
+            // to hear it, too.
+            connection.failure = .ourselves
+            return self.sayGoodbye(connection)
+        }
+        if self.book[keys] == nil, let introduction = connection.introduction {
+            let certifiers = introduction.certificates.dropFirst().map(\.device)
+            guard self.hasRoom(for: connection, named: introduction.deviceName, certifiers) else { return }
+            guard self.meet(keys, introduction) else { return self.drop(connection) }
+        }
+        guard let entry = self.book[keys], self.settlesOn(connection, keys) else { return }
+        connection.phase = .ready(keys)
         connection.readySince = self.now.monotonicMilliseconds
-        self.book[key]?.lastSeen = self.now.wall
-        self.book[key]?.nextDial = nil
-        self.book[key]?.heardAddresses = []
-        self.book[key]?.isHeardNext = true
-        self.noteAddress(of: connection, hello: hello, key: key)
+        if connection.isDialled, let expected = connection.expected, expected != keys {
+            // Another member is there now; whom we looked for is looked for elsewhere, and later.
+            self.book[expected]?.isDialledAsMember = false
+            self.scheduleRedial(expected, from: nil)
+            connection.expected = nil
+        }
+        self.book[keys]?.lastSeen = self.now.wall
+        self.book[keys]?.nextDial = nil
+        self.book[keys]?.isDialledAsMember = false
+        self.book[keys]?.heardAddresses = []
+        self.book[keys]?.isHeardNext = true
+        self.noteAddress(of: connection, hello: hello, key: keys)
         // What has just worked is dialled first when the session ends, and not what comes after it in turn.
-        self.book[key]?.nextAddress = 0
-        self.hasCome(key)
+        self.book[keys]?.nextAddress = 0
+        // Who has shown its certificates can do so again, and is remembered for a week unless the log has it by then.
+        if connection.introduction == nil { self.hasCome(keys) }
         self.effects.append(.notice(.connected(device: entry.shownName)))
         self.noteClock(hello.wallTime, of: connection)
     }
 
-    private mutating func noteAddress(of connection: PeerConnection, hello: Hello, key: StaticKey) {
+    /// A device shows its certificates: they make it known if it then proves to have the keys that they are about.
+    private mutating func introduced(_ connection: PeerConnection, _ introduction: Introduction) {
+        guard connection.link.greeting == .member, connection.introduction == nil else {
+            return self.violation(connection, "an introduction that nobody asked for")
+        }
+        let membership = self.author.membership
+        guard let certificate = introduction.certificates.first, certificate.staticKey == connection.staticKey,
+            introduction.user == membership.founder,
+            introduction.isCertified(in: membership.workspace, self.author.cryptography)
+        else {
+            connection.failure = .notCertified
+            return self.violation(connection, "certificates that do not hold")
+        }
+        connection.introduction = introduction
+    }
+
+    private mutating func noteAddress(of connection: PeerConnection, hello: Hello, key: PeerKeys) {
         if connection.isDialled {
             if self.book.unknownAddresses[connection.address] != nil {
                 self.book.unknownAddresses[connection.address]?.owner = key
+                self.book.unknownAddresses[connection.address]?.failure = nil
             }
             self.remember(connection.address, of: key)
         } else if hello.port != 0 {
@@ -119,8 +174,11 @@ extension Node where Store: ~Copyable {
 
     /// Two devices keep one session: of two that were dialled from both ends at once, the one dialled by the smaller
     /// device; else the newer, since whoever dials has lost the older.
-    private mutating func settlesOn(_ connection: PeerConnection, device: DeviceID) -> Bool {
-        guard let other = self.readyConnections.first(where: { $0.device == device }) else { return true }
+    private mutating func settlesOn(_ connection: PeerConnection, _ keys: PeerKeys) -> Bool {
+        guard let other = self.readyConnections.first(where: { $0.keys == keys }) else {
+            guard let entry = self.book[keys] else { return true }
+            return self.hasRoom(for: connection, named: entry.shownName, entry.certifiers)
+        }
         #if PLANTED_BUGS
         if PlantedBug.bothSessionsKept.isPlanted { return true }
         if PlantedBug.olderSessionStays.isPlanted, other.isDialled == connection.isDialled {
@@ -128,15 +186,42 @@ extension Node where Store: ~Copyable {
             return false
         }
         #endif
-        let preferDialled = self.author.identity.device < device
+        let preferDialled = self.author.identity.device < keys.device
         // What was dialled before the other stood has come to its end by then.
         let isAtOnce = self.now.monotonicMilliseconds < (other.readySince ?? 0) + ConnectionTimes.dialDeadline
         if other.isDialled != connection.isDialled, isAtOnce, other.isDialled == preferDialled {
             self.sayGoodbye(connection)
             return false
         }
-        connection.phase = .ready(device: device)
+        connection.phase = .ready(keys)
         self.sayGoodbye(other)
         return true
     }
+
+    /// Whether those that vouch for a device have not taken all sessions that are theirs, nor had as many of theirs
+    /// remembered that the log does not know.
+    ///
+    /// A member can make up any number of devices. The last of its certificates is that of the user's first device,
+    /// which vouches for everyone.
+    private mutating func hasRoom(
+        for connection: PeerConnection,
+        named name: String,
+        _ certifiers: [DeviceID]
+    ) -> Bool {
+        for certifier in certifiers.dropLast() {
+            let isItsOwn = { (keys: PeerKeys, book: DeviceBook) in book[keys]?.certifiers.contains(certifier) ?? false }
+            let standing = self.readyConnections.count { $0.keys.map { isItsOwn($0, self.book) } ?? false }
+            let isKnown = connection.introduction.map { $0.device.map { self.isInBook($0) } ?? false } ?? true
+            let remembered = isKnown ? 0 : self.pairedDevices.count { isItsOwn($0.keys, self.book) }
+            guard max(standing, remembered) >= ConnectionLimits.deviceCountMaxByCertifier else { continue }
+            self.counters.refusedConnectionCount += 1
+            let certifierName = self.book.entries.values.first { $0.device == certifier }?.shownName ?? ""
+            self.effects.append(.notice(.tooManySessions(device: name, certifier: certifierName)))
+            self.drop(connection)
+            return false
+        }
+        return true
+    }
+
+    private func isInBook(_ device: DeviceID) -> Bool { self.book.entries.keys.contains { $0.device == device } }
 }

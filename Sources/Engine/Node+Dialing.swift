@@ -5,7 +5,10 @@ internal import SyncProtocol
 /// Reaching other devices: addresses, backoff, beacons.
 extension Node where Store: ~Copyable {
     mutating func addAddress(_ address: NetworkAddress) {
-        self.book.unknownAddresses[address] = DeviceBook.UnknownAddress(nextDial: self.now.monotonicMilliseconds)
+        var unknown = DeviceBook.UnknownAddress(nextDial: self.now.monotonicMilliseconds)
+        // Whoever was there when we last met is asked for first.
+        unknown.owner = self.book.sortedKeys.first { self.book[$0]?.addresses.contains(address) ?? false }
+        self.book.unknownAddresses[address] = unknown
     }
 
     mutating func dialAll() {
@@ -28,36 +31,41 @@ extension Node where Store: ~Copyable {
         if PlantedBug.introductionsUnheeded.isPlanted, !self.connections.isEmpty { return }
         #endif
         let own = self.author.identity.device
-        var introduced: Set<DeviceID> = []
+        let known = self.bookLineCount
         let introductions = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
-            (0..<transaction.lineCount).compactMap {
+            self.bookLineCount = transaction.lineCount
+            return (known..<transaction.lineCount).compactMap {
                 transaction.line(LineIndex(rawValue: UInt32($0))).introduction
             }
         }
         for introduction in introductions {
             guard let certificate = introduction.certificates.first, certificate.device != own else { continue }
-            introduced.insert(certificate.device)
-            self.book.add(certificate.device, name: introduction.deviceName, staticKey: certificate.staticKey)
+            let certifiers = introduction.certificates.dropFirst().map(\.device)
+            self.book.add(certificate.keys, name: introduction.deviceName, certifiers: certifiers)
         }
-        for paired in self.pairedDevices where !introduced.contains(paired.device) {
-            self.book.add(paired.device, name: paired.name, staticKey: paired.staticKey)
+        for paired in self.pairedDevices where self.book[paired.keys] == nil {
+            self.book.add(paired.keys, name: paired.name)
         }
         // A joining device knows its inviter from its own certificates before it has seen anything of the log.
         for certificate in self.author.identity.certificates where certificate.device != own {
-            self.book.add(certificate.device, name: "", staticKey: certificate.staticKey)
+            self.book.add(certificate.keys, name: "")
         }
     }
 
     // MARK: - Dialling
 
     var nextDialTime: UInt64? {
+        // Whoever makes room wakes us up.
+        guard self.connections.count < ConnectionLimits.countMax else { return nil }
+        let (devices, addresses) = self.busy
         var earliest: UInt64?
-        for (key, entry) in self.book.entries {
-            guard let next = entry.nextDial, entry.hasAddress, !self.isBusy(with: key) else { continue }
+        for (keys, entry) in self.book.entries {
+            guard let next = entry.nextDial, entry.hasAddress, !devices.contains(keys) else { continue }
             let time = max(next, entry.avoidedUntil)
             earliest = min(earliest ?? time, time)
         }
-        for (address, unknown) in self.book.unknownAddresses where !self.isBusy(with: address, unknown) {
+        for (address, unknown) in self.book.unknownAddresses where !addresses.contains(address) {
+            if let owner = unknown.owner, devices.contains(owner) { continue }
             earliest = min(earliest ?? unknown.nextDial, unknown.nextDial)
         }
         return earliest
@@ -65,39 +73,47 @@ extension Node where Store: ~Copyable {
 
     mutating func dialWhoeverIsDue() {
         let now = self.now.monotonicMilliseconds
-        for key in self.book.sortedKeys {
-            guard var entry = self.book[key], let time = entry.nextDial, max(time, entry.avoidedUntil) <= now,
-                !self.isBusy(with: key), let address = entry.takeAddress()
-            else { continue }
-            self.book[key] = entry
-            self.dial(address, key)
+        var (devices, addresses) = self.busy
+        let due = self.book.entries.values.filter { entry in
+            guard let next = entry.nextDial, entry.hasAddress else { return false }
+            return max(next, entry.avoidedUntil) <= now && !devices.contains(entry.keys)
         }
-        let unknown = self.book.unknownAddresses.sorted { ($0.key.host, $0.key.port) < ($1.key.host, $1.key.port) }
-        for (address, state) in unknown where state.nextDial <= now && !self.isBusy(with: address, state) {
-            let candidates = state.owner.map { [$0] } ?? self.book.sortedKeys.filter { !self.isBusy(with: $0) }
-            guard !candidates.isEmpty else {
-                // Nobody it could belong to is missing, or someone is being dialled elsewhere: look again later.
-                let isDialling = self.connections.values.contains { $0.device == nil }
-                let wait = isDialling ? ConnectionTimes.backoffFirst : ConnectionTimes.backoffMax
-                self.book.unknownAddresses[address]?.nextDial = now + wait
-                continue
-            }
-            let key = candidates[state.nextKey % candidates.count]
-            self.book.unknownAddresses[address]?.nextKey = (state.nextKey + 1) % candidates.count
-            self.dial(address, key)
+        for entry in due.sorted(by: { $0.keys < $1.keys }) {
+            var entry = entry
+            guard let address = entry.takeAddress() else { continue }
+            self.book[entry.keys] = entry
+            self.dial(address, entry.keys)
+            devices.insert(entry.keys)
+            addresses.insert(address)
+        }
+        let unknown = self.book.unknownAddresses.filter { $0.value.nextDial <= now && !addresses.contains($0.key) }
+        for (address, state) in unknown.sorted(by: { ($0.key.host, $0.key.port) < ($1.key.host, $1.key.port) }) {
+            if let owner = state.owner, !devices.insert(owner).inserted { continue }
+            self.dial(address, state.owner)
         }
     }
 
-    private func isBusy(with key: StaticKey) -> Bool {
-        self.connections.values.contains { $0.staticKey == key || $0.expectedKey == key }
+    /// The devices with which there is a session, or that are being dialled, and the addresses that are.
+    ///
+    /// What else claims to be a device proves nothing: anyone can play a recorded first message again.
+    private var busy: (devices: Set<PeerKeys>, addresses: Set<NetworkAddress>) {
+        var devices: Set<PeerKeys> = []
+        var addresses: Set<NetworkAddress> = []
+        for connection in self.connections.values {
+            if let keys = connection.keys { devices.insert(keys) }
+            guard connection.isDialled else { continue }
+            if let expected = connection.expected { devices.insert(expected) }
+            addresses.insert(connection.address)
+        }
+        return (devices, addresses)
     }
 
-    private func isBusy(with address: NetworkAddress, _ state: DeviceBook.UnknownAddress) -> Bool {
-        if let owner = state.owner, self.isBusy(with: owner) { return true }
-        return self.connections.values.contains { $0.isDialled && $0.address == address }
+    private func isBusy(with keys: PeerKeys) -> Bool {
+        self.connections.values.contains { $0.keys == keys || $0.isDialled && $0.expected == keys }
     }
 
-    private mutating func dial(_ address: NetworkAddress, _ key: StaticKey) {
+    /// `keys`: whom to expect; nil to ask for any member.
+    private mutating func dial(_ address: NetworkAddress, _ keys: PeerKeys?) {
         guard self.connections.count < ConnectionLimits.countMax else { return }
         let id = ConnectionID(rawValue: self.nextConnection)
         self.nextConnection += 1
@@ -112,7 +128,7 @@ extension Node where Store: ~Copyable {
             deadline: now + ConnectionTimes.dialDeadline,
             now: now
         )
-        connection.expectedKey = key
+        connection.expected = keys
         self.connections[id] = connection
         self.effects.append(.dial(id, address))
     }
@@ -124,17 +140,30 @@ extension Node where Store: ~Copyable {
 
     /// A dial came to nothing: wait longer before the next.
     mutating func dialEnded(_ connection: PeerConnection) {
-        if let key = connection.expectedKey { self.scheduleRedial(key, from: nil) }
+        if let keys = connection.expected {
+            // Someone answered, and did not want to know us: to whom we are unknown we show our certificates.
+            if connection.hasBegun { self.book[keys]?.isDialledAsMember.toggle() }
+            self.scheduleRedial(keys, from: nil)
+        }
         guard let unknown = self.book.unknownAddresses[connection.address] else { return }
+        let failure: AddressFailure = connection.failure ?? (connection.hasBegun ? .hungUp : .unreachable)
+        if unknown.isHeard {
+            self.book.unknownAddresses[connection.address] = nil
+            return
+        }
         let (wait, backoff) = self.nextBackoff(unknown.backoff)
         self.book.unknownAddresses[connection.address]?.nextDial = self.now.monotonicMilliseconds + wait
         self.book.unknownAddresses[connection.address]?.backoff = backoff
         // Whoever was there before may have left the address to another.
         self.book.unknownAddresses[connection.address]?.owner = nil
+        if unknown.failure != failure {
+            self.book.unknownAddresses[connection.address]?.failure = failure
+            self.effects.append(.notice(.addressFailed(connection.address, failure)))
+        }
     }
 
     /// `backoff`: with what wait to begin, after a session; nil to go on with what is due after a failed dial.
-    mutating func scheduleRedial(_ key: StaticKey, from backoff: UInt64?) {
+    mutating func scheduleRedial(_ key: PeerKeys, from backoff: UInt64?) {
         guard var entry = self.book[key] else { return }
         if let backoff { entry.backoff = backoff }
         let (wait, next) = self.nextBackoff(entry.backoff)
@@ -150,7 +179,7 @@ extension Node where Store: ~Copyable {
 
     /// Who broke the protocol is left alone for a while, each time in a row for longer: what it says will hardly be
     /// better at once.
-    mutating func avoid(_ key: StaticKey) {
+    mutating func avoid(_ key: PeerKeys) {
         guard var entry = self.book[key] else { return }
         let now = self.now.monotonicMilliseconds
         if now > entry.avoidedUntil + 2 * ConnectionTimes.backoffMax { entry.avoidance = ConnectionTimes.backoffFirst }
@@ -176,12 +205,12 @@ extension Node where Store: ~Copyable {
     // MARK: - Addresses that are remembered
 
     /// Takes note of where a device was reached, and remembers it over restarts.
-    mutating func remember(_ address: NetworkAddress, of key: StaticKey) {
+    mutating func remember(_ address: NetworkAddress, of key: PeerKeys) {
         guard self.book[key]?.addresses.first != address else { return }
         self.book.note(address, of: key)
         let records = self.book.sortedKeys.flatMap { key in
             (self.book[key]?.addresses ?? []).reversed().map {
-                AddressRecord(staticKey: key, host: $0.host, port: $0.port)
+                AddressRecord(staticKey: key.staticKey, host: $0.host, port: $0.port)
             }
         }
         do throws(StoreError) {
@@ -195,15 +224,19 @@ extension Node where Store: ~Copyable {
 
     mutating func restoreAddresses(_ records: [AddressRecord]) {
         for record in records {
-            self.book.note(NetworkAddress(host: record.host, port: record.port), of: record.staticKey)
+            for keys in self.book.sortedKeys where keys.staticKey == record.staticKey {
+                self.book.note(NetworkAddress(host: record.host, port: record.port), of: keys)
+            }
         }
         for key in self.book.sortedKeys { self.book[key]?.nextDial = self.now.monotonicMilliseconds }
     }
 
     /// Notes where the inviter of a device that has just joined can be reached, before its first meeting.
     package mutating func noteInviter(_ key: StaticKey, addresses: [NetworkAddress]) {
-        for address in addresses.reversed() { self.remember(address, of: key) }
-        self.book[key]?.nextDial = self.now.monotonicMilliseconds
+        for keys in self.book.sortedKeys where keys.staticKey == key {
+            for address in addresses.reversed() { self.remember(address, of: keys) }
+            self.book[keys]?.nextDial = self.now.monotonicMilliseconds
+        }
     }
 
     // MARK: - Beacons
@@ -213,38 +246,55 @@ extension Node where Store: ~Copyable {
         self.nextBeacon = self.now.monotonicMilliseconds + ConnectionTimes.beaconInterval - jitter
         guard let port = self.configuration.listenPort else { return }
         let beacon = Beacon(
-            tag: Beacon.tag(of: self.author.membership.workspace, self.author.cryptography),
             device: self.author.identity.device,
             staticKey: self.author.identity.publicStaticKey,
             port: port,
             time: self.now.wall
         )
-        let bytes = beacon.signed { self.author.cryptography.signature(of: $0, by: self.author.identity.signingKey) }
+        let bytes = beacon.signed(self.author.identity.membershipKey) {
+            self.author.cryptography.signature(of: $0, by: self.author.identity.signingKey)
+        }
         self.effects.append(.broadcast(bytes))
     }
 
     mutating func heardBeacon(_ bytes: [UInt8], fromHost host: String) {
+        let now = self.now.monotonicMilliseconds
         guard self.configuration.discovers,
             let beacon = Beacon(
                 verifying: bytes,
-                tag: Beacon.tag(of: self.author.membership.workspace, self.author.cryptography),
+                self.author.identity.membershipKey,
                 self.author.cryptography,
-                isWanted: { self.book[$0.staticKey]?.device == $0.device && !self.isBusy(with: $0.staticKey) }
-            ),
-            // Only known devices are believed, and never ourselves.
-            let entry = self.book[beacon.staticKey]
+                isWanted: { self.isNews($0, at: now) }
+            )
         else {
             self.counters.ignoredBeaconCount += 1
             return
         }
         let address = NetworkAddress(host: host, port: beacon.port)
-        self.book.noteHeard(address, of: beacon.staticKey)
-        let wait = entry.nextDial.map { $0 > self.now.monotonicMilliseconds } ?? true
-        if wait {
-            // The smaller device dials at once; the other gives it a moment, so that two dials seldom cross.
-            let delay = self.author.identity.device < entry.device ? 0 : ConnectionTimes.backoffFirst
-            let time = self.now.monotonicMilliseconds + delay
-            self.book[beacon.staticKey]?.nextDial = min(entry.nextDial ?? time, time)
-        }
+        guard let entry = self.book[beacon.keys] else { return self.heardUnknown(address) }
+        self.book.noteHeard(address, of: beacon.keys)
+        // The same one comes over each interface, and from wherever somebody sends it again.
+        if let last = entry.lastBeacon, beacon.time == last.time { return }
+        self.book[beacon.keys]?.lastBeacon = (beacon.time, now)
+        guard entry.nextDial.map({ $0 > now }) ?? true else { return }
+        // The smaller device dials at once; the other gives it a moment, so that two dials seldom cross.
+        let delay = self.author.identity.device < entry.device ? 0 : ConnectionTimes.backoffFirst
+        self.book[beacon.keys]?.nextDial = min(entry.nextDial ?? (now + delay), now + delay)
+    }
+
+    /// Whether a beacon says what is not known; a recorded one, sent again, does not.
+    private func isNews(_ beacon: Beacon, at now: UInt64) -> Bool {
+        guard beacon.device != self.author.identity.device, !self.isBusy(with: beacon.keys) else { return false }
+        guard let last = self.book[beacon.keys]?.lastBeacon else { return true }
+        // A clock may be put right, so that an earlier time is believed after a while.
+        return beacon.time >= last.time || now >= last.heard + ConnectionTimes.beaconMemory
+    }
+
+    /// A member that nobody has told us of has named its address.
+    private mutating func heardUnknown(_ address: NetworkAddress) {
+        let heard = self.book.unknownAddresses.values.count(where: \.isHeard)
+        guard self.book.unknownAddresses[address] == nil, heard < ConnectionLimits.heardAddressCountMax else { return }
+        self.book.unknownAddresses[address] =
+            DeviceBook.UnknownAddress(nextDial: self.now.monotonicMilliseconds, isHeard: true)
     }
 }

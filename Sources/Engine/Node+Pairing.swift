@@ -30,25 +30,31 @@ extension Node where Store: ~Copyable {
         self.invites = invites
     }
 
-    /// A device has proved that it holds an invite: uses the invite up, then certifies the device.
-    mutating func paired(_ connection: PeerConnection, _ key: StaticKey, inviteIndex: Int, request: [UInt8]) {
+    /// A device has proved that it holds an invite; what it asks for comes next.
+    mutating func invited(_ connection: PeerConnection, _ key: StaticKey, inviteIndex: Int) {
         let offered = connection.offeredInvites ?? []
-        guard inviteIndex < offered.count, self.invites.contains(offered[inviteIndex]),
-            offered[inviteIndex].isOpen(at: self.now)
-        else {
+        guard inviteIndex < offered.count else { return self.drop(connection) }
+        connection.staticKey = key
+        connection.invite = offered[inviteIndex]
+    }
+
+    /// Uses the invite up, then certifies the device.
+    mutating func join(_ connection: PeerConnection, _ request: JoinRequest) {
+        guard let invite = connection.invite, case .opening = connection.phase, let key = connection.staticKey else {
+            return self.violation(connection, "a request to join without an invite")
+        }
+        guard self.invites.contains(invite), invite.isOpen(at: self.now) else {
             // Someone else was quicker with the same invite.
             self.counters.refusedConnectionCount += 1
             self.drop(connection)
             return
         }
-        guard let request = try? JoinRequest(decoding: request),
-            request.device != self.author.identity.device, key != self.author.identity.publicStaticKey
-        else {
-            self.violation(connection, "a pairing request that cannot be read")
-            return
-        }
-        let rest = self.invites.filter { $0 != offered[inviteIndex] && $0.isOpen(at: self.now) }
-        var paired = self.pairedDevices.filter { $0.staticKey != key }
+        guard request.device != self.author.identity.device, key != self.author.identity.publicStaticKey,
+            connection.isProved(request.device, by: request.proof, self.author.cryptography)
+        else { return self.violation(connection, "a request to join as another device") }
+        let rest = self.invites.filter { $0 != invite && $0.isOpen(at: self.now) }
+        let keys = PeerKeys(device: request.device, staticKey: key)
+        var paired = self.pairedDevices.filter { $0.keys != keys }
         paired.append(
             PairedDevice(device: request.device, staticKey: key, name: request.deviceName, lapse: .after(self.now))
         )
@@ -64,12 +70,13 @@ extension Node where Store: ~Copyable {
         }
         self.invites = rest
         self.pairedDevices = paired
-        self.book.add(request.device, name: request.deviceName, staticKey: key)
+        self.book.add(keys, name: request.deviceName)
         connection.phase = .pairing(deadline: self.now.monotonicMilliseconds + ConnectionTimes.openingDeadline)
         let welcome = Welcome(
             founder: self.author.identity.founder,
             workspaceNonce: self.author.identity.workspaceNonce,
             user: self.author.identity.user,
+            membershipKey: self.author.identity.membershipKeyBytes,
             certificates: self.author.identity.certify(request.device, staticKey: key)
         )
         self.send(.welcome(welcome), on: connection)
@@ -77,8 +84,8 @@ extension Node where Store: ~Copyable {
     }
 
     /// A device has come: it has got its welcome, and stays a member.
-    mutating func hasCome(_ key: StaticKey) {
-        guard let position = self.pairedDevices.firstIndex(where: { $0.staticKey == key && $0.lapse != nil }) else {
+    mutating func hasCome(_ keys: PeerKeys) {
+        guard let position = self.pairedDevices.firstIndex(where: { $0.keys == keys && $0.lapse != nil }) else {
             return
         }
         var paired = self.pairedDevices
@@ -101,15 +108,27 @@ extension Node where Store: ~Copyable {
             }
             guard self.savePaired(self.pairedDevices.filter { !late.contains($0) }) else { return }
             for device in late where !introduced.contains(device.device) {
-                for connection in self.connections.values.filter({ $0.expectedKey == device.staticKey }) {
+                for connection in self.connections.values.filter({ $0.expected == device.keys }) {
                     self.drop(connection)
                 }
-                self.book.remove(device.staticKey)
+                self.book.remove(device.keys)
                 self.effects.append(.notice(.pairingLapsed(device: device.name)))
             }
         } catch {
             self.note(error)
         }
+    }
+
+    /// A member has been met that no other has told us of: its certificates end at our user.
+    ///
+    /// False if it cannot be remembered.
+    mutating func meet(_ keys: PeerKeys, _ introduction: Introduction) -> Bool {
+        let name = introduction.deviceName
+        let met = PairedDevice(device: keys.device, staticKey: keys.staticKey, name: name, lapse: .after(self.now))
+        guard self.savePaired(self.pairedDevices + [met]) else { return false }
+        self.book.add(keys, name: name, certifiers: introduction.certificates.dropFirst().map(\.device))
+        self.effects.append(.notice(.memberMet(device: name)))
+        return true
     }
 
     @discardableResult

@@ -48,6 +48,7 @@ extension Node where Store: ~Copyable {
             replica: view.active,
             frontier: view.frontier.entries,
             peers: self.book.sortedKeys.compactMap { self.peerStatus($0, view, at: now) },
+            failingAddresses: self.failingAddresses,
             isDialling: self.connections.values.contains { $0.isDialled && $0.device == nil },
             waits: view.waits.sorted { ($0.replica, $0.sequence) < ($1.replica, $1.sequence) },
             forks: view.forks.sorted { $0.replica < $1.replica },
@@ -59,6 +60,13 @@ extension Node where Store: ~Copyable {
         )
     }
 
+    private var failingAddresses: [AddressStatus] {
+        self.book.unknownAddresses.compactMap { address, unknown in
+            unknown.failure.map { AddressStatus(address: address, failure: $0) }
+        }
+        .sorted { ($0.address.host, $0.address.port) < ($1.address.host, $1.address.port) }
+    }
+
     private struct StoreView {
         var active: ReplicaID?
         var frontier = Frontier()
@@ -67,9 +75,9 @@ extension Node where Store: ~Copyable {
         var missing: [ConnectionID: (there: UInt64, here: UInt64)] = [:]
     }
 
-    private func peerStatus(_ key: StaticKey, _ view: StoreView, at now: Moment) -> PeerStatus? {
+    private func peerStatus(_ key: PeerKeys, _ view: StoreView, at now: Moment) -> PeerStatus? {
         guard let entry = self.book[key] else { return nil }
-        let connection = self.readyConnections.first { $0.device == entry.device }
+        let connection = self.readyConnections.first { $0.keys == entry.keys }
         let missing = connection.flatMap { view.missing[$0.id] }
         return PeerStatus(
             device: entry.device,

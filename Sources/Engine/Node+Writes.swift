@@ -93,12 +93,4 @@ extension Node where Store: ~Copyable {
             try self.author.leaveReplica(reason, in: &transaction)
         }
     }
-
-    /// The id of the replica written under.
-    mutating func activeReplicaID() throws(StoreError) -> ReplicaID? {
-        guard let index = self.author.activeLine else { return nil }
-        return try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
-            transaction.replicaID(index)
-        }
-    }
 }

@@ -12,6 +12,8 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
     let configuration: NodeConfiguration
     var connections: [ConnectionID: PeerConnection] = [:]
     var book = DeviceBook()
+    /// The lines whose introductions the book has.
+    var bookLineCount = 0
     var invites: [OpenInvite] = []
     /// Devices that were paired here and are not in the log yet.
     var pairedDevices: [PairedDevice] = []
@@ -60,7 +62,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         self.clock = ClockEvidence(latestShown: now.wall)
         try self.open()
         for address in configuration.staticAddresses {
-            self.book.unknownAddresses[address] = DeviceBook.UnknownAddress(nextDial: now.monotonicMilliseconds)
+            self.addAddress(address)
         }
         self.nextBeacon = now.monotonicMilliseconds
     }

@@ -23,6 +23,20 @@ package struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
+    /// Whose connections count as one stranger's: an IPv4 host alone, or the 64 bits of an IPv6 address behind which
+    /// one has as many addresses as one likes.
+    var network: String {
+        guard self.host.contains(":") else { return self.host }
+        let address = self.host.prefix { $0 != "%" }
+        guard let gap = address.firstRange(of: "::") else {
+            return address.split(separator: ":").prefix(4).joined(separator: ":")
+        }
+        let front = address[..<gap.lowerBound].split(separator: ":")
+        let back = address[gap.upperBound...].split(separator: ":")
+        let zeros = Array(repeating: Substring("0"), count: max(0, 8 - front.count - back.count))
+        return (front + zeros + back).prefix(4).joined(separator: ":")
+    }
+
     package var description: String {
         self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
     }
@@ -128,9 +142,27 @@ package enum WriteRefusal: Error, Hashable, Sendable {
     case store(StoreError)
 }
 
+/// Why an address that the user named leads to no session.
+package enum AddressFailure: Hashable, Sendable {
+    /// Nothing answers there.
+    case unreachable
+    /// Something answers and hangs up: it is no device of this workspace, or not one that lets us in.
+    case hungUp
+    /// A device answers that has our own keys: it was copied from this one, or this one from it.
+    case ourselves
+    /// A member answers whose certificates do not hold.
+    case notCertified
+}
+
 /// Something worth telling the user.
 package enum Notice: Hashable, Sendable {
     case connected(device: String)
+    /// An address that the user named leads to no session.
+    case addressFailed(NetworkAddress, AddressFailure)
+    /// A device was met that no other had told us of.
+    case memberMet(device: String)
+    /// A device is refused, since those that one device vouches for have taken all that is theirs.
+    case tooManySessions(device: String, certifier: String)
     case disconnected(device: String)
     case paired(device: String)
     /// A device that was paired has never come, and is forgotten.

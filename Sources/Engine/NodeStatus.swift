@@ -10,6 +10,8 @@ package struct NodeStatus: Hashable, Sendable {
     package var replica: ReplicaID?
     package var frontier: [FrontierEntry]
     package var peers: [PeerStatus]
+    /// Addresses that the user named and that lead to no session.
+    package var failingAddresses: [AddressStatus]
     /// Whether some connection is being opened just now.
     package var isDialling: Bool
     /// Chains that are stored but not applied, and why.
@@ -44,6 +46,12 @@ package struct PeerStatus: Hashable, Sendable {
 
     /// Whether both are known to hold the same.
     package var isInSync: Bool { self.missingThereCount == 0 && self.missingHereCount == 0 }
+}
+
+/// An address that leads to no session, and why.
+package struct AddressStatus: Hashable, Sendable {
+    package var address: NetworkAddress
+    package var failure: AddressFailure
 }
 
 /// A chain whose next change cannot be applied yet.

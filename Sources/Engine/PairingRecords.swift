@@ -8,6 +8,8 @@ struct PairedDevice: Hashable, Sendable {
     /// Until it has come, it is kept for a time only: the welcome may have been lost, and nobody would know of it.
     var lapse: Lapse?
 
+    var keys: PeerKeys { PeerKeys(device: self.device, staticKey: self.staticKey) }
+
     /// When a device that has not come is forgotten.
     struct Lapse: Hashable, Sendable {
         /// Not before this wall time: it may be switched off for days after it was paired.

@@ -17,14 +17,20 @@ final class PeerConnection {
     var hasBegun = false
     /// The invites that were open when the other side first spoke.
     var offeredInvites: [OpenInvite]?
-    /// Whose key a dialler expects.
-    var expectedKey: StaticKey?
+    /// Whom a dialler expects; nil if it does not know whose the address is.
+    var expected: PeerKeys?
+    /// Whom the other side has shown to be by its certificates, before its hello.
+    var introduction: Introduction?
+    /// The invite with which the other side came.
+    var invite: OpenInvite?
+    /// Why we ended it, if the address that we dialled is to blame.
+    var failure: AddressFailure?
     /// When a whole record of the other side last came, in monotonic milliseconds.
     var lastHeard: UInt64
     /// Since when the other side is known, in monotonic milliseconds.
     var readySince: UInt64?
     var pingSent = false
-    /// The static key proved in the handshake.
+    /// The static key proved in the handshake; whose it is, only a hello shows.
     var staticKey: StaticKey?
     var session: SyncSession
     /// What the peer's clock shows; nil if it does not know the time, or has not said.
@@ -36,7 +42,7 @@ final class PeerConnection {
         case opening(deadline: UInt64)
         /// Welcomed by invite; only the goodbye is awaited.
         case pairing(deadline: UInt64)
-        case ready(device: DeviceID)
+        case ready(PeerKeys)
     }
 
     init(
@@ -67,10 +73,18 @@ final class PeerConnection {
             || self.session.window.hasCarried
     }
 
-    /// The device at the other end, once it has said so.
-    var device: DeviceID? {
-        if case .ready(let device) = self.phase { return device }
+    /// The keys of the device at the other end, once it has proved to have both.
+    var keys: PeerKeys? {
+        if case .ready(let keys) = self.phase { return keys }
         return nil
+    }
+
+    var device: DeviceID? { self.keys?.device }
+
+    /// Whether the other side has proved, by a signature of this very handshake, to have the key of a device.
+    func isProved(_ device: DeviceID, by proof: Signature, _ cryptography: SodiumCryptography) -> Bool {
+        let message = HandshakeProof.message(handshakeHash: self.link.handshakeHash, isDialler: !self.isDialled)
+        return cryptography.isValid(proof, of: message, by: device.bytes)
     }
 }
 
@@ -109,6 +123,8 @@ package enum ConnectionTimes {
     package static let usefulAfter: UInt64 = 10_000
     /// Between two beacons.
     package static let beaconInterval: UInt64 = 10_000
+    /// For so long a device's beacon is believed only if it is later than its last one.
+    package static let beaconMemory: UInt64 = 60_000
 }
 
 /// The numbers of connections.
@@ -118,4 +134,11 @@ package enum ConnectionLimits {
     package static let halfOpenCountMaxByHost = 4
     /// Connections in all.
     package static let countMax = 256
+    /// Devices that one device vouches for, directly or through others: in sessions at once, and remembered without
+    /// being in the log.
+    ///
+    /// The first device of a user vouches for all, and is not counted.
+    package static let deviceCountMaxByCertifier = 64
+    /// Addresses kept that only beacons of unknown members named.
+    package static let heardAddressCountMax = 32
 }

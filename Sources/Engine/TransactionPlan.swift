@@ -12,6 +12,7 @@ struct TransactionPlan {
     private var lastPositions: [ObjectID?: Position] = [:]
     /// Where this transaction put objects.
     private var places: [ObjectID: ObjectID?] = [:]
+    private var positions: [ObjectID: Position] = [:]
     /// Objects that this transaction made or wrote to, and those it deleted.
     private var living: Set<ObjectID> = []
     private var deleted: Set<ObjectID> = []
@@ -114,15 +115,18 @@ struct TransactionPlan {
             ancestor = try self.place(of: current, in: &transaction)
         }
         if let parent { try self.requireVisible(parent, in: &transaction) }
-        let position: Position
-        if let sibling {
-            position = try self.position(before: sibling, under: parent, in: &transaction)
-        } else {
-            let last = try self.lastPosition(under: parent, in: &transaction)
-            position = .between(last, nil)
-            self.lastPositions[parent] = position
-        }
+        let position = try self.position(of: object, before: sibling, under: parent, in: &transaction)
+        try self.put(object, under: parent, at: position)
+    }
+
+    private mutating func put(
+        _ object: ObjectID,
+        under parent: ObjectID?,
+        at position: Position
+    ) throws(WriteRefusal) {
         self.places[object] = .some(parent)
+        self.positions[object] = position
+        if self.lastPositions[parent].map({ $0 < position }) ?? false { self.lastPositions[parent] = position }
         try self.append(.move(object, Place(parent: parent, position: position)))
     }
 
@@ -213,27 +217,65 @@ struct TransactionPlan {
         }
     }
 
-    private func position(
-        before sibling: ObjectID,
+    /// The position of an object that is put before a sibling, or behind all.
+    ///
+    /// If it would be long, siblings are given new ones.
+    private mutating func position(
+        of object: ObjectID,
+        before sibling: ObjectID?,
         under parent: ObjectID?,
         in transaction: inout some StoreTransaction
     ) throws(WriteRefusal) -> Position {
-        let siblings = try WriteRefusal.from { () throws(StoreError) -> [(ObjectID, Position)] in
-            var parentIndex: ObjectIndex?
-            if let parent { parentIndex = try transaction.existingObjectIndex(of: parent) }
-            guard parent == nil || parentIndex != nil else { return [] }
-            var found: [(ObjectID, Position)] = []
-            for child in try transaction.children(of: parentIndex) {
-                let record = try transaction.object(child)
-                found.append((record.id, record.position))
-            }
-            return found
+        if sibling == nil {
+            let last = try self.lastPosition(under: parent, in: &transaction)
+            let position = Position.between(last, nil)
+            self.lastPositions[parent] = position
+            if position.bytes.count <= Limits.positionByteCountKept { return position }
         }
-        guard let place = siblings.firstIndex(where: { $0.0 == sibling }) else { throw .notASibling(sibling) }
-        let upper = siblings[place].1
-        // Siblings that share the position stand before it too: the new place goes below all of them.
-        let lower = siblings[..<place].last { $0.1 < upper }?.1
-        return .between(lower, upper)
+        let siblings = try self.siblings(of: object, under: parent, in: &transaction)
+        var place = siblings.count
+        if let sibling {
+            guard let found = siblings.firstIndex(where: { $0.id == sibling }) else { throw .notASibling(sibling) }
+            place = found
+            // Siblings that share the position stand before it too: the new place goes below all of them.
+            while place > 0, siblings[place - 1].position == siblings[found].position { place -= 1 }
+        }
+        let insertion = SiblingOrder.insertion(at: place, among: siblings.map(\.position))
+        if place == siblings.count { self.lastPositions[parent] = insertion.position }
+        for renewal in insertion.renewed {
+            try self.put(siblings[renewal.place].id, under: parent, at: renewal.position)
+        }
+        return insertion.position
+    }
+
+    /// The others that show under a parent, in their order, with this transaction's moves.
+    private func siblings(
+        of object: ObjectID,
+        under parent: ObjectID?,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) -> [(id: ObjectID, position: Position)] {
+        var siblings = try WriteRefusal.from { () throws(StoreError) -> [(id: ObjectID, position: Position)] in
+            var index: ObjectIndex?
+            if let parent {
+                index = try transaction.existingObjectIndex(of: parent)
+                if index == nil { return [] }
+            }
+            var shown: [(id: ObjectID, position: Position)] = []
+            for child in try transaction.children(of: index) {
+                let record = try transaction.object(child)
+                if record.isVisible { shown.append((record.id, record.position)) }
+            }
+            return shown
+        }
+        if !self.places.isEmpty || !self.deleted.isEmpty {
+            siblings.removeAll { self.places[$0.id] != nil || self.deleted.contains($0.id) }
+            for (id, place) in self.places where place == parent && !self.deleted.contains(id) {
+                siblings.append((id, self.positions[id] ?? .initial))
+            }
+            siblings.sort { $0.position == $1.position ? $0.id < $1.id : $0.position < $1.position }
+        }
+        siblings.removeAll { $0.id == object }
+        return siblings
     }
 
     private func id(of creation: Transaction.Creation, entropy: inout EntropyStream) -> ObjectID {
@@ -253,9 +295,9 @@ struct TransactionPlan {
     }
 
     private mutating func append(_ edit: Edit) throws(WriteRefusal) {
-        self.byteCount += edit.payload.count
-        guard self.byteCount <= Limits.changeByteCountMax else {
-            throw .tooLarge(what: "a transaction, in bytes", limit: Limits.changeByteCountMax)
+        self.byteCount += edit.byteCount
+        guard self.byteCount <= Limits.editByteCountMax else {
+            throw .tooLarge(what: "a transaction, in bytes", limit: Limits.editByteCountMax)
         }
         guard self.edits.count < Limits.changeOperationCountMax else {
             throw .tooLarge(what: "a transaction, in operations", limit: Limits.changeOperationCountMax)

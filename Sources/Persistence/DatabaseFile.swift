@@ -154,6 +154,13 @@ final class DatabaseFile {
             guard code == SQLITE_OK else {
                 throw StoreError(resultCode: code, connection: database.sqliteConnection)
             }
+            #if PLANTED_BUGS
+            if PlantedBug.journalInMemory.isPlanted { return }
+            #endif
+            // Where the file system has no shared memory, SQLite stays in another mode without an error.
+            guard try String.fetchOne(database, sql: "PRAGMA journal_mode") == "wal" else {
+                throw StoreError.unavailable("its file system cannot hold a write-ahead log")
+            }
         }
         return connection
     }

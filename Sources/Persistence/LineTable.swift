@@ -3,6 +3,8 @@ import CRDTCore
 /// All lines and restamps, in memory, and which of them the transaction has changed.
 struct LineTable {
     private(set) var records: [LineRecord] = []
+    /// Apart, since merging and sending ask for those of all lines, and to copy a record costs ten times as much.
+    private var progresses: [LineProgress] = []
     private var chains: [ReplicaID: Chain] = [:]
     /// The records that the database holds, by the numbers of those that differ here.
     private var originals: [Int: LineRecord] = [:]
@@ -26,7 +28,7 @@ struct LineTable {
     func origin(_ index: LineIndex) -> LineOrigin? { self.records[Int(index.rawValue)].origin }
 
     /// How far a line has come, without copying its record.
-    func progress(of index: LineIndex) -> LineProgress { self.records[Int(index.rawValue)].progress }
+    func progress(of index: LineIndex) -> LineProgress { self.progresses[Int(index.rawValue)] }
 
     func first(of id: ReplicaID) -> LineIndex? { self.chains[id]?.first }
 
@@ -47,8 +49,10 @@ struct LineTable {
         if let last = chain?.last {
             self.keepOriginal(at: Int(last.rawValue))
             self.records[Int(last.rawValue)].next = index
+            self.progresses[Int(last.rawValue)].next = index
         }
         self.records.append(record)
+        self.progresses.append(record.progress)
         self.chains[record.id] = Chain(first: chain?.first ?? index, last: index)
         return index
     }
@@ -56,6 +60,7 @@ struct LineTable {
     mutating func set(_ record: LineRecord, at index: LineIndex) {
         self.keepOriginal(at: Int(index.rawValue))
         self.records[Int(index.rawValue)] = record
+        self.progresses[Int(index.rawValue)] = record.progress
     }
 
     private mutating func keepOriginal(at position: Int) {
@@ -91,10 +96,14 @@ struct LineTable {
 
     /// Goes back to what the database holds.
     mutating func rollback() {
-        for (position, record) in self.originals { self.records[position] = record }
+        for (position, record) in self.originals {
+            self.records[position] = record
+            self.progresses[position] = record.progress
+        }
         self.originals.removeAll(keepingCapacity: true)
         let added = Set(self.records[self.storedCount...].map(\.id))
         self.records.removeSubrange(self.storedCount...)
+        self.progresses.removeSubrange(self.storedCount...)
         for id in added {
             guard var last = self.chains[id]?.first, Int(last.rawValue) < self.storedCount else {
                 self.chains[id] = nil

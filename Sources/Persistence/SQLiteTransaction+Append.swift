@@ -5,24 +5,25 @@ extension SQLiteTransaction {
         let run = verified.run
         var grants: [Int64] = []
         for grant in run.grants { grants.append(try self.grantNumber(grant)) }
-        var sizes = RunSize()
+        var size = ChangeSize.zero
         // The payload must lie still while statements point into it.
         let failure: StoreError? = run.payload.withUnsafeBytes { payload in
             do throws(StoreError) {
                 let writer = OperationWriter(statement: try self.statements[.insertOperation], payload: payload)
                 for (position, change) in run.changes.enumerated() {
                     let first = self.identifiers.next.operation
-                    let byteCount = try self.append(change, of: run, indexes, grants: grants, to: writer)
+                    try self.append(change, of: run, indexes, grants: grants, to: writer)
                     let point = LinePoint(line: indexes.line, sequence: run.firstSequence + UInt64(position))
+                    let own = run.size(of: change)
                     try self.append(
                         change,
                         of: run,
                         at: point,
                         operations: first,
-                        byteCount: byteCount,
+                        own,
                         hash: verified.hashes[position]
                     )
-                    sizes.add(operationCount: Int64(change.operationCount), byteCount: byteCount)
+                    size += own
                 }
                 return nil
             } catch {
@@ -31,21 +32,18 @@ extension SQLiteTransaction {
         }
         if let failure { throw failure }
         if let signature = run.signature, !run.changes.isEmpty {
-            try self.append(signature, at: LinePoint(line: indexes.line, sequence: run.lastSequence), sizes)
+            try self.append(signature, at: LinePoint(line: indexes.line, sequence: run.lastSequence), size)
         }
     }
 
     /// Appends a change's operations.
-    ///
-    /// Returns how many payload bytes they have.
     private func append(
         _ change: Change,
         of run: Run,
         _ indexes: RunIndexes,
         grants: [Int64],
         to writer: OperationWriter
-    ) throws(StoreError) -> Int64 {
-        var byteCount: Int64 = 0
+    ) throws(StoreError) {
         for position in change.operationRange {
             let operation = run.operations[position]
             var references = OperationWriter.References(number: self.identifiers.next.operation)
@@ -60,9 +58,7 @@ extension SQLiteTransaction {
             if operation.grant > 0 { references.grant = grants[Int(operation.grant) - 1] }
             try writer.write(operation, references)
             self.identifiers.next.operation += 1
-            byteCount += Int64(operation.payloadByteCount)
         }
-        return byteCount
     }
 
     private func creation(
@@ -77,7 +73,7 @@ extension SQLiteTransaction {
         of run: Run,
         at point: LinePoint,
         operations: Int64,
-        byteCount: Int64,
+        _ size: ChangeSize,
         hash: Hash256
     ) throws(StoreError) {
         var context: [UInt8] = []
@@ -88,8 +84,8 @@ extension SQLiteTransaction {
         statement.bind(point)
         statement.bind(3, bits: change.stamp.rawValue)
         statement.bind(4, operations)
-        statement.bind(5, change.operationCount)
-        statement.bind(6, byteCount)
+        statement.bind(5, Int64(size.operationCount))
+        statement.bind(6, Int64(size.byteCount))
         statement.bind(7, context)
         statement.bind(8, change.hasLeftOut)
         statement.bind(9, Array(run.blinding(of: change)))
@@ -99,19 +95,8 @@ extension SQLiteTransaction {
 
     // MARK: - Signatures
 
-    /// What lies between two kept signatures.
-    struct RunSize {
-        /// Many more than any run that was ever signed at once.
-        static let countMax: Int64 = 1 << 48
-
-        var operationCount: Int64 = 0
-        var byteCount: Int64 = 0
-
-        mutating func add(operationCount: Int64, byteCount: Int64) {
-            self.operationCount += operationCount
-            self.byteCount += byteCount
-        }
-    }
+    /// Many more than anything that was ever signed at once.
+    private static let signedCountMax: Int64 = 1 << 48
 
     /// Keeps the signature at the end of a run.
     ///
@@ -120,7 +105,7 @@ extension SQLiteTransaction {
     private func append(
         _ signature: Signature,
         at point: LinePoint,
-        _ size: RunSize
+        _ size: ChangeSize
     ) throws(StoreError) {
         var size = size
         let kept = try self.lastSignatures(of: point.line)
@@ -128,8 +113,9 @@ extension SQLiteTransaction {
             let start = kept.count > 1 ? kept[1].sequence : self.progress(of: point.line).firstSequence - 1
             guard last.sequence < point.sequence else { throw .damaged("a signature in the log is beyond its end") }
             var joined = size
-            joined.add(operationCount: last.size.operationCount, byteCount: last.size.byteCount)
-            if SignatureThinning.mayJoin(changeCount: point.sequence - start, joined) {
+            joined += last.size
+            joined.changeCount = Int(point.sequence - start)
+            if SignatureThinning.limits.allow(joined) {
                 let statement = try self.statements[.deleteSignature]
                 statement.bind(LinePoint(line: point.line, sequence: last.sequence))
                 try statement.run()
@@ -138,24 +124,28 @@ extension SQLiteTransaction {
         }
         let statement = try self.statements[.insertSignature]
         statement.bind(point)
-        statement.bind(3, size.operationCount)
-        statement.bind(4, size.byteCount)
+        statement.bind(3, Int64(size.operationCount))
+        statement.bind(4, Int64(size.byteCount))
         statement.bind(5, signature.array)
         try statement.run()
     }
 
-    private func lastSignatures(of line: LineIndex) throws(StoreError) -> [(sequence: UInt64, size: RunSize)] {
+    private func lastSignatures(of line: LineIndex) throws(StoreError) -> [(sequence: UInt64, size: ChangeSize)] {
         let statement = try self.statements[.lastSignatures]
         defer { statement.reset() }
         statement.bind(1, line.rawValue)
-        var signatures: [(sequence: UInt64, size: RunSize)] = []
+        var signatures: [(sequence: UInt64, size: ChangeSize)] = []
         while try statement.step() {
             let (operationCount, byteCount) = (statement.int64(1), statement.int64(2))
             let next = signatures.last?.sequence ?? .max
             guard statement.bits(0) < next, min(operationCount, byteCount) >= 0,
-                max(operationCount, byteCount) <= RunSize.countMax
+                max(operationCount, byteCount) <= Self.signedCountMax
             else { throw .damaged("a signature in the log cannot be where it is") }
-            let size = RunSize(operationCount: operationCount, byteCount: byteCount)
+            let size = ChangeSize(
+                changeCount: 0,
+                operationCount: Int(operationCount),
+                byteCount: Int(byteCount)
+            )
             signatures.append((sequence: statement.bits(0), size: size))
         }
         return signatures
@@ -196,14 +186,9 @@ extension SQLiteTransaction {
 
 /// Which signatures are worth keeping.
 enum SignatureThinning {
-    static let changeCountMax: UInt64 = 64
-    static let operationCountMax: Int64 = 4096
-    /// Small beside what a link carries before it breaks: nothing less than a signed run can be kept of a transfer.
-    static let byteCountMax: Int64 = 8 << 10
-
-    /// Whether changes behind a kept signature may do with one signature at their end.
-    static func mayJoin(changeCount: UInt64, _ size: SQLiteTransaction.RunSize) -> Bool {
-        changeCount <= self.changeCountMax && size.operationCount <= self.operationCountMax
-            && size.byteCount <= self.byteCountMax
-    }
+    /// Changes behind a kept signature that are no more than this do with one signature at their end.
+    ///
+    /// It is small beside what a link carries before it breaks: nothing less than a signed run can be kept of a
+    /// transfer.
+    static let limits = RunLimits(changeCountMax: 64, operationCountMax: 4096, byteCountMax: 24 << 10)
 }

@@ -77,6 +77,11 @@ extension SQLiteTransaction {
             )
             for number in row.operations { try self.append(number, from: &reader, to: &assembly) }
         }
+        for (position, change) in assembly.builder.run.changes.enumerated() where change.hasLeftOut {
+            guard Int(change.blindingByteCount) == assembly.builder.run.requiredBlindingByteCount(of: change) else {
+                throw SQLiteTransaction.damaged(change: sequence + UInt64(position))
+            }
+        }
         return assembly.builder.signed(signature)
     }
 
@@ -119,20 +124,26 @@ extension SQLiteTransaction {
         defer { statement.reset() }
         statement.bind(LinePoint(line: line, sequence: sequence))
         var loaded = LoadedChanges()
-        var operationCount: Int64 = 0
-        var byteCount: Int64 = 0
+        var size = ChangeSize.zero
         var next = sequence
         while try statement.step(), statement.bits(0) == next {
+            #if PLANTED_BUGS
+            if PlantedBug.lessLoadedThanAccepted.isPlanted, statement.int64(4) > Limits.editByteCountMax / 2 {
+                throw SQLiteTransaction.damaged(change: next)
+            }
+            #endif
             guard (0...Int64(Limits.changeOperationCountMax)).contains(statement.int64(3)),
-                (0...Int64(Limits.changeByteCountMax)).contains(statement.int64(4)), next <= Limits.sequenceMax
+                (0...Int64(Limits.loadedByteCountMax)).contains(statement.int64(4)), next <= Limits.sequenceMax
             else { throw SQLiteTransaction.damaged(change: next) }
-            operationCount += statement.int64(3)
-            byteCount += statement.int64(4)
+            size += ChangeSize(
+                changeCount: 1,
+                operationCount: Int(statement.int64(3)),
+                byteCount: Int(statement.int64(4))
+            )
             if let end {
                 if next > end { break }
-            } else if next > sequence {
-                let isFull = loaded.rows.count >= limits.changeCountMax
-                if isFull || operationCount > limits.operationCountMax || byteCount > limits.byteCountMax { break }
+            } else if !limits.allow(size) {
+                break
             }
             try self.append(statement, to: &loaded)
             next += 1
@@ -148,8 +159,8 @@ extension SQLiteTransaction {
         let (first, count) = (statement.int64(2), statement.int64(3))
         let end = first.addingReportingOverflow(count)
         let hasLeftOut = statement.bool(6)
-        let blindingCount = (hasLeftOut ? Int(count) : 1) * Bytes16.byteCount
-        guard !end.overflow, loaded.blinding.count - blindingStart == blindingCount else {
+        let blindingCount = loaded.blinding.count - blindingStart
+        guard !end.overflow, hasLeftOut || blindingCount == Bytes16.byteCount else {
             throw SQLiteTransaction.damaged(change: statement.bits(0))
         }
         loaded.rows.append(

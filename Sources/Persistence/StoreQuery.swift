@@ -183,7 +183,7 @@ enum StoreQuery: Int, CaseIterable {
         switch self {
         case .insertChange:
             """
-            INSERT INTO change (line, sequence, stamp, operation, operation_count, payload_byte_count, context,
+            INSERT INTO change (line, sequence, stamp, operation, operation_count, byte_count, context,
             has_left_out, blinding, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """
         case .changeHeader: "SELECT stamp, hash FROM change WHERE line = ? AND sequence = ?"
@@ -192,7 +192,7 @@ enum StoreQuery: Int, CaseIterable {
         case .changeOperations: "SELECT operation, operation_count FROM change WHERE line = ? AND sequence = ?"
         case .changesFrom:
             """
-            SELECT sequence, stamp, operation, operation_count, payload_byte_count, context, has_left_out, blinding
+            SELECT sequence, stamp, operation, operation_count, byte_count, context, has_left_out, blinding
             FROM change WHERE line = ? AND sequence >= ? ORDER BY sequence
             """
         case .insertOperation:
@@ -207,13 +207,13 @@ enum StoreQuery: Int, CaseIterable {
             """
         case .insertSignature:
             """
-            INSERT INTO run_signature (line, sequence, operation_count, payload_byte_count, signature)
+            INSERT INTO run_signature (line, sequence, operation_count, byte_count, signature)
             VALUES (?, ?, ?, ?, ?)
             """
         case .deleteSignature: "DELETE FROM run_signature WHERE line = ? AND sequence = ?"
         case .lastSignatures:
             """
-            SELECT sequence, operation_count, payload_byte_count FROM run_signature WHERE line = ?
+            SELECT sequence, operation_count, byte_count FROM run_signature WHERE line = ?
             ORDER BY sequence DESC LIMIT 2
             """
         case .signatureAt: "SELECT signature FROM run_signature WHERE line = ? AND sequence = ?"

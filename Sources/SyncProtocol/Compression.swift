@@ -8,7 +8,8 @@ enum Compression {
     /// Fewer are mostly ids, hashes and a signature: to try would cost more than all else that is done to send them.
     private static let byteCountMin = 256
 
-    /// 1 and the length, then a Zstandard frame; or 0 and the bytes themselves, if few or no longer so.
+    /// 1 and the length, then a Zstandard frame; or 0 and the bytes themselves, if few, or no longer so, or much
+    /// longer.
     static func compress(_ bytes: [UInt8]) -> [UInt8] {
         guard bytes.count >= self.byteCountMin else { return [0] + bytes }
         var result: [UInt8] = [1]
@@ -27,7 +28,9 @@ enum Compression {
                 )
             }
         }
-        guard ZSTD_isError(written) == 0, header + written <= bytes.count else { return [0] + bytes }
+        guard ZSTD_isError(written) == 0, header + written <= bytes.count,
+            bytes.count <= (header + written) * MessageLimits.compressionRatioMax
+        else { return [0] + bytes }
         result.removeLast(bound - written)
         return result
     }
@@ -40,7 +43,8 @@ enum Compression {
         case 1: break
         default: throw .unknownKind
         }
-        let count = try reader.count(atMost: MessageLimits.decompressedByteCountMax)
+        let ratioLimit = bytes.count * MessageLimits.compressionRatioMax
+        let count = try reader.count(atMost: min(MessageLimits.decompressedByteCountMax, ratioLimit))
         let frame = bytes[reader.offset...]
         // A frame that does not promise what the length says is not given memory.
         let promised = frame.withUnsafeBytes { ZSTD_getFrameContentSize($0.baseAddress, $0.count) }

@@ -7,6 +7,17 @@ extension Message {
         switch kind {
         case .hello: self = .hello(try Hello(decoding: &reader))
         case .welcome: self = .welcome(try Welcome(decoding: &reader))
+        case .join:
+            self = .join(
+                JoinRequest(
+                    device: DeviceID(bytes: try reader.bytes32()),
+                    deviceName: try reader.text(atMost: Limits.nameByteCountMax),
+                    proof: try reader.signature()
+                )
+            )
+        case .member:
+            self = .member(try Introduction(decoding: body[...]))
+            return
         case .ranges: self = .ranges(try FrontierRange.list(decoding: &reader))
         case .run:
             self = .run(try Run(decoding: try Compression.decompress(body)))
@@ -50,27 +61,20 @@ extension Hello {
     fileprivate init(decoding reader: inout ByteReader) throws(WireError) {
         let version = try reader.varint()
         guard version >= 1 else { throw .unknownKind }
-        let workspace = WorkspaceID(bytes: try reader.bytes32())
-        let device = DeviceID(bytes: try reader.bytes32())
-        let replica: ReplicaID?
-        switch try reader.byte() {
-        case 0: replica = nil
-        case 1: replica = ReplicaID(bytes: try reader.bytes16())
-        default: throw .notCanonical
-        }
+        let deviceStart = try reader.bigEndian()
         let wallTime = try reader.wallTime()
         let port = UInt16(try reader.count(atMost: Int(UInt16.max)))
         let fingerprint = Hash256(bytes: try reader.bytes32())
+        let proof = try reader.signature()
         // A later version may say more; what it says up to here stays.
         if version > Hello.currentVersion { _ = try reader.slice(reader.remaining) }
         self.init(
             version: version,
-            workspace: workspace,
-            device: device,
-            replica: replica,
+            deviceStart: deviceStart,
             wallTime: wallTime,
             port: port,
-            fingerprint: fingerprint
+            fingerprint: fingerprint,
+            proof: proof
         )
     }
 }
@@ -80,6 +84,7 @@ extension Welcome {
         let founder = UserID(bytes: try reader.bytes32())
         let nonce = try reader.bytes16()
         let user = UserID(bytes: try reader.bytes32())
+        let membershipKey = try reader.bytes32()
         var certificates: [DeviceCertificate] = []
         for _ in 0..<(try reader.count(atMost: Limits.certificateCountMax)) {
             certificates.append(
@@ -90,7 +95,13 @@ extension Welcome {
                 )
             )
         }
-        self.init(founder: founder, workspaceNonce: nonce, user: user, certificates: certificates)
+        self.init(
+            founder: founder,
+            workspaceNonce: nonce,
+            user: user,
+            membershipKey: membershipKey,
+            certificates: certificates
+        )
     }
 }
 

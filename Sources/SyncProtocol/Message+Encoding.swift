@@ -15,6 +15,8 @@ extension Message {
         switch self {
         case .hello: .hello
         case .welcome: .welcome
+        case .join: .join
+        case .member: .member
         case .ranges: .ranges
         case .run: .run
         case .caughtUp: .caughtUp
@@ -32,6 +34,11 @@ extension Message {
         switch self {
         case .hello(let hello): hello.encode(to: &bytes)
         case .welcome(let welcome): welcome.encode(to: &bytes)
+        case .join(let request):
+            request.device.bytes.append(to: &bytes)
+            bytes.appendPrefixed(Array(request.deviceName.utf8))
+            bytes.append(contentsOf: request.proof.array)
+        case .member(let introduction): introduction.encode(to: &bytes)
         case .ranges(let ranges):
             bytes.appendVarint(UInt64(ranges.count))
             for range in ranges { range.encode(to: &bytes) }
@@ -58,13 +65,11 @@ extension Message {
 extension Hello {
     fileprivate func encode(to bytes: inout [UInt8]) {
         bytes.appendVarint(self.version)
-        self.workspace.bytes.append(to: &bytes)
-        self.device.bytes.append(to: &bytes)
-        bytes.append(self.replica == nil ? 0 : 1)
-        self.replica?.bytes.append(to: &bytes)
+        bytes.appendBigEndian(self.deviceStart)
         bytes.appendVarint(self.wallTime?.milliseconds ?? 0)
         bytes.appendVarint(UInt64(self.port))
         self.fingerprint.bytes.append(to: &bytes)
+        bytes.append(contentsOf: self.proof.array)
     }
 }
 
@@ -73,6 +78,7 @@ extension Welcome {
         self.founder.bytes.append(to: &bytes)
         self.workspaceNonce.append(to: &bytes)
         self.user.bytes.append(to: &bytes)
+        self.membershipKey.append(to: &bytes)
         bytes.appendVarint(UInt64(self.certificates.count))
         for certificate in self.certificates {
             certificate.device.bytes.append(to: &bytes)

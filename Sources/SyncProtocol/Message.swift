@@ -3,8 +3,12 @@ package import CRDTCore
 /// What peers say to each other once a handshake has succeeded.
 package enum Message: Hashable, Sendable {
     case hello(Hello)
+    /// What a device that pairs asks for.
+    case join(JoinRequest)
     /// The answer to a device that pairs.
     case welcome(Welcome)
+    /// Who a member is whom the other side may not know, before its hello.
+    case member(Introduction)
     /// Parts of the sender's frontier, compared range by range.
     case ranges([FrontierRange])
     /// Changes the receiver lacks.
@@ -28,62 +32,60 @@ package enum Message: Hashable, Sendable {
 package struct Hello: Hashable, Sendable {
     /// The version of the messages; a peer speaks the lower of the two.
     package var version: UInt64
-    package var workspace: WorkspaceID
-    package var device: DeviceID
-    /// The replica the sender writes under now; nil before its first write.
-    package var replica: ReplicaID?
+    /// The first eight bytes of the sender's device id: the proof says which of the devices with its static key it is.
+    package var deviceStart: UInt64
     /// The sender's wall clock; nil if that was set back, so that it is wrong now or was before.
     package var wallTime: WallTime?
     /// The TCP port the sender listens on; 0 if it does not.
     package var port: UInt16
     /// The fingerprint of the sender's whole frontier.
     package var fingerprint: Hash256
+    /// Shows that the sender has the key of the device (`HandshakeProof`).
+    package var proof: Signature
 
     package init(
         version: UInt64 = Hello.currentVersion,
-        workspace: WorkspaceID,
-        device: DeviceID,
-        replica: ReplicaID?,
+        deviceStart: UInt64,
         wallTime: WallTime?,
         port: UInt16,
-        fingerprint: Hash256
+        fingerprint: Hash256,
+        proof: Signature
     ) {
         self.version = version
-        self.workspace = workspace
-        self.device = device
-        self.replica = replica
+        self.deviceStart = deviceStart
         self.wallTime = wallTime
         self.port = port
         self.fingerprint = fingerprint
+        self.proof = proof
     }
 
     package static let currentVersion: UInt64 = 1
 }
 
-/// What a device that pairs sends in the last message of the handshake.
+/// Shows who is at an end of a link: a signature, by the key of the device, of what only this link has.
+///
+/// The handshake proves the static key alone. Without this a member could certify a device of his own making with the
+/// static key of another, and be taken for it.
+package enum HandshakeProof {
+    /// What the device signs.
+    ///
+    /// `isDialler`: whether the device is the one that dialled, so that neither side can send the other's proof back.
+    package static func message(handshakeHash: [UInt8], isDialler: Bool) -> [UInt8] {
+        Array("peerd/proof/1".utf8) + [isDialler ? 0 : 1] + handshakeHash
+    }
+}
+
+/// What a device that pairs asks for once the handshake is done.
 package struct JoinRequest: Hashable, Sendable {
     package var device: DeviceID
     package var deviceName: String
+    /// Shows that the sender has the key of the device (`HandshakeProof`).
+    package var proof: Signature
 
-    package init(device: DeviceID, deviceName: String) {
+    package init(device: DeviceID, deviceName: String, proof: Signature) {
         self.device = device
         self.deviceName = deviceName
-    }
-
-    /// The bytes that travel as the handshake's payload.
-    package var encoded: [UInt8] {
-        var bytes: [UInt8] = [1]
-        self.device.bytes.append(to: &bytes)
-        bytes.appendPrefixed(Array(self.deviceName.utf8))
-        return bytes
-    }
-
-    package init(decoding bytes: [UInt8]) throws(WireError) {
-        var reader = ByteReader(bytes)
-        guard try reader.byte() == 1 else { throw .unknownKind }
-        self.device = DeviceID(bytes: try reader.bytes32())
-        self.deviceName = try reader.text(atMost: Limits.nameByteCountMax)
-        try reader.finish()
+        self.proof = proof
     }
 }
 
@@ -92,13 +94,22 @@ package struct Welcome: Hashable, Sendable {
     package var founder: UserID
     package var workspaceNonce: Bytes16
     package var user: UserID
+    /// What members know each other by that have not met: the workspace's membership key.
+    package var membershipKey: Bytes32
     /// The new device's certificate and those above it.
     package var certificates: [DeviceCertificate]
 
-    package init(founder: UserID, workspaceNonce: Bytes16, user: UserID, certificates: [DeviceCertificate]) {
+    package init(
+        founder: UserID,
+        workspaceNonce: Bytes16,
+        user: UserID,
+        membershipKey: Bytes32,
+        certificates: [DeviceCertificate]
+    ) {
         self.founder = founder
         self.workspaceNonce = workspaceNonce
         self.user = user
+        self.membershipKey = membershipKey
         self.certificates = certificates
     }
 }

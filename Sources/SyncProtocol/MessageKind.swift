@@ -1,3 +1,5 @@
+internal import CRDTCore
+
 /// The first byte of a message.
 enum MessageKind: UInt8, CaseIterable {
     case hello = 1
@@ -11,14 +13,20 @@ enum MessageKind: UInt8, CaseIterable {
     case probe = 9
     case ping = 10
     case pong = 11
+    case join = 12
+    case member = 13
 }
 
 /// Every size and count of messages, by name.
 package enum MessageLimits {
-    /// Bytes of a run as it travels, compressed.
-    package static let runByteCountMax = 9 << 20
-    /// Bytes of a run once decompressed.
-    package static let decompressedByteCountMax = 20 << 20
+    /// Bytes of a run once decompressed: of any that `Run.validate` accepts.
+    package static let decompressedByteCountMax = Limits.runByteCountMax + Limits.runHeaderByteCountMax
+    /// Bytes of a run as it travels: what compression makes longer travels as it is, behind one byte.
+    package static let runByteCountMax = decompressedByteCountMax + 1
+    /// So many times as long as a compressed run is it may be once decompressed.
+    ///
+    /// What compresses better travels as it is, so that nobody has to hold, or keep, many times what he was sent.
+    package static let compressionRatioMax = 64
     /// Ranges in one message.
     package static let rangeCountMax = 4096
     /// Entries in all ranges of one message.
@@ -32,7 +40,8 @@ package enum MessageLimits {
     static func byteCountMax(of kind: MessageKind) -> Int {
         switch kind {
         case .hello: 512
-        case .welcome: 4096
+        case .welcome, .member: 4096
+        case .join: 1024
         case .ranges: 512 << 10
         case .run: self.runByteCountMax
         case .caughtUp: 0

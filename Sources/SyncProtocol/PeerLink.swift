@@ -2,11 +2,13 @@ package import CRDTCore
 package import PeerCrypto
 
 /// What a link asks about a stranger before it answers.
-package protocol LinkAuthority {
+package protocol LinkAuthority: ~Copyable {
     /// Whether a device with this static key may connect.
     func admits(_ key: StaticKey) -> Bool
     /// The secrets of the open invites; none if there is no open invite.
     func inviteSecrets() -> PresharedKeys
+    /// The workspace's membership key; none if nobody who has it is to be answered.
+    func membershipSecrets() -> PresharedKeys
 }
 
 /// One connection from its first byte: greeting, Noise handshake, sealed records, messages.
@@ -28,8 +30,8 @@ package struct PeerLink: ~Copyable, Sendable {
         /// The handshake is done; messages may be sent. From a responder's first known handshake on its own nothing
         /// may follow: it can be replayed until a message has come.
         case established(StaticKey)
-        /// A handshake by invite is done; which of the invites it was, and what the other side asked for.
-        case paired(StaticKey, inviteIndex: Int, request: [UInt8])
+        /// A handshake by invite is done, on the side that invited; which of the invites it was.
+        case invited(StaticKey, inviteIndex: Int)
         case message(Message, byteCount: Int)
         case ended(LinkEnd)
     }
@@ -49,6 +51,10 @@ package struct PeerLink: ~Copyable, Sendable {
     private var phase: Phase
     private var reader = MessageReader()
     private let ownStatic: StaticKey
+    /// What the side that dialled asked for; nil until it is known.
+    package private(set) var greeting: HandshakeFraming.Greeting?
+    /// The hash of the finished handshake, which no other has; empty until then.
+    package private(set) var handshakeHash: [UInt8] = []
 
     private enum Phase: ~Copyable {
         case awaitingGreeting(HandshakeReader)
@@ -61,18 +67,12 @@ package struct PeerLink: ~Copyable, Sendable {
         var noise: NoiseHandshake
         var reader: HandshakeReader
         var greeting: HandshakeFraming.Greeting
-        /// What an initiator that pairs says in its last message.
-        var request: [UInt8]
-
-        /// What our next handshake message carries: the last one of a pairing initiator its request, others nothing.
-        var answerPayload: [UInt8] {
-            self.greeting == .pairing && self.noise.role == .initiator ? self.request : []
-        }
     }
 
-    private init(phase: consuming Phase, ownStatic: StaticKey) {
+    private init(phase: consuming Phase, ownStatic: StaticKey, greeting: HandshakeFraming.Greeting? = nil) {
         self.phase = phase
         self.ownStatic = ownStatic
+        self.greeting = greeting
     }
 
     /// The side that was dialled.
@@ -80,26 +80,36 @@ package struct PeerLink: ~Copyable, Sendable {
         PeerLink(phase: .awaitingGreeting(HandshakeReader(awaitsGreeting: true)), ownStatic: ownStatic)
     }
 
-    /// The side that dials a peer it knows, or one whose invite it holds.
+    /// The side that dials a peer it knows.
     ///
-    /// `invite`: the secret of the invite, to pair; nil to connect to a known peer.
-    /// `request`: what to say in the last message of a pairing handshake.
     /// Returns: the link and what to send first; nil if the keys are unfit.
     package static func dialling(
         _ peer: StaticKey,
         own: borrowing AgreementKey,
-        ephemeral: consuming AgreementKey,
-        invite: consuming SecretBytes? = nil,
-        request: [UInt8] = []
+        ephemeral: consuming AgreementKey
     ) -> (LinkStart)? {
-        let greeting: HandshakeFraming.Greeting
-        var secrets = PresharedKeys()
-        if let invite = consume invite {
-            guard secrets.append(invite) else { return nil }
-            greeting = .pairing
-        } else {
-            greeting = .known
-        }
+        self.dialling(.known, peer, PresharedKeys(), own: own, ephemeral: ephemeral)
+    }
+
+    /// The side that dials someone with whom it has a secret in common: that of an invite, or the membership key.
+    ///
+    /// Returns: the link and what to send first; nil if the keys are unfit.
+    package static func dialling(
+        _ greeting: HandshakeFraming.Greeting,
+        secret: borrowing SecretBytes,
+        own: borrowing AgreementKey,
+        ephemeral: consuming AgreementKey
+    ) -> (LinkStart)? {
+        self.dialling(greeting, nil, PresharedKeys(secret), own: own, ephemeral: ephemeral)
+    }
+
+    private static func dialling(
+        _ greeting: HandshakeFraming.Greeting,
+        _ peer: StaticKey?,
+        _ secrets: consuming PresharedKeys,
+        own: borrowing AgreementKey,
+        ephemeral: consuming AgreementKey
+    ) -> (LinkStart)? {
         do throws(NoiseError) {
             var noise = try NoiseHandshake(
                 pattern: greeting.pattern,
@@ -107,7 +117,7 @@ package struct PeerLink: ~Copyable, Sendable {
                 prologue: greeting.bytes,
                 ephemeralKey: ephemeral,
                 staticKey: own.duplicate(),
-                remoteStatic: greeting == .known ? X25519.PublicKey(peer.bytes.array) : nil,
+                remoteStatic: peer.flatMap { X25519.PublicKey($0.bytes.array) },
                 presharedKeys: secrets
             )
             guard let first = HandshakeFraming.framed(try noise.writeMessage([])),
@@ -116,10 +126,13 @@ package struct PeerLink: ~Copyable, Sendable {
             let handshaking = Handshaking(
                 noise: noise,
                 reader: HandshakeReader(awaitsGreeting: false),
-                greeting: greeting,
-                request: request
+                greeting: greeting
             )
-            let link = PeerLink(phase: .handshaking(handshaking), ownStatic: StaticKey(bytes: ownStatic))
+            let link = PeerLink(
+                phase: .handshaking(handshaking),
+                ownStatic: StaticKey(bytes: ownStatic),
+                greeting: greeting
+            )
             return LinkStart(link: link, bytes: greeting.bytes + first)
         } catch {
             return nil
@@ -179,7 +192,7 @@ package struct PeerLink: ~Copyable, Sendable {
     package mutating func receive(
         _ bytes: [UInt8],
         own: borrowing AgreementKey,
-        authority: borrowing some LinkAuthority,
+        authority: borrowing some LinkAuthority & ~Copyable,
         now: UInt64,
         ephemeral: () -> AgreementKey?
     ) -> Output {
@@ -202,10 +215,21 @@ package struct PeerLink: ~Copyable, Sendable {
         return output
     }
 
+    private static func secrets(
+        for greeting: HandshakeFraming.Greeting,
+        _ authority: borrowing some LinkAuthority & ~Copyable
+    ) -> PresharedKeys {
+        switch greeting {
+        case .pairing: authority.inviteSecrets()
+        case .member: authority.membershipSecrets()
+        case .known: PresharedKeys()
+        }
+    }
+
     private static func greet(
         _ reader: consuming HandshakeReader,
         own: borrowing AgreementKey,
-        authority: borrowing some LinkAuthority,
+        authority: borrowing some LinkAuthority & ~Copyable,
         ephemeral: () -> AgreementKey?,
         _ output: inout Output
     ) -> Phase {
@@ -213,7 +237,7 @@ package struct PeerLink: ~Copyable, Sendable {
         switch reader.next() {
         case .needsMore: return .awaitingGreeting(reader)
         case .greeting(let greeting):
-            let secrets = greeting == .pairing ? authority.inviteSecrets() : PresharedKeys()
+            let secrets = self.secrets(for: greeting, authority)
             guard greeting == .known || secrets.count > 0, let key = ephemeral() else {
                 output.events.append(.ended(.refused("no invite is open")))
                 return .ended
@@ -227,7 +251,7 @@ package struct PeerLink: ~Copyable, Sendable {
                     staticKey: own.duplicate(),
                     presharedKeys: secrets
                 )
-                return .handshaking(Handshaking(noise: noise, reader: reader, greeting: greeting, request: []))
+                return .handshaking(Handshaking(noise: noise, reader: reader, greeting: greeting))
             } catch {
                 output.events.append(.ended(.refused("the handshake could not begin")))
                 return .ended
@@ -239,7 +263,11 @@ package struct PeerLink: ~Copyable, Sendable {
     }
 
     /// Handles whole handshake messages until more is needed or the channel is open.
-    private mutating func advance(authority: borrowing some LinkAuthority, now: UInt64, _ output: inout Output) {
+    private mutating func advance(
+        authority: borrowing some LinkAuthority & ~Copyable,
+        now: UInt64,
+        _ output: inout Output
+    ) {
         while true {
             var handshaking: Handshaking
             switch self.takePhase() {
@@ -261,7 +289,8 @@ package struct PeerLink: ~Copyable, Sendable {
                 return
             case .message(let message):
                 do throws(NoiseError) {
-                    let payload = try handshaking.noise.readMessage(message)
+                    // What a handshake message carries besides may be of a later version.
+                    _ = try handshaking.noise.readMessage(message)
                     if handshaking.greeting == .known, handshaking.noise.role == .responder {
                         guard let key = handshaking.noise.remoteStaticKey, authority.admits(key) else {
                             self.end(.refused("an unknown device"), &output)
@@ -269,14 +298,14 @@ package struct PeerLink: ~Copyable, Sendable {
                         }
                     }
                     if handshaking.noise.isOurTurn {
-                        let answer = try handshaking.noise.writeMessage(handshaking.answerPayload)
+                        let answer = try handshaking.noise.writeMessage([])
                         output.bytes += HandshakeFraming.framed(answer) ?? []
                     }
                     guard handshaking.noise.isComplete else {
                         self.phase = .handshaking(handshaking)
                         continue
                     }
-                    try self.finish(handshaking, payload: payload, now: now, &output)
+                    try self.finish(handshaking, now: now, &output)
                 } catch {
                     self.end(.refused("the handshake failed"), &output)
                 }
@@ -287,7 +316,6 @@ package struct PeerLink: ~Copyable, Sendable {
 
     private mutating func finish(
         _ handshaking: consuming Handshaking,
-        payload: [UInt8],
         now: UInt64,
         _ output: inout Output
     ) throws(NoiseError) {
@@ -295,11 +323,11 @@ package struct PeerLink: ~Copyable, Sendable {
         let isInvited = handshaking.greeting == .pairing && handshaking.noise.role == .responder
         let inviteIndex = handshaking.noise.presharedKeyIndex
         let rest = handshaking.reader.takeRemainder()
+        self.greeting = handshaking.greeting
         let session = try handshaking.noise.finish()
+        self.handshakeHash = session.handshakeHash
         self.phase = .open(SealedChannel(session))
-        output.events.append(
-            isInvited ? .paired(key, inviteIndex: inviteIndex, request: payload) : .established(key)
-        )
+        output.events.append(isInvited ? .invited(key, inviteIndex: inviteIndex) : .established(key))
         if !rest.isEmpty { self.open(rest, now: now, &output) }
     }
 

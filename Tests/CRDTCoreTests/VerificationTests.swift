@@ -79,7 +79,7 @@ import Testing
         var unsigned = self.author.sealed().run
         unsigned.signature = nil
         #expect(throws: RunRejection.unsigned) { try self.author.verify(unsigned) }
-        let empty = VerifiedRun.seal(
+        let empty = VerifiedRun.sealUnchecked(
             RunBuilder(replica: self.author.replica, firstSequence: 1),
             previous: self.author.origin,
             self.author.cryptography,
@@ -107,7 +107,7 @@ import Testing
             let object = builder.index(of: ObjectID(bytes: Bytes16(high: 7, low: 7)))
             let kind = OperationKind(rawValue: kind)
             builder.append(kind: kind, grant: 0, object: kind.hasObject ? object : 0, operand: 0, payload: payload)
-            let run = VerifiedRun.seal(
+            let run = VerifiedRun.sealUnchecked(
                 builder,
                 previous: self.author.origin,
                 self.author.cryptography,

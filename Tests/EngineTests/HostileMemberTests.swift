@@ -34,10 +34,13 @@ struct HostileMemberTests {
         for change in whole.changes {
             let isPartial = change.operationRange.contains { whole.operations[$0].kind != .introduce }
             let salts = ChainHash.salts(of: change, in: whole, cryptography).prefix(Int(change.operationCount) * 16)
+            // What is left out has no salt.
+            let kept = change.operationRange.enumerated().filter { whole.operations[$0.element].kind == .introduce }
+                .flatMap { salts[$0.offset * 16..<$0.offset * 16 + 16] }
             builder.beginChange(
                 stamp: change.stamp,
                 context: whole.contextEntries[change.contextRange],
-                blinding: isPartial ? Array(salts) : Array(whole.blinding(of: change)),
+                blinding: isPartial ? kept : Array(whole.blinding(of: change)),
                 hasLeftOut: isPartial
             )
             for (place, position) in change.operationRange.enumerated() {

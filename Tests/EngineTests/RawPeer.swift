@@ -28,6 +28,7 @@ final class RawPeer {
     private struct NobodyElse: LinkAuthority {
         func admits(_ key: StaticKey) -> Bool { false }
         func inviteSecrets() -> PresharedKeys { PresharedKeys() }
+        func membershipSecrets() -> PresharedKeys { PresharedKeys() }
     }
 
     /// Dials a node as a device; the handshake is done when this returns.
@@ -45,6 +46,53 @@ final class RawPeer {
         self.link = LinkBox(start.takeLink())
         self.deliver(.accepted(self.id, from: NetworkAddress(host: "10.9.9.\(connection % 200)", port: 9)))
         self.deliver(.received(self.id, first))
+    }
+
+    /// Dials a node as a member that it may not know; the handshake is done when this returns.
+    init(_ identity: IdentityBox, asMemberTo target: Int, of network: TestNetwork, connection: UInt64) throws {
+        self.network = network
+        self.target = target
+        self.identity = identity
+        self.id = ConnectionID(rawValue: 1 << 63 | 1 << 40 | connection)
+        var entropy = TestNetwork.entropy(connection &+ 500)
+        guard let ephemeral = AgreementKey(seed: entropy.secret(32)),
+            let start = PeerLink.dialling(
+                .member,
+                secret: identity.value.membershipKey,
+                own: identity.value.staticKey,
+                ephemeral: ephemeral
+            )
+        else { throw TestFailure("no handshake") }
+        let first = start.bytes
+        self.link = LinkBox(start.takeLink())
+        self.deliver(.accepted(self.id, from: NetworkAddress(host: "10.9.9.\(connection % 200)", port: 9)))
+        self.deliver(.received(self.id, first))
+    }
+
+    /// A device that a member has made up and vouches for.
+    static func invented(by member: IdentityBox, seed: UInt64) throws -> IdentityBox {
+        var entropy = TestNetwork.entropy(seed &+ 9_000)
+        guard let signing = SigningKey(seed: entropy.secret(32)),
+            let agreement = AgreementKey(seed: entropy.secret(32))
+        else { throw TestFailure("no keys") }
+        let device = DeviceID(bytes: signing.publicKey.bytes32)
+        let staticKey = StaticKey(bytes: agreement.publicKey.bytes32)
+        let welcome = Welcome(
+            founder: member.value.founder,
+            workspaceNonce: member.value.workspaceNonce,
+            user: member.value.user,
+            membershipKey: member.value.membershipKeyBytes,
+            certificates: member.value.certify(device, staticKey: staticKey)
+        )
+        let identity = DeviceIdentity.joining(
+            name: "invented \(seed)",
+            welcome: welcome,
+            signingKey: signing,
+            staticKey: agreement,
+            SodiumCryptography()
+        )
+        guard let identity else { throw TestFailure("not certified") }
+        return IdentityBox(identity)
     }
 
     /// Makes a device a member through a real invite, without ever running a node on it.
@@ -100,6 +148,7 @@ final class RawPeer {
             now: self.network.time
         ) { nil }
         for case .message(let message, _) in output.events { self.received.append(message) }
+        if !output.bytes.isEmpty { self.deliver(.received(self.id, output.bytes)) }
     }
 
     func send(_ message: Message) {
@@ -111,13 +160,20 @@ final class RawPeer {
     var hello: Message {
         .hello(
             Hello(
-                workspace: self.identity.value.workspace,
-                device: self.identity.value.device,
-                replica: nil,
+                deviceStart: self.identity.value.device.start,
                 wallTime: self.network.moment(of: self.target).wall,
                 port: 0,
-                fingerprint: Frontier.fingerprint([], SodiumCryptography())
+                fingerprint: Frontier.fingerprint([], SodiumCryptography()),
+                proof: self.proof
             )
+        )
+    }
+
+    /// Shows that this is the device.
+    var proof: Signature {
+        let hash = self.link.value.handshakeHash
+        return self.identity.value.signingKey.signature(
+            of: HandshakeProof.message(handshakeHash: hash, isDialler: true)
         )
     }
 
@@ -143,7 +199,7 @@ final class RawPeer {
             builder.beginChange(stamp: stamp, context: [], blinding: [UInt8](repeating: 2, count: 16))
             for edit in edits { builder.append(edit) }
         }
-        return VerifiedRun.seal(
+        return VerifiedRun.sealUnchecked(
             builder,
             previous: previous ?? self.identity.value.origin,
             cryptography

@@ -26,14 +26,14 @@ struct RedialTests {
         #expect(peer.isClosed)
     }
 
-    private func avoidance(_ network: TestNetwork, _ key: StaticKey) -> UInt64 {
+    private func avoidance(_ network: TestNetwork, _ key: PeerKeys) -> UInt64 {
         let until = network.machines[0].node.book[key]?.avoidedUntil ?? 0
         return until - min(until, network.time)
     }
 
     @Test func `who breaks the protocol again and again is dialled ever more seldom`() throws {
         let (network, member) = try self.world()
-        let key = member.value.publicStaticKey
+        let key = try #require(network.machines[0].node.book.sortedKeys.first)
         for number in 0..<12 {
             try self.breakProtocol(network, member, UInt64(number))
             network.sleep(seconds: 1)
@@ -71,18 +71,17 @@ struct RedialTests {
 
     @Test func `a recorded beacon that comes from many hosts does not push out where a device is`() throws {
         let (network, member) = try self.world()
-        let key = member.value.publicStaticKey
+        let key = try #require(network.machines[0].node.book.sortedKeys.first)
         let real = NetworkAddress(host: "10.9.9.9", port: 7)
         network.machines[0].node.remember(real, of: key)
-        let beacon = Beacon(
-            tag: Beacon.tag(of: member.value.workspace, SodiumCryptography()),
-            device: member.value.device,
-            staticKey: key,
-            port: 7,
-            time: network.moment(of: 0).wall
-        )
-        let bytes = beacon.signed { member.value.signingKey.signature(of: $0) }
         for number in 0..<20 {
+            let beacon = Beacon(
+                device: member.value.device,
+                staticKey: key.staticKey,
+                port: 7,
+                time: network.moment(of: 0).wall
+            )
+            let bytes = beacon.signed(member.value.membershipKey) { member.value.signingKey.signature(of: $0) }
             network.handle(0, .beacon(bytes, fromHost: "10.7.7.\(number)"))
             network.settle(seconds: 1)
         }

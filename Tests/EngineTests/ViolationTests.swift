@@ -70,7 +70,7 @@ struct ViolationTests {
         let before = try network.export(0)
         let peer = try RawPeer(member, to: 0, of: network, connection: 1)
         guard case .hello(var hello) = peer.hello else { return }
-        hello.device = DeviceID(bytes: Bytes32(1, 2, 3, 4))
+        hello.deviceStart += 1
         peer.send(.hello(hello))
         try self.expectViolation(network, peer, before)
     }
@@ -168,6 +168,7 @@ struct ViolationTests {
                     founder: identity.value.founder,
                     workspaceNonce: identity.value.workspaceNonce,
                     user: identity.value.user,
+                    membershipKey: .zero,
                     certificates: identity.value.certificates
                 )
             )

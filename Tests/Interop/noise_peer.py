@@ -9,19 +9,22 @@ import socket
 import struct
 from dataclasses import dataclass
 
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from noise.connection import Keypair, NoiseConnection
 
 PAIRING = b"peerd/1p"
 KNOWN = b"peerd/1k"
+MEMBER = b"peerd/1m"
 PROTOCOL_NAMES = {
     PAIRING: b"Noise_XXpsk0+psk3_25519_ChaChaPoly_SHA512",
     KNOWN: b"Noise_IK_25519_ChaChaPoly_SHA512",
+    MEMBER: b"Noise_XXpsk0_25519_ChaChaPoly_SHA512",
 }
 DATA, REKEY, CLOSE = 0, 1, 2
-HELLO, WELCOME, RANGES, PING, PONG = 1, 2, 3, 10, 11
+HELLO, WELCOME, RANGES, PING, PONG, JOIN, INTRODUCTION = 1, 2, 3, 10, 11, 12, 13
 PROTOCOL_VERSION = 1
 
 
@@ -64,9 +67,23 @@ class Identity:
         text = certificate_text(workspace, raw_public(user), self.device, self.static_public)
         return self.device, self.static_public, user.sign(text)
 
-    def join_request(self):
-        """What goes into the last message of the pairing handshake."""
-        return b"\x01" + self.device + prefixed(self.name.encode())
+    def proof(self, channel):
+        """Shows who is at this end of the channel: a signature of its handshake hash."""
+        role = b"\x00" if channel.is_initiator else b"\x01"
+        return self.signing.sign(b"peerd/proof/1" + role + channel.handshake_hash)
+
+    def join_request(self, channel):
+        """What a device that pairs says first."""
+        return self.device + prefixed(self.name.encode()) + self.proof(channel)
+
+    def hello(self, channel, wall_milliseconds, port=0):
+        start = self.device[:8]
+        return Hello(PROTOCOL_VERSION, start, wall_milliseconds, port, bytes(32), self.proof(channel)).encoded()
+
+    def introduction(self, user, certificates):
+        """What a member says first to another that may not know it."""
+        chain = b"".join(part for certificate in certificates for part in certificate)
+        return user + prefixed(self.name.encode()) + bytes(16) + varint(len(certificates)) + chain
 
 
 @dataclass
@@ -157,7 +174,7 @@ def new_noise(greeting, identity, is_initiator, remote_static=None, secret=None)
         noise.set_as_responder()
     if secret is not None:
         # One for each slot of the pattern; the invite's secret fills both.
-        noise.set_psks(psks=[secret, secret])
+        noise.set_psks(psks=[secret] * PROTOCOL_NAMES[greeting].count(b"psk"))
     noise.set_prologue(greeting)
     noise.set_keypair_from_private_bytes(Keypair.STATIC, identity.static_private)
     if remote_static is not None:
@@ -171,10 +188,12 @@ def new_noise(greeting, identity, is_initiator, remote_static=None, secret=None)
 class Channel:
     """The sealed records after a handshake, and the messages in them."""
 
-    def __init__(self, wire, noise):
+    def __init__(self, wire, noise, is_initiator):
         assert noise.handshake_finished
         self.wire = wire
         self.noise = noise
+        self.is_initiator = is_initiator
+        self.handshake_hash = noise.get_handshake_hash()
         self.stream = b""
         self.is_closed = False
 
@@ -237,8 +256,21 @@ def dial_to_pair(wire, identity, invite):
     noise.read_message(wire.framed())
     theirs = remote_static_of(noise)
     assert theirs == invite.static_public, "the static key is not the one of the invite"
-    wire.send_framed(noise.write_message(identity.join_request()))
-    return Channel(wire, noise)
+    wire.send_framed(noise.write_message())
+    channel = Channel(wire, noise, True)
+    channel.send_message(JOIN, identity.join_request(channel))
+    return channel
+
+
+def dial_member(wire, identity, membership_key):
+    """As a member of a workspace who does not know who is there. Returns the channel and the other's static key."""
+    noise = new_noise(MEMBER, identity, True, secret=membership_key)
+    wire.send(MEMBER)
+    wire.send_framed(noise.write_message())
+    noise.read_message(wire.framed())
+    theirs = remote_static_of(noise)
+    wire.send_framed(noise.write_message())
+    return Channel(wire, noise, True), theirs
 
 
 def dial_known(wire, identity, remote_static):
@@ -246,21 +278,20 @@ def dial_known(wire, identity, remote_static):
     wire.send(KNOWN)
     wire.send_framed(noise.write_message())
     noise.read_message(wire.framed())
-    return Channel(wire, noise)
+    return Channel(wire, noise, True)
 
 
 def answer(wire, identity, greeting, secret=None):
-    """As the one who is dialled. Returns the channel, the dialler's static key and its last handshake payload."""
+    """As the one who is dialled. Returns the channel and the dialler's static key."""
     heard = wire.exactly(8)
     assert heard == greeting, heard
     noise = new_noise(greeting, identity, False, secret=secret)
-    payload = b""
     while not noise.handshake_finished:
-        payload = bytes(noise.read_message(wire.framed()))
+        noise.read_message(wire.framed())
         theirs = remote_static_of(noise)
         if not noise.handshake_finished:
             wire.send_framed(noise.write_message())
-    return Channel(wire, noise), theirs, payload
+    return Channel(wire, noise, False), theirs
 
 
 def remote_static_of(noise):
@@ -325,26 +356,34 @@ class Reader:
 @dataclass
 class Hello:
     version: int
-    workspace: bytes
-    device: bytes
-    replica: "bytes | None"
+    device_start: bytes
     wall_milliseconds: int
     port: int
     fingerprint: bytes
+    proof: bytes
 
     def encoded(self):
-        replica = b"\x00" if self.replica is None else b"\x01" + self.replica
         numbers = varint(self.wall_milliseconds) + varint(self.port)
-        return varint(self.version) + self.workspace + self.device + replica + numbers + self.fingerprint
+        return varint(self.version) + self.device_start + numbers + self.fingerprint + self.proof
 
     @classmethod
     def parse(cls, body):
         reader = Reader(body)
-        version, workspace, device = reader.varint(), reader.bytes(32), reader.bytes(32)
-        replica = reader.bytes(16) if reader.byte() else None
-        hello = cls(version, workspace, device, replica, reader.varint(), reader.varint(), reader.bytes(32))
+        version, start = reader.varint(), reader.bytes(8)
+        hello = cls(version, start, reader.varint(), reader.varint(), reader.bytes(32), reader.bytes(64))
         assert reader.is_at_end, "trailing bytes after hello"
         return hello
+
+    def is_proved_by(self, device, channel):
+        """Whether the other side has the key of a device."""
+        role = b"\x01" if channel.is_initiator else b"\x00"
+        try:
+            Ed25519PublicKey.from_public_bytes(device).verify(
+                self.proof, b"peerd/proof/1" + role + channel.handshake_hash
+            )
+        except InvalidSignature:
+            return False
+        return self.device_start == device[:8]
 
 
 @dataclass
@@ -352,6 +391,7 @@ class Welcome:
     founder: bytes
     workspace_nonce: bytes
     user: bytes
+    membership_key: bytes
     # (device, static key, signature), the own one first.
     certificates: list
 
@@ -361,16 +401,17 @@ class Welcome:
 
     def encoded(self):
         certificates = b"".join(part for certificate in self.certificates for part in certificate)
-        return self.founder + self.workspace_nonce + self.user + varint(len(self.certificates)) + certificates
+        names = self.founder + self.workspace_nonce + self.user + self.membership_key
+        return names + varint(len(self.certificates)) + certificates
 
     @classmethod
     def parse(cls, body):
         reader = Reader(body)
-        founder, nonce, user = reader.bytes(32), reader.bytes(16), reader.bytes(32)
+        founder, nonce, user, key = reader.bytes(32), reader.bytes(16), reader.bytes(32), reader.bytes(32)
         count = reader.varint()
         certificates = [(reader.bytes(32), reader.bytes(32), reader.bytes(64)) for _ in range(count)]
         assert reader.is_at_end, "trailing bytes after welcome"
-        return cls(founder, nonce, user, certificates)
+        return cls(founder, nonce, user, key, certificates)
 
 
 def workspace_of(founder, nonce):

@@ -20,9 +20,9 @@ struct Pair: ~Copyable {
     }
 
     init(_ greeting: HandshakeFraming.Greeting, _ options: Options = Options()) throws {
-        let isPairing = greeting == .pairing
+        let hasSecret = greeting != .known
         var candidates = PresharedKeys()
-        if isPairing {
+        if hasSecret {
             for secret in options.responderSecrets { _ = candidates.append(presharedKey(secret)) }
         }
         let initiator = try NoiseHandshake(
@@ -31,8 +31,8 @@ struct Pair: ~Copyable {
             prologue: options.initiatorPrologue ?? greeting.bytes,
             ephemeralKey: agreementKey(0xe1),
             staticKey: agreementKey(Self.initiatorStatic),
-            remoteStatic: isPairing ? nil : agreementKey(options.dialledStatic).publicKey,
-            presharedKeys: isPairing ? PresharedKeys(presharedKey(options.initiatorSecret)) : PresharedKeys()
+            remoteStatic: hasSecret ? nil : agreementKey(options.dialledStatic).publicKey,
+            presharedKeys: hasSecret ? PresharedKeys(presharedKey(options.initiatorSecret)) : PresharedKeys()
         )
         let responder = try NoiseHandshake(
             pattern: greeting.pattern,

@@ -5,6 +5,7 @@ extension NoisePattern {
     static let ofVectors: [NoisePattern] = [
         .ik,
         .xxPsk0Psk3,
+        .xxPsk0,
         NoisePattern("NN", messages: [[.e], [.e, .ee]]),
         NoisePattern("NK", responderKnown: true, messages: [[.e, .es], [.e, .ee]]),
         NoisePattern(

@@ -37,11 +37,11 @@ struct DamagedRowsTests {
             (
                 "change", "line, sequence",
                 """
-                line sequence stamp operation operation_count payload_byte_count context has_left_out blinding hash
+                line sequence stamp operation operation_count byte_count context has_left_out blinding hash
                 """
             ),
             ("operation", "operation", "operation kind object operand grant_reference tag value"),
-            ("run_signature", "line, sequence", "line sequence operation_count payload_byte_count signature"),
+            ("run_signature", "line, sequence", "line sequence operation_count byte_count signature"),
             ("restamp", "restamp", "author_line replica first_sequence last_sequence last_hash"),
             ("raised", "line, sequence", "line sequence stamp cause_line cause_sequence"),
             ("checkpoint", "line, sequence", "line sequence context"),

@@ -115,7 +115,7 @@ enum FixtureSchema0001 {
             stamp INTEGER NOT NULL,
             operation INTEGER NOT NULL,
             operation_count INTEGER NOT NULL,
-            payload_byte_count INTEGER NOT NULL,
+            byte_count INTEGER NOT NULL,
             context BLOB NOT NULL,
             has_left_out INTEGER NOT NULL,
             blinding BLOB NOT NULL,
@@ -134,8 +134,8 @@ enum FixtureSchema0001 {
         018bcfe568000005',X'22aa204c3160217801d2fb76ba625383dad6de9c1dd99374d3773d300856a101');
         INSERT INTO change VALUES(0,6,111411200000000006,18,1,0,X'',0,X'0000000000000006018bcfe568000006',X'\#
         d53260ca1cfc1de364099ccfc6807e014c4e4bb450764b1238a367b489ace4f7');
-        INSERT INTO change VALUES(0,7,111411200000000007,19,2,34,X'',1,X'b4b1380daeeb5c7e98d0af768cbc1299c6d\#
-        bb0598cfdbc2d3fccca42b790a804',X'fe058390aa9ef548941bbe8aa66d3a6502b48cf82953612c0f51652e152aa3bf');
+        INSERT INTO change VALUES(0,7,111411200000000007,19,2,34,X'',1,X'b4b1380daeeb5c7e98d0af768cbc1299',X'\#
+        fe058390aa9ef548941bbe8aa66d3a6502b48cf82953612c0f51652e152aa3bf');
         INSERT INTO change VALUES(1,1,111411199999672321,14,3,190,X'',0,X'0000000000000001018bcfe567fb0001',\#
         X'dd2b130e32c795b902582512c43c1a243cb9e76cf40fa630a31678a923f70782');
         INSERT INTO change VALUES(1,2,111411199999672322,23,1,50,X'010542595bfdf259c5f8',0,X'000000000000000\#
@@ -189,7 +189,7 @@ enum FixtureSchema0001 {
             line INTEGER NOT NULL,
             sequence INTEGER NOT NULL,
             operation_count INTEGER NOT NULL,
-            payload_byte_count INTEGER NOT NULL,
+            byte_count INTEGER NOT NULL,
             signature BLOB NOT NULL,
             PRIMARY KEY (line, sequence)
         ) WITHOUT ROWID;

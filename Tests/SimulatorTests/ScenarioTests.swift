@@ -35,6 +35,12 @@ struct ScenarioTests {
 }
 
 struct ScenarioParserTests {
+    @Test func `what stands in a block is done so often, and blocks may stand in each other`() throws {
+        let text = "peers A B\nrepeat 3 times\nA: kill\nrepeat 2 times\nB: kill\nend\nend\nsettle"
+        let words = try ScenarioParser.parse(text).lines.dropFirst()
+        #expect(words.map { $0.contains("A:") ? "A" : $0.contains("B:") ? "B" : $0 }.joined() == "ABBABBABBsettle")
+    }
+
     @Test(
         arguments: [
             ("A: kill", 1, "the first line says who the peers are"),
@@ -56,6 +62,9 @@ struct ScenarioParserTests {
             ("peers A B\nA: clock drift fast", 2, "“fast” is not how fast a clock can be"),
             ("peers A B\nA: disk fails often", 2, "“often” is not a kind of store call"),
             ("peers A B\nrepeat 20000 A: kill", 2, "20000 times is too often"),
+            ("peers A B\nrepeat 2 times\nA: kill", 3, "“end” is missing"),
+            ("peers A B\nend", 2, "“end” ends nothing"),
+            ("peers A B\nrepeat 2 times\nat 3s A: kill\nend", 4, "a time in a block"),
             ("peers A B\nexpect delivered at most few bytes", 2, "a number of bytes is not a number: “few”"),
             ("peers A B\nA: disk full after 10 bytes 3s", 2, "“for” is missing"),
             ("peers A B\nwait 900000y", 2, "“900000y” is not a length of time"),

@@ -4,13 +4,13 @@ import Testing
 @testable import SyncProtocol
 
 @Suite struct CompressionTests {
-    /// A frame of Zstandard (RFC 8878) that claims a length and consists of zeros.
-    private static func zeros(claimed: Int, actual: Int) -> [UInt8] {
+    /// A frame of Zstandard (RFC 8878) that claims a length and consists of zeros, in blocks of so many.
+    private static func zeros(claimed: Int, actual: Int, by block: Int = 200) -> [UInt8] {
         var frame: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd, 0xa0]
         for shift in [0, 8, 16, 24] { frame.append(UInt8(truncatingIfNeeded: claimed >> shift)) }
         var left = actual
         repeat {
-            let count = min(left, 128 << 10)
+            let count = min(left, block)
             left -= count
             let header = count << 3 | 2 | (left == 0 ? 1 : 0)
             for shift in [0, 8, 16] { frame.append(UInt8(truncatingIfNeeded: header >> shift)) }
@@ -53,9 +53,27 @@ import Testing
         }
     }
 
+    @Test func `what would become many times as long goes as it is, and is refused if it does not`() throws {
+        let ratio = MessageLimits.compressionRatioMax
+        let zeros = [UInt8](repeating: 0, count: 1 << 20)
+        #expect(Compression.compress(zeros) == [0] + zeros)
+        let dense = Self.compressed(1 << 20, Self.zeros(claimed: 1 << 20, actual: 1 << 20, by: 128 << 10))
+        #expect(dense.count * ratio < 1 << 20)
+        #expect(throws: WireError.overLimit) { try Compression.decompress(dense) }
+        for count in [dense.count * ratio, dense.count * ratio + 1] {
+            // Of the same number of bytes, with more or less in them.
+            let frame = Self.compressed(count, Self.zeros(claimed: count, actual: count, by: 128 << 10))
+            if count <= frame.count * ratio {
+                #expect(try Compression.decompress(frame).count == count)
+            } else {
+                #expect(throws: WireError.overLimit) { try Compression.decompress(frame) }
+            }
+        }
+    }
+
     @Test func `a frame that holds more or less than it claims is refused`() {
         for actual in [999_999, 1_000_001, 30 << 20] {
-            let bytes = Self.compressed(1_000_000, Self.zeros(claimed: 1_000_000, actual: actual))
+            let bytes = Self.compressed(1_000_000, Self.zeros(claimed: 1_000_000, actual: actual, by: 190))
             #expect(throws: WireError.notCanonical) { try Compression.decompress(bytes) }
         }
     }
@@ -82,8 +100,9 @@ import Testing
         content += [1, 0]
         content.appendVarint(UInt64(nameCount))
         content += Array(repeating: 0, count: nameCount)
-        let body = Compression.compress(content)
-        #expect(body.count < 10_000)
-        #expect(throws: WireError.overLimit) { try SampleMessages.read(SampleMessages.framed(.run, body)) }
+        #expect(throws: WireError.overLimit) { try SampleMessages.read(SampleMessages.framed(.run, [0] + content)) }
+        #expect(throws: WireError.overLimit) {
+            try SampleMessages.read(SampleMessages.framed(.run, Compression.compress(content)))
+        }
     }
 }

@@ -15,8 +15,15 @@ final class Endpoint {
     struct Authority: LinkAuthority {
         var admitted: Set<StaticKey>
         var invites: [UInt8]
+        var membership: UInt8?
 
         func admits(_ key: StaticKey) -> Bool { self.admitted.contains(key) }
+
+        func membershipSecrets() -> PresharedKeys {
+            var secrets = PresharedKeys()
+            if let membership { _ = secrets.append(Endpoint.secret(membership)) }
+            return secrets
+        }
 
         func inviteSecrets() -> PresharedKeys {
             var secrets = PresharedKeys()
@@ -49,9 +56,11 @@ final class Endpoint {
         _ name: UInt8 = 2,
         admits: [UInt8] = [1],
         invites: [UInt8] = [],
+        membership: UInt8? = nil,
         ephemeral: UInt8 = 0xe2
     ) throws -> Endpoint {
-        let authority = Authority(admitted: Set(try admits.map { try self.staticKey($0) }), invites: invites)
+        let admitted = Set(try admits.map { try self.staticKey($0) })
+        let authority = Authority(admitted: admitted, invites: invites, membership: membership)
         let link = PeerLink.answering(ownStatic: try self.staticKey(name))
         return Endpoint(link, own: try self.key(name), authority, ephemeral: ephemeral)
     }
@@ -61,26 +70,22 @@ final class Endpoint {
         _ name: UInt8 = 1,
         to peer: UInt8 = 2,
         invite: UInt8? = nil,
-        request: [UInt8] = []
+        membership: UInt8? = nil
     ) throws -> (endpoint: Endpoint, bytes: [UInt8]) {
         let own = try self.key(name)
-        let secret = invite.map { [UInt8](repeating: $0, count: 32) }
-        let start = PeerLink.dialling(
-            try self.staticKey(peer),
-            own: own,
-            ephemeral: try self.key(0xe1),
-            invite: Self.optionalSecret(secret),
-            request: request
-        )
+        let ephemeral = try self.key(0xe1)
+        let start: LinkStart?
+        if let invite {
+            start = PeerLink.dialling(.pairing, secret: self.secret(invite), own: own, ephemeral: ephemeral)
+        } else if let membership {
+            start = PeerLink.dialling(.member, secret: self.secret(membership), own: own, ephemeral: ephemeral)
+        } else {
+            start = PeerLink.dialling(try self.staticKey(peer), own: own, ephemeral: ephemeral)
+        }
         guard let start else { throw Unfit() }
         let bytes = start.bytes
         let authority = Authority(admitted: [], invites: [])
         return (Endpoint(start.takeLink(), own: own, authority, ephemeral: 0xe3), bytes)
-    }
-
-    private static func optionalSecret(_ bytes: [UInt8]?) -> SecretBytes? {
-        guard let bytes else { return nil }
-        return SecretBytes(bytes)
     }
 
     /// Two sides after a handshake between known peers.
@@ -105,6 +110,8 @@ final class Endpoint {
     }
 
     var isOpen: Bool { self.link.isOpen }
+
+    var handshakeHash: [UInt8] { self.link.handshakeHash }
 
     @discardableResult
     func receive(_ bytes: [UInt8]) -> [UInt8] {
@@ -143,7 +150,7 @@ final class Endpoint {
     var isEstablished: Bool {
         self.events.contains { event in
             switch event {
-            case .established, .paired: true
+            case .established, .invited: true
             case .message, .ended: false
             }
         }

@@ -36,24 +36,37 @@ import Testing
 
     @Test(arguments: [UInt8(5), 6, 7])
     func `of several open invites the one that was used is named`(invite: UInt8) throws {
-        let request = JoinRequest(device: SampleMessages.device, deviceName: "name").encoded
-        let (dialler, first) = try Endpoint.dialling(invite: invite, request: request)
+        let (dialler, first) = try Endpoint.dialling(invite: invite)
         let answerer = try Endpoint.answering(admits: [], invites: [5, 6, 7])
         let said = Endpoint.converse(dialler, answerer, first)
         #expect(said.count == 3)
-        let expected = PeerLink.LinkEvent.paired(
-            try Endpoint.staticKey(1),
-            inviteIndex: Int(invite) - 5,
-            request: request
-        )
+        let expected = PeerLink.LinkEvent.invited(try Endpoint.staticKey(1), inviteIndex: Int(invite) - 5)
         #expect(answerer.events == [expected])
         #expect(dialler.events == [.established(try Endpoint.staticKey(2))])
         dialler.receive(answerer.seal(.welcome(try SampleMessages.welcome())))
         #expect(dialler.messages == [.welcome(try SampleMessages.welcome())])
         // Nothing that is private was said in the clear.
         for bytes in said {
-            #expect(!bytes.contains(request.suffix(4)))
             for name in [UInt8(1), 2] { #expect(!bytes.contains(try Endpoint.staticKey(name).bytes.array)) }
+        }
+    }
+
+    @Test func `members that do not know each other meet by the membership key, and nobody else does`() throws {
+        let (dialler, first) = try Endpoint.dialling(membership: 9)
+        let answerer = try Endpoint.answering(admits: [], membership: 9)
+        let said = Endpoint.converse(dialler, answerer, first)
+        #expect(said.count == 3)
+        #expect(answerer.events == [.established(try Endpoint.staticKey(1))])
+        #expect(dialler.events == [.established(try Endpoint.staticKey(2))])
+        #expect(dialler.handshakeHash == answerer.handshakeHash && !dialler.handshakeHash.isEmpty)
+        for bytes in said {
+            for name in [UInt8(1), 2] { #expect(!bytes.contains(try Endpoint.staticKey(name).bytes.array)) }
+        }
+        for membership in [nil, UInt8(8)] {
+            let (_, first) = try Endpoint.dialling(membership: 9)
+            let stranger = try Endpoint.answering(admits: [1], invites: [9], membership: membership)
+            #expect(stranger.receive(first).isEmpty)
+            #expect(stranger.wasRefused)
         }
     }
 

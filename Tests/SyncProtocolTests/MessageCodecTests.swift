@@ -95,16 +95,11 @@ import Testing
     }
 
     @Test func `a request to join comes back from its bytes, and nothing else is one`() throws {
-        let request = JoinRequest(device: SampleMessages.device, deviceName: "Schreibtisch")
-        #expect(try JoinRequest(decoding: request.encoded) == request)
-        for count in request.encoded.indices {
-            #expect(throws: WireError.self) { try JoinRequest(decoding: Array(request.encoded.prefix(count))) }
+        let request = Message.join(SampleMessages.joinRequest(name: "Schreibtisch"))
+        #expect(try SampleMessages.read(request.encoded()) == [request])
+        let long = String(repeating: "x", count: Limits.nameByteCountMax + 1)
+        #expect(throws: WireError.overLimit) {
+            try SampleMessages.read(Message.join(SampleMessages.joinRequest(name: long)).encoded())
         }
-        #expect(throws: WireError.trailingBytes) { try JoinRequest(decoding: request.encoded + [0]) }
-        let long = JoinRequest(
-            device: SampleMessages.device,
-            deviceName: String(repeating: "x", count: Limits.nameByteCountMax + 1)
-        )
-        #expect(throws: WireError.overLimit) { try JoinRequest(decoding: long.encoded) }
     }
 }

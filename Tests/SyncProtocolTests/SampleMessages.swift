@@ -25,13 +25,16 @@ enum SampleMessages {
     static func hello(version: UInt64 = Hello.currentVersion) -> Hello {
         Hello(
             version: version,
-            workspace: WorkspaceID(bytes: Bytes32(1, 1, 1, 1)),
-            device: self.device,
-            replica: self.replica,
+            deviceStart: self.device.start,
             wallTime: WallTime(milliseconds: .max),
             port: .max,
-            fingerprint: self.hash
+            fingerprint: self.hash,
+            proof: self.anySignature
         )
+    }
+
+    static func joinRequest(name: String = "name") -> JoinRequest {
+        JoinRequest(device: self.device, deviceName: name, proof: self.anySignature)
     }
 
     static func welcome(certificateCount: Int = 1) throws -> Welcome {
@@ -40,6 +43,7 @@ enum SampleMessages {
             founder: self.user,
             workspaceNonce: Bytes16(high: 1, low: 2),
             user: self.user,
+            membershipKey: Bytes32(9, 8, 7, 6),
             certificates: Array(repeating: certificate, count: certificateCount)
         )
     }
@@ -87,15 +91,22 @@ enum SampleMessages {
 
     /// At least one of each kind.
     static func all() throws -> [Message] {
-        var withoutReplica = self.hello()
-        withoutReplica.replica = nil
+        var withoutTime = self.hello()
+        withoutTime.wallTime = nil
+        let introduction = Introduction(
+            user: self.user,
+            deviceName: "device",
+            nonce: Bytes16(high: 3, low: 4),
+            certificates: [try self.certificate()]
+        )
         var continuing = try self.run()
         continuing.previous = ChangeName(rawValue: 7)
         let unheld = FrontierEntry(replica: self.replica, sequence: 0, hash: .zero)
         return [
-            .hello(self.hello()), .hello(withoutReplica), .welcome(try self.welcome()), .ranges(self.ranges()),
+            .hello(self.hello()), .hello(withoutTime), .welcome(try self.welcome()), .ranges(self.ranges()),
             .ranges([]), .run(try self.run()), .run(continuing), .caughtUp, .stored([self.entry(300), unheld]),
             .stored([]), .credit(.max), .eagerness(true), .eagerness(false), self.probe(pointCount: 3),
+            .join(self.joinRequest()), .member(introduction),
             .ping(nil), .ping(WallTime(milliseconds: .max)), .pong(WallTime(milliseconds: 300)),
         ]
     }

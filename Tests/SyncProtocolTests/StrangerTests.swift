@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test func `a pairing that is cut before its last byte tells nothing and pairs nobody`() throws {
-        let (dialler, first) = try Endpoint.dialling(invite: 5, request: [1, 2, 3])
+        let (dialler, first) = try Endpoint.dialling(invite: 5)
         let last = dialler.receive(try Endpoint.answering(invites: [5]).receive(first))
         #expect(!last.isEmpty)
         for count in last.indices {
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test func `a replayed pairing pairs nobody`() throws {
-        let (dialler, first) = try Endpoint.dialling(invite: 5, request: [1])
+        let (dialler, first) = try Endpoint.dialling(invite: 5)
         let answerer = try Endpoint.answering(invites: [5])
         let said = Endpoint.converse(dialler, answerer, first)
         #expect(answerer.isEstablished && said.count == 3)

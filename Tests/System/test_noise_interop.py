@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Live handshakes over TCP with an independent implementation of Noise (PyPI `noiseprotocol`), in both roles of both
+"""Live handshakes over TCP with an independent implementation of Noise (PyPI `noiseprotocol`), in both roles of all
 patterns, and what becomes of those who have no right to one."""
 
 # time limit: 300 s
@@ -34,8 +34,9 @@ def run():
         daemon = world.founder("daemon")
         address = daemon.start()
         folder = daemon.create("folder", "name=here")
-        python, theirs, workspace = pair_as_initiator(daemon, address)
-        known_as_initiator(daemon, address, python, theirs, workspace)
+        python, theirs, welcome = pair_as_initiator(daemon, address)
+        known_as_initiator(daemon, address, python, theirs, welcome)
+        member_as_initiator(daemon, address, python, welcome)
         unknown_gets_nothing(address, theirs)
         wrong_secret_gets_nothing(daemon, address, theirs)
         used_invite_is_used(daemon, address)
@@ -59,17 +60,16 @@ def pair_as_initiator(daemon, address):
     say("XXpsk0+psk3: noiseprotocol dialled, paired and was certified")
     channel.close()
     wire.close()
-    return python, invite.static_public, welcome.workspace
+    return python, invite.static_public, welcome
 
 
-def known_as_initiator(daemon, address, python, theirs, workspace):
+def known_as_initiator(daemon, address, python, theirs, welcome):
     wire = noise.Wire.dial(address)
     channel = noise.dial_known(wire, python, theirs)
     # The initiator speaks first: what it sent so far could have been a replay, so nothing was said to it yet.
-    mine = noise.Hello(noise.PROTOCOL_VERSION, workspace, python.device, None, int(time.time() * 1000), 0, bytes(32))
-    channel.send_message(noise.HELLO, mine.encoded())
+    channel.send_message(noise.HELLO, python.hello(channel, int(time.time() * 1000)))
     hello = noise.Hello.parse(channel.message_of(noise.HELLO))
-    check(hello.workspace == workspace, "the hello names another workspace")
+    check(hello.is_proved_by(welcome.certificates[1][0], channel), "the daemon has not proved to be who certified us")
     check(hello.version == noise.PROTOCOL_VERSION, f"version {hello.version}")
     check(hello.port == daemon.port, f"the hello names port {hello.port}")
     channel.send_message(noise.PING, noise.varint(int(time.time() * 1000)))
@@ -78,6 +78,43 @@ def known_as_initiator(daemon, address, python, theirs, workspace):
     say("IK: noiseprotocol dialled as a known device; hello and ping were answered")
     channel.close()
     wire.close()
+
+
+def member_as_initiator(daemon, address, certifier, welcome):
+    """A device that another member has certified, and of which the daemon has never heard."""
+    python = noise.Identity("unheard")
+    text = noise.certificate_text(welcome.workspace, welcome.user, python.device, python.static_public)
+    chain = [(python.device, python.static_public, certifier.signing.sign(text))] + welcome.certificates
+    wire = noise.Wire.dial(address)
+    channel, theirs = noise.dial_member(wire, python, welcome.membership_key)
+    check(theirs == welcome.certificates[1][1], "the daemon answered with another static key")
+    channel.send_message(noise.INTRODUCTION, python.introduction(welcome.user, chain))
+    channel.send_message(noise.HELLO, python.hello(channel, int(time.time() * 1000)))
+    channel.message_of(noise.INTRODUCTION)
+    hello = noise.Hello.parse(channel.message_of(noise.HELLO))
+    check(hello.is_proved_by(welcome.certificates[1][0], channel), "the daemon has not proved who it is")
+    wait_until(lambda: "unheard" in daemon.run("peers"), 10, "the daemon lists the member that it has met")
+    channel.close()
+    wire.close()
+    say("XXpsk0: noiseprotocol dialled as a member that nobody had told of, and was let in by its certificates")
+    # Without the key nobody gets an answer, and without certificates nobody is let in.
+    wire = noise.Wire.dial(address)
+    try:
+        noise.dial_member(wire, python, os.urandom(32))
+        check(False, "a wrong membership key got an answer")
+    except noise.Ended:
+        check(wire.received == 0, f"a wrong membership key got {wire.received} bytes")
+    wire.close()
+    stranger = noise.Identity("stranger")
+    for introduction in (stranger.introduction(welcome.user, chain), stranger.introduction(welcome.user, [])):
+        wire = noise.Wire.dial(address)
+        channel, _ = noise.dial_member(wire, stranger, welcome.membership_key)
+        channel.send_message(noise.INTRODUCTION, introduction)
+        channel.send_message(noise.HELLO, stranger.hello(channel, int(time.time() * 1000)))
+        check(wire.ends_within(STRANGER_SECONDS) is not None, "a stranger with the membership key was let in")
+        wire.close()
+    check("stranger" not in daemon.run("peers"), "a stranger left a trace")
+    say("XXpsk0: a wrong key got not one byte, and certificates of another device did not help")
 
 
 def unknown_gets_nothing(address, theirs):
@@ -155,12 +192,13 @@ def pair_as_responder(world):
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         wire = listener.accept()
-        channel, static, payload = noise.answer(wire, python, noise.PAIRING, secret)
-        reader = noise.Reader(payload)
-        check(reader.byte() == 1, "the version of the request")
-        device, name = reader.bytes(32), reader.prefixed().decode()
+        channel, static = noise.answer(wire, python, noise.PAIRING, secret)
+        reader = noise.Reader(channel.message_of(noise.JOIN))
+        device, name, proof = reader.bytes(32), reader.prefixed().decode(), reader.bytes(64)
         check(name == "joining" and reader.is_at_end, f"the request names {name!r}")
-        say("XXpsk0+psk3: peerd join dialled noiseprotocol, and named itself only in the last handshake message")
+        hello = noise.Hello(1, device[:8], 0, 0, bytes(32), proof)
+        check(hello.is_proved_by(device, channel), "the request does not prove the key of its device")
+        say("XXpsk0+psk3: peerd join dialled noiseprotocol, and named itself only after the handshake")
         workspace = welcome(channel, python, device, static)
         wire.close()
         # The exchange that follows finds nobody, since Python answers no more; the workspace is there all the same.
@@ -173,6 +211,7 @@ def pair_as_responder(world):
             process.kill()
         process.communicate()
     python.workspace = workspace
+    python.joined = device
     return python, joining, static
 
 
@@ -185,32 +224,40 @@ def welcome(channel, python, device, static):
         (device, static, python.signing.sign(noise.certificate_text(workspace, user_id, device, static))),
         python.certified_by(user, workspace),
     ]
-    channel.send_message(noise.WELCOME, noise.Welcome(user_id, nonce, user_id, certificates).encoded())
+    python.membership_key = os.urandom(32)
+    welcome = noise.Welcome(user_id, nonce, user_id, python.membership_key, certificates)
+    channel.send_message(noise.WELCOME, welcome.encoded())
+    python.user, python.certificates = user_id, certificates[1:]
     return workspace
 
 
 def known_as_responder(world, joined, python, static):
-    """A daemon dials Python, whose key it knows from pairing."""
+    """A daemon dials Python: as a member, since it does not know whose the address is, and then as a known device."""
     listener = Listener()
     joined.start(peers=[f"127.0.0.1:{listener.port}"])
     heard = {}
 
     def serve():
-        wire = listener.accept()
-        channel, theirs, _ = noise.answer(wire, python, noise.KNOWN)
-        heard["static"] = theirs
-        heard["hello"] = noise.Hello.parse(channel.message_of(noise.HELLO))
-        channel.close()
-        wire.close()
+        for greeting, secret in ((noise.MEMBER, python.membership_key), (noise.KNOWN, None)):
+            wire = listener.accept()
+            channel, theirs = noise.answer(wire, python, greeting, secret)
+            check(theirs == static, "the daemon dialled with another static key")
+            if greeting == noise.MEMBER:
+                introduction = python.introduction(python.user, python.certificates)
+                channel.send_message(noise.INTRODUCTION, introduction)
+                channel.message_of(noise.INTRODUCTION)
+            channel.send_message(noise.HELLO, python.hello(channel, int(time.time() * 1000)))
+            hello = noise.Hello.parse(channel.message_of(noise.HELLO))
+            heard[greeting] = hello.is_proved_by(python.joined, channel)
+            channel.close()
+            wire.close()
 
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
-    thread.join(30)
-    check("hello" in heard, f"no hello from the daemon that dials: {heard}")
-    check(heard["static"] == static, "the daemon dialled with another static key")
-    check(heard["hello"].workspace == python.workspace, "the hello names another workspace")
+    thread.join(60)
+    check(heard == {noise.MEMBER: True, noise.KNOWN: True}, f"what the daemon that dials proved: {heard}")
     joined.stop()
-    say("IK: the daemon dialled noiseprotocol, and sent its hello")
+    say("XXpsk0 and IK: the daemon dialled noiseprotocol, and proved who it is")
 
 
 if __name__ == "__main__":

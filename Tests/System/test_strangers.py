@@ -166,17 +166,21 @@ def check_replay(world, peers, agreement):
     wait_until(lambda: any(to_target for _, to_target, _ in proxy.record), 30, "b dials through the proxy")
     wait_until(lambda: all(item["connected"] for item in b.json("peers")), 30, "b is connected")
     agreement.settle(peers)
-    first_link = next(link for link, to_target, _ in proxy.record if to_target)
-    sent = b"".join(data for link, to_target, data in proxy.record if to_target and link is first_link)
-    check(sent.startswith(b"peerd/1k"), f"the dialler sent first {sent[:8]!r}")
-    length = struct.unpack(">H", sent[8:10])[0]
-    handshake = sent[: 10 + length]
+    conversations = [recorded_conversation(proxy, b"peerd/1m")]
+    # As it knows now who is there, it shows its key with its first message.
+    b.stop()
+    proxy.record = []
+    b.start(peers=[proxy.address])
+    wait_until(lambda: all(item["connected"] for item in b.json("peers")), 30, "b is connected again")
+    agreement.settle(peers)
+    conversations.append(recorded_conversation(proxy, b"peerd/1k"))
     state, frontier = a.export(), a.frontier()
     connected = connections_of(a)
     memory = a.resident_kilobytes()
     for number in range(REPLAYS):
-        # Half of them go on with the records of that session as well.
-        data = handshake if number % 2 else sent
+        # Half of them go on with what was said after the first message as well.
+        first, sent = conversations[number // 2 % 2]
+        data = first if number % 2 else sent
         sock = dial(a.port, source=f"127.0.1.{1 + number % 200}")
         try:
             sock.sendall(data)
@@ -192,7 +196,15 @@ def check_replay(world, peers, agreement):
     check(growth < GROWTH_KILOBYTES_MAX, f"replays grew the daemon by {growth} kB")
     check(proxy.live_connections() == 1, "replays ended the session of the real device")
     say(f"{REPLAYS} replays of a handshake, half with the records after it: no effect; {growth} kB more memory")
-    return handshake
+    return conversations[1][0]
+
+
+def recorded_conversation(proxy, greeting):
+    """The greeting with the first message, and all that the dialler sent over its first connection."""
+    first_link = next(link for link, to_target, _ in proxy.record if to_target)
+    sent = b"".join(data for link, to_target, data in proxy.record if to_target and link is first_link)
+    check(sent.startswith(greeting), f"the dialler sent first {sent[:8]!r}")
+    return sent[: 10 + struct.unpack(">H", sent[8:10])[0]], sent
 
 
 def connections_of(peer):

@@ -46,7 +46,7 @@ extension SchemaMigration {
                 stamp INTEGER NOT NULL,
                 operation INTEGER NOT NULL,
                 operation_count INTEGER NOT NULL,
-                payload_byte_count INTEGER NOT NULL,
+                byte_count INTEGER NOT NULL,
                 context BLOB NOT NULL,
                 has_left_out INTEGER NOT NULL,
                 blinding BLOB NOT NULL,
@@ -70,7 +70,7 @@ extension SchemaMigration {
                 line INTEGER NOT NULL,
                 sequence INTEGER NOT NULL,
                 operation_count INTEGER NOT NULL,
-                payload_byte_count INTEGER NOT NULL,
+                byte_count INTEGER NOT NULL,
                 signature BLOB NOT NULL,
                 PRIMARY KEY (line, sequence)
             ) WITHOUT ROWID;

@@ -7,8 +7,8 @@ struct Simulator: ParsableCommand {
         commandName: "Simulator",
         abstract: "Runs the production node in deterministic worlds, and looks for properties that do not hold.",
         subcommands: [
-            RunCommand.self, ReplayCommand.self, ShrinkCommand.self, ScenarioCommand.self, ExploreCommand.self,
-            HistoriesCommand.self, MutantsCommand.self, WhatIfCommand.self, WorkerCommand.self,
+            RunCommand.self, ReplayCommand.self, ShrinkCommand.self, ScenarioCommand.self, LifeCommand.self,
+            ExploreCommand.self, HistoriesCommand.self, MutantsCommand.self, WhatIfCommand.self, WorkerCommand.self,
             HistoryWorkerCommand.self,
         ] + Simulator.hiddenCommands
     )

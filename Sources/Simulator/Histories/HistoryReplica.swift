@@ -33,7 +33,7 @@ struct HistoryReplica: Sendable {
         builder.beginChange(stamp: Stamp(rawValue: 1), context: [], blinding: nonce.array)
         builder.append(.introduce(self.device.introduction(nonce: nonce)))
         let device = self.device
-        return VerifiedRun.seal(
+        return VerifiedRun.sealUnchecked(
             builder,
             previous: ChainHash.origin(TestDevice.workspace),
             TestDevice.cryptography,
@@ -81,7 +81,7 @@ struct HistoryReplica: Sendable {
                 blinding: secret
             )
             for edit in edits { builder.append(edit) }
-            let run = VerifiedRun.seal(
+            let run = VerifiedRun.sealUnchecked(
                 builder,
                 previous: own.storedHash,
                 TestDevice.cryptography,

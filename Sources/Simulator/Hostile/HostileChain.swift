@@ -82,7 +82,7 @@ extension WorkStep {
             let place = Place(parent: parent.map { Workload.object($0) }, position: .initial)
             return [.move(Workload.object(number), place)]
         case .delete(let number): return [.delete(Workload.object(number))]
-        case .twins: return []
+        case .twins, .insert, .fill, .spread: return []
         }
     }
 }

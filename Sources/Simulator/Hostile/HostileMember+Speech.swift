@@ -178,10 +178,12 @@ extension HostileMember {
             let count = Int(change.operationCount) * Bytes16.byteCount
             let salts = Array(ChainHash.salts(of: change, in: whole, self.cryptography).prefix(count))
             let leavesOut = change.operationRange.contains { whole.operations[$0].kind != .introduce }
+            let kept = change.operationRange.enumerated().filter { whole.operations[$0.element].kind == .introduce }
+                .flatMap { salts[$0.offset * Bytes16.byteCount..<($0.offset + 1) * Bytes16.byteCount] }
             builder.beginChange(
                 stamp: change.stamp,
                 context: whole.contextEntries[change.contextRange],
-                blinding: leavesOut ? salts : Array(whole.blinding(of: change)),
+                blinding: leavesOut ? kept : Array(whole.blinding(of: change)),
                 hasLeftOut: leavesOut
             )
             for (place, position) in change.operationRange.enumerated() {

@@ -1,5 +1,6 @@
 internal import CRDTCore
 internal import Engine
+internal import PeerCrypto
 internal import SyncProtocol
 
 /// One connection of a hostile member: a real handshake and real sealed records, and then whatever it wants.
@@ -51,7 +52,10 @@ final class HostileSession {
 }
 
 /// Whoever comes is let in.
-struct Anyone: LinkAuthority {
+struct Anyone: LinkAuthority, ~Copyable {
+    let membershipKey: SecretBytes
+
     func admits(_ key: StaticKey) -> Bool { true }
     func inviteSecrets() -> PresharedKeys { PresharedKeys() }
+    func membershipSecrets() -> PresharedKeys { PresharedKeys(self.membershipKey) }
 }

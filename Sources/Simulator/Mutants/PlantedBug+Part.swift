@@ -38,6 +38,7 @@ extension PlantedBug {
             .fingerprintWithoutHashes:
             .merge
         case .formerLifeReturns,
+            .lessAcceptedThanMade,
             .heldNeverReleased,
             .timeNeverToldAgain,
             .clockNeedsNoWitness,
@@ -72,7 +73,8 @@ extension PlantedBug {
             .answeredBeforeCommit,
             .diskFullForGood:
             .session
-        case .conflictRowsDropped,
+        case .lessLoadedThanAccepted,
+            .conflictRowsDropped,
             .movesOnArrival,
             .undoneMovesFallToRoot,
             .verdictNotRecorded,

@@ -21,6 +21,7 @@ extension PlantedBug {
     var victim: Victim {
         switch self {
         case .lastArrivalWins: Victim("P2", "S07")
+        case .lessAcceptedThanMade, .lessLoadedThanAccepted: Victim("P33", "S39")
         case .tieGoesToTheFirstHeard, .removalAlwaysLoses: Victim("P17")
         case .conflictForgotten, .conflictRowsDropped: Victim("P8", "S07")
         case .updateTimeByArrival: Victim("P3", "S03")

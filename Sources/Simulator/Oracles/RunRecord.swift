@@ -132,6 +132,8 @@ enum Mark: String, CaseIterable, Hashable, Sendable {
     case stampsTied
     /// A change stays held whose device never came back.
     case heldOfTheGone
+    /// Two members met of whom nobody had told each other.
+    case memberMet
     case windowsFull
     case equalInTime
     case comparedWithModel

@@ -110,6 +110,10 @@ extension WorkStep {
         case .move(let object, let parent): .move(number(object), parent: parent.map(number))
         case .delete(let object): .delete(number(object))
         case .twins: .twins
+        case .insert(let parent, let sibling): .insert(under: number(parent), before: sibling.map(number))
+        case .fill(let parent, let count): .fill(number(parent), count: count)
+        case .spread(let object, let count, let byteCount):
+            .spread(number(object), count: count, nameByteCount: byteCount)
         }
     }
 
@@ -120,6 +124,8 @@ extension WorkStep {
         case .set(let object, _), .unset(let object, _), .assign(let object, _, _), .clear(let object, _),
             .delete(let object):
             [object]
+        case .insert(let parent, let sibling): [parent] + (sibling.map { [$0] } ?? [])
+        case .fill(let object, _), .spread(let object, _, _): [object]
         case .twins: []
         }
     }

@@ -50,7 +50,10 @@ extension WorkStep {
             return property == 0 ? [] : [.set(object, property: 0)]
         case .unset(let object, let property):
             return [.set(object, property: 0)] + (property == 0 ? [] : [.unset(object, property: 0)])
-        case .assign, .clear: return []
+        case .assign, .clear, .insert: return []
+        case .fill(let object, let count): return count > 1 ? [.fill(object, count: count / 2)] : []
+        case .spread(let object, let count, let byteCount):
+            return count > 1 ? [.spread(object, count: count / 2, nameByteCount: byteCount)] : []
         case .move(let object, let parent):
             return [.set(object, property: 0)] + (parent == nil ? [] : [.move(object, parent: nil)])
         case .delete(let object): return [.set(object, property: 0)]

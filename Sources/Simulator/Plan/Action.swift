@@ -33,6 +33,12 @@ enum WorkStep: Hashable, Sendable {
     case delete(Int)
     /// Writes the same value to two registers of two objects that nothing else writes to.
     case twins
+    /// Makes a new object under another, before one of those that are there or behind all.
+    case insert(under: Int, before: Int?)
+    /// Makes so many new objects under another, in one transaction.
+    case fill(Int, count: Int)
+    /// Writes so many properties, with names of so many bytes, in one transaction.
+    case spread(Int, count: Int, nameByteCount: Int)
 }
 
 enum NetworkAction: Hashable, Sendable {

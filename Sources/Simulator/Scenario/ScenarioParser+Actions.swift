@@ -44,6 +44,24 @@ extension ScenarioParser {
             return .clear(object, name: name)
         }
         if line.take("twins") { return .twins }
+        if line.take("insert", "under") {
+            let parent = try self.object(&line)
+            return .insert(under: parent, before: line.take("before") ? try self.object(&line) : nil)
+        }
+        if line.take("fill") {
+            let object = try self.object(&line)
+            try line.expect("with")
+            return .fill(object, count: try line.number("a number of objects"))
+        }
+        if line.take("spread") {
+            let count = try line.number("a number of names")
+            try line.expect("names")
+            try line.expect("of")
+            let byteCount = try line.number("a number of bytes")
+            try line.expect("bytes")
+            try line.expect("over")
+            return .spread(try self.object(&line), count: count, nameByteCount: byteCount)
+        }
         if line.take("move") {
             let object = try self.object(&line)
             if line.take("to", "root") { return .move(object, parent: nil) }

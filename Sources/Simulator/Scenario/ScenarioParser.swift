@@ -3,9 +3,13 @@ struct ScenarioParser {
     var scenario = Scenario()
     /// Objects by the names they were given, numbered in the order in which they came up.
     private var objects: [String: Int] = [:]
+    /// Where blocks that are open begin among the statements, and how often they are done.
+    private var blocks: [(start: Int, count: Int)] = []
 
     /// The most times that one line may be done.
     private static let repetitionCountMax = 10_000
+    /// The most statements that a scenario may come to.
+    private static let statementCountMax = 1_000_000
     private static let firstNamedObject = 3_000
 
     static func parse(_ text: String) throws(ScenarioError) -> Scenario {
@@ -18,6 +22,7 @@ struct ScenarioParser {
             try line.end()
         }
         guard !parser.scenario.peers.isEmpty else { throw ScenarioError(line: 1, message: "“peers” is missing") }
+        guard parser.blocks.isEmpty else { throw ScenarioError(line: lines.count, message: "“end” is missing") }
         return parser.scenario
     }
 
@@ -26,6 +31,8 @@ struct ScenarioParser {
         guard !self.scenario.peers.isEmpty else { throw line.failure("the first line says who the peers are") }
         let count = line.take("repeat") ? try line.number("how often") : 1
         guard count <= ScenarioParser.repetitionCountMax else { throw line.failure("\(count) times is too often") }
+        if line.take("times") { return self.blocks.append((self.scenario.statements.count, count)) }
+        if line.take("end") { return try self.endBlock(line) }
         let time = count == 1 ? try self.time(&line) : nil
         let content: Scenario.Content
         if time == nil, line.take("wait") {
@@ -42,6 +49,17 @@ struct ScenarioParser {
         }
         let statement = Scenario.Statement(line: line.number, time: time, content: content)
         self.scenario.statements += Array(repeating: statement, count: count)
+    }
+
+    /// `repeat 100 times` and `end`: what stands between them is done so often.
+    private mutating func endBlock(_ line: ScenarioLine) throws(ScenarioError) {
+        guard let block = self.blocks.popLast() else { throw line.failure("“end” ends nothing") }
+        let statements = self.scenario.statements[block.start...]
+        guard statements.count * block.count <= ScenarioParser.statementCountMax else {
+            throw line.failure("\(statements.count) lines, \(block.count) times, are too many")
+        }
+        guard statements.allSatisfy({ $0.time == nil }) else { throw line.failure("a time in a block") }
+        for _ in 1..<max(1, block.count) { self.scenario.statements += statements }
     }
 
     /// `at 3s`: such lines come first, in the order of their times, and a `settle` is the last of them.

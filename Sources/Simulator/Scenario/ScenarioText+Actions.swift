@@ -32,6 +32,11 @@ extension ScenarioText {
             "move \(self.object(object)) " + (parent.map { "under \(self.object($0))" } ?? "to root")
         case .delete(let object): "delete \(self.object(object))"
         case .twins: "twins"
+        case .insert(let parent, let sibling):
+            "insert under \(self.object(parent))" + (sibling.map { " before \(self.object($0))" } ?? "")
+        case .fill(let object, let count): "fill \(self.object(object)) with \(count)"
+        case .spread(let object, let count, let byteCount):
+            "spread \(count) names of \(byteCount) bytes over \(self.object(object))"
         }
     }
 

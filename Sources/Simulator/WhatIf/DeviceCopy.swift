@@ -26,7 +26,7 @@ final class DeviceCopy: Sendable {
         let keys = try directory.keys()
         guard let identity = DeviceIdentity.decode(keys) else {
             let head = keys.withBytes { Array($0.prefix(DeviceCopy.keyMagic.count + 1)) }
-            let isNewer = head.starts(with: DeviceCopy.keyMagic) && (head.last ?? 0) > 1
+            let isNewer = head.starts(with: DeviceCopy.keyMagic) && (head.last ?? 0) > DeviceIdentity.fileVersion
             let what = isNewer ? "was written by a newer peerd than this program knows" : "is not a key file of peerd"
             throw WhatIfFailure(.unfit, "\(directory.path)/keys \(what).")
         }

@@ -284,7 +284,8 @@ extension Meeting {
     static func isWorthTelling(_ notice: Notice) -> Bool {
         switch notice {
         case .newReplica, .forked, .protocolViolation, .storeFailed, .clockDiffers, .clockSetBack: true
-        case .connected, .disconnected, .paired, .pairingLapsed, .held: false
+        case .connected, .disconnected, .paired, .memberMet, .addressFailed, .tooManySessions, .pairingLapsed, .held:
+            false
         }
     }
 }

@@ -5,6 +5,8 @@ internal import Engine
 struct Workload {
     private var nextRequest: UInt64 = 1
     private var values: UInt64 = 0
+    /// Objects that no step names have numbers from here on.
+    private var nextObject = 1_000_000
     private(set) var acknowledgedCount = 0
     private(set) var refusedCount = 0
 
@@ -70,6 +72,25 @@ struct Workload {
         case .move(let number, let parent):
             return [.move(Workload.object(number), parent: parent.map { Workload.object($0) }, before: nil)]
         case .delete(let number): return [.delete(Workload.object(number))]
+        case .insert(let parent, let sibling):
+            let object = self.newObject()
+            return [
+                .create(Transaction.Creation(id: .given(object), type: "item")),
+                .move(object, parent: Workload.object(parent), before: sibling.map { Workload.object($0) }),
+            ]
+        case .fill(let parent, let count):
+            return (0..<count).map { _ in
+                .create(
+                    Transaction.Creation(id: .given(self.newObject()), type: "item", parent: Workload.object(parent))
+                )
+            }
+        case .spread(let number, let count, let byteCount):
+            let object = Workload.object(number)
+            return [.create(Transaction.Creation(id: .given(object), type: "item"))]
+                + (0..<count).map { position in
+                    let name = String(position) + String(repeating: "n", count: max(0, byteCount - 6))
+                    return .set(object, name: name, value: .int(Int64(position)))
+                }
         case .twins:
             let value = self.nextValue()
             return Workload.twins.flatMap { twin -> [Transaction.Step] in
@@ -79,6 +100,11 @@ struct Workload {
                 ]
             }
         }
+    }
+
+    private mutating func newObject() -> ObjectID {
+        defer { self.nextObject += 1 }
+        return Workload.object(self.nextObject)
     }
 
     static func name(_ property: Int) -> String {

@@ -171,7 +171,7 @@ extension World {
                 claimed = FrontierEntry(replica: probe.replica, sequence: sequence, hash: member.inventedHash())
             }
             self.say(.stored([claimed]), session, member)
-        case .message, .paired: break
+        case .message, .invited: break
         case .ended:
             member.forget(session.connection)
             self.close(session.connection, afterFlush: false, of: member.machine)
@@ -184,13 +184,19 @@ extension World {
         let victim = self.machines[session.victim]
         let found = try? victim.read { transaction throws(StoreError) in try Frontier(of: &transaction) }
         session.pretence = member.pretence(for: session.action, victim: (found ?? nil) ?? Frontier())
+        if session.link.greeting == .member {
+            self.say(.member(member.identity.introduction(nonce: Bytes16(high: 0, low: 0))), session, member)
+        }
+        let proof = HandshakeProof.message(
+            handshakeHash: session.link.handshakeHash,
+            isDialler: session.isDialled
+        )
         let hello = Hello(
-            workspace: member.identity.workspace,
-            device: member.identity.device,
-            replica: nil,
+            deviceStart: member.identity.device.start,
             wallTime: member.machine.clock.wall(at: self.time),
             port: Machine.port,
-            fingerprint: Frontier.fingerprint(session.pretence.entries, member.cryptography)
+            fingerprint: Frontier.fingerprint(session.pretence.entries, member.cryptography),
+            proof: member.cryptography.signature(of: proof, by: member.identity.signingKey)
         )
         self.say(.hello(hello), session, member)
         if session.isDialled {

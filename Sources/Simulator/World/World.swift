@@ -40,7 +40,7 @@ final class World {
     private var nextWire = 0
 
     /// Events on one machine without time passing, above which it counts as spinning.
-    private static let eventsWithoutTimeMax = 5_000
+    private static let eventsWithoutTimeMax = 50_000
 
     init(plan: Plan, tape: ChoiceTape) {
         self.plan = plan

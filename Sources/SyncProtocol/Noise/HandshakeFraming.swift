@@ -6,12 +6,15 @@ package enum HandshakeFraming {
         case pairing
         /// The two sides know each other's static keys.
         case known
+        /// The two sides are members of one workspace, and have its membership key in common.
+        case member
 
         /// The greeting as it is sent, and as it is hashed.
         package var bytes: [UInt8] {
             switch self {
             case .pairing: Array("peerd/1p".utf8)
             case .known: Array("peerd/1k".utf8)
+            case .member: Array("peerd/1m".utf8)
             }
         }
 
@@ -20,6 +23,7 @@ package enum HandshakeFraming {
             switch self {
             case .pairing: .xxPsk0Psk3
             case .known: .ik
+            case .member: .xxPsk0
             }
         }
     }

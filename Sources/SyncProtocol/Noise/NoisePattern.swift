@@ -50,6 +50,13 @@ extension NoisePattern {
         messages: [[.psk, .e], [.e, .ee, .s, .es], [.s, .se, .psk]]
     )
 
+    /// Between members of one workspace that do not know each other yet: nobody without its membership key gets an
+    /// answer, and no static key is seen by an outsider.
+    package static let xxPsk0 = NoisePattern(
+        "XXpsk0",
+        messages: [[.psk, .e], [.e, .ee, .s, .es], [.s, .se]]
+    )
+
     /// The full protocol name, which both sides hash first.
     package var protocolName: String {
         "Noise_\(self.name)_25519_ChaChaPoly_SHA512"

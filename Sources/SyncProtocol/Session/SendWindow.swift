@@ -46,17 +46,20 @@ package enum TransferLimits {
     package static let unsentByteCountMax = 1 << 20
     /// Bytes of several messages that are handed to the transport as one.
     package static let joinedByteCountMax = 16 << 10
-    /// How much one run carries when streaming: never more than fits the window, and a share of a large one.
+    /// How much one run carries when streaming: hardly more than fits the window, and a share of a large one.
     ///
-    /// So the receiver stores one run while the next are under way.
+    /// So the receiver stores one run while the next are under way. On the way a run takes half of its size or less.
     package static func streamed(_ window: SendWindow) -> RunLimits {
         let share = min(max(window.byteCount / 4, self.windowByteCountFirst), 512 << 10)
         return RunLimits(
-            changeCountMax: 4096,
+            changeCountMax: Limits.runChangeCountMax,
             operationCountMax: 1 << 14,
-            byteCountMax: max(1, min(share, window.free))
+            byteCountMax: 2 * max(1, min(share, window.free))
         )
     }
+    /// Lines among which the next run is chosen: that of the earliest change, so that causes mostly come before
+    /// effects.
+    package static let candidateCountMax = 64
     /// Probes answered in one session.
     package static let probeCountMax = 4096
     /// So many changes are rather sent twice than asked for.

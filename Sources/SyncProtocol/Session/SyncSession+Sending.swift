@@ -23,7 +23,7 @@ extension SyncSession {
         guard self.phase == .streaming, self.window.free > 0 else { return nil }
         var candidates: [(next: LinePoint, last: UInt64)] = []
         var isAsking = false
-        for position in 0..<transaction.lineCount {
+        for position in 0..<transaction.lineCount where candidates.count < TransferLimits.candidateCountMax {
             let line = LineIndex(rawValue: UInt32(position))
             guard self.sent.sequence(of: line) < transaction.progress(of: line).storedSequence,
                 self.isWanted(line, own: device, &transaction)

@@ -86,6 +86,8 @@ package struct SyncSession: Sendable {
         switch message {
         case .hello, .run: return []
         case .welcome: return self.violation("a welcome to a device that did not ask for one")
+        case .join: return self.violation("a request to join by a device that has joined")
+        case .member: return self.violation("an introduction after the hello")
         case .ranges(let claims): return try self.compare(claims, in: &transaction)
         case .caughtUp: self.peerIsCaughtUp = true
         case .stored(let entries): return try self.peerStored(entries, at: now, in: &transaction)

@@ -10,8 +10,10 @@ struct JoinCommand: AsyncParsableCommand {
         discussion: """
             LINE is what "peerd invite" printed on another machine of the workspace, where "peerd run" must be \
             running. \
-            It is good once and for ten minutes. The data directory must not hold a workspace yet. After joining, the \
-            changes of that machine are fetched once; "peerd run" keeps in step from then on.
+            It is good once and for ten minutes. Without LINE, or with "-", it is read from standard input, so that \
+            other users of this machine cannot see it. After joining, the changes of that machine are fetched once; \
+            "peerd run" keeps in step from then on. In a directory that holds the same workspace already, the two \
+            machines are made known to each other.
             """,
         exitCodes: [.success, .failure, .usage, .workspace, .busy, .syncIncomplete, .storage]
     )
@@ -19,7 +21,7 @@ struct JoinCommand: AsyncParsableCommand {
     @OptionGroup var options: DataOptions
 
     @Argument(help: "The line that the other machine printed.")
-    var line: String
+    var line: String?
 
     @Option(name: .customLong("name"), help: "The name of this machine, as others see it. Default: its host name.")
     var name: String?
@@ -29,10 +31,10 @@ struct JoinCommand: AsyncParsableCommand {
 
     func run() async throws {
         let paths = try self.options.directory.paths
-        try paths.requireNoWorkspace()
+        if !paths.hasWorkspace { try paths.requireNoWorkspace() }
         let name = try DeviceName.checked(self.name)
         let timeout = try TimeLimit.milliseconds(ofSeconds: self.timeoutSeconds)
-        guard let invite = Invite(text: self.line) else {
+        guard let invite = Invite(text: try self.readLine()) else {
             throw CommandFailure(
                 .usage,
                 "This is not an invite, or not all of one; copy the whole line that \"peerd invite\" printed."
@@ -41,6 +43,7 @@ struct JoinCommand: AsyncParsableCommand {
         guard !invite.addresses.isEmpty else {
             throw CommandFailure(.usage, "The invite names no address; print a new one.")
         }
+        if paths.hasWorkspace { return try await self.meet(invite, paths, timeout) }
         try PrivateFile.makeDirectory(paths.directory)
         let address = try await Pairing(invite: invite, deviceName: name).join(paths)
         let output = CommandOutput.standard(self.options.format)
@@ -62,6 +65,27 @@ struct JoinCommand: AsyncParsableCommand {
                     """
                 )
             }
+        }
+    }
+}
+
+extension JoinCommand {
+    /// The line as it was given, or the first one of standard input.
+    private func readLine() throws -> String {
+        if let line = self.line, line != "-" { return line }
+        guard let line = Swift.readLine() else {
+            throw CommandFailure(.usage, "No invite was given; paste the line that \"peerd invite\" printed.")
+        }
+        return line
+    }
+
+    /// The workspace is here already: the machine that invites may be one that this one has not heard of.
+    private func meet(_ invite: Invite, _ paths: DirectoryPaths, _ timeout: UInt64) async throws {
+        try await Workplace.with(paths, mayWrite: true) { workplace in
+            let format = self.options.format
+            let meeting = Request.meet(hosts: invite.addresses, port: invite.port)
+            _ = try await workplace.perform(meeting, format: format)
+            _ = try await workplace.perform(.sync(.anyone, timeoutMilliseconds: timeout), format: format)
         }
     }
 }

@@ -30,7 +30,13 @@ struct ImportCommand: AsyncParsableCommand {
         let count = try await Workplace.with(paths, mayWrite: true) { workplace in
             var count = 0
             for batch in file.batches {
-                let completion = try await workplace.perform(.importObjects(Array(batch)), format: format)
+                let completion: Completion
+                do {
+                    completion = try await workplace.perform(.importObjects(Array(batch)), format: format)
+                } catch let failure as CommandFailure where count > 0 {
+                    let part = "The first \(count) of \(PlainText.count(file.objects.count, "object")) were imported."
+                    throw CommandFailure(failure.status, "\(failure.message) \(part)")
+                }
                 count += completion.objectCount
                 try await output.progress("imported \(count) of \(file.objects.count) objects")
             }

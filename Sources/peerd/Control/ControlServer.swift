@@ -35,6 +35,9 @@ final class ControlServer: Sendable {
         self.performer = performer
         self.logger = logger
         unlink(paths.socket)
+        // Nobody else may connect in the moment before its mode could be changed.
+        let mask = umask(~PrivateFile.fileMode & 0o777)
+        defer { umask(mask) }
         do {
             self.listener = try LocalSocketAddress.open(paths.socket) { descriptor, address, length in
                 guard bind(descriptor, address, length) == 0 else { return -1 }
@@ -46,7 +49,6 @@ final class ControlServer: Sendable {
                 "The socket \(paths.socket) cannot be made: \(SystemText.ofErrno(failure.code))."
             )
         }
-        chmod(paths.socket, PrivateFile.fileMode)
         var status = stat()
         self.inode = lstat(paths.socket, &status) == 0 ? status.st_ino : 0
     }

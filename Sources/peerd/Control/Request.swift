@@ -7,6 +7,8 @@ enum Request: Hashable, Codable, Sendable {
     case status
     case peers
     case invite
+    /// Looks for machines of this workspace at the addresses of an invite.
+    case meet(hosts: [String], port: UInt16)
     case sync(SyncScope, timeoutMilliseconds: UInt64)
     case create(Creation)
     case set(object: String, assignments: [Assignment])
@@ -42,7 +44,7 @@ enum Request: Hashable, Codable, Sendable {
     var mayWrite: Bool {
         switch self {
         case .status, .peers, .invite, .get, .list, .tree, .conflicts, .log, .export, .doctor: false
-        case .sync, .create, .set, .unset, .move, .remove, .restamp, .importObjects: true
+        case .sync, .meet, .create, .set, .unset, .move, .remove, .restamp, .importObjects: true
         }
     }
 }

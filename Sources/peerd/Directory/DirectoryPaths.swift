@@ -50,7 +50,7 @@ struct DirectoryPaths: Hashable, Sendable {
 
     /// Stops a command that needs a workspace where there is none.
     func requireWorkspace() throws {
-        guard !self.hasWorkspace else { return }
+        guard !self.hasWorkspace else { return try PrivateFile.requireOwn(directory: self.directory) }
         throw CommandFailure(
             .workspace,
             """

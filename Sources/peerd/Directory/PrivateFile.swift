@@ -48,7 +48,7 @@ enum PrivateFile {
             guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
                 throw CommandFailure(.storage, "\(path) is not a directory; name another place with --dir DIR.")
             }
-            return
+            return try self.requireOwn(directory: path)
         }
         let parent = (path as NSString).deletingLastPathComponent
         guard errno == ENOENT, !parent.isEmpty, parent != path else { throw self.failure(path, "cannot be made") }
@@ -57,6 +57,21 @@ enum PrivateFile {
             throw self.failure(path, "cannot be made")
         }
         chmod(path, self.directoryMode)
+    }
+
+    /// Stops where others could put files of their own in the place of ours.
+    static func requireOwn(directory path: String) throws {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw self.failure(path, "cannot be looked at") }
+        guard status.st_mode & 0o022 == 0, status.st_uid == geteuid() || status.st_uid == 0 else {
+            throw CommandFailure(
+                .storage,
+                """
+                Others may write into \(path); make it yours alone with "chmod 700", or name another place with \
+                --dir DIR.
+                """
+            )
+        }
     }
 
     /// The permission bits of a file; nil if there is none.

@@ -89,9 +89,10 @@ struct Daemon: Service {
 extension Notice {
     fileprivate var logLevel: Logger.Level {
         switch self {
-        case .connected, .disconnected, .paired, .pairingLapsed: .info
+        case .connected, .disconnected, .paired, .memberMet, .pairingLapsed: .info
         case .newReplica(let reason): reason == .first ? .debug : .notice
-        case .held, .clockDiffers, .clockSetBack, .forked, .protocolViolation: .warning
+        case .held, .clockDiffers, .clockSetBack, .forked, .protocolViolation, .addressFailed, .tooManySessions:
+            .warning
         case .storeFailed: .error
         }
     }

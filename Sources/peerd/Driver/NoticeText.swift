@@ -9,6 +9,14 @@ enum NoticeText {
         case .connected(let device): "Connected to \(self.name(device))."
         case .disconnected(let device): "The connection to \(self.name(device)) has ended."
         case .paired(let device): "\(self.name(device)) has joined the workspace."
+        case .memberMet(let device):
+            "\(self.name(device)) is a machine of this workspace that joined through another; it is known now."
+        case .addressFailed(let address, let failure): "\(address) \(AddressReport.text(failure))."
+        case .tooManySessions(let device, let certifier):
+            """
+            \(self.name(device)) was refused: \(self.name(certifier)) vouches for more machines than may be connected \
+            at once.
+            """
         case .pairingLapsed(let device):
             "\(self.name(device)) was paired and has never come; it needs a new invite."
         case .held(let device, let until):
@@ -37,7 +45,9 @@ enum NoticeText {
         switch notice {
         case .held, .clockDiffers, .clockSetBack, .forked, .storeFailed: self.of(notice)
         case .newReplica(let reason): reason == .first ? nil : self.of(notice)
-        case .connected, .disconnected, .paired, .pairingLapsed, .protocolViolation: nil
+        case .connected, .disconnected, .paired, .memberMet, .addressFailed, .pairingLapsed, .protocolViolation,
+            .tooManySessions:
+            nil
         }
     }
 

@@ -4,7 +4,8 @@ internal import Engine
 /// The verbs that show objects.
 extension Executor {
     func get(_ object: String, _ name: String?, _ output: CommandOutput) async throws {
-        let isJSON = output.format.isJSON
+        let format = output.format
+        let isJSON = format.isJSON
         try await self.printState(output) { transaction, spool in
             let found: FoundObject = try ObjectLookup.find(object, in: &transaction)
             guard let name else {
@@ -14,8 +15,8 @@ extension Executor {
                 throw CommandFailure.noProperty(name, of: found.id)
             }
             if case .string(let text) = value, !isJSON {
-                // As it is, byte for byte: this is what scripts take further.
-                spool.line(text)
+                // As it is, byte for byte: this is what scripts take further. A terminal is not to be steered by it.
+                spool.line(format.isTerminal ? PlainText.lines(text) : text)
             } else {
                 spool.line(value.json.canonicalText)
             }

@@ -15,14 +15,18 @@ extension Executor {
     }
 
     func peers(_ output: CommandOutput) async throws {
-        let peers = try await self.driver.status().peers
+        let status = try await self.driver.status()
+        let (peers, addresses) = (status.peers, status.failingAddresses)
         if output.format.isJSON {
-            try await output.line(JSON.array(peers.map(PeerReport.json)).canonicalText)
-        } else if peers.isEmpty {
+            let entries = peers.map(PeerReport.json) + addresses.map(AddressReport.json)
+            return try await output.line(JSON.array(entries).canonicalText)
+        }
+        if peers.isEmpty {
             try await output.line("No other machine is known. \"peerd invite\" prints a line with which one may join.")
         } else {
             try await output.write(PlainText.table(peers.map { PeerReport.row($0) }).utf8)
         }
+        for address in addresses { try await output.line(AddressReport.sentence(address)) }
     }
 
     func invite(_ output: CommandOutput) async throws {
@@ -162,7 +166,7 @@ enum PeerReport {
             String(peer.device.description.prefix(16)),
             peer.isConnected ? "online" : "offline",
             peer.address?.description ?? "no address",
-            peer.isConnected ? self.exchange(peer) : "last seen \(self.time(peer.lastSeen))",
+            peer.isConnected ? self.exchange(peer) : self.lastSeen(peer),
         ]
     }
 
@@ -176,8 +180,36 @@ enum PeerReport {
         return "lacks \(PlainText.count(there, "change")); \(PlainText.count(here, "change")) to come from it"
     }
 
-    private static func time(_ time: WallTime?) -> String {
-        time.map { PlainText.time(milliseconds: $0.milliseconds) } ?? "never"
+    private static func lastSeen(_ peer: PeerStatus) -> String {
+        guard let time = peer.lastSeen else { return "not seen since the start" }
+        return "last seen \(PlainText.time(milliseconds: time.milliseconds))"
+    }
+}
+
+/// Addresses that were named and lead to no machine.
+enum AddressReport {
+    static func json(_ status: AddressStatus) -> JSON {
+        .object([
+            "device": .null,
+            "name": .null,
+            "connected": .bool(false),
+            "address": .string(status.address.description),
+            "failure": .string(self.text(status.failure)),
+        ])
+    }
+
+    static func sentence(_ status: AddressStatus) -> String {
+        "\(status.address) \(self.text(status.failure))."
+    }
+
+    /// What follows the address.
+    static func text(_ failure: AddressFailure) -> String {
+        switch failure {
+        case .unreachable: "does not answer"
+        case .hungUp: "answers and hangs up: no machine of this workspace is there, or it is busy"
+        case .ourselves: "is this machine, or a copy of it: it has the same keys"
+        case .notCertified: "answers with certificates that do not hold"
+        }
     }
 }
 

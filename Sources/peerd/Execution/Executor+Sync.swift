@@ -11,7 +11,7 @@ extension Executor {
     ///
     func sync(_ scope: SyncScope, _ timeout: Duration, _ output: CommandOutput) async throws -> Completion {
         let before = try await self.driver.status()
-        guard !before.peers.isEmpty else {
+        guard !before.peers.isEmpty || before.isDialling || !before.failingAddresses.isEmpty else {
             throw CommandFailure(
                 .syncIncomplete,
                 "No other machine is known; print a line for one with \"peerd invite\"."
@@ -89,19 +89,24 @@ private struct SyncState {
 
     /// Whether the sync may end without those who have not answered yet.
     var isSettled: Bool {
+        if self.status.peers.isEmpty, !self.status.isDialling, !self.status.failingAddresses.isEmpty { return true }
         switch self.scope {
-        case .whoeverAnswers: self.isExchanged && !(self.connected.isEmpty && self.status.isDialling)
-        case .anyone: self.isExchanged && !self.connected.isEmpty
-        case .everyone: false
+        case .whoeverAnswers: return self.isExchanged && !(self.connected.isEmpty && self.status.isDialling)
+        case .anyone: return self.isExchanged && !self.connected.isEmpty
+        case .everyone: return false
         }
     }
 
     /// Whether all known machines are there and hold the same.
-    var isComplete: Bool { self.connected.count == self.status.peers.count && self.isExchanged }
+    var isComplete: Bool {
+        !self.connected.isEmpty && self.connected.count == self.status.peers.count && self.isExchanged
+    }
 
     /// What is wrong if the sync ends now; nil if it has done what was asked.
     var shortcoming: String? {
         if self.connected.isEmpty {
+            let addresses = self.status.failingAddresses.filter { $0.failure != .unreachable }
+            if !addresses.isEmpty { return addresses.map(AddressReport.sentence).joined(separator: " ") }
             return "No other machine was reached; check that \"peerd run\" runs there and that the network is up."
         }
         let behind = self.connected.filter { !$0.isInSync }

@@ -23,6 +23,8 @@ struct Executor: RequestPerformer {
         case .status: try await self.status(output)
         case .peers: try await self.peers(output)
         case .invite: try await self.invite(output)
+        case .meet(let hosts, let port):
+            for host in hosts { await self.driver.add(NetworkAddress(host: host, port: port)) }
         case .sync(let scope, let timeoutMilliseconds):
             return try await self.sync(scope, .milliseconds(timeoutMilliseconds), output)
         case .create(let creation): try await self.create(creation, output)

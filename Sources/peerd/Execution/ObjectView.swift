@@ -118,6 +118,9 @@ struct TreeDrawing {
         var isFirst = true
     }
 
+    /// So many levels are drawn; of what is deeper only the depth is told.
+    private static let drawnLevelCountMax = 100
+
     /// Lines with branches; the object itself comes first.
     func write(under root: ObjectIndex?, in transaction: inout some StoreTransaction) throws {
         if let root { self.spool.line(try ObjectView.summary(of: root, in: &transaction).line) }
@@ -130,10 +133,13 @@ struct TreeDrawing {
             levels[levels.count - 1].children.removeFirst()
             let isLast = level.children.count == 1
             let summary = try ObjectView.summary(of: child, in: &transaction)
-            self.spool.line("\(level.indent)\(isLast ? "└── " : "├── ")\(summary.line)")
+            let isDrawn = levels.count <= Self.drawnLevelCountMax
+            let branch = isDrawn ? "\(level.indent)\(isLast ? "└── " : "├── ")" : "(level \(levels.count)) "
+            self.spool.line("\(branch)\(summary.line)")
             guard summary.childCount > 0 else { continue }
             let below = try ObjectView.visibleChildren(of: child, in: &transaction)
-            levels.append(Level(children: below[...], indent: level.indent + (isLast ? "    " : "│   ")))
+            let indent = isDrawn ? level.indent + (isLast ? "    " : "│   ") : ""
+            levels.append(Level(children: below[...], indent: indent))
         }
     }
 

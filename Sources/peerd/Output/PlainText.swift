@@ -21,6 +21,15 @@ enum PlainText {
         return result
     }
 
+    /// A text of several lines as it may go to a terminal: other control characters are shown escaped.
+    static func lines(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: self.isControl) else { return text }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            line.split(separator: "\t", omittingEmptySubsequences: false).map { self.printable(String($0)) }
+        }
+        return lines.map { $0.joined(separator: "\t") }.joined(separator: "\n")
+    }
+
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value < 0x20 || (0x7f..<0xa0).contains(scalar.value) || (0x202a...0x202e).contains(scalar.value)
             || (0x2066...0x2069).contains(scalar.value)

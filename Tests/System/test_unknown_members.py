@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Machines that joined through a third one meet although it is lost, or was put back to before one of them joined; and
+an address that leads to no machine of the workspace is named with the reason."""
+
+# time limit: 240 s
+
+import shutil
+import socket
+
+from peerd_harness import Agreement, World, check, invite_line, main_of_test, pair, say, wait_until
+
+
+def without_a_hub(world):
+    """`b` and `c` have joined through `a`, which is gone; neither has heard of the other."""
+    a = world.founder("a")
+    b, c = world.peer("b"), world.peer("c")
+    a.start()
+    pair(a, c)
+    pair(a, b)
+    a.stop()
+    shutil.rmtree(a.directory)
+    b.create("note", "from=b")
+    c.create("note", "from=c")
+    return b, c
+
+
+def names_of(peer):
+    return {item["name"] for item in peer.json("peers")}
+
+
+def check_static_address():
+    with World("static") as world:
+        b, c = without_a_hub(world)
+        check(names_of(c) == {"a"}, f"c has heard of {names_of(c)}")
+        c.start(peers=[b.start()])
+        Agreement().settle([b, c])
+        check("c" in names_of(b) and "b" in names_of(c), "they do not know each other")
+        check("joined through another" in c.log_path.read_text() + b.log_path.read_text(), "the log does not say it")
+        # From now on they know each other by their keys.
+        b.restart()
+        c.restart(peers=[b.address])
+        c.create("note", "from=c again")
+        Agreement().settle([b, c])
+        for peer in (b, c):
+            peer.stop()
+    say("a static address: two machines that nobody had told of each other hold the same")
+
+
+def check_invite():
+    with World("invite") as world:
+        b, c = without_a_hub(world)
+        b.start()
+        # The line may come by standard input, where other users of the machine do not see it.
+        done = c.result("join", stdin=invite_line(b).encode() + b"\n")
+        check(done.returncode == 0, f"join ended with {done.returncode}: {done.stderr.decode()}")
+        Agreement().settle([b, c])
+        # The same with a daemon that runs.
+        c.start()
+        b.create("note", "from=b again")
+        c.run("join", invite_line(b))
+        Agreement().settle([b, c])
+        for peer in (b, c):
+            peer.stop()
+    say("an invite of the same workspace made two machines known to each other")
+
+
+def check_restored():
+    with World("restored") as world:
+        a = world.founder("a")
+        a.create("note", "from=a")
+        backup = world.root / "backup"
+        shutil.copytree(a.directory, backup, ignore=lambda folder, names: [name for name in names if name == "socket"])
+        b = world.peer("b")
+        a.start()
+        pair(a, b)
+        a.stop()
+        b.create("note", "from=b")
+        shutil.rmtree(a.directory)
+        shutil.copytree(backup, a.directory)
+        check(names_of(a) == set(), f"the backup knows {names_of(a)}")
+        address = a.start()
+        b.start(peers=[address])
+        a.create("note", "from=a again")
+        Agreement().settle([a, b])
+        for peer in (a, b):
+            peer.stop()
+    say("a machine that was put back to before another joined knows it again")
+
+
+def check_wrong_addresses():
+    with World("wrong") as world:
+        a, other = world.founder("a"), world.founder("other")
+        with socket.create_server(("127.0.0.1", 0)) as closed:
+            nobody = f"127.0.0.1:{closed.getsockname()[1]}"
+        a.start(peers=[other.start(), nobody])
+
+        def failures():
+            return {item["address"]: item.get("failure", "") for item in a.json("peers")}
+
+        wait_until(lambda: len(failures()) == 2, 20, "both addresses are listed")
+        found = failures()
+        check("hangs up" in found[other.address], f"the other workspace: {found}")
+        check("does not answer" in found[nobody], f"nobody: {found}")
+        text = a.run("peers")
+        check(other.address in text and nobody in text, f"peers prints {text!r}")
+        log = a.log_path.read_text()
+        check(f"{other.address} answers and hangs up" in log, "the log does not name the address")
+        # An invite of another workspace is refused, and loses nothing.
+        done = a.result("join", "--timeout", "5", invite_line(other))
+        check(done.returncode != 0, "an invite of another workspace was taken")
+        check(b"hangs up" in done.stderr, f"join says {done.stderr.decode()!r}")
+        check(names_of(other) == set(), "the other workspace knows us")
+        for peer in (a, other):
+            peer.stop()
+    say("addresses that lead to no machine of the workspace are named with the reason")
+
+
+def run():
+    check_static_address()
+    check_invite()
+    check_restored()
+    check_wrong_addresses()
+
+
+if __name__ == "__main__":
+    main_of_test(run)
