@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What continuous integration has the simulator do: the scenarios, long and large lives, the small worlds in full,
-# random histories of the merge alone, canaries that must fail, a sample of the bugs that can be planted, and a minute
-# of fresh seeds for each topology, 5 % of them run twice.
+# What continuous integration has the simulator do: the scenarios, long and large lives, chains of all sizes from store
+# to store, the small worlds in full, random histories of the merge alone, canaries that must fail, a sample of the bugs
+# that can be planted, and a minute of fresh seeds for each topology, 5 % of them run twice.
 #
 #   scripts/simulate.sh              60 s a topology
 #   scripts/simulate.sh SECONDS      so many seconds a topology
@@ -27,6 +27,7 @@ canary_finding='notPushed|notConverged'
 history_count=20000
 history_bug=lastArrivalWins
 history_finding='divergence|modelDisagrees'
+relay_change_count=40000
 # Seeds and histories in which names of changes are cut so short that they collide all the time (P35).
 name_bits=4
 colliding_seed_count=400
@@ -60,6 +61,11 @@ fail() {
 
 scenarios() {
     "$simulator" scenario Tests/SimulatorTests/Scenarios/*.scn
+}
+
+# Chains of all sizes, from store to store.
+relays() {
+    "$simulator" relays --first "$first" --changes "$relay_change_count"
 }
 
 lives() {
@@ -131,7 +137,7 @@ shown() {
         scenarios) echo "$(grep -c ': passed' "$logs/$1.out") runs" ;;
         small_worlds) grep '^[a-z]' "$logs/$1.out" ;;
         canary) awk '/^FAILED/ { print; getline; print; exit }' "$logs/$1.out" ;;
-        planted_bugs | lives | histories | colliding_names) cat "$logs/$1.out" ;;
+        planted_bugs | lives | relays | histories | colliding_names) cat "$logs/$1.out" ;;
         *) awk 'NR <= 4' "$logs/$1.out" ;;
     esac
 }
@@ -177,10 +183,10 @@ echo "fresh seeds begin with $first"
 step small_worlds small_worlds &
 lanes+=($!)
 wait_for_lanes 0
-for name in planted_bugs scenarios lives canary histories colliding_names "${topologies[@]}"; do
+for name in planted_bugs scenarios lives relays canary histories colliding_names "${topologies[@]}"; do
     wait_for_lanes $(($(nproc) - 1))
     case $name in
-        planted_bugs | scenarios | lives | canary | histories | colliding_names) step "$name" "$name" & ;;
+        planted_bugs | scenarios | lives | relays | canary | histories | colliding_names) step "$name" "$name" & ;;
         *) step "$name" fresh_seeds "$name" & ;;
     esac
     lanes+=($!)

@@ -1,0 +1,17 @@
+import MergeTestSupport
+import Testing
+
+@testable import Simulator
+
+struct RelayTrialTests {
+    @Test func `what is written or accepted goes from store to store, however it is cut`() throws {
+        var count = RelayTrial.Count()
+        for seed in Seeds.range(from: 1, count: 6) {
+            var trial = RelayTrial(seed: seed, largeEvery: 100)
+            try trial.perform(seed: seed, changeCount: 60)
+            count.writes += trial.count.writes
+            count.relayedRuns += trial.count.relayedRuns
+        }
+        #expect(count.writes > 0 && count.relayedRuns > 0)
+    }
+}
