@@ -10,6 +10,9 @@ extension Node where Store: ~Copyable {
     /// own hello proves that it is there.
     mutating func established(_ connection: PeerConnection, _ key: StaticKey) {
         connection.staticKey = key
+        if connection.isDialled, let standing = self.readyConnections.first(where: { $0.staticKey == key })?.keys {
+            return self.leave(connection, toSessionWith: standing)
+        }
         #if PLANTED_BUGS
         if PlantedBug.replayBelieved.isPlanted, !connection.isDialled {
             for other in self.readyConnections where other.staticKey == key { self.sayGoodbye(other) }
@@ -38,6 +41,19 @@ extension Node where Store: ~Copyable {
             self.note(error)
             self.drop(connection)
         }
+    }
+
+    /// At an address whose owner was not known is someone with whom a session stands already: it goes on.
+    private mutating func leave(_ connection: PeerConnection, toSessionWith keys: PeerKeys) {
+        self.connections[connection.id] = nil
+        self.effects.append(.close(connection.id, afterFlush: false))
+        if self.book.unknownAddresses[connection.address] != nil {
+            self.book.unknownAddresses[connection.address]?.owner = keys
+            self.book.unknownAddresses[connection.address]?.failure = nil
+        }
+        guard let expected = connection.expected else { return }
+        self.book[expected]?.isDialledAsMember = false
+        self.scheduleRedial(expected, from: nil)
     }
 
     mutating func received(_ message: Message, on connection: PeerConnection) {
