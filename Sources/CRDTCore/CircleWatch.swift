@@ -8,10 +8,12 @@ package struct CircleWatch<Place: Equatable> {
 
     package init() {}
 
+    static var damage: StoreError { .damaged("the hierarchy in the database goes round in a circle") }
+
     /// Throws once a place has been passed before: at the latest after three times as many steps as the circle and the
     /// way to it have.
     package mutating func pass(_ place: Place) throws(StoreError) {
-        guard place != self.mark else { throw .damaged("the hierarchy in the database goes round in a circle") }
+        guard place != self.mark else { throw CircleWatch.damage }
         self.stepCount += 1
         guard self.stepCount == self.markedCount else { return }
         (self.mark, self.stepCount, self.markedCount) = (place, 0, 2 * self.markedCount)

@@ -36,7 +36,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     private var registers = MemoryRegisters()
     private var moveLog = MemoryMoves()
     private var raised: [LinePoint: RaisedStamp] = [:]
-    private var restampsByReplica: [ReplicaID: [RestampRecord]] = [:]
+    package private(set) var restamps = RestampTable()
     private var facts: [String: [UInt8]] = [:]
     private var devices: [PairedDeviceRecord] = []
     private var openInvites: [InviteRecord] = []
@@ -87,6 +87,8 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     package func replicaID(_ index: LineIndex) -> ReplicaID { self.lines[Int(index.rawValue)].id }
 
     package func origin(of index: LineIndex) -> LineOrigin? { self.lines[Int(index.rawValue)].origin }
+
+    package func storedHash(of index: LineIndex) -> Hash256 { self.lines[Int(index.rawValue)].storedHash }
 
     package func progress(of index: LineIndex) -> LineProgress { self.lines[Int(index.rawValue)].progress }
 
@@ -151,10 +153,8 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
             .sorted { ($0.line.rawValue, $0.sequence) < ($1.line.rawValue, $1.sequence) }
     }
 
-    package func restamps(of id: ReplicaID) -> [RestampRecord] { self.restampsByReplica[id] ?? [] }
-
     package mutating func addRestamp(_ record: RestampRecord) {
-        self.restampsByReplica[record.restamp.replica, default: []].append(record)
+        self.restamps.add(record)
     }
 
     package mutating func addCheckpoint(_ context: [UInt64], at point: LinePoint) {

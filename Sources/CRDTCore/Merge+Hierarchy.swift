@@ -6,8 +6,8 @@
 extension Merge {
     /// Takes the transaction's moves into the hierarchy.
     ///
-    /// - Complexity: O((*n* + *k*) *d*) for *n* new moves, *k* recorded ones ordered after the earliest of them, and
-    ///   depth *d*.
+    /// - Complexity: O((*n* + *k*) log *m* + *d*) for *n* new moves, *k* recorded ones ordered after the earliest of
+    ///   them, and *d* objects above their parents, of *m* in all.
     mutating func settleMoves(in transaction: inout some StoreTransaction) throws(StoreError) {
         var arrived: [MoveRecord] = []
         swap(&arrived, &self.moves)
@@ -53,8 +53,11 @@ extension Merge {
             }
             var move = isNew ? arrived[next.arrived] : undone[next.undone]
             if isNew { next.arrived += 1 } else { next.undone += 1 }
-            let isEffective = try !self.closesCycle(move, window, in: &transaction)
+            let isEffective = try !self.closesCycle(move, &window, in: &transaction)
             if isEffective {
+                if window.forest.contains(move.object), let parent = move.parent {
+                    try self.map(parent, in: &window, &transaction)
+                }
                 window.place(move.object, under: move.parent, at: move.position)
                 window.noteParent(move.parent)
             }
@@ -71,7 +74,7 @@ extension Merge {
     /// Whether the object is the new parent, or above it, as things stand in the window.
     private mutating func closesCycle(
         _ move: MoveRecord,
-        _ window: MoveWindow,
+        _ window: inout MoveWindow,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
         #if PLANTED_BUGS
@@ -87,17 +90,43 @@ extension Merge {
             return false
         }
         var ancestor: ObjectIndex? = parent
-        var watch = CircleWatch<ObjectIndex>()
-        while let current = ancestor {
+        for _ in 0..<MoveWindow.climbedCountMax {
+            guard let current = ancestor else { return false }
             if current == move.object { return true }
-            try watch.pass(current)
-            if let standing = window[current], standing.isPlaced {
-                ancestor = standing.parent
-            } else {
-                ancestor = try transaction.parent(of: current)
-            }
+            ancestor = try self.parent(of: current, window, in: &transaction)
         }
-        return false
+        // Many moves below a deep place would climb the same way again and again.
+        try self.map(parent, in: &window, &transaction)
+        try self.map(move.object, in: &window, &transaction)
+        return window.forest.isAbove(move.object, parent)
+    }
+
+    private func parent(
+        of object: ObjectIndex,
+        _ window: MoveWindow,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> ObjectIndex? {
+        if let standing = window[object], standing.isPlaced { return standing.parent }
+        return try transaction.parent(of: object)
+    }
+
+    /// Takes an object, and all above it, into the window's forest.
+    private func map(
+        _ object: ObjectIndex,
+        in window: inout MoveWindow,
+        _ transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        guard !window.forest.contains(object) else { return }
+        var current = object
+        window.forest.enter(current)
+        while let parent = try self.parent(of: current, window, in: &transaction) {
+            let isMapped = window.forest.contains(parent)
+            if !isMapped { window.forest.enter(parent) }
+            guard !window.forest.isAbove(current, parent) else { throw CircleWatch<ObjectIndex>.damage }
+            window.forest.place(current, under: parent)
+            if isMapped { return }
+            current = parent
+        }
     }
 
     /// Gives every object of the window its final place.
@@ -150,7 +179,7 @@ extension Merge {
                 record.visibleChildCount = UInt32(clamping: Int64(record.visibleChildCount) + step)
             }
         }
-        if isVisible { try self.refreshVisibility(of: parent, in: &transaction) }
+        if isVisible { self.noteStale(parent) }
     }
 }
 
@@ -177,6 +206,17 @@ private struct MoveWindow {
 
     private static let searchedCountMax = 8
 
+    /// The hierarchy above the places that lay too deep to climb up from each time.
+    var forest = AncestorForest()
+
+    #if DEBUG || PLANTED_BUGS
+    /// Few, so that whatever looks for errors uses the forest, too.
+    static let climbedCountMax = 3
+    #else
+    /// Steps up the hierarchy before the forest is asked.
+    static let climbedCountMax = 64
+    #endif
+
     subscript(object: ObjectIndex) -> Standing? { self.number(of: object).map { self.standings[$0] } }
 
     private func number(of object: ObjectIndex) -> Int? {
@@ -191,6 +231,7 @@ private struct MoveWindow {
         self.standings[number].isPlaced = true
         self.positions[number] = position
         self.noteParent(parent)
+        if self.forest.contains(object) { self.forest.place(object, under: parent) }
     }
 
     mutating func noteParent(_ parent: ObjectIndex?) {

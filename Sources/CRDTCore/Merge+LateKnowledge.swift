@@ -35,8 +35,9 @@ extension Merge {
             for operation in run.operations[change.operationRange] where operation.kind == .restamp {
                 guard let restamp = try? Restamp(decoding: run.payload[operation.payloadRange]) else { continue }
                 let record = RestampRecord(restamp: restamp, author: author)
-                guard !transaction.restamps(of: restamp.replica).contains(record) else { continue }
+                guard !transaction.restamps.contains(record) else { continue }
                 try transaction.addRestamp(record)
+                self.restampedStretches[restamp.replica] = nil
                 self.dueRestamps.append(record)
             }
         }
@@ -45,12 +46,14 @@ extension Merge {
     /// Takes note of the restamps whose stretches are complete with a run that was stored.
     mutating func noteStretches(
         endingIn fresh: VerifiedRun,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) {
-        for record in transaction.restamps(of: fresh.run.replica) {
+        in transaction: borrowing some StoreTransaction
+    ) {
+        let (replica, first) = (fresh.run.replica, fresh.run.firstSequence)
+        guard transaction.restamps.hasAny(of: replica) else { return }
+        self.restampedStretches[replica] = nil
+        for record in transaction.restamps.records(of: replica, endingIn: first...fresh.run.lastSequence) {
             let last = record.restamp.lastSequence
-            guard last >= fresh.run.firstSequence, last <= fresh.run.lastSequence else { continue }
-            guard fresh.hashes[Int(last - fresh.run.firstSequence)] == record.restamp.lastHash else { continue }
+            guard fresh.hashes[Int(last - first)] == record.restamp.lastHash else { continue }
             self.dueRestamps.append(record)
         }
     }
@@ -78,18 +81,51 @@ extension Merge {
     }
 
     /// Whether a change is in a stretch that is restamped by right.
-    func isRestamped(
+    mutating func isRestamped(
         _ place: LinePoint,
         _ replica: ReplicaID,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        for record in transaction.restamps(of: replica) {
-            guard record.restamp.firstSequence <= place.sequence, place.sequence <= record.restamp.lastSequence,
-                let last = try self.end(of: record, in: &transaction)
-            else { continue }
-            if transaction.isWithin(place, last) { return true }
+        guard transaction.restamps.hasAny(of: replica) else { return false }
+        let known: RestampedStretches
+        if let found = self.restampedStretches[replica], found.lowest <= place.sequence {
+            known = found
+        } else {
+            known = try self.stretches(of: replica, endingFrom: place.sequence, in: &transaction)
+            self.restampedStretches[replica] = known
+        }
+        for (end, first) in known.firstByEnd where first <= place.sequence && place.sequence <= end.sequence {
+            if transaction.isWithin(place, end) { return true }
         }
         return false
+    }
+
+    /// What is restamped by right in a replica's chain, as far as it ends at a sequence or later.
+    private func stretches(
+        of replica: ReplicaID,
+        endingFrom lowest: UInt64,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> RestampedStretches {
+        var longest = lowest
+        for line in transaction.lines(of: replica) {
+            longest = max(longest, transaction.progress(of: line).storedSequence)
+        }
+        let records = transaction.restamps.records(of: replica, endingIn: lowest...longest)
+        return RestampedStretches(lowest: lowest, firstByEnd: try self.firstByEnd(records, in: &transaction))
+    }
+
+    /// Where some stretches that are restamped by right begin, by where they end: of those that end together only the
+    /// longest matters.
+    private func firstByEnd(
+        _ records: [RestampRecord],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [LinePoint: UInt64] {
+        var firstByEnd: [LinePoint: UInt64] = [:]
+        for record in records {
+            guard let end = try self.end(of: record, in: &transaction) else { continue }
+            firstByEnd[end] = min(firstByEnd[end] ?? .max, record.restamp.firstSequence)
+        }
+        return firstByEnd
     }
 
     /// Orders what has been restamped anew, as far as it was applied; what was held is looked at again.
@@ -97,19 +133,7 @@ extension Merge {
         guard !self.dueRestamps.isEmpty else { return }
         var due: [RestampRecord] = []
         swap(&due, &self.dueRestamps)
-        var restamped: [LinePoint] = []
-        for record in due {
-            var next = try self.end(of: record, in: &transaction)
-            while let last = next, last.sequence >= record.restamp.firstSequence {
-                let line = transaction.line(last.line)
-                let first = max(record.restamp.firstSequence, line.firstSequence)
-                let end = min(last.sequence, line.appliedSequence)
-                if first <= end {
-                    restamped += (first...end).map { LinePoint(line: last.line, sequence: $0) }
-                }
-                next = line.origin?.parent
-            }
-        }
+        let restamped = self.appliedPlaces(within: try self.firstByEnd(due, in: &transaction), in: transaction)
         // What is held may follow from what is restamped, here or on other lines.
         for position in 0..<transaction.lineCount {
             let index = LineIndex(rawValue: UInt32(position))
@@ -119,6 +143,34 @@ extension Merge {
             try transaction.setLine(line, at: index)
         }
         try self.revise(try self.settleStamps(from: restamped, in: &transaction), in: &transaction)
+    }
+
+    /// The applied changes of some stretches, each once, however many stretches they are in.
+    private func appliedPlaces(
+        within firstByEnd: [LinePoint: UInt64],
+        in transaction: borrowing some StoreTransaction
+    ) -> [LinePoint] {
+        var pieces: [LineIndex: [ClosedRange<UInt64>]] = [:]
+        for (end, beginning) in firstByEnd {
+            var next: LinePoint? = end
+            while let last = next, last.sequence >= beginning {
+                let progress = transaction.progress(of: last.line)
+                let first = max(beginning, progress.firstSequence)
+                let applied = min(last.sequence, progress.appliedSequence)
+                if first <= applied { pieces[last.line, default: []].append(first...applied) }
+                next = transaction.line(last.line).origin?.parent
+            }
+        }
+        var places: [LinePoint] = []
+        for (line, ranges) in pieces.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            var next: UInt64 = 0
+            for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) where range.upperBound >= next {
+                let rest = max(range.lowerBound, next)...range.upperBound
+                places += rest.map { LinePoint(line: line, sequence: $0) }
+                next = range.upperBound + 1
+            }
+        }
+        return places
     }
 
     /// Computes the effective stamps of changes anew, and of all that follow from them.
@@ -231,4 +283,12 @@ extension Array {
         }
         return low
     }
+}
+
+/// What is restamped in one replica's chain.
+struct RestampedStretches {
+    /// Stretches that end before this sequence are not in it.
+    var lowest: UInt64
+    /// Where the stretches begin, by where they end.
+    var firstByEnd: [LinePoint: UInt64]
 }

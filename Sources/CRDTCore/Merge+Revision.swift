@@ -60,7 +60,7 @@ extension Merge {
             let isChanged = changed.contains(write.point)
             try self.perform(write, on: object, context, movesIt: isChanged, in: &transaction)
         }
-        try self.refreshVisibility(of: object, in: &transaction)
+        self.noteStale(object)
     }
 
     private mutating func withdrawMove(

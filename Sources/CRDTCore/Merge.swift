@@ -42,8 +42,12 @@ package struct Merge {
     var moves: [MoveRecord] = []
     /// The earliest move that was taken out of the order, and the objects of all that were.
     var withdrawnMoves: (first: WriteReference, objects: Set<ObjectIndex>)?
+    /// Objects that show and should not, or the other way round.
+    private var stale: [ObjectIndex] = []
     /// Restamps whose stretches of their chains are stored, and whose effect on what was applied is not computed yet.
     var dueRestamps: [RestampRecord] = []
+    /// Of chains that were looked at, as long as they and their restamps stay as they are.
+    var restampedStretches: [ReplicaID: RestampedStretches] = [:]
     /// Whether a name turned out to be that of two changes, which may be anywhere in contexts.
     var needsRebuild = false
     /// Room for the numbers of the next run, so that not each run allocates its own.
@@ -86,14 +90,16 @@ package struct Merge {
         if let introduction = fresh.introduction { record.introduction = introduction }
         self.summary.storedChangeCount += run.changes.count
         self.summary.storedOperationCount += run.changes.reduce(0) { $0 + Int($1.operationCount) }
-        if record.origin != nil || record.next != nil || run.operations.contains(where: { $0.kind == .restamp }) {
+        if record.origin != nil || record.next != nil || transaction.restamps.hasAny(of: run.replica)
+            || run.operations.contains(where: { $0.kind == .restamp })
+        {
             // They may be about this line itself.
             try transaction.setLine(record, at: line)
             try self.noteSharedNames(of: fresh, on: line, in: &transaction)
             try self.noteRestamps(in: run, author: line, &transaction)
+            self.noteStretches(endingIn: fresh, in: transaction)
             record = transaction.line(line)
         }
-        try self.noteStretches(endingIn: fresh, in: &transaction)
         _ = try self.apply(run, indexes: indexes, record: &record, in: &transaction)
         try transaction.setLine(record, at: line)
         return .stored
@@ -110,6 +116,7 @@ package struct Merge {
         }
         try self.applyPending(in: &transaction)
         try self.settleMoves(in: &transaction)
+        try self.settleVisibility(in: &transaction)
     }
 
     /// Throws the derived state away and computes it anew from the log.
@@ -160,7 +167,7 @@ package struct Merge {
         while let line = next {
             let progress = transaction.progress(of: line)
             if progress.storedSequence + 1 == verified.run.firstSequence,
-                transaction.line(line).storedHash == verified.previous
+                transaction.storedHash(of: line) == verified.previous
             {
                 return line
             }
@@ -428,7 +435,7 @@ package struct Merge {
             #endif
             return !record.isVisible
         }
-        if isStale { try self.refreshVisibility(of: object, in: &transaction) }
+        if isStale { self.noteStale(object) }
     }
 
     /// Of several creations the first in order makes the object what it is.
@@ -467,7 +474,7 @@ package struct Merge {
             record.updated = max(record.updated, write.stamp)
             return record.isVisible && !record.shouldBeVisible
         }
-        if isStale { try self.refreshVisibility(of: object, in: &transaction) }
+        if isStale { self.noteStale(object) }
         try transaction.addVersion(write, status: .deletion, at: RegisterKey(object: object, name: .lifetime))
     }
 
@@ -569,6 +576,7 @@ package struct Merge {
     private mutating func resetDerivedState(in transaction: inout some StoreTransaction) throws(StoreError) {
         self.needsRebuild = false
         self.moves = []
+        self.stale = []
         self.withdrawnMoves = nil
         self.dueRestamps = []
         self.summary.isRevised = true
@@ -587,8 +595,26 @@ package struct Merge {
 
     // MARK: - Visibility
 
+    /// Takes note that an object may have to show, or to show no more.
+    ///
+    /// It is settled once for the transaction: above an object may be very many that show only with it.
+    mutating func noteStale(_ object: ObjectIndex) {
+        if self.stale.last != object { self.stale.append(object) }
+    }
+
+    /// Lets objects show that should, and then those show no more that should not: so none changes more than twice.
+    private mutating func settleVisibility(in transaction: inout some StoreTransaction) throws(StoreError) {
+        var stale: [ObjectIndex] = []
+        swap(&stale, &self.stale)
+        for becomesVisible in [true, false] {
+            for object in stale where try transaction.look(at: object, { $0.shouldBeVisible }) == becomesVisible {
+                try self.refreshVisibility(of: object, in: &transaction)
+            }
+        }
+    }
+
     /// Carries a change of an object's visibility up to its ancestors.
-    mutating func refreshVisibility(
+    private mutating func refreshVisibility(
         of object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {

@@ -39,6 +39,14 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case lessAcceptedThanMade
     /// A store takes a change for damage that is as large as a receiver accepts.
     case lessLoadedThanAccepted
+    /// A receiver refuses positions that a write may make.
+    case shortPositionsAccepted
+    /// A receiver refuses contexts that a write may make.
+    case shortContextsAccepted
+    /// A store puts changes together into runs that are larger than a receiver accepts.
+    case runsJoinedBeyondLimit
+    /// What is larger than the peer's credit is not sent.
+    case largeRunAwaitsCredit
 
     // MARK: Hierarchy
 

@@ -101,8 +101,10 @@ package protocol StoreTransaction: LineOrdering {
     mutating func setRaisedStamp(_ stamp: RaisedStamp?, at point: LinePoint) throws(StoreError)
     /// The changes whose raised stamp follows from a change.
     mutating func raisedStamps(causedBy point: LinePoint) throws(StoreError) -> [LinePoint]
-    /// Every restamp of a replica's chain that is stored, whether it counts or not.
-    func restamps(of id: ReplicaID) -> [RestampRecord]
+    /// The hash of a line's last stored change, without copying its record.
+    func storedHash(of index: LineIndex) -> Hash256
+    /// Every restamp that is stored, whether it counts or not.
+    var restamps: RestampTable { get }
     mutating func addRestamp(_ record: RestampRecord) throws(StoreError)
     /// Keeps the context of a change, for later questions.
     mutating func addCheckpoint(_ context: [UInt64], at point: LinePoint) throws(StoreError)
@@ -221,8 +223,7 @@ extension StoreTransaction {
 
     /// The hash of a stored change; nil if it is not stored, as of sequence 0.
     package mutating func hash(at point: LinePoint) throws(StoreError) -> Hash256? {
-        let record = self.line(point.line)
-        if record.storedSequence == point.sequence { return record.storedHash }
+        if self.progress(of: point.line).storedSequence == point.sequence { return self.storedHash(of: point.line) }
         return try self.header(at: point)?.hash
     }
 

@@ -182,6 +182,9 @@ extension Run {
             guard own.byteCount <= Limits.changeByteCountMax, own.operationCount <= Limits.changeOperationCountMax,
                 Int(change.contextCount) <= Limits.contextEntryCountMax
             else { throw .overLimit }
+            #if PLANTED_BUGS
+            if PlantedBug.shortContextsAccepted.isPlanted, change.contextCount > 20 { throw .overLimit }
+            #endif
             guard Int(change.blindingByteCount) == self.requiredBlindingByteCount(of: change) else {
                 throw .notCanonical
             }
@@ -204,6 +207,9 @@ extension Run {
                 guard payload.isEmpty else { throw .trailingBytes }
             case .move:
                 guard payload.count <= Limits.positionByteCountMax else { throw .overLimit }
+                #if PLANTED_BUGS
+                if PlantedBug.shortPositionsAccepted.isPlanted, payload.count > 64 { throw .overLimit }
+                #endif
             case .introduce: _ = try Introduction(decoding: payload)
             case .restamp: _ = try Restamp(decoding: payload)
             case .leftOut:

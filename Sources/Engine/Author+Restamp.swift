@@ -47,9 +47,8 @@ extension Author {
                 lastHash: hash ?? .zero
             )
             // One that has not helped would not help a second time.
-            guard !transaction.restamps(of: restamp.replica).contains(where: { $0.restamp == restamp }) else {
-                continue
-            }
+            let known = transaction.restamps.records(of: restamp.replica, endingIn: sequence...sequence)
+            guard !known.contains(where: { $0.restamp == restamp }) else { continue }
             edits.append(.restamp(restamp))
         }
         guard !edits.isEmpty else { return nil }

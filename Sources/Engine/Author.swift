@@ -188,7 +188,7 @@ struct Author: ~Copyable {
         // What has been withdrawn since was seen all the same: then the context is that of the last stored change.
         let last = LinePoint(line: own, sequence: record.storedSequence)
         let context = record.progress.isPending ? try transaction.context(at: last) : record.context
-        var news: [Point] = []
+        var news: Set<Point> = []
         for position in 0..<transaction.lineCount {
             let line = LineIndex(rawValue: UInt32(position))
             let progress = transaction.progress(of: line)
@@ -199,10 +199,9 @@ struct Author: ~Copyable {
             let replica = transaction.replicaID(line)
             let point = Point(replica: replica, sequence: progress.appliedSequence, name: ChangeName(hash))
             // A name that two changes share means less than either, and is said once.
-            guard let meant = try transaction.place(of: point), meant.sequence > context.sequence(of: meant.line),
-                !news.contains(point)
+            guard let meant = try transaction.place(of: point), meant.sequence > context.sequence(of: meant.line)
             else { continue }
-            news.append(point)
+            news.insert(point)
         }
         return news.sorted()
     }

@@ -83,7 +83,7 @@ extension Node where Store: ~Copyable {
         let offered = connection.offeredInvites ?? self.invites.filter { $0.isOpen(at: self.now) }
         connection.offeredInvites = offered
         let authority = Authority(
-            staticKeys: Set(self.book.entries.keys.lazy.map(\.staticKey)),
+            book: self.book,
             invites: offered,
             membershipKey: self.author.identity.membershipKey.duplicate()
         )
@@ -133,6 +133,11 @@ extension Node where Store: ~Copyable {
             }
         }
         if !runs.isEmpty { self.ingest(runs, from: connection) }
+        // Once for all that came together: looking for what may be sent costs more than many a message.
+        if connection.mayHaveMore, self.connections[connection.id] === connection {
+            connection.mayHaveMore = false
+            self.pump([connection])
+        }
     }
 
     private mutating func ended(_ connection: PeerConnection, _ end: PeerLink.LinkEnd) {
@@ -210,11 +215,11 @@ extension Node where Store: ~Copyable {
 
     /// Who may connect, as the link asks it.
     private struct Authority: LinkAuthority, ~Copyable {
-        let staticKeys: Set<StaticKey>
+        let book: DeviceBook
         let invites: [OpenInvite]
         let membershipKey: SecretBytes
 
-        func admits(_ key: StaticKey) -> Bool { self.staticKeys.contains(key) }
+        func admits(_ key: StaticKey) -> Bool { self.book.entries.keys.contains { $0.staticKey == key } }
 
         func inviteSecrets() -> PresharedKeys {
             var keys = PresharedKeys()

@@ -86,7 +86,7 @@ extension Node where Store: ~Copyable {
                 self.noteClock(time, of: connection)
                 if isAsked { self.send(.pong(self.shownTime), on: connection) }
             case .lacks(let entries): try self.checkOwnReplica(entries, on: connection)
-            case .resume: self.pump([connection])
+            case .resume: connection.mayHaveMore = true
             case .violation(let reason): self.violation(connection, reason)
             }
         }
@@ -137,7 +137,13 @@ extension Node where Store: ~Copyable {
             guard self.hasRoom(for: connection, named: introduction.deviceName, certifiers) else { return }
             guard self.meet(keys, introduction) else { return self.drop(connection) }
         }
-        guard let entry = self.book[keys], self.settlesOn(connection, keys) else { return }
+        guard let entry = self.book[keys] else { return }
+        // Whoever broke the protocol waits as long as if we were to dial him: each breach costs us lines in a log.
+        guard entry.avoidedUntil <= self.now.monotonicMilliseconds else {
+            self.counters.refusedConnectionCount += 1
+            return self.sayGoodbye(connection)
+        }
+        guard self.settlesOn(connection, keys) else { return }
         connection.phase = .ready(keys)
         connection.readySince = self.now.monotonicMilliseconds
         if connection.isDialled, let expected = connection.expected, expected != keys {

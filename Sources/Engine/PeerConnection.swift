@@ -30,6 +30,8 @@ final class PeerConnection {
     /// Since when the other side is known, in monotonic milliseconds.
     var readySince: UInt64?
     var pingSent = false
+    /// Whether what the peer has said lets more be sent to it.
+    var mayHaveMore = false
     /// The static key proved in the handshake; whose it is, only a hello shows.
     var staticKey: StaticKey?
     var session: SyncSession

@@ -9,9 +9,9 @@ struct LineTable {
     /// The records that the database holds, by the numbers of those that differ here.
     private var originals: [Int: LineRecord] = [:]
     private var storedCount = 0
-    private var restamps: [ReplicaID: [RestampRecord]] = [:]
-    /// The replicas whose last restamps are this transaction's.
-    private var newlyRestamped: [ReplicaID] = []
+    private(set) var restamps = RestampTable()
+    /// Those that this transaction has added.
+    private var addedRestamps: [RestampRecord] = []
 
     /// The first and last line of a replica.
     private struct Chain {
@@ -31,6 +31,9 @@ struct LineTable {
     func progress(of index: LineIndex) -> LineProgress { self.progresses[Int(index.rawValue)] }
 
     func first(of id: ReplicaID) -> LineIndex? { self.chains[id]?.first }
+
+    /// The hash of a line's last stored change, without copying its record.
+    func storedHash(of index: LineIndex) -> Hash256 { self.records[Int(index.rawValue)].storedHash }
 
     /// Whether more than one line of the replica of a line is here.
     func isForked(_ index: LineIndex) -> Bool {
@@ -69,12 +72,9 @@ struct LineTable {
         }
     }
 
-    /// Every restamp of a replica; asked for with each run, and there are hardly ever any.
-    func restamps(of id: ReplicaID) -> [RestampRecord] { self.restamps.isEmpty ? [] : self.restamps[id] ?? [] }
-
     mutating func add(_ record: RestampRecord) {
-        self.restamps[record.restamp.replica, default: []].append(record)
-        self.newlyRestamped.append(record.restamp.replica)
+        self.restamps.add(record)
+        self.addedRestamps.append(record)
     }
 
     /// What the database does not hold yet: each record with its number and what the database holds instead.
@@ -91,7 +91,7 @@ struct LineTable {
     mutating func commit() {
         self.originals.removeAll(keepingCapacity: true)
         self.storedCount = self.records.count
-        self.newlyRestamped.removeAll(keepingCapacity: true)
+        self.addedRestamps.removeAll(keepingCapacity: true)
     }
 
     /// Goes back to what the database holds.
@@ -112,7 +112,7 @@ struct LineTable {
             while let next = self[last].next { last = next }
             self.chains[id]?.last = last
         }
-        for id in self.newlyRestamped { self.restamps[id]?.removeLast() }
-        self.newlyRestamped.removeAll(keepingCapacity: true)
+        for record in self.addedRestamps.reversed() { self.restamps.removeLast(record) }
+        self.addedRestamps.removeAll(keepingCapacity: true)
     }
 }

@@ -11,6 +11,8 @@ extension SQLiteTransaction {
 
     package func progress(of index: LineIndex) -> LineProgress { self.lines.progress(of: index) }
 
+    package func storedHash(of index: LineIndex) -> Hash256 { self.lines.storedHash(of: index) }
+
     package func firstLine(of id: ReplicaID) -> LineIndex? { self.lines.first(of: id) }
 
     package func setLine(_ record: consuming LineRecord, at index: LineIndex) throws(StoreError) {
@@ -135,7 +137,7 @@ extension SQLiteTransaction {
 
     // MARK: - Restamps
 
-    package func restamps(of id: ReplicaID) -> [RestampRecord] { self.lines.restamps(of: id) }
+    package var restamps: RestampTable { self.lines.restamps }
 
     package func addRestamp(_ record: RestampRecord) throws(StoreError) {
         let statement = try self.statements[.insertRestamp]

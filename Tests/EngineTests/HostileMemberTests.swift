@@ -61,6 +61,7 @@ struct HostileMemberTests {
         peer.send(.run(try self.leavingOut(whole)))
         #expect(peer.isClosed)
         #expect(try network.export(0) == before)
+        network.sleep(seconds: 60)
         let again = try self.peer(member, of: network, 2)
         again.send(.run(whole))
         #expect(try network.export(0).contains("\"n\":1"))

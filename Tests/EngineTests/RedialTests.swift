@@ -35,8 +35,9 @@ struct RedialTests {
         let (network, member) = try self.world()
         let key = try #require(network.machines[0].node.book.sortedKeys.first)
         for number in 0..<12 {
+            // Whoever comes before his time is not let in.
+            network.sleep(seconds: self.avoidance(network, key) / 1_000 + 1)
             try self.breakProtocol(network, member, UInt64(number))
-            network.sleep(seconds: 1)
         }
         #expect(self.avoidance(network, key) > ConnectionTimes.backoffMax / 2 - 2_000)
         network.machines[0].node.book.note(NetworkAddress(host: "10.9.9.9", port: 7), of: key)

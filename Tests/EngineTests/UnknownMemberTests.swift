@@ -119,9 +119,12 @@ struct UnknownMemberTests {
         let peer = try RawPeer(impostor, to: first, of: self.network, connection: 1)
         peer.send(peer.hello)
         peer.send(.ranges([FrontierRange(end: nil, claim: .entries([]))]))
-        for (number, victim) in [first, second].enumerated() {
+        let victims = [first, second]
+        // Several of each, so that whoever takes any device with the right static key takes a wrong one.
+        for number in 0..<16 {
+            let victim = victims[number % 2]
             guard let key = SigningKey(seed: SecretBytes([UInt8](repeating: UInt8(50 + number), count: 32))) else {
-                return
+                throw TestFailure("no key")
             }
             let device = DeviceID(bytes: key.publicKey.bytes32)
             let nonce = Bytes16(high: 5, low: UInt64(number))
@@ -147,6 +150,11 @@ struct UnknownMemberTests {
             try self.network.write(second, .create(.init(type: "note")))
             self.network.settle(seconds: 60)
             #expect(try self.areEqual(first, second))
+            for (victim, other) in [(first, second), (second, first)] {
+                let device = self.network.machines[victim].node.author.identity.device
+                let connected = try self.status(other).peers.filter { $0.isConnected && $0.name != "raw" }
+                #expect(connected.map(\.device) == [device])
+            }
         }
     }
 

@@ -56,6 +56,36 @@ struct ViolationTests {
         try self.expectViolation(network, peer, before)
     }
 
+    @Test func `who breaks the protocol again and again has to wait, and costs no more lines in a log`() throws {
+        let (network, member) = try self.world()
+        for number in 1...50 as ClosedRange<UInt64> {
+            let peer = try RawPeer(member, to: 0, of: network, connection: number)
+            peer.send(peer.hello)
+            peer.send(peer.hello)
+            #expect(peer.isClosed)
+        }
+        #expect(network.machines[0].node.counters.protocolViolationCount == 1)
+        let notices = network.machines[0].notices.count
+        network.sleep(seconds: 60)
+        let peer = try RawPeer(member, to: 0, of: network, connection: 60)
+        peer.send(peer.hello)
+        #expect(!peer.isClosed)
+        #expect(network.machines[0].notices.count == notices + 1)
+    }
+
+    @Test func `more comparisons than any two frontiers take end the session`() throws {
+        let (network, member) = try self.world()
+        let peer = try RawPeer(member, to: 0, of: network, connection: 1)
+        peer.send(peer.hello)
+        for _ in 0..<TransferLimits.rangesCountMax {
+            peer.send(.ranges([FrontierRange(end: nil, claim: .fingerprint(.zero))]))
+        }
+        #expect(!peer.isClosed)
+        let before = try network.export(0)
+        peer.send(.ranges([FrontierRange(end: nil, claim: .fingerprint(.zero))]))
+        try self.expectViolation(network, peer, before)
+    }
+
     @Test func `a second hello ends the session`() throws {
         let (network, member) = try self.world()
         let before = try network.export(0)

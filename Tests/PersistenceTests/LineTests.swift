@@ -103,7 +103,7 @@ import Testing
                 for run in others { _ = try merge.receive(run, in: &transaction) }
                 try transaction.addRestamp(record)
                 #expect(transaction.lineCount == 5)
-                #expect(transaction.restamps(of: restamp.replica) == [record])
+                #expect(transaction.restamps.records(of: restamp.replica, endingIn: 1...9) == [record])
                 throw .inputOutput("on purpose")
             }
             Issue.record("nothing was thrown")
@@ -113,7 +113,7 @@ import Testing
         #expect(try self.records(store) == before)
         try store.read { transaction in
             #expect(transaction.firstLine(of: stranger.replica) == nil)
-            #expect(transaction.restamps(of: restamp.replica).isEmpty)
+            #expect(!transaction.restamps.hasAny(of: restamp.replica))
         }
         // A branch is added behind the last that is left.
         try store.receive(tree.branches[1].runs)
@@ -175,8 +175,9 @@ import Testing
             }
             #expect(try transaction.raisedStamp(at: point(1)) == nil)
             #expect(try transaction.raisedStamps(causedBy: point(1)) == [point(2), point(3)])
-            #expect(transaction.restamps(of: restamps[0].restamp.replica) == [restamps[0]])
-            #expect(transaction.restamps(of: restamps[1].restamp.replica) == Array(restamps[1...]))
+            #expect(transaction.restamps.records(of: restamps[0].restamp.replica, endingIn: 9...9) == [restamps[0]])
+            let others = transaction.restamps.records(of: restamps[1].restamp.replica, endingIn: 1...99)
+            #expect(others == Array(restamps[1...]))
             #expect(try transaction.checkpoint(of: line, upTo: 1) == nil)
             #expect(try transaction.checkpoint(of: line, upTo: 3)?.context == [1])
             #expect(try transaction.checkpoint(of: line, upTo: 9)?.sequence == 4)
@@ -186,7 +187,7 @@ import Testing
             try transaction.clearDerivedState()
             #expect(try transaction.raisedStamp(at: point(3)) == nil)
             #expect(try transaction.checkpoint(of: line, upTo: 9) == nil)
-            #expect(transaction.restamps(of: restamps[0].restamp.replica) == [restamps[0]])
+            #expect(transaction.restamps.records(of: restamps[0].restamp.replica, endingIn: 9...9) == [restamps[0]])
         }
     }
 

@@ -8,7 +8,7 @@ struct Simulator: ParsableCommand {
         abstract: "Runs the production node in deterministic worlds, and looks for properties that do not hold.",
         subcommands: [
             RunCommand.self, ReplayCommand.self, ShrinkCommand.self, ScenarioCommand.self, LifeCommand.self,
-            RelaysCommand.self,
+            RelaysCommand.self, CostsCommand.self,
             ExploreCommand.self, HistoriesCommand.self, MutantsCommand.self, WhatIfCommand.self, WorkerCommand.self,
             HistoryWorkerCommand.self,
         ] + Simulator.hiddenCommands

@@ -39,6 +39,8 @@ extension PlantedBug {
             .merge
         case .formerLifeReturns,
             .lessAcceptedThanMade,
+            .shortPositionsAccepted,
+            .shortContextsAccepted,
             .heldNeverReleased,
             .timeNeverToldAgain,
             .clockNeedsNoWitness,
@@ -59,6 +61,7 @@ extension PlantedBug {
             .failedIngestGoesOn,
             .creditLeaks,
             .creditKept,
+            .largeRunAwaitsCredit,
             .announcedNotAskedFor,
             .nothingLeftAnswered,
             .fragmentsDropped,
@@ -74,6 +77,7 @@ extension PlantedBug {
             .diskFullForGood:
             .session
         case .lessLoadedThanAccepted,
+            .runsJoinedBeyondLimit,
             .conflictRowsDropped,
             .movesOnArrival,
             .undoneMovesFallToRoot,

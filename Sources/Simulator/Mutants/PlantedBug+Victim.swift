@@ -21,7 +21,10 @@ extension PlantedBug {
     var victim: Victim {
         switch self {
         case .lastArrivalWins: Victim("P2", "S07")
-        case .lessAcceptedThanMade, .lessLoadedThanAccepted: Victim("P33", "S39")
+        case .lessAcceptedThanMade, .lessLoadedThanAccepted, .runsJoinedBeyondLimit, .largeRunAwaitsCredit:
+            Victim("P33", "S39")
+        case .shortPositionsAccepted: Victim("P33", "S40")
+        case .shortContextsAccepted: Victim("P33", "S41")
         case .tieGoesToTheFirstHeard, .removalAlwaysLoses: Victim("P17")
         case .conflictForgotten, .conflictRowsDropped: Victim("P8", "S07")
         case .updateTimeByArrival: Victim("P3", "S03")

@@ -60,6 +60,9 @@ package enum TransferLimits {
     /// Lines among which the next run is chosen: that of the earliest change, so that causes mostly come before
     /// effects.
     package static let candidateCountMax = 64
+    /// Messages about ranges answered in one session: each costs a look at the whole frontier, and honest peers come
+    /// to fewer than one for each bit of a replica's id.
+    package static let rangesCountMax = 256
     /// Probes answered in one session.
     package static let probeCountMax = 4096
     /// So many changes are rather sent twice than asked for.

@@ -62,6 +62,9 @@ extension SyncSession {
                 .map { EncodedRun($0, at: first) }
         }
         guard let run else { return nil }
+        #if PLANTED_BUGS
+        if PlantedBug.largeRunAwaitsCredit.isPlanted, run.bytes.count > self.window.free { return nil }
+        #endif
         self.window.sent(run.bytes.count)
         transaction.cover(LinePoint(line: first.line, sequence: run.lastSequence), in: &self.sent)
         #if PLANTED_BUGS

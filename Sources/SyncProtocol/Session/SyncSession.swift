@@ -47,6 +47,7 @@ package struct SyncSession: Sendable {
     /// How many entries of the peer they keep.
     package internal(set) var unknownEntryCount = 0
     private var probeCount = 0
+    private var rangesCount = 0
 
     package internal(set) var window = SendWindow()
     private var uncreditedByteCount = 0
@@ -135,6 +136,8 @@ package struct SyncSession: Sendable {
         _ claims: [FrontierRange],
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [Action] {
+        self.rangesCount += 1
+        guard self.rangesCount <= TransferLimits.rangesCountMax else { return self.violation("too many comparisons") }
         let outcome = self.comparison.answer(claims, try Frontier(of: &transaction), self.cryptography)
         guard self.comparison.unlearned.count <= TransferLimits.openSpanCountMax else {
             return self.violation("a comparison in too many pieces")

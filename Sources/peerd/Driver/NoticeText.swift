@@ -18,7 +18,10 @@ enum NoticeText {
             at once.
             """
         case .pairingLapsed(let device):
-            "\(self.name(device)) was paired and has never come; it needs a new invite."
+            """
+            Nothing has come of \(self.name(device)) since it was let in a week ago, so it is forgotten. If it got its \
+            keys, it is let in again when it comes; if not, it needs a new invite.
+            """
         case .held(let device, let until):
             """
             Changes of \(self.name(device)) are stamped in the future and wait until \

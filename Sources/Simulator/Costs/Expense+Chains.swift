@@ -1,0 +1,163 @@
+internal import CRDTCore
+internal import SyncProtocol
+
+/// Replicas, contexts, stamps, branches and restamps.
+extension Expense {
+    private static func opening(_ member: CostlyMember) -> [Message] { [member.run([])] }
+
+    /// A chain that is not the one that is written otherwise.
+    private static func otherChain(_ member: CostlyMember) -> [Message] {
+        let draft = Draft(edits: [.set(self.object(0), name: "n", value: .null)])
+        return [member.run(Array(repeating: draft, count: 4_000), on: 1)]
+    }
+
+    static var chains: [Expense] {
+        [
+            Expense("introduce: 2,000 replicas") { member in
+                (0..<2_000).map { member.run([Draft(edits: [.set(self.object($0), name: "n", value: .null)])], on: $0) }
+            },
+            Expense("introduce: 1,000 replicas that set one property") { member in
+                (0..<1_000).map { member.run([Draft(edits: [.set(self.object(0), name: "n", value: .null)])], on: $0) }
+            },
+            Expense("context: 200 of 4,096 replicas that nobody knows") { member in
+                (0..<200).map { number in
+                    let context = (0..<Limits.contextEntryCountMax).map { _ in
+                        Point(replica: member.unknownReplica(), sequence: 1, name: ChangeName(rawValue: 1))
+                    }
+                    return member.run([Draft(edits: [], context: context)], on: number)
+                }
+            },
+            Expense("context: 1,000 chains that wait, and 1,000 changes") { member in
+                let waiting = (1...1_000).map { number in
+                    let point = Point(replica: member.unknownReplica(), sequence: 1, name: ChangeName(rawValue: 1))
+                    return member.run([Draft(edits: [], context: [point])], on: number)
+                }
+                return waiting
+                    + (0..<1_000).map { _ in
+                        member.run([Draft(edits: [.set(self.object(0), name: "n", value: .null)])])
+                    }
+            },
+            Expense(
+                "context: 2,000 replicas seen by each of 500 changes",
+                after: self.manyReplicas
+            ) { member in
+                let context = (1...2_000).map { self.point(member.head(of: $0)) }
+                return (0..<10).map { _ in
+                    member.run((0..<50).map { _ in Draft(edits: [], context: context) })
+                }
+            },
+            Expense("stamp: 4,000 changes that are held") { member in
+                [
+                    member.run(
+                        (0..<4_000).map {
+                            Draft(
+                                edits: [.set(self.object(0), name: "n", value: .null)],
+                                millisecond: 9_000_000 + UInt64($0)
+                            )
+                        }
+                    )
+                ]
+            },
+            Expense("introduce: 8,000 replicas") { member in
+                (0..<8_000).map { member.run([], on: $0) }
+            },
+            Expense("context: one of 2,000 replicas more in each of 2,000 changes", after: self.manyReplicas) {
+                member in
+                (1...2_000).map { number in
+                    let context = [self.point(member.head(of: number))]
+                    return member.run([Draft(edits: [.set(self.object(0), name: "n", value: .null)], context: context)])
+                }
+            },
+            Expense("fork: 4,000 branches of one change", after: self.opening) { member in
+                (0..<4_000).map { number in
+                    member.run([Draft(edits: [.set(self.object(number), name: "n", value: .null)])], branching: true)
+                }
+            },
+            Expense("fork: a branch of each of 1,000 branches", after: self.opening) { member in
+                (0..<1_000).flatMap { number in
+                    let edits = [Edit.set(self.object(number), name: "n", value: .null)]
+                    return [member.run([Draft(edits: edits)], branching: true), member.run([Draft(edits: edits)])]
+                }
+            },
+            Expense("fork: 1,000 branches of one change", after: self.opening) { member in
+                (0..<1_000).map { number in
+                    member.run([Draft(edits: [.set(self.object(number), name: "n", value: .null)])], branching: true)
+                }
+            },
+            Expense(
+                "restamp: 30,000 of one change",
+                after: self.otherChain
+            ) { member in
+                let head = member.head(of: 1)
+                return self.runs(
+                    member,
+                    (1...30_000).map { number in
+                        .restamp(
+                            Restamp(
+                                replica: head.replica,
+                                firstSequence: UInt64(number % 4_000 + 1),
+                                lastSequence: head.sequence,
+                                lastHash: head.hash
+                            )
+                        )
+                    }
+                )
+            },
+            Expense(
+                "restamp: 100 runs, each of 4,000 changes",
+                after: self.otherChain
+            ) { member in
+                let head = member.head(of: 1)
+                return (0..<100).map { number in
+                    let restamp = Restamp(
+                        replica: head.replica,
+                        firstSequence: UInt64(1 + number),
+                        lastSequence: head.sequence,
+                        lastHash: head.hash
+                    )
+                    return member.run([Draft(edits: [.restamp(restamp)])])
+                }
+            },
+            Expense("restamp: 30,000 of what a chain has yet to write, and 1,000 changes of it") { member in
+                let opening = member.run([], on: 1)
+                let head = member.head(of: 1)
+                let restamps = self.runs(
+                    member,
+                    (1...30_000).map { number in
+                        .restamp(
+                            Restamp(
+                                replica: head.replica,
+                                firstSequence: 1,
+                                lastSequence: 2 + UInt64(number % 1_000),
+                                lastHash: Hash256(bytes: Bytes32(UInt64(number), 1, 2, 3))
+                            )
+                        )
+                    }
+                )
+                return [opening] + restamps
+                    + (0..<1_000).map { _ in
+                        member.run([Draft(edits: [.set(self.object(0), name: "n", value: .null)])], on: 1)
+                    }
+            },
+            Expense("restamp: 30,000 of chains that nobody knows, and 1,000 changes") { member in
+                let restamps = self.runs(
+                    member,
+                    (1...30_000).map { _ in
+                        .restamp(
+                            Restamp(
+                                replica: member.unknownReplica(),
+                                firstSequence: 1,
+                                lastSequence: 1,
+                                lastHash: .zero
+                            )
+                        )
+                    }
+                )
+                return restamps
+                    + (0..<1_000).map { _ in
+                        member.run([Draft(edits: [.set(self.object(0), name: "n", value: .null)])])
+                    }
+            },
+        ]
+    }
+}

@@ -1,0 +1,53 @@
+internal import CRDTCore
+internal import MergeTestSupport
+internal import SyncProtocol
+
+/// One way to cost others much: what is sent before, and what is measured.
+struct Expense {
+    let name: String
+    /// What is sent, after something that is not counted.
+    let measured: (CostlyMember) throws -> [Message]
+    let prepared: (CostlyMember) throws -> [Message]
+
+    init(
+        _ name: String,
+        after prepared: @escaping (CostlyMember) throws -> [Message] = { _ in [] },
+        _ measured: @escaping (CostlyMember) throws -> [Message]
+    ) {
+        self.name = name
+        self.prepared = prepared
+        self.measured = measured
+    }
+
+    typealias Draft = CostlyMember.Draft
+
+    static var all: [Expense] { self.operations + self.places + self.chains + self.messages }
+
+    static func object(_ number: Int) -> ObjectID { Workload.object(number) }
+
+    /// Edits, as many to a change as it may hold.
+    static func changes(_ edits: [Edit]) -> [Draft] {
+        var drafts: [Draft] = []
+        var open: [Edit] = []
+        var byteCount = 0
+        for edit in edits {
+            let isFull = byteCount + edit.byteCount > Limits.editByteCountMax - 1024 || open.count == 65_000
+            if isFull {
+                drafts.append(Draft(edits: open))
+                (open, byteCount) = ([], 0)
+            }
+            open.append(edit)
+            byteCount += edit.byteCount
+        }
+        return open.isEmpty ? drafts : drafts + [Draft(edits: open)]
+    }
+
+    /// A run for each change.
+    static func runs(_ member: CostlyMember, _ edits: [Edit]) -> [Message] {
+        self.changes(edits).map { member.run([$0]) }
+    }
+
+    static func point(_ entry: FrontierEntry) -> Point {
+        Point(replica: entry.replica, sequence: entry.sequence, name: ChangeName(entry.hash))
+    }
+}
