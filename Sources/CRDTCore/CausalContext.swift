@@ -1,11 +1,11 @@
-/// What the author of an operation had seen: a sequence for each line, and its own line up to the operation.
+/// What the author of an operation had seen: of each line, and its own line up to the operation.
 package struct CausalContext: Sendable {
-    package var sequences: [UInt64]
+    package var seen: SeenLines
     package var author: LineIndex
     package var ordinal: ChainOrdinal
 
-    package init(sequences: [UInt64], author: LineIndex, ordinal: ChainOrdinal) {
-        self.sequences = sequences
+    package init(seen: SeenLines, author: LineIndex, ordinal: ChainOrdinal) {
+        self.seen = seen
         self.author = author
         self.ordinal = ordinal
     }
@@ -13,9 +13,8 @@ package struct CausalContext: Sendable {
     /// How far a line was seen: everything below the result was.
     package func end(of line: LineIndex) -> ChainOrdinal {
         if line == self.author { return self.ordinal }
-        let position = Int(line.rawValue)
-        guard position < self.sequences.count, self.sequences[position] > 0 else { return .zero }
-        return .end(ofSequence: self.sequences[position])
+        let sequence = self.seen[line]
+        return sequence > 0 ? .end(ofSequence: sequence) : .zero
     }
 
     /// Whether the author had seen a write.
@@ -30,14 +29,16 @@ package struct CausalContext: Sendable {
 }
 
 extension StoreTransaction {
-    /// The stored changes of a replica with a sequence, one for each branch there.
+    /// The stored changes of a replica with a sequence, one for each branch there, on its first lines.
     ///
     /// Sequence 0 is the beginning of the chain.
-    package func places(of id: ReplicaID, sequence: UInt64) -> [LinePoint] {
+    package func places(of id: ReplicaID, sequence: UInt64, lineCountMax: Int = .max) -> [LinePoint] {
         var places: [LinePoint] = []
         var next = self.firstLine(of: id)
         if sequence == 0 { return next.map { [LinePoint(line: $0, sequence: 0)] } ?? [] }
-        while let line = next {
+        var lineCount = 0
+        while let line = next, lineCount < lineCountMax {
+            lineCount += 1
             let progress = self.progress(of: line)
             if sequence >= progress.firstSequence, sequence <= progress.storedSequence {
                 places.append(LinePoint(line: line, sequence: sequence))
@@ -47,9 +48,22 @@ extension StoreTransaction {
         return places
     }
 
+    /// Whether a change of a replica with a sequence is stored, or may be, since there are many branches.
+    package func mayHold(_ id: ReplicaID, sequence: UInt64) -> Bool {
+        var next = self.firstLine(of: id)
+        for _ in 0..<Limits.unnamedBranchCountMax {
+            guard let line = next else { return false }
+            let progress = self.progress(of: line)
+            if sequence >= progress.firstSequence, sequence <= progress.storedSequence { return true }
+            next = progress.next
+        }
+        return next != nil
+    }
+
     /// Where a change is stored that a full hash names; nil if it is not.
     package mutating func place(of id: ReplicaID, sequence: UInt64, hash: Hash256) throws(StoreError) -> LinePoint? {
-        for place in self.places(of: id, sequence: sequence) where sequence > 0 {
+        guard sequence > 0 else { return nil }
+        for place in try self.places(of: Point(replica: id, sequence: sequence, name: ChangeName(hash))) {
             if try self.hash(at: place) == hash { return place }
         }
         return nil
@@ -60,8 +74,7 @@ extension StoreTransaction {
     /// Nil if no such change is stored. Sequence 0 of the result is the beginning of the chain.
     package mutating func place(of point: Point) throws(StoreError) -> LinePoint? {
         var found: LinePoint?
-        for place in self.places(of: point.replica, sequence: point.sequence) {
-            guard let hash = try self.hash(at: place), ChangeName(hash) == point.name else { continue }
+        for place in try self.places(of: point) {
             #if PLANTED_BUGS
             if PlantedBug.sameNameTakenForFirst.isPlanted, found != nil { continue }
             #endif
@@ -89,14 +102,19 @@ extension StoreTransaction {
     /// Whether a change is another one or comes before it in its chain.
     package func isWithin(_ place: LinePoint, _ last: LinePoint) -> Bool { self.commonPlace(place, last) == place }
 
+    /// The change before one in its chain; nil for the first.
+    package func place(before place: LinePoint) -> LinePoint? {
+        if place.sequence > self.progress(of: place.line).firstSequence {
+            return LinePoint(line: place.line, sequence: place.sequence - 1)
+        }
+        return self.origin(of: place.line).flatMap { $0.parent.sequence > 0 ? $0.parent : nil }
+    }
+
     /// Takes a change and all before it in its chain into a context.
-    package func cover(_ place: LinePoint, in context: inout [UInt64]) {
+    package func cover(_ place: LinePoint, in context: inout SeenLines) {
         var next: LinePoint? = place
         while let place = next {
-            let position = Int(place.line.rawValue)
-            while position >= context.count { context.append(0) }
-            guard context[position] < place.sequence else { return }
-            context[position] = place.sequence
+            guard place.sequence > 0, context.raise(place.line, to: place.sequence) else { return }
             next = self.origin(of: place.line)?.parent
         }
     }
@@ -104,11 +122,11 @@ extension StoreTransaction {
     /// What the author of a change had seen, without the change's own line.
     ///
     /// - Complexity: O(*b*) for the changes since the last checkpoint, at most `Limits.checkpointInterval`.
-    package mutating func context(at place: LinePoint) throws(StoreError) -> [UInt64] {
+    package mutating func context(at place: LinePoint) throws(StoreError) -> SeenLines {
         let record = self.line(place.line)
         if record.appliedSequence == place.sequence, place.sequence >= record.firstSequence { return record.context }
         var start = record.firstSequence - 1
-        var context: [UInt64] = []
+        var context = SeenLines()
         if let kept = try self.checkpoint(of: place.line, upTo: place.sequence) {
             (start, context) = (kept.sequence, kept.context)
         } else if let parent = record.origin?.parent {

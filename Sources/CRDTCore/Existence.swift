@@ -67,8 +67,8 @@ package struct Existence: Hashable, Sendable {
             self = Existence()
             return
         }
-        let seen = PlantedBug.deletionTakesOnlyOwn.isPlanted ? [] : context.sequences
-        let context = CausalContext(sequences: seen, author: context.author, ordinal: context.ordinal)
+        let seen = PlantedBug.deletionTakesOnlyOwn.isPlanted ? SeenLines() : context.seen
+        let context = CausalContext(seen: seen, author: context.author, ordinal: context.ordinal)
         #endif
         if let entry = self.first {
             self.first?.removed = max(entry.removed, min(entry.touched, context.end(of: entry.line)))

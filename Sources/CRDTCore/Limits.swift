@@ -46,6 +46,10 @@ package enum Limits {
     package static let loadedByteCountMax = 64 << 20
     /// Certificates between a device and its user.
     package static let certificateCountMax = 16
+    /// Branches of a chain that are tried, or looked through, one by one.
+    ///
+    /// A run that continues none of the first so many must name the change that it continues.
+    package static let unnamedBranchCountMax = 16
     /// The context of one of so many changes of a line is kept.
     package static let checkpointInterval: UInt64 = 256
     /// The highest sequence a replica can reach; keeps (sequence, index) in one 64-bit number.

@@ -2,7 +2,7 @@
 struct MemoryChain: Sendable {
     private(set) var runs: [VerifiedRun] = []
     /// Contexts at some changes, ascending.
-    private var checkpoints: [(sequence: UInt64, context: [UInt64])] = []
+    private var checkpoints: [(sequence: UInt64, context: SeenLines)] = []
 
     /// The first change; 0 if there is none.
     private var firstSequence: UInt64 { self.runs.first?.run.firstSequence ?? 0 }
@@ -11,12 +11,12 @@ struct MemoryChain: Sendable {
 
     mutating func append(_ run: VerifiedRun) { self.runs.append(run) }
 
-    mutating func addCheckpoint(_ context: [UInt64], at sequence: UInt64) {
+    mutating func addCheckpoint(_ context: SeenLines, at sequence: UInt64) {
         // What was withdrawn and is applied again has the same context as before.
         if sequence > self.checkpoints.last?.sequence ?? 0 { self.checkpoints.append((sequence, context)) }
     }
 
-    func checkpoint(upTo sequence: UInt64) -> (sequence: UInt64, context: [UInt64])? {
+    func checkpoint(upTo sequence: UInt64) -> (sequence: UInt64, context: SeenLines)? {
         self.checkpoints.last { $0.sequence <= sequence }
     }
 

@@ -27,6 +27,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     /// The numbers of the replicas, and the first line of each.
     private var replicaNumbers = KeyNumbers<ReplicaID>()
     private var firstLines: [LineIndex] = []
+    private var lastLines: [LineIndex] = []
     private var names: [String] = []
     private var nameNumbers = KeyNumbers<ExactText>()
     private var objectNumbers = KeyNumbers<ObjectID>()
@@ -37,6 +38,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     private var moveLog = MemoryMoves()
     private var raised: [LinePoint: RaisedStamp] = [:]
     package private(set) var restamps = RestampTable()
+    package var branches = BranchIndex()
     private var facts: [String: [UInt8]] = [:]
     private var devices: [PairedDeviceRecord] = []
     private var openInvites: [InviteRecord] = []
@@ -98,11 +100,13 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package mutating func addLine(_ record: consuming LineRecord) -> LineIndex {
         let index = LineIndex(rawValue: UInt32(self.lines.count))
-        if let last = self.lines(of: record.id).last {
-            self.lines[Int(last.rawValue)].next = index
+        if let number = self.replicaNumbers.number(of: record.id) {
+            self.lines[Int(self.lastLines[Int(number)].rawValue)].next = index
+            self.lastLines[Int(number)] = index
         } else {
             self.replicaNumbers.append(record.id)
             self.firstLines.append(index)
+            self.lastLines.append(index)
         }
         self.lines.append(record)
         self.chains.append(MemoryChain())
@@ -115,6 +119,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package mutating func appendLog(_ verified: VerifiedRun, indexes: RunIndexes) {
         self.chains[Int(indexes.line.rawValue)].append(verified)
+        self.indexBranch(verified, on: indexes.line)
     }
 
     package mutating func header(at point: LinePoint) -> ChangeHeader? {
@@ -157,14 +162,14 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         self.restamps.add(record)
     }
 
-    package mutating func addCheckpoint(_ context: [UInt64], at point: LinePoint) {
+    package mutating func addCheckpoint(_ context: SeenLines, at point: LinePoint) {
         self.chains[Int(point.line.rawValue)].addCheckpoint(context, at: point.sequence)
     }
 
     package mutating func checkpoint(
         of line: LineIndex,
         upTo sequence: UInt64
-    ) -> (sequence: UInt64, context: [UInt64])? {
+    ) -> (sequence: UInt64, context: SeenLines)? {
         self.chains[Int(line.rawValue)].checkpoint(upTo: sequence)
     }
 

@@ -15,10 +15,8 @@ extension Merge {
     ) throws(StoreError) {
         for (position, hash) in fresh.hashes.enumerated() {
             let sequence = fresh.run.firstSequence + UInt64(position)
-            for place in transaction.places(of: fresh.run.replica, sequence: sequence) where place.line != line {
-                guard let other = try transaction.hash(at: place) else { continue }
-                if ChangeName(other) == ChangeName(hash) { self.needsRebuild = true }
-            }
+            let point = Point(replica: fresh.run.replica, sequence: sequence, name: ChangeName(hash))
+            if try transaction.places(of: point).contains(where: { $0.line != line }) { self.needsRebuild = true }
         }
     }
 
@@ -258,7 +256,7 @@ extension Merge {
             withdrawn += (low...record.appliedSequence).map { LinePoint(line: index, sequence: $0) }
             let last = LinePoint(line: index, sequence: low - 1)
             let isLeft = last.sequence >= record.firstSequence
-            let context = isLeft ? try transaction.context(at: last) : []
+            let context = isLeft ? try transaction.context(at: last) : SeenLines()
             record.appliedStamp = isLeft ? try transaction.effectiveStamp(at: last) : .zero
             record.appliedSequence = last.sequence
             record.context = context

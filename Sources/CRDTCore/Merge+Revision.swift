@@ -55,8 +55,8 @@ extension Merge {
         }
         var contexts = ContextCursor()
         for write in history {
-            let sequences = try contexts.context(at: write.point, in: &transaction)
-            let context = CausalContext(sequences: sequences, author: write.line, ordinal: write.ordinal)
+            let seen = try contexts.context(at: write.point, in: &transaction)
+            let context = CausalContext(seen: seen, author: write.line, ordinal: write.ordinal)
             let isChanged = changed.contains(write.point)
             try self.perform(write, on: object, context, movesIt: isChanged, in: &transaction)
         }
@@ -111,13 +111,13 @@ extension Merge {
 
 /// Contexts of changes that are asked for along their lines.
 private struct ContextCursor {
-    private var last: [LineIndex: (sequence: UInt64, context: [UInt64])] = [:]
+    private var last: [LineIndex: (sequence: UInt64, context: SeenLines)] = [:]
 
     mutating func context(
         at place: LinePoint,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> [UInt64] {
-        var context: [UInt64]
+    ) throws(StoreError) -> SeenLines {
+        var context: SeenLines
         if let before = self.last[place.line], before.sequence <= place.sequence,
             place.sequence - before.sequence <= Limits.checkpointInterval
         {

@@ -71,7 +71,7 @@ package struct Merge {
     ) throws(StoreError) -> Reception {
         var fresh = verified
         let line: LineIndex
-        if let end = self.end(before: verified, in: transaction) {
+        if let end = try self.end(before: verified, in: &transaction) {
             line = end
         } else {
             guard let last = try self.lastStored(of: verified, in: &transaction) else { return .doesNotFit }
@@ -87,7 +87,11 @@ package struct Merge {
         try transaction.appendLog(fresh, indexes: indexes)
         record.storedSequence = run.lastSequence
         record.storedHash = lastHash
-        if let introduction = fresh.introduction { record.introduction = introduction }
+        if let introduction = fresh.introduction {
+            record.introduction = introduction
+            // Whose the creations in this very run are depends on it.
+            try transaction.setLine(record, at: line)
+        }
         self.summary.storedChangeCount += run.changes.count
         self.summary.storedOperationCount += run.changes.reduce(0) { $0 + Int($1.operationCount) }
         if record.origin != nil || record.next != nil || transaction.restamps.hasAny(of: run.replica)
@@ -162,18 +166,21 @@ package struct Merge {
     // MARK: - Finding the line of a run
 
     /// The line that a run continues at its end, which is where most do.
-    private func end(before verified: VerifiedRun, in transaction: borrowing some StoreTransaction) -> LineIndex? {
-        var next = transaction.firstLine(of: verified.run.replica)
-        while let line = next {
+    private func end(
+        before verified: VerifiedRun,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> LineIndex? {
+        let (replica, before) = (verified.run.replica, verified.run.firstSequence - 1)
+        var next = transaction.firstLine(of: replica)
+        for _ in 0..<Limits.unnamedBranchCountMax {
+            guard let line = next else { return nil }
             let progress = transaction.progress(of: line)
-            if progress.storedSequence + 1 == verified.run.firstSequence,
-                transaction.storedHash(of: line) == verified.previous
-            {
-                return line
-            }
+            if progress.storedSequence == before, transaction.storedHash(of: line) == verified.previous { return line }
             next = progress.next
         }
-        return nil
+        guard next != nil, let place = try transaction.place(of: replica, sequence: before, hash: verified.previous)
+        else { return nil }
+        return transaction.progress(of: place.line).storedSequence == before ? place.line : nil
     }
 
     /// The last change of a run that is stored, or the one before it; nil if that is not stored either.
@@ -186,7 +193,7 @@ package struct Merge {
         if run.firstSequence == 1 {
             // The line is made if it is the first that is heard of the replica.
             guard transaction.firstLine(of: run.replica) != nil else { return LinePoint.start }
-            last = transaction.places(of: run.replica, sequence: 0).first
+            last = transaction.firstLine(of: run.replica).map { LinePoint(line: $0, sequence: 0) }
         } else {
             let before = run.firstSequence - 1
             last = try transaction.place(of: run.replica, sequence: before, hash: verified.previous)
@@ -374,7 +381,7 @@ package struct Merge {
         }
         for place in self.seen { transaction.cover(place, in: &record.context) }
         var write = WriteReference(stamp: stamp, line: indexes.line, sequence: sequence, index: 0)
-        var context = CausalContext(sequences: record.context, author: indexes.line, ordinal: write.ordinal)
+        var context = CausalContext(seen: record.context, author: indexes.line, ordinal: write.ordinal)
         for position in change.operationRange {
             context.ordinal = write.ordinal
             try self.apply(run.operations[position], write, context, of: run, indexes: indexes, in: &transaction)
@@ -438,7 +445,7 @@ package struct Merge {
         if isStale { self.noteStale(object) }
     }
 
-    /// Of several creations the first in order makes the object what it is.
+    /// Of several creations the first in order makes the object what it is, but first one whose author's the id is.
     mutating func create(
         _ object: ObjectIndex,
         type: String,
@@ -456,10 +463,22 @@ package struct Merge {
         }
         #endif
         let current = try transaction.look(at: object) { $0.creation }
-        if let current, !WriteOrder.precedes(write, current.write, transaction) { return }
+        if let current, try !self.precedes(write, current.write, creationsOf: object, in: &transaction) { return }
         try transaction.update(object) { record in
             record.creation = ObjectRecord.Creation(write: write, type: type, kind: kind)
         }
+    }
+
+    private func precedes(
+        _ new: WriteReference,
+        _ current: WriteReference,
+        creationsOf object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        let id = try transaction.look(at: object) { $0.id }
+        let isOfNew = transaction.line(new.line).introduction.map { id.isGiven(by: $0.user) } ?? false
+        let isOfCurrent = transaction.line(current.line).introduction.map { id.isGiven(by: $0.user) } ?? false
+        return isOfNew == isOfCurrent ? WriteOrder.precedes(new, current, transaction) : isOfNew
     }
 
     /// A deletion takes away what its author had seen.
@@ -587,7 +606,7 @@ package struct Merge {
             record.appliedSequence = record.firstSequence - 1
             record.appliedStamp = .zero
             record.waitsFor = nil
-            record.context = []
+            record.context = SeenLines()
             record.firstRaised = nil
             try transaction.setLine(record, at: index)
         }

@@ -67,6 +67,8 @@ package protocol StoreTransaction: LineOrdering {
     mutating func addLine(_ record: consuming LineRecord) throws(StoreError) -> LineIndex
     /// The first line of a replica; nil if nothing of it was ever stored.
     func firstLine(of id: ReplicaID) -> LineIndex?
+    /// Where the changes of branches are. Whoever appends to the log adds them, and a failed write leaves none behind.
+    var branches: BranchIndex { get set }
     /// How far a line has come, from its record.
     func progress(of index: LineIndex) -> LineProgress
 
@@ -107,12 +109,12 @@ package protocol StoreTransaction: LineOrdering {
     var restamps: RestampTable { get }
     mutating func addRestamp(_ record: RestampRecord) throws(StoreError)
     /// Keeps the context of a change, for later questions.
-    mutating func addCheckpoint(_ context: [UInt64], at point: LinePoint) throws(StoreError)
+    mutating func addCheckpoint(_ context: SeenLines, at point: LinePoint) throws(StoreError)
     /// The last context that was kept of a line up to a sequence.
     mutating func checkpoint(
         of line: LineIndex,
         upTo sequence: UInt64
-    ) throws(StoreError) -> (sequence: UInt64, context: [UInt64])?
+    ) throws(StoreError) -> (sequence: UInt64, context: SeenLines)?
 
     // Registers and their earlier or concurrent writes.
 

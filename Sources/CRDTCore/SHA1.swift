@@ -1,6 +1,7 @@
 /// SHA-1 (RFC 3174), which UUIDv5 is defined with.
 ///
-/// It names things; nothing is protected by it.
+/// It names things. Where something rests on it, that is that nobody finds a second message with the hash of a given
+/// one; two messages with one hash of their author's choice harm nobody but him.
 enum SHA1 {
     /// The 20-byte digest.
     static func hash(_ message: [UInt8]) -> [UInt8] {
@@ -54,6 +55,29 @@ extension ObjectID {
         digest[6] = digest[6] & 0x0f | 0x50
         digest[8] = digest[8] & 0x3f | 0x80
         self.init(bytes: Bytes16(digest.prefix(16)) ?? namespace.bytes)
+    }
+
+    /// An id that only this user can have given to an object: a UUIDv8 (RFC 9562) of 60 random bits and 62 that follow
+    /// from them and from the user.
+    ///
+    /// Whoever knows of an object can create it once more, and claim that he did so earlier. He has a key of his own by
+    /// then, and his creation counts for less.
+    package init(of user: UserID, nonce: UInt64) {
+        let high = nonce & ~0xffff | 0x8000 | nonce & 0xfff
+        self.init(bytes: Bytes16(high: high, low: ObjectID.seal(high, by: user)))
+    }
+
+    /// Whether the id is one that this user gives.
+    package func isGiven(by user: UserID) -> Bool {
+        self.bytes.high >> 12 & 0xf == 8 && self.bytes.low == ObjectID.seal(self.bytes.high, by: user)
+    }
+
+    private static func seal(_ high: UInt64, by user: UserID) -> UInt64 {
+        var bytes = Array("peerd object".utf8) + user.bytes.array
+        bytes.appendBigEndian(high)
+        let digest = SHA1.hash(bytes)
+        let low = digest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return low & ~(0b11 << 62) | 0b10 << 62
     }
 
     /// A random id (UUIDv4) from 16 random bytes.

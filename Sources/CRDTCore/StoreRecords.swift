@@ -246,10 +246,10 @@ package struct LineRecord: Hashable, Sendable {
     ///
     /// A note to save work, which a store need not keep.
     var waitsFor: Merge.Wait?
-    /// What the last applied change had seen: a sequence for each line index, 0 where it is short.
+    /// What the last applied change had seen.
     ///
     /// Of lines that this one hangs on, it is where the next one hangs.
-    package var context: [UInt64] = []
+    package var context = SeenLines()
     /// The first change whose effective stamp is not its own; nil if there is none.
     package var firstRaised: UInt64?
 

@@ -87,7 +87,7 @@ extension Author {
         let beginnings = try self.beginnings(of: run, in: &transaction)
         // Of what is stored the signature says nothing new, if there is no doubt which branch it is of.
         if let previous = beginnings.first, beginnings.count == 1,
-            !transaction.places(of: run.replica, sequence: run.lastSequence).isEmpty,
+            transaction.mayHold(run.replica, sequence: run.lastSequence),
             let hash = ChainHash.hashes(of: run, previous: previous, self.cryptography).last,
             let place = try transaction.place(of: run.replica, sequence: run.lastSequence, hash: hash)
         {
@@ -123,11 +123,17 @@ extension Author {
     /// The hashes of the changes that a run may continue.
     private func beginnings(of run: Run, in transaction: inout some StoreTransaction) throws(StoreError) -> [Hash256] {
         guard run.firstSequence > 1 else { return [ChainHash.origin(self.membership.workspace)] }
+        let before = run.firstSequence - 1
+        var places: [LinePoint] = []
+        if let name = run.previous {
+            places = try transaction.places(of: Point(replica: run.replica, sequence: before, name: name))
+        } else {
+            // Each is tried with a signature check. A sender that has heard of this many names the one that it means.
+            places = transaction.places(of: run.replica, sequence: before, lineCountMax: Limits.unnamedBranchCountMax)
+        }
         var hashes: [Hash256] = []
-        for place in transaction.places(of: run.replica, sequence: run.firstSequence - 1) {
-            guard let hash = try transaction.hash(at: place) else { continue }
-            if let name = run.previous, ChangeName(hash) != name { continue }
-            hashes.append(hash)
+        for place in places {
+            if let hash = try transaction.hash(at: place) { hashes.append(hash) }
         }
         return hashes
     }

@@ -51,7 +51,7 @@ struct Author: ~Copyable {
         _ wanted: Transaction,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Result<WriteReceipt, WriteRefusal> {
-        var plan = TransactionPlan(namespace: self.namespace)
+        var plan = TransactionPlan(namespace: self.namespace, user: self.identity.user)
         do throws(WriteRefusal) {
             for step in wanted.steps {
                 try plan.add(step, entropy: &self.entropy, in: &transaction)
@@ -193,13 +193,13 @@ struct Author: ~Copyable {
             let line = LineIndex(rawValue: UInt32(position))
             let progress = transaction.progress(of: line)
             guard line != own, progress.appliedSequence >= progress.firstSequence,
-                progress.appliedSequence > context.sequence(of: line),
+                progress.appliedSequence > context[line],
                 let hash = try transaction.hash(at: LinePoint(line: line, sequence: progress.appliedSequence))
             else { continue }
             let replica = transaction.replicaID(line)
             let point = Point(replica: replica, sequence: progress.appliedSequence, name: ChangeName(hash))
             // A name that two changes share means less than either, and is said once.
-            guard let meant = try transaction.place(of: point), meant.sequence > context.sequence(of: meant.line)
+            guard let meant = try transaction.place(of: point), meant.sequence > context[meant.line]
             else { continue }
             news.insert(point)
         }

@@ -17,10 +17,14 @@ struct TransactionPlan {
     private var living: Set<ObjectID> = []
     private var deleted: Set<ObjectID> = []
     private let namespace: ObjectID
+    private let user: UserID
 
-    /// - Parameter namespace: the namespace of derived ids.
-    init(namespace: ObjectID) {
+    /// - Parameters:
+    ///   - namespace: the namespace of ids derived from keys.
+    ///   - user: whose ids new objects get.
+    init(namespace: ObjectID, user: UserID) {
         self.namespace = namespace
+        self.user = user
     }
 
     /// Plans one step.
@@ -53,7 +57,7 @@ struct TransactionPlan {
     ) throws(WriteRefusal) {
         try self.check(creation.type, what: "a type")
         try self.check(creation.kind, what: "a kind")
-        let object = self.id(of: creation, entropy: &entropy)
+        let object = try self.id(of: creation, entropy: &entropy, in: &transaction)
         if let parent = creation.parent { try self.requireVisible(parent, in: &transaction) }
         let exists = try self.isVisible(object, in: &transaction)
         if !exists {
@@ -278,13 +282,23 @@ struct TransactionPlan {
         return siblings
     }
 
-    private func id(of creation: Transaction.Creation, entropy: inout EntropyStream) -> ObjectID {
+    private func id(
+        of creation: Transaction.Creation,
+        entropy: inout EntropyStream,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) -> ObjectID {
         switch creation.id {
         case .given(let object): return object
         case .key(let key):
             return ObjectID(namespace: self.namespace, name: Array(creation.type.utf8) + [0] + Array(key.utf8))
         case .random:
-            return ObjectID(random: Bytes16(high: entropy.nextUInt64(), low: entropy.nextUInt64()))
+            while true {
+                let object = ObjectID(of: self.user, nonce: entropy.nextUInt64())
+                let isNew = try WriteRefusal.from { () throws(StoreError) in
+                    try transaction.existingObjectIndex(of: object) == nil
+                }
+                if isNew, !self.living.contains(object), !self.deleted.contains(object) { return object }
+            }
         }
     }
 

@@ -35,7 +35,7 @@ extension SQLiteTransaction {
             }
             self.lines.restore(try self.lineRecord(statement))
         }
-        guard self.lines.records.allSatisfy({ $0.context.count <= self.lineCount }) else {
+        guard self.lines.records.allSatisfy({ $0.context.endOfLines <= self.lineCount }) else {
             throw .damaged("a line in the database has seen more lines than there are")
         }
         try self.loadRestamps()
@@ -86,11 +86,11 @@ extension SQLiteTransaction {
         return LineOrigin(parent: parent, firstHash: try statement.hash(5), siblingHash: try statement.hash(6))
     }
 
-    /// A sequence for each line, as some columns hold it.
-    func context(_ statement: Statement, at column: Int32) throws(StoreError) -> [UInt64] {
-        guard let context = try? StoredBytes.numbers(statement.bytes(column)),
-            context.allSatisfy({ $0 <= Limits.sequenceMax })
-        else { throw .damaged("a context in the database cannot be read") }
+    /// How far each line was seen, as some columns hold it.
+    private func context(_ statement: Statement, at column: Int32) throws(StoreError) -> SeenLines {
+        guard let context = try? StoredBytes.seenLines(statement.bytes(column)) else {
+            throw .damaged("a context in the database cannot be read")
+        }
         return context
     }
 
@@ -210,7 +210,7 @@ extension SQLiteTransaction {
 
     // MARK: - Checkpoints
 
-    package func addCheckpoint(_ context: [UInt64], at point: LinePoint) throws(StoreError) {
+    package func addCheckpoint(_ context: SeenLines, at point: LinePoint) throws(StoreError) {
         let statement = try self.statements[.setCheckpoint]
         statement.bind(point)
         statement.bind(3, StoredBytes.encode(context))
@@ -220,13 +220,13 @@ extension SQLiteTransaction {
     package func checkpoint(
         of line: LineIndex,
         upTo sequence: UInt64
-    ) throws(StoreError) -> (sequence: UInt64, context: [UInt64])? {
+    ) throws(StoreError) -> (sequence: UInt64, context: SeenLines)? {
         let statement = try self.statements[.checkpoint]
         defer { statement.reset() }
         statement.bind(LinePoint(line: line, sequence: sequence))
         guard try statement.step() else { return nil }
         let context = try self.context(statement, at: 1)
-        guard statement.bits(0) <= sequence, context.count <= self.lineCount else {
+        guard statement.bits(0) <= sequence, context.endOfLines <= self.lineCount else {
             throw .damaged("a context in the database is not where it can be")
         }
         return (statement.bits(0), context)

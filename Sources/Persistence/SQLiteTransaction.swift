@@ -8,6 +8,7 @@ package final class SQLiteTransaction: StoreTransaction {
     let statements: StatementCache
     var identifiers = IdentifierCache()
     var lines = LineTable()
+    package var branches = BranchIndex()
     var registers = RegisterOverlay()
     var versions = VersionOverlay()
     var objects = ObjectOverlay()
@@ -68,6 +69,7 @@ package final class SQLiteTransaction: StoreTransaction {
         if PlantedBug.rolledBackChainsKept.isPlanted { return self.identifiers.rollback() }
         #endif
         self.lines.rollback()
+        self.branches = BranchIndex()
         #if PLANTED_BUGS
         if PlantedBug.rolledBackNumbersKept.isPlanted { return }
         #endif

@@ -16,6 +16,38 @@ enum StoredBytes {
         return numbers
     }
 
+    /// How far each line was seen, in order, with a 0 and their number instead of those that were not.
+    static func encode(_ seen: SeenLines) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var next: UInt32 = 0
+        for (line, sequence) in seen.all {
+            if line.rawValue > next {
+                bytes.append(0)
+                bytes.appendVarint(UInt64(line.rawValue - next))
+            }
+            bytes.appendVarint(sequence)
+            next = line.rawValue + 1
+        }
+        return bytes
+    }
+
+    static func seenLines(_ bytes: [UInt8]) throws(WireError) -> SeenLines {
+        var reader = ByteReader(bytes)
+        var seen = SeenLines()
+        var next: UInt32 = 0
+        while reader.remaining > 0 {
+            var sequence = try reader.varint()
+            if sequence == 0 {
+                next += UInt32(try reader.count(atMost: Int(UInt32.max - 1 - next)))
+                sequence = try reader.varint()
+            }
+            guard (1...Limits.sequenceMax).contains(sequence), next < .max else { throw .badReference }
+            _ = seen.raise(LineIndex(rawValue: next), to: sequence)
+            next += 1
+        }
+        return seen
+    }
+
     /// One entry of a change's context: 1 above the first line of its replica, or 0 and the replica's id if there is no
     /// such line; the sequence; the name, eight bytes.
     static func encode(_ point: Point, firstLine: LineIndex?, to bytes: inout [UInt8]) {

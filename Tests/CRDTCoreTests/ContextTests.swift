@@ -64,7 +64,7 @@ struct ContextTests {
         for (name, place) in zip(probes, places) {
             let context = try store.read { transaction throws(StoreError) in try transaction.context(at: place) }
             let ordinal = ChainOrdinal(sequence: place.sequence, index: 0)
-            let view = CausalContext(sequences: context, author: place.line, ordinal: ordinal)
+            let view = CausalContext(seen: context, author: place.line, ordinal: ordinal)
             let expected = views[name] ?? [:]
             for (other, otherPlace) in zip(probes, places) {
                 let isSeen = Self.number(other) <= expected[Character(String(other.prefix(1)))] ?? 0

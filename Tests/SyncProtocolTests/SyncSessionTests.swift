@@ -188,10 +188,10 @@ import Testing
             let answer = FrontierEntry(replica: probe.replica, sequence: held?.sequence ?? 0, hash: held?.hash ?? .zero)
             #expect(try side.hear(.stored([answer])) == [.resume])
         }
-        let sent = side.session.sent.sequence(of: LineIndex(rawValue: 0))
+        let sent = side.session.sent[LineIndex(rawValue: 0)]
         #expect(sent > parting)
-        #expect(side.session.held.sequence(of: LineIndex(rawValue: 0)) <= parting)
-        #expect(side.session.held.sequence(of: LineIndex(rawValue: 0)) + 17 > parting)
+        #expect(side.session.held[LineIndex(rawValue: 0)] <= parting)
+        #expect(side.session.held[LineIndex(rawValue: 0)] + 17 > parting)
     }
 
     @Test func `a peer that is ahead is waited for`() throws {

@@ -34,6 +34,7 @@ final class CostlyMember {
         var nonce: Bytes16
         var lastSequence: UInt64 = 0
         var lastHash: Hash256
+        var isForked = false
     }
 
     /// One change before it is signed.
@@ -152,7 +153,13 @@ final class CostlyMember {
                 nonce: nonce,
                 lastHash: self.identity.value.origin
             )
-        var builder = RunBuilder(replica: chain.replica, firstSequence: chain.lastSequence + 1)
+        let previous = chain.isForked ? ChangeName(chain.lastHash) : nil
+        var builder = RunBuilder(
+            replica: chain.replica,
+            firstSequence: chain.lastSequence + 1,
+            previous: previous
+        )
+        chain.isForked = chain.isForked || branching
         if chain.lastSequence == 0 {
             builder.beginChange(stamp: self.stamp(nil), context: [], blinding: self.entropy.bytes(16))
             builder.append(.introduce(self.identity.value.introduction(nonce: nonce)))

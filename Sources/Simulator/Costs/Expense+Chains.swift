@@ -68,13 +68,19 @@ extension Expense {
                     return member.run([Draft(edits: [.set(self.object(0), name: "n", value: .null)], context: context)])
                 }
             },
-            Expense("fork: 4,000 branches of one change", after: self.opening) { member in
-                (0..<4_000).map { number in
+            Expense("context: 8,000 replicas, each of which has seen the one before") { member in
+                (0..<8_000).map { number in
+                    let context = number == 0 ? [] : [self.point(member.head(of: number - 1))]
+                    return member.run([Draft(edits: [], context: context)], on: number)
+                }
+            },
+            Expense("fork: 16,000 branches of one change", after: self.opening) { member in
+                (0..<16_000).map { number in
                     member.run([Draft(edits: [.set(self.object(number), name: "n", value: .null)])], branching: true)
                 }
             },
-            Expense("fork: a branch of each of 1,000 branches", after: self.opening) { member in
-                (0..<1_000).flatMap { number in
+            Expense("fork: a branch of each of 2,000 branches", after: self.opening) { member in
+                (0..<2_000).flatMap { number in
                     let edits = [Edit.set(self.object(number), name: "n", value: .null)]
                     return [member.run([Draft(edits: edits)], branching: true), member.run([Draft(edits: edits)])]
                 }

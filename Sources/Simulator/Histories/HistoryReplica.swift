@@ -103,7 +103,7 @@ struct HistoryReplica: Sendable {
             let index = LineIndex(rawValue: UInt32(position))
             let progress = transaction.progress(of: index)
             let applied = progress.appliedSequence
-            let known = position < own.context.count ? own.context[position] : 0
+            let known = own.context[index]
             guard applied > known, applied >= progress.firstSequence,
                 let header = transaction.header(at: LinePoint(line: index, sequence: applied))
             else { continue }

@@ -30,8 +30,8 @@ enum StateChecks {
         for position in 0..<transaction.lineCount {
             let record = transaction.line(LineIndex(rawValue: UInt32(position)))
             guard record.appliedSequence >= record.firstSequence else { continue }
-            for (number, seen) in record.context.enumerated() where number != position {
-                let other = transaction.line(LineIndex(rawValue: UInt32(number)))
+            for (line, seen) in record.context.all where Int(line.rawValue) != position {
+                let other = transaction.line(line)
                 if other.appliedSequence < seen {
                     return "\(record.id):\(record.appliedSequence) is applied and had seen \(other.id):\(seen), "
                         + "which is applied up to \(other.appliedSequence)"

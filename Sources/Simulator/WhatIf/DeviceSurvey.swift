@@ -34,9 +34,9 @@ extension StoreTransaction {
         return true
     }
 
-    /// What of this log another has: a sequence for each line.
-    mutating func extent(of frontier: Frontier) throws(StoreError) -> [UInt64] {
-        var extent: [UInt64] = []
+    /// How far another has each line of this log.
+    mutating func extent(of frontier: Frontier) throws(StoreError) -> SeenLines {
+        var extent = SeenLines()
         for entry in frontier.entries {
             let place = try self.place(of: entry.replica, sequence: entry.sequence, hash: entry.hash)
             if let place { self.cover(place, in: &extent) }

@@ -25,11 +25,11 @@ struct LogScan {
     private(set) var touches: [ObjectID: WriteReference] = [:]
     private(set) var blobReferenceCount = 0
     /// How far along each line each device has come.
-    private let extents: [[UInt64]]
+    private let extents: [SeenLines]
 
     init(of transaction: inout some StoreTransaction, for surveys: [DeviceSurvey]) throws(StoreError) {
         self.lacks = surveys.map { _ in Lack() }
-        var extents: [[UInt64]] = []
+        var extents: [SeenLines] = []
         for survey in surveys { extents.append(try transaction.extent(of: survey.frontier)) }
         self.extents = extents
         for position in 0..<transaction.lineCount {
@@ -54,8 +54,7 @@ struct LogScan {
 
     /// Whether a change is in a device's log.
     func holds(_ place: LinePoint, device: Int) -> Bool {
-        let position = Int(place.line.rawValue)
-        return position < self.extents[device].count && place.sequence <= self.extents[device][position]
+        place.sequence <= self.extents[device][place.line]
     }
 
     /// Whether some device knows of both of two writes.
@@ -112,7 +111,7 @@ struct LogScan {
 extension StoreTransaction {
     /// Whether whoever made the second operation had seen the first.
     mutating func had(_ first: WriteReference, seenBy second: WriteReference) throws(StoreError) -> Bool {
-        let sequences = try self.context(at: second.point)
-        return CausalContext(sequences: sequences, author: second.line, ordinal: second.ordinal).covers(first)
+        let seen = try self.context(at: second.point)
+        return CausalContext(seen: seen, author: second.line, ordinal: second.ordinal).covers(first)
     }
 }

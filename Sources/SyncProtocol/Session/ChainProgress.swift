@@ -160,19 +160,11 @@ extension StoreTransaction {
     }
 
     /// How far along a way a context reaches.
-    func reach(of context: [UInt64], along way: [LinePoint]) -> UInt64 {
+    func reach(of context: SeenLines, along way: [LinePoint]) -> UInt64 {
         for part in way {
-            let sequence = min(context.sequence(of: part.line), part.sequence)
+            let sequence = min(context[part.line], part.sequence)
             if sequence >= self.progress(of: part.line).firstSequence { return sequence }
         }
         return 0
-    }
-}
-
-extension [UInt64] {
-    /// The sequence for a line; 0 where there is none.
-    package func sequence(of line: LineIndex) -> UInt64 {
-        let position = Int(line.rawValue)
-        return position < self.count ? self[position] : 0
     }
 }

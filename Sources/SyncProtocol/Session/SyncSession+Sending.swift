@@ -25,7 +25,7 @@ extension SyncSession {
         var isAsking = false
         for position in 0..<transaction.lineCount where candidates.count < TransferLimits.candidateCountMax {
             let line = LineIndex(rawValue: UInt32(position))
-            guard self.sent.sequence(of: line) < transaction.progress(of: line).storedSequence,
+            guard self.sent[line] < transaction.progress(of: line).storedSequence,
                 self.isWanted(line, own: device, &transaction)
             else { continue }
             switch try self.standing(of: line, in: &transaction) {
@@ -57,9 +57,14 @@ extension SyncSession {
         limits.changeCountMax = Int(min(UInt64(limits.changeCountMax), best.last - first.sequence + 1))
         var run = last
         // What was just written goes to every peer: it is loaded and compressed once.
-        if run?.first != first || run?.bytes.count ?? 0 > limits.byteCountMax {
-            run = try transaction.loadRun(of: first.line, from: first.sequence, limits: limits, signed: true)
-                .map { EncodedRun($0, at: first) }
+        // Whoever holds branches that we do not know of must not have to try which one it continues.
+        let isNamed = !(self.chains[transaction.replicaID(first.line)]?.unknown.isEmpty ?? true)
+        if run?.first != first || run?.bytes.count ?? 0 > limits.byteCountMax || isNamed && run?.isNamed != true {
+            var loaded = try transaction.loadRun(of: first.line, from: first.sequence, limits: limits, signed: true)
+            if isNamed, loaded?.previous == nil, let before = transaction.place(before: first) {
+                loaded?.previous = try transaction.hash(at: before).map { ChangeName($0) }
+            }
+            run = loaded.map { EncodedRun($0, at: first) }
         }
         guard let run else { return nil }
         #if PLANTED_BUGS
@@ -68,7 +73,9 @@ extension SyncSession {
         self.window.sent(run.bytes.count)
         transaction.cover(LinePoint(line: first.line, sequence: run.lastSequence), in: &self.sent)
         #if PLANTED_BUGS
-        if PlantedBug.longRunOvershoots.isPlanted, run.changeCount > 5 { self.sent[Int(first.line.rawValue)] += 1 }
+        if PlantedBug.longRunOvershoots.isPlanted, run.changeCount > 5 {
+            _ = self.sent.raise(first.line, to: self.sent[first.line] + 1)
+        }
         #endif
         return .run(run)
     }
@@ -91,6 +98,8 @@ extension SyncSession {
 package struct EncodedRun: Sendable {
     let first: LinePoint
     let lastSequence: UInt64
+    /// Whether it says which change it continues, or begins its chain.
+    let isNamed: Bool
     package let changeCount: Int
     package let operationCount: Int
     package let bytes: [UInt8]
@@ -98,6 +107,7 @@ package struct EncodedRun: Sendable {
     init(_ run: Run, at first: LinePoint) {
         self.first = first
         self.lastSequence = run.lastSequence
+        self.isNamed = run.previous != nil || run.firstSequence == 1
         self.changeCount = run.changes.count
         self.operationCount = run.operations.count
         self.bytes = Message.run(run).encoded()

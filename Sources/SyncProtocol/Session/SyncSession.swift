@@ -39,9 +39,9 @@ package struct SyncSession: Sendable {
     private var comparison = FrontierComparison()
 
     /// How far along each of our lines the peer is known to have stored.
-    var held: [UInt64] = []
+    var held = SeenLines()
     /// How far along each of our lines we have sent, or the peer holds.
-    var sent: [UInt64] = []
+    var sent = SeenLines()
     /// The chains of which the peer holds what we do not.
     var chains: [ReplicaID: ChainProgress] = [:]
     /// How many entries of the peer they keep.
@@ -148,8 +148,10 @@ package struct SyncSession: Sendable {
             lacking.append(entry)
         }
         #if PLANTED_BUGS
-        if PlantedBug.everythingSentAgain.isPlanted { self.sent = [] }
-        if PlantedBug.resumesTooFar.isPlanted { self.sent = self.sent.map { $0 + 1 } }
+        if PlantedBug.everythingSentAgain.isPlanted { self.sent = SeenLines() }
+        if PlantedBug.resumesTooFar.isPlanted {
+            for (line, sequence) in self.sent.all { _ = self.sent.raise(line, to: sequence + 1) }
+        }
         #endif
         if !lacking.isEmpty { actions.append(.lacks(lacking)) }
         guard self.comparison.isComplete else { return actions }
@@ -244,7 +246,7 @@ package struct SyncSession: Sendable {
         for position in 0..<transaction.lineCount {
             let line = LineIndex(rawValue: UInt32(position))
             let progress = transaction.progress(of: line)
-            let held = max(self.held.sequence(of: line), progress.firstSequence - 1)
+            let held = max(self.held[line], progress.firstSequence - 1)
             if progress.storedSequence > held { there += progress.storedSequence - held }
         }
         for (id, chain) in self.chains {

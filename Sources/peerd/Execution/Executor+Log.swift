@@ -142,8 +142,8 @@ struct LogReader: Sendable {
         self.previous = try transaction.hash(at: before)
         var context = try transaction.context(at: before)
         transaction.cover(before, in: &context)
-        for (position, sequence) in context.enumerated() where sequence > 0 {
-            let place = LinePoint(line: LineIndex(rawValue: UInt32(position)), sequence: sequence)
+        for (line, sequence) in context.all {
+            let place = LinePoint(line: line, sequence: sequence)
             guard let hash = try transaction.hash(at: place) else { continue }
             let replica = transaction.replicaID(place.line)
             self.seen.add(place, Point(replica: replica, sequence: sequence, name: ChangeName(hash)))

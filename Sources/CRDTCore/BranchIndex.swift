@@ -1,0 +1,92 @@
+/// Where the changes of branches are, by their names.
+///
+/// A chain with few lines is looked through. A member can give his chain any number of branches, and each lookup would
+/// cost as much as there are: those of such a chain are found here. It is made when it is first needed, from the log.
+package struct BranchIndex: Sendable {
+    private var tables: [ReplicaID: [Key: LineIndex]] = [:]
+    /// Further changes with a name that is in `tables`: it takes 2^32 attempts to make two.
+    private var namesakes: [ReplicaID: [Key: [LineIndex]]] = [:]
+
+    private struct Key: Hashable {
+        var sequence: UInt64
+        var name: ChangeName
+    }
+
+    package init() {}
+
+    package func contains(_ id: ReplicaID) -> Bool { self.tables[id] != nil }
+
+    /// Begins the index of a chain, which has nothing in it.
+    package mutating func begin(_ id: ReplicaID) { self.tables[id] = [:] }
+
+    /// Adds a change on a branch, if its chain has an index.
+    package mutating func add(_ hash: Hash256, at place: LinePoint, of id: ReplicaID) {
+        guard self.tables[id] != nil else { return }
+        let key = Key(sequence: place.sequence, name: ChangeName(hash))
+        if self.tables[id]?[key] == nil {
+            self.tables[id]?[key] = place.line
+        } else {
+            self.namesakes[id, default: [:]][key, default: []].append(place.line)
+        }
+    }
+
+    /// The changes on branches that have a name, in the order in which they were stored.
+    package func places(of point: Point) -> [LinePoint] {
+        let key = Key(sequence: point.sequence, name: point.name)
+        guard let first = self.tables[point.replica]?[key] else { return [] }
+        let others = self.namesakes[point.replica]?[key] ?? []
+        return ([first] + others).map { LinePoint(line: $0, sequence: point.sequence) }
+    }
+}
+
+extension StoreTransaction {
+    /// The stored changes with a name: more than one only if somebody took the pains to make two that share it.
+    ///
+    /// Sequence 0 is the beginning of the chain.
+    /// - Complexity: O(1) in the number of branches, but for the first question about a chain with very many.
+    package mutating func places(of point: Point) throws(StoreError) -> [LinePoint] {
+        guard let first = self.firstLine(of: point.replica) else { return [] }
+        if point.sequence == 0 { return [LinePoint(line: first, sequence: 0)] }
+        var places: [LinePoint] = []
+        var next: LineIndex? = first
+        for _ in 0..<Limits.unnamedBranchCountMax {
+            guard let line = next else { return places }
+            if try self.has(point, on: line) { places.append(LinePoint(line: line, sequence: point.sequence)) }
+            next = self.progress(of: line).next
+        }
+        guard next != nil else { return places }
+        if !self.branches.contains(point.replica) { try self.indexBranches(of: point.replica) }
+        let isOnFirst = try self.has(point, on: first)
+        return (isOnFirst ? [LinePoint(line: first, sequence: point.sequence)] : []) + self.branches.places(of: point)
+    }
+
+    /// Whether a change with a name is on a line.
+    private mutating func has(_ point: Point, on line: LineIndex) throws(StoreError) -> Bool {
+        let progress = self.progress(of: line)
+        guard point.sequence >= progress.firstSequence, point.sequence <= progress.storedSequence else { return false }
+        return try self.hash(at: LinePoint(line: line, sequence: point.sequence)).map { ChangeName($0) } == point.name
+    }
+
+    /// Adds what was appended to a line, if it is a branch of a chain that has an index.
+    package mutating func indexBranch(_ verified: VerifiedRun, on line: LineIndex) {
+        let run = verified.run
+        guard self.branches.contains(run.replica), self.origin(of: line) != nil else { return }
+        for (position, hash) in verified.hashes.enumerated() {
+            let place = LinePoint(line: line, sequence: run.firstSequence + UInt64(position))
+            self.branches.add(hash, at: place, of: run.replica)
+        }
+    }
+
+    private mutating func indexBranches(of id: ReplicaID) throws(StoreError) {
+        self.branches.begin(id)
+        // The first is looked at in any case, and may be as long as an honest chain that was copied.
+        for line in self.lines(of: id).dropFirst() {
+            let progress = self.progress(of: line)
+            guard progress.firstSequence <= progress.storedSequence else { continue }
+            for sequence in progress.firstSequence...progress.storedSequence {
+                let place = LinePoint(line: line, sequence: sequence)
+                if let hash = try self.hash(at: place) { self.branches.add(hash, at: place, of: id) }
+            }
+        }
+    }
+}
