@@ -27,13 +27,15 @@ package struct InviteRecord: Hashable, Sendable {
     }
 }
 
-/// Where a device was reached.
+/// Where a device was reached, which is the pair of its keys: others may be certified with the static key of one.
 package struct AddressRecord: Hashable, Sendable {
+    package var device: DeviceID
     package var staticKey: StaticKey
     package var host: String
     package var port: UInt16
 
-    package init(staticKey: StaticKey, host: String, port: UInt16) {
+    package init(device: DeviceID, staticKey: StaticKey, host: String, port: UInt16) {
+        self.device = device
         self.staticKey = staticKey
         self.host = host
         self.port = port

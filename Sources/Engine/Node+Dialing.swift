@@ -210,7 +210,7 @@ extension Node where Store: ~Copyable {
         self.book.note(address, of: key)
         let records = self.book.sortedKeys.flatMap { key in
             (self.book[key]?.addresses ?? []).reversed().map {
-                AddressRecord(staticKey: key.staticKey, host: $0.host, port: $0.port)
+                AddressRecord(device: key.device, staticKey: key.staticKey, host: $0.host, port: $0.port)
             }
         }
         do throws(StoreError) {
@@ -224,9 +224,8 @@ extension Node where Store: ~Copyable {
 
     mutating func restoreAddresses(_ records: [AddressRecord]) {
         for record in records {
-            for keys in self.book.sortedKeys where keys.staticKey == record.staticKey {
-                self.book.note(NetworkAddress(host: record.host, port: record.port), of: keys)
-            }
+            let keys = PeerKeys(device: record.device, staticKey: record.staticKey)
+            self.book.note(NetworkAddress(host: record.host, port: record.port), of: keys)
         }
         for key in self.book.sortedKeys { self.book[key]?.nextDial = self.now.monotonicMilliseconds }
     }

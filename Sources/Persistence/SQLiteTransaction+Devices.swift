@@ -56,11 +56,17 @@ extension SQLiteTransaction {
         defer { statement.reset() }
         var addresses: [AddressRecord] = []
         while try statement.step() {
-            guard let port = UInt16(exactly: statement.int64(2)) else {
+            guard let port = UInt16(exactly: statement.int64(3)) else {
                 throw .damaged("an address in the database has a port that cannot be")
             }
-            let key = StaticKey(bytes: try statement.bytes32(0))
-            addresses.append(AddressRecord(staticKey: key, host: statement.text(1), port: port))
+            addresses.append(
+                AddressRecord(
+                    device: DeviceID(bytes: try statement.bytes32(0)),
+                    staticKey: StaticKey(bytes: try statement.bytes32(1)),
+                    host: statement.text(2),
+                    port: port
+                )
+            )
         }
         return addresses
     }
@@ -69,9 +75,10 @@ extension SQLiteTransaction {
         try self.statements[.clearAddresses].run()
         let statement = try self.statements[.addAddress]
         for address in addresses {
-            statement.bind(1, address.staticKey.bytes.array)
-            statement.bind(2, address.host)
-            statement.bind(3, Int64(address.port))
+            statement.bind(1, address.device.bytes.array)
+            statement.bind(2, address.staticKey.bytes.array)
+            statement.bind(3, address.host)
+            statement.bind(4, Int64(address.port))
             try statement.run()
         }
     }

@@ -301,8 +301,8 @@ enum StoreQuery: Int, CaseIterable {
         case .invites: "SELECT secret, expiry FROM invite ORDER BY invite"
         case .addInvite: "INSERT INTO invite (secret, expiry) VALUES (?, ?)"
         case .clearInvites: "DELETE FROM invite"
-        case .addresses: "SELECT static_key, host, port FROM address ORDER BY address"
-        case .addAddress: "INSERT INTO address (static_key, host, port) VALUES (?, ?, ?)"
+        case .addresses: "SELECT device, static_key, host, port FROM address ORDER BY address"
+        case .addAddress: "INSERT INTO address (device, static_key, host, port) VALUES (?, ?, ?, ?)"
         default: "DELETE FROM address"
         }
     }

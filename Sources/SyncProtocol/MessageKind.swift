@@ -1,7 +1,7 @@
 internal import CRDTCore
 
 /// The first byte of a message.
-enum MessageKind: UInt8, CaseIterable {
+package enum MessageKind: UInt8, CaseIterable {
     case hello = 1
     case welcome = 2
     case ranges = 3

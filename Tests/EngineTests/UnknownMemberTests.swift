@@ -156,6 +156,12 @@ struct UnknownMemberTests {
                 #expect(connected.map(\.device) == [device])
             }
         }
+        // Nobody looks for the made-up ones where the real one was reached.
+        try self.network.restart(first, with: self.network.copyStore(of: first), token: 1, seed: 30)
+        self.network.settle(seconds: 60)
+        #expect(try self.areEqual(first, second))
+        let device = self.network.machines[second].node.author.identity.device
+        #expect(try self.status(first).peers.filter { $0.address != nil && $0.name != "raw" }.map(\.device) == [device])
     }
 
     @Test func `nobody joins under the id of another device`() throws {

@@ -58,7 +58,7 @@ struct DamagedRowsTests {
             ("move", "stamp, line, sequence, idx", "stamp line sequence idx object parent position effective"),
             ("paired_device", "paired_device", "device static_key name lapse"),
             ("invite", "invite", "secret expiry"),
-            ("address", "address", "static_key host port"),
+            ("address", "address", "device static_key host port"),
         ]
         return tables.flatMap { table in
             table.columns.split(separator: " ").map {
@@ -124,7 +124,9 @@ struct DamagedRowsTests {
                     PairedDeviceRecord(device: DeviceID(bytes: .zero), staticKey: key, name: "n", lapse: lapse)
                 ])
                 try transaction.setInvites([InviteRecord(secret: .zero, expiry: lapse)])
-                try transaction.setAddresses([AddressRecord(staticKey: key, host: "h", port: 1)])
+                try transaction.setAddresses([
+                    AddressRecord(device: DeviceID(bytes: .zero), staticKey: key, host: "h", port: 1)
+                ])
             }
             try store.close()
         }

@@ -139,7 +139,12 @@ import Testing
         InviteRecord(secret: Bytes32(0x7365_6372_6574_0000 + number, 9, 9, 9), expiry: WallTime(milliseconds: number))
     }
     private static let addresses = (1...3 as ClosedRange<UInt64>).map { number in
-        AddressRecord(staticKey: StaticKey(bytes: Bytes32(3 - number / 2, 0, 0, 0)), host: "h\(number)", port: .max)
+        AddressRecord(
+            device: DeviceID(bytes: Bytes32(number, 4, 4, 4)),
+            staticKey: StaticKey(bytes: Bytes32(3 - number / 2, 0, 0, 0)),
+            host: "h\(number)",
+            port: .max
+        )
     }
 
     @Test func `what a device keeps for itself is replaced as a whole, in its order`() throws {

@@ -190,6 +190,7 @@ extension SchemaMigration {
             -- Where devices were reached, each one's latest address last.
             CREATE TABLE address (
                 address INTEGER PRIMARY KEY,
+                device BLOB NOT NULL,
                 static_key BLOB NOT NULL,
                 host TEXT NOT NULL,
                 port INTEGER NOT NULL

@@ -68,4 +68,14 @@ enum Flooding: String, CaseIterable, Hashable, Sendable {
     /// Changes that had seen many replicas that do not exist.
     case contexts
     case values
+    /// One change of so many operations.
+    case operations
+    /// One value of so many bytes.
+    case bytes
+    /// One name of so many bytes.
+    case names
+    /// One position of so many bytes.
+    case positions
+    /// A tower of so many objects, and as many moves at its foot.
+    case depth
 }

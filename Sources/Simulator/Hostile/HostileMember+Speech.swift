@@ -18,7 +18,7 @@ extension HostileMember {
     /// The most changes of a flood in one run.
     private static let runChangeCount = 50
     /// Kinds of messages there are, from 1 on.
-    private static let messageKindCount = 12
+    private static let messageKindCount = MessageKind.allCases.count
 
     /// What the hello claims to be the frontier.
     func pretence(for action: HostileAction?, victim: Frontier) -> Frontier {
@@ -253,7 +253,39 @@ extension HostileMember {
             let value = Value.string(String(repeating: "flood", count: 400))
             let edit = Edit.set(Workload.object(0), name: "flood", value: value)
             return self.writtenFlood(chain: 998, count, [], [edit], at: time)
+        case .operations:
+            let edits = (0..<count).map { Edit.unset(Workload.object(0), name: String($0)) }
+            return self.change(edits, .operations, count, at: time)
+        case .bytes:
+            // What the value's own encoding takes stands beside its text.
+            let value = Value.string(String(repeating: "f", count: max(0, count - 1)))
+            return self.change([.set(Workload.object(0), name: "flood", value: value)], .bytes, count, at: time)
+        case .names:
+            let name = String(repeating: "f", count: count)
+            return self.change([.unset(Workload.object(0), name: name)], .names, count, at: time)
+        case .positions:
+            let place = Place(parent: nil, position: Position(bytes: Array(repeating: UInt8(ascii: "z"), count: count)))
+            return self.change([.move(Workload.object(0), place)], .positions, count, at: time)
+        case .depth:
+            return self.change(self.tower(count), .depth, count, at: time)
         }
+    }
+
+    /// One change on a chain of its own for each flood and count.
+    private func change(_ edits: [Edit], _ flooding: Flooding, _ count: Int, at time: VirtualTime) -> [Utterance] {
+        let kind = Flooding.allCases.firstIndex(of: flooding) ?? 0
+        return self.writtenFlood(chain: (kind + 1) * 10_000_000 + count, 1, [], edits, at: time)
+    }
+
+    /// So many objects, each in the one before, and the last moved to and fro at the foot of them.
+    private func tower(_ depth: Int) -> [Edit] {
+        func object(_ number: Int) -> ObjectID { ObjectID(bytes: Bytes16(high: 0xdeeb, low: UInt64(number))) }
+        func move(_ number: Int, under parent: Int) -> Edit {
+            .move(object(number), Place(parent: object(parent), position: .initial))
+        }
+        let built = (1..<max(2, depth)).map { move($0, under: $0 - 1) }
+        let moved = (0..<depth).map { move(depth, under: max(0, depth - 1 - $0 % 2)) }
+        return [.create(object(0), type: "tower", kind: "")] + built + moved
     }
 
     private func writtenFlood(

@@ -20,6 +20,8 @@ extension Executor {
             )
         }
         try await self.checkLog(&report, output)
+        let crowds = try await self.driver.read { transaction in Crowd.all(in: transaction) }
+        report.check(crowds)
         report.checkNode(try await self.driver.status(), daemonRuns: self.daemon != nil)
         report.checkClock(try await self.driver.status(), now: SystemClock.now().wall)
         if output.format.isJSON {
@@ -99,6 +101,20 @@ struct DoctorReport {
         if open == 0 { self.add(.ok, "permissions", "only you may use \(paths.directory)") }
         if !daemonRuns, PrivateFile.mode(of: paths.socket) != nil {
             self.add(.ok, "socket", "a socket of a daemon that is gone is left; the next one replaces it")
+        }
+    }
+
+    /// Each chain and each branch costs everyone a little for ever, and nobody can refuse one that others have.
+    mutating func check(_ crowds: [Crowd]) {
+        for crowd in crowds {
+            let name = crowd.deviceName
+            let who = crowd.isByOthers ? "devices that \(name) vouches for have" : "\(name) has"
+            self.add(
+                .warning,
+                "chains",
+                "\(who) opened \(crowd.lineCount) chains and branches",
+                "find out what runs there, and stop it"
+            )
         }
     }
 
