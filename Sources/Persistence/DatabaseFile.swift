@@ -123,6 +123,52 @@ final class DatabaseFile {
         }
     }
 
+    /// Opens a database for one that only reads, beside whoever has the directory.
+    static func openForReading(
+        _ path: String,
+        _ configuration: StoreConfiguration
+    ) throws(StoreError) -> (queue: DatabaseQueue, statements: StatementCache) {
+        guard try DataDirectory.prefix(of: path, count: 1) != nil else {
+            throw .unavailable("There is no database \(path).")
+        }
+        return try StoreError.translating {
+            let queue = try DatabaseQueue(path: path, configuration: self.readerConfiguration(configuration))
+            return try queue.unsafeRead { database in
+                guard let connection = database.sqliteConnection else {
+                    throw StoreError.unavailable("The database \(path) cannot be opened.")
+                }
+                let version = try Int32.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+                guard version <= SchemaMigration.all.last?.version ?? 0 else {
+                    throw StoreError.newerSchema("\(path) has schema \(version).")
+                }
+                return (queue, StatementCache(connection: connection))
+            }
+        }
+    }
+
+    private static func readerConfiguration(_ configuration: StoreConfiguration) -> Configuration {
+        var connection = Configuration()
+        connection.foreignKeysEnabled = false
+        connection.busyMode = .timeout(Double(configuration.busyMilliseconds) / 1000)
+        connection.label = "peerd.reader"
+        connection.allowsUnsafeTransactions = true
+        connection.prepareDatabase { database in
+            // Not opened read-only: where nobody writes, the first who reads makes the index of the log.
+            let settings = """
+                PRAGMA query_only = ON;
+                PRAGMA cache_size = \(-configuration.readerCacheByteCount / 1024);
+                PRAGMA temp_store = MEMORY;
+                PRAGMA mmap_size = 0;
+                PRAGMA trusted_schema = OFF;
+                """
+            let code = sqlite3_exec(database.sqliteConnection, settings, nil, nil, nil)
+            guard code == SQLITE_OK else {
+                throw StoreError(resultCode: code, connection: database.sqliteConnection)
+            }
+        }
+        return connection
+    }
+
     private static func connectionConfiguration(_ configuration: StoreConfiguration) -> Configuration {
         var connection = Configuration()
         connection.foreignKeysEnabled = false

@@ -60,6 +60,14 @@ package final class SQLiteTransaction: StoreTransaction {
         self.identifiers.commit()
     }
 
+    /// Takes in what another connection has committed; nothing is held that is not in the database.
+    func reload() throws(StoreError) {
+        self.lines = LineTable()
+        self.branches = BranchIndex()
+        try self.loadLines()
+        try self.loadNumbers()
+    }
+
     /// Goes back to what the database holds.
     func didRollback() {
         self.registers.removeAll()

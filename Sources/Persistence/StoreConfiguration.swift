@@ -2,6 +2,8 @@
 package struct StoreConfiguration: Hashable, Sendable {
     /// Bytes of database pages that are kept in memory.
     package var cacheByteCount = 32 << 20
+    /// The same for each connection that only reads.
+    package var readerCacheByteCount = 4 << 20
     /// Pages in the write-ahead log from which on a commit moves them into the database.
     package var checkpointPageCount = 1000
     /// Bytes that the write-ahead log keeps after a large transaction.

@@ -26,7 +26,7 @@ enum StoreQuery: Int, CaseIterable {
     case invites, addInvite, clearInvites
     case addresses, addAddress, clearAddresses
     case clearRegisters, clearVersions, clearMoves, clearObjects, clearRaisedStamps, clearCheckpoints
-    case integrityCheck
+    case integrityCheck, dataVersion
 
     var sql: String {
         switch self {
@@ -63,6 +63,7 @@ enum StoreQuery: Int, CaseIterable {
         case .setFact: "INSERT OR REPLACE INTO fact (name, value) VALUES (?, ?)"
         case .deleteFact: "DELETE FROM fact WHERE name = ?"
         case .integrityCheck: "PRAGMA integrity_check(3)"
+        case .dataVersion: "PRAGMA data_version"
         case .clearRegisters: "DELETE FROM register"
         case .clearVersions: "DELETE FROM version"
         case .clearMoves: "DELETE FROM move"

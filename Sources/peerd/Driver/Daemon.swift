@@ -39,6 +39,7 @@ struct Daemon: Service {
         do {
             let executor = Executor(
                 driver: runtime.driver,
+                snapshots: runtime.snapshots,
                 paths: paths,
                 daemon: Executor.Daemon(
                     listen: NetworkAddress(host: address.host, port: address.port),

@@ -65,7 +65,7 @@ enum Workplace {
         let runtime = try await WorkspaceRuntime.openStoreAlone(paths, mayWrite: mayWrite) { notice in
             if let text = NoticeText.warning(notice) { StandardStreams.error("peerd: \(text)\n") }
         }
-        return .local(runtime, Executor(driver: runtime.driver, paths: paths, daemon: nil))
+        return .local(runtime, Executor(driver: runtime.driver, snapshots: runtime.snapshots, paths: paths, daemon: nil))
     }
 
     private func close() async {

@@ -10,6 +10,8 @@ internal import Persistence
 /// The daemon has one for as long as it runs, a command without a daemon for the length of the command.
 struct WorkspaceRuntime: Sendable {
     let driver: NodeDriver
+    /// For those who only read.
+    let snapshots: SnapshotPool
     private let transport: TCPTransport
     private let beacons: BeaconTransport?
     private let inbox: NodeInbox
@@ -66,6 +68,7 @@ struct WorkspaceRuntime: Sendable {
             let loop = Task(priority: .userInitiated) { await driver.run() }
             return WorkspaceRuntime(
                 driver: driver,
+                snapshots: SnapshotPool(directory: paths.directory),
                 transport: transport,
                 beacons: beacons,
                 inbox: inbox,
@@ -94,6 +97,8 @@ struct WorkspaceRuntime: Sendable {
 
     /// Closes everything in order.
     func stop() async {
+        // Whoever closes last empties the log.
+        await self.snapshots.close()
         await self.driver.stop()
         await self.loop.value
     }

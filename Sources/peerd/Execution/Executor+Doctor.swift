@@ -8,7 +8,7 @@ extension Executor {
     func doctor(_ output: CommandOutput) async throws -> Completion {
         var report = DoctorReport()
         report.checkFiles(self.paths, daemonRuns: self.daemon != nil)
-        let damages = try await self.driver.read { transaction in try transaction.damages() }
+        let damages = try await self.read { transaction in try transaction.damages() }
         if damages.isEmpty {
             report.add(.ok, "database", "SQLite finds the file sound")
         } else {
@@ -20,7 +20,7 @@ extension Executor {
             )
         }
         try await self.checkLog(&report, output)
-        let crowds = try await self.driver.read { transaction in Crowd.all(in: transaction) }
+        let crowds = try await self.read { transaction in Crowd.all(in: transaction) }
         report.check(crowds)
         report.checkNode(try await self.driver.status(), daemonRuns: self.daemon != nil)
         report.checkClock(try await self.driver.status(), now: SystemClock.now().wall)
@@ -38,9 +38,9 @@ extension Executor {
             report.add(.ok, "keys", "the key file can be read")
             let replay = LogReplay(origin: identity.origin, membership: identity.membership)
             try await output.progress("computing the state anew from the log")
-            while try await !self.driver.read({ transaction in try replay.advance(from: &transaction) }) {}
+            while try await !self.read({ transaction in try replay.advance(from: &transaction) }) {}
             report.add(.ok, "log", "every change follows the one before, and every signature holds")
-            let isEqual = try await self.driver.read { transaction in try replay.isEqual(to: &transaction) }
+            let isEqual = try await self.read { transaction in try replay.isEqual(to: &transaction) }
             if isEqual {
                 report.add(.ok, "state", "the state is what the log says")
             } else {

@@ -9,7 +9,7 @@ extension Executor {
     func log(_ object: String?, _ output: CommandOutput) async throws {
         let isJSON = output.format.isJSON
         let waits = try await self.driver.status().waits
-        let (object, ends) = try await self.driver.read { transaction in
+        let (object, ends) = try await self.read { transaction in
             var found: FoundObject?
             if let object {
                 found = try ObjectLookup.find(object, includingDeleted: true, in: &transaction) as FoundObject
@@ -29,7 +29,7 @@ extension Executor {
             var reader = LogReader(chain: end, object: object?.id)
             while !reader.isAtEnd {
                 let current = reader
-                let (lines, next) = try await self.driver.read { transaction in
+                let (lines, next) = try await self.read { transaction in
                     var reader = current
                     let entries = try reader.nextEntries(in: &transaction)
                     return (entries.map { isJSON ? $0.json.canonicalText : $0.text }, reader)

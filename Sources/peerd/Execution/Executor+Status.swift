@@ -5,7 +5,7 @@ internal import PeerTransport
 /// The verbs that tell of this machine and its peers.
 extension Executor {
     func status(_ output: CommandOutput) async throws {
-        let counts = try await self.driver.read { transaction in try WorkspaceCounts(in: &transaction) }
+        let counts = try await self.read { transaction in try WorkspaceCounts(in: &transaction) }
         let report = StatusReport(node: try await self.driver.status(), counts: counts, daemon: self.daemon)
         if output.format.isJSON {
             try await output.line(report.json.canonicalText)

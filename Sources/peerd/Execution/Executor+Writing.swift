@@ -4,7 +4,7 @@ internal import Engine
 /// The verbs that change objects. Without `--json` they print nothing but the id of a new object.
 extension Executor {
     func create(_ creation: Request.Creation, _ output: CommandOutput) async throws {
-        let parent = try await self.driver.read { transaction in
+        let parent = try await self.read { transaction in
             try ObjectLookup.find(creation.parent, in: &transaction)
         }
         var properties: [ExactText: Value] = [:]
@@ -40,7 +40,7 @@ extension Executor {
     }
 
     func unset(_ object: String, _ name: String, _ output: CommandOutput) async throws {
-        let found = try await self.driver.read { transaction in
+        let found = try await self.read { transaction in
             let found: FoundObject = try ObjectLookup.find(object, in: &transaction)
             guard try StateExport.properties(of: found.index, in: &transaction)[ExactText(name)] != nil else {
                 throw CommandFailure.noProperty(name, of: found.id)
@@ -51,7 +51,7 @@ extension Executor {
     }
 
     func move(_ object: String, _ parent: String?, _ before: String?, _ output: CommandOutput) async throws {
-        let (found, under, sibling) = try await self.driver.read { transaction in
+        let (found, under, sibling) = try await self.read { transaction in
             let found: FoundObject = try ObjectLookup.find(object, in: &transaction)
             return (
                 found,
@@ -73,7 +73,7 @@ extension Executor {
     func restamp(isClockRight: Bool, _ output: CommandOutput) async throws {
         let written = await self.driver.restamp(isClockRight: isClockRight)
         let receipt = try written.mapError { CommandFailure($0) }.get()
-        let restamps = try await self.driver.read { try RestampReport.written(receipt, in: &$0) }
+        let restamps = try await self.read { try RestampReport.written(receipt, in: &$0) }
         if output.format.isJSON {
             return try await output.line(JSON.array(restamps.map(\.json)).canonicalText)
         }
@@ -82,7 +82,7 @@ extension Executor {
     }
 
     func find(_ object: String) async throws -> FoundObject {
-        try await self.driver.read { transaction in try ObjectLookup.find(object, in: &transaction) as FoundObject }
+        try await self.read { transaction in try ObjectLookup.find(object, in: &transaction) as FoundObject }
     }
 
     private func print(_ receipt: WriteReceipt, object: ObjectID, _ output: CommandOutput) async throws {

@@ -14,6 +14,7 @@ struct Executor: RequestPerformer {
     }
 
     let driver: NodeDriver
+    let snapshots: SnapshotPool
     let paths: DirectoryPaths
     /// Nil in a command that runs without a daemon.
     let daemon: Daemon?
@@ -51,8 +52,19 @@ struct Executor: RequestPerformer {
         _ body: @Sendable (inout SQLiteStore.Transaction, Spool) throws -> Void
     ) async throws {
         let spool = Spool(directory: self.paths.directory)
-        try await self.driver.read { transaction in try body(&transaction, spool) }
+        try await self.read { transaction in try body(&transaction, spool) }
         try await spool.drain(to: output)
+    }
+
+    /// Reads one consistent state of the store, beside whoever writes.
+    func read<Result: Sendable>(
+        _ body: @Sendable (inout SQLiteStore.Transaction) throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await self.snapshots.read(body)
+        } catch let error as StoreError {
+            throw CommandFailure(error)
+        }
     }
 
     /// Writes a transaction, or says why not.

@@ -7,7 +7,7 @@ extension Executor {
     /// Objects that are there already get only what differs.
     func importObjects(_ objects: [ImportedObject]) async throws -> Completion {
         let namespace = try await self.driver.objectNamespace()
-        let steps = try await self.driver.read { transaction in
+        let steps = try await self.read { transaction in
             var plan = ImportPlan(namespace: namespace)
             for object in objects { try plan.add(object, in: &transaction) }
             return plan.steps
