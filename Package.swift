@@ -19,6 +19,7 @@ let package = Package(
     products: [
         .executable(name: "peerd", targets: ["peerd"]),
         .executable(name: "Simulator", targets: ["Simulator"]),
+        .library(name: "PeerdKit", targets: ["PeerdKit"]),
         .library(name: "PeerdEngine", targets: ["CRDTCore", "PeerCrypto", "SyncProtocol", "Engine"]),
         .library(name: "PeerdShells", targets: ["Persistence", "PeerTransport"]),
     ],
@@ -55,10 +56,18 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .target(
+            name: "PeerdKit",
+            dependencies: [
+                "CRDTCore", "Engine", "PeerCrypto", "PeerTransport", "Persistence", "SyncProtocol",
+                .product(name: "NIOConcurrencyHelpers", package: nio),
+            ],
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "peerd",
             dependencies: [
-                "CRDTCore", "Engine", "PeerCrypto", "PeerTransport", "Persistence", "SyncProtocol",
+                "CRDTCore", "Engine", "PeerCrypto", "PeerTransport", "PeerdKit", "Persistence", "SyncProtocol",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOConcurrencyHelpers", package: nio),
@@ -108,7 +117,7 @@ let package = Package(
         .testTarget(
             name: "PeerdTests",
             dependencies: [
-                "CRDTCore", "Engine", "PeerCrypto", "PeerTransport", "SyncProtocol", "peerd",
+                "CRDTCore", "Engine", "PeerCrypto", "PeerTransport", "PeerdKit", "SyncProtocol", "peerd",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOConcurrencyHelpers", package: nio),

@@ -2,8 +2,8 @@ import CRDTCore
 
 /// Connections that read a database beside the one that writes it, in this process or another.
 ///
-/// Neither waits for the other: SQLite keeps in its log what readers still look at. A reader that stays long keeps the log
-/// from being emptied, and nothing else.
+/// Neither waits for the other: SQLite keeps in its log what readers still look at. A reader that stays long keeps the
+/// log from being emptied, and nothing else.
 package actor SnapshotPool {
     private let path: String
     private let configuration: StoreConfiguration

@@ -1,51 +1,55 @@
 internal import CRDTCore
 internal import Engine
+internal import PeerdKit
 
 extension CommandFailure {
-    /// A store that failed, in a sentence that says what to do.
-    init(_ error: StoreError) {
+    /// Whatever a verb has thrown, if there is something to say about it.
+    init?(_ error: any Error) {
         switch error {
-        case .diskFull:
-            self.init(.storage, "The disk is full; nothing was written. Make room and try again.")
-        case .inputOutput(let reason):
-            self.init(.storage, "The disk refused to work: \(Self.sentence(reason)) Check the disk.")
-        case .damaged(let reason):
-            self.init(.storage, "The database is damaged: \(Self.sentence(reason)) Run \"peerd doctor\".")
-        case .unavailable(let reason):
-            self.init(.storage, Self.sentence(reason))
-        case .newerSchema(let reason):
-            self.init(
-                .storage,
-                "The database was written by a newer peerd: \(Self.sentence(reason)) Install that version."
-            )
+        case let failure as CommandFailure: self = failure
+        case let error as PeerdError: self.init(error)
+        case let error as StoreError: self.init(PeerdError(error))
+        default: return nil
         }
     }
+
+    /// A store that failed.
+    init(_ error: StoreError) { self.init(PeerdError(error)) }
 
     /// A write that was refused.
-    init(_ refusal: WriteRefusal) {
-        switch refusal {
-        case .noSuchObject(let object):
-            self.init(.noSuchObject, "There is no object \(object); it may have been deleted meanwhile.")
-        case .wouldCloseCycle(let object):
-            self.init(.failure, "\(object) cannot be moved under itself or under what is below it.")
-        case .notASibling(let object):
-            self.init(.failure, "\(object) is not directly under that parent, so nothing can be put before it there.")
-        case .tooLarge(let what, let limit):
-            self.init(.failure, "Too large: the limit for \(what) is \(limit).")
-        case .clockExhausted:
-            self.init(.failure, "The clock has reached the end of time; set it right and run \"peerd doctor\".")
-        case .clockUnconfirmed:
-            self.init(
-                .failure,
-                "No other machine that is online says that this clock is right, and a wrong one would bring older "
-                    + "writes into force. See \"peerd status\"; if the clock is right: peerd restamp --clock-is-right"
-            )
-        case .store(let error):
-            self.init(error)
-        }
+    init(_ refusal: WriteRefusal) { self.init(PeerdError(refusal)) }
+
+    /// What the workspace says, with advice in the words of the command line.
+    init(_ error: PeerdError) {
+        self.init(ExitStatus(error.code), "\(error.message) \(Self.advice[error.code] ?? error.advice)")
     }
 
-    private static func sentence(_ text: String) -> String {
-        text.hasSuffix(".") ? text : text + "."
+    private static let advice: [PeerdError.Code: String] = [
+        .noWorkspace: "Make one with \"peerd init\", or join one with \"peerd join LINE\".",
+        .workspaceExists: "Name another directory with --dir DIR for a second one.",
+        .keysMissing: "Put the file \"keys\" back beside it, or name another directory with --dir DIR.",
+        .notPrivate: "Make it yours alone with \"chmod 700\", or name another place with --dir DIR.",
+        .damaged: "Run \"peerd doctor\".",
+        .inviteSpent: "Print a new one there with \"peerd invite\".",
+        .unreachable: "Check that \"peerd run\" runs there and that the network is up.",
+        .clockExhausted: "Set it right and run \"peerd doctor\".",
+        .clockUnconfirmed: "See \"peerd status\"; if the clock is right: peerd restamp --clock-is-right",
+    ]
+}
+
+extension ExitStatus {
+    init(_ code: PeerdError.Code) {
+        self =
+            switch code {
+            case .noWorkspace, .workspaceExists, .keysMissing: .workspace
+            case .alreadyOpen: .busy
+            case .noSuchObject: .noSuchObject
+            case .unreachable: .syncIncomplete
+            case .invalidArgument, .inviteInvalid: .usage
+            case .diskFull, .storageFailed, .damaged, .newerVersion, .notPrivate, .outcomeUnknown, .closed: .storage
+            case .readOnly, .wouldCloseCycle, .notASibling, .tooLarge, .wrongType, .clockExhausted, .clockUnconfirmed,
+                .inviteSpent, .joinRefused, .noRandomness:
+                .failure
+            }
     }
 }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import PeerdKit
 
 /// Which data directory a command works on.
 struct DirectoryOption: ParsableArguments {

@@ -33,11 +33,10 @@ struct Peerd: AsyncParsableCommand {
                 try command.run()
             }
             return .success
-        } catch let failure as CommandFailure {
+        } catch {
+            guard let failure = CommandFailure(error) else { return self.report(error) }
             StandardStreams.error("peerd: \(failure.message)\n")
             return failure.status
-        } catch {
-            return self.report(error)
         }
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import NIOConcurrencyHelpers
+import PeerdKit
 import Testing
 
 @testable import peerd

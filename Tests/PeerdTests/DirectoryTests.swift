@@ -3,6 +3,7 @@ import Engine
 import Foundation
 import PeerCrypto
 import PeerTransport
+import PeerdKit
 import Testing
 
 @testable import peerd
@@ -61,7 +62,7 @@ import Testing
             #expect {
                 try KeyFile.create(SecretBytes([4]), at: path)
             } throws: {
-                ($0 as? CommandFailure)?.status == .workspace
+                ($0 as? PeerdError)?.code == .workspaceExists
             }
             let content = try KeyFile.read(path)
             let isEqual = content.isEqual(to: SecretBytes([1, 2, 3]))
@@ -75,7 +76,7 @@ import Testing
         try await TemporaryDirectory.with { directory in
             let paths = DirectoryPaths(directory: directory)
             try bytes.withUnsafeBytes { try PrivateFile.write($0, to: paths.keys) }
-            #expect { _ = try KeyFile.load(paths) } throws: { ($0 as? CommandFailure)?.status == .storage }
+            #expect { _ = try KeyFile.load(paths) } throws: { ($0 as? PeerdError)?.code == .damaged }
         }
     }
 }

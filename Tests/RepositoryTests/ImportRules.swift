@@ -15,10 +15,12 @@ enum ImportRules {
         "PeerCrypto": ["CSodium"],
         "SyncProtocol": ["CRDTCore", "PeerCrypto", "CZstd"],
         "Engine": ["CRDTCore", "PeerCrypto", "SyncProtocol"],
-        "Persistence": system.union(["CRDTCore", "PeerCrypto", "GRDB", "GRDBSQLite", "Logging"]),
+        "Persistence": system.union(["CRDTCore", "Dispatch", "GRDB", "GRDBSQLite", "Logging", "PeerCrypto"]),
         "PeerTransport": system.union(pure).union(["NIO*", "Logging"]),
         "LocalAPI": system.union(pure).union(["NIO*", "Hummingbird*", "HTTPTypes", "Logging"]),
-        "peerd": system.union(pure).union(shells).union(commandLine).union(["Dispatch", "NIOConcurrencyHelpers"]),
+        "PeerdKit": system.union(pure).union(["NIOConcurrencyHelpers", "PeerTransport", "Persistence"]),
+        "peerd": system.union(pure).union(shells).union(commandLine)
+            .union(["Dispatch", "NIOConcurrencyHelpers", "PeerdKit"]),
         "Simulator": system.union(pure).union(shells).union(commandLine).union(["GRDBSQLite", "MergeTestSupport"]),
     ]
 

@@ -25,6 +25,9 @@ import Testing
         ("PeerTransport", "import GRDB"),
         ("PeerTransport", "import CSodium"),
         ("PeerTransport", "import peerd"),
+        ("PeerdKit", "import ArgumentParser"),
+        ("PeerdKit", "import GRDB"),
+        ("PeerdKit", "import peerd"),
         ("peerd", "import NIOPosix"),
         ("peerd", "import GRDB"),
         ("Newcomer", "import Swift"),
@@ -43,7 +46,9 @@ import Testing
         ("Engine", "package import SyncProtocol"),
         ("Persistence", "import GRDBSQLite"),
         ("PeerTransport", "import NIOPosix"),
+        ("PeerdKit", "import Persistence"),
         ("peerd", "import ArgumentParser"),
+        ("peerd", "import PeerdKit"),
     ])
     func `an import along the arrows is allowed`(module: String, line: String) {
         let file = SourceFile(path: "Sources/\(module)/Folder/Example.swift", text: line)

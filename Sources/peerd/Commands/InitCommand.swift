@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import CRDTCore
 internal import Engine
 internal import PeerCrypto
+internal import PeerdKit
 
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -50,15 +51,5 @@ enum DeviceName {
             throw CommandFailure(.usage, "The name must have 1 to \(Limits.nameByteCountMax) bytes.")
         }
         return name
-    }
-}
-
-/// Makes the files of a workspace.
-enum NewWorkspace {
-    /// Keys first: they make the directory a workspace, and an empty database can be made at any time.
-    static func create(_ identity: borrowing DeviceIdentity, at paths: DirectoryPaths) async throws {
-        try PrivateFile.makeDirectory(paths.directory)
-        try KeyFile.create(identity, at: paths)
-        await (try WorkspaceRuntime.openStoreAlone(paths, mayWrite: true, report: { _ in })).stop()
     }
 }

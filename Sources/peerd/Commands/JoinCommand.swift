@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import CRDTCore
 internal import Engine
 internal import PeerTransport
+internal import PeerdKit
 
 struct JoinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

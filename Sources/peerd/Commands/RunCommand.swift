@@ -3,6 +3,7 @@ internal import CRDTCore
 internal import Engine
 internal import Logging
 internal import PeerTransport
+internal import PeerdKit
 internal import ServiceLifecycle
 internal import UnixSignals
 

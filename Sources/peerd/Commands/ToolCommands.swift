@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import CRDTCore
 internal import Foundation
 internal import PeerCrypto
+internal import PeerdKit
 
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -33,7 +34,8 @@ struct ImportCommand: AsyncParsableCommand {
                 let completion: Completion
                 do {
                     completion = try await workplace.perform(.importObjects(Array(batch)), format: format)
-                } catch let failure as CommandFailure where count > 0 {
+                } catch {
+                    guard count > 0, let failure = CommandFailure(error) else { throw error }
                     let part = "The first \(count) of \(PlainText.count(file.objects.count, "object")) were imported."
                     throw CommandFailure(failure.status, "\(failure.message) \(part)")
                 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import PeerdKit
 
 /// The command line's end of the daemon's socket.
 struct ControlClient {

@@ -2,6 +2,7 @@ internal import Dispatch
 internal import Foundation
 internal import Logging
 internal import NIOConcurrencyHelpers
+internal import PeerdKit
 
 /// Listens on the data directory's socket and has the requests that come in carried out.
 final class ControlServer: Sendable {
@@ -149,7 +150,8 @@ final class ControlServer: Sendable {
             let completion = try await self.performer.perform(envelope.request, output: output)
             try await output.flush()
             last = .finished(completion)
-        } catch let failure as CommandFailure {
+        } catch {
+            guard let failure = CommandFailure(error) else { throw error }
             try await output.flush()
             last = .failed(failure)
         }

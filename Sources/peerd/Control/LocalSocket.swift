@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Foundation
+internal import PeerdKit
 
 /// One end of a stream between two processes of this machine.
 ///

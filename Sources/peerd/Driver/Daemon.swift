@@ -1,6 +1,7 @@
 internal import Engine
 internal import Logging
 internal import PeerTransport
+internal import PeerdKit
 internal import ServiceLifecycle
 
 /// A daemon that listens for peers and for the command line, until it is told to end.

@@ -1,4 +1,5 @@
 internal import Engine
+internal import PeerdKit
 
 /// Where a command's requests are carried out: by the daemon of the directory, or in this process if none runs.
 enum Workplace {
@@ -54,10 +55,10 @@ enum Workplace {
         if let client = try ControlClient(paths: paths) { return .daemon(client) }
         do {
             return try await self.openLocally(paths, mayWrite: mayWrite)
-        } catch let failure as CommandFailure where failure.status == .busy {
+        } catch let error as PeerdError where error.code == .alreadyOpen {
             // The process that has the directory may be a daemon that was just starting.
             if let client = try ControlClient(paths: paths) { return .daemon(client) }
-            throw failure
+            throw error
         }
     }
 
@@ -65,7 +66,13 @@ enum Workplace {
         let runtime = try await WorkspaceRuntime.openStoreAlone(paths, mayWrite: mayWrite) { notice in
             if let text = NoticeText.warning(notice) { StandardStreams.error("peerd: \(text)\n") }
         }
-        return .local(runtime, Executor(driver: runtime.driver, snapshots: runtime.snapshots, paths: paths, daemon: nil))
+        let executor = Executor(
+            driver: runtime.driver,
+            snapshots: runtime.snapshots,
+            paths: paths,
+            daemon: nil
+        )
+        return .local(runtime, executor)
     }
 
     private func close() async {

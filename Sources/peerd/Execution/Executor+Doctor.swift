@@ -1,6 +1,7 @@
 internal import CRDTCore
 internal import Engine
 internal import Foundation
+internal import PeerdKit
 internal import Persistence
 
 extension Executor {
@@ -52,7 +53,8 @@ extension Executor {
                 )
             }
             try await output.progress("")
-        } catch let failure as CommandFailure {
+        } catch {
+            guard let failure = CommandFailure(error) else { throw error }
             report.add(.problem, "store", failure.message, "restore the data directory from a backup, or join again")
         }
     }

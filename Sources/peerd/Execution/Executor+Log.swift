@@ -1,5 +1,6 @@
 internal import CRDTCore
 internal import Engine
+internal import PeerdKit
 internal import Persistence
 
 extension Executor {

@@ -1,6 +1,7 @@
 internal import CRDTCore
 internal import Engine
 internal import PeerTransport
+internal import PeerdKit
 
 /// The verbs that tell of this machine and its peers.
 extension Executor {

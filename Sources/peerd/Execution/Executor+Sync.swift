@@ -1,5 +1,6 @@
 internal import CRDTCore
 internal import Engine
+internal import PeerdKit
 
 extension Executor {
     private static let pollInterval = Duration.milliseconds(20)

@@ -1,5 +1,6 @@
 internal import CRDTCore
 internal import Engine
+internal import PeerdKit
 
 /// The verbs that change objects. Without `--json` they print nothing but the id of a new object.
 extension Executor {

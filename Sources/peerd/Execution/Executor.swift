@@ -1,5 +1,6 @@
 internal import CRDTCore
 internal import Engine
+internal import PeerdKit
 internal import Persistence
 
 /// Carries out the requests of the command line on an open workspace: the one place where the verbs do their work,

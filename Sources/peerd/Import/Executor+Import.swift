@@ -1,5 +1,6 @@
 internal import CRDTCore
 internal import Engine
+internal import PeerdKit
 
 extension Executor {
     /// Takes in objects as one transaction.

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import NIOConcurrencyHelpers
+internal import PeerdKit
 
 /// Output that must come from one state of the store, gathered while the store is read and handed on afterwards.
 ///

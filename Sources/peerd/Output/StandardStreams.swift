@@ -1,4 +1,5 @@
 internal import Foundation
+internal import PeerdKit
 
 /// Standard output and error, unbuffered: what was written is out, also on a pipe.
 enum StandardStreams {
@@ -32,18 +33,4 @@ enum StandardStreams {
 
     /// What a shell reports of a program that SIGPIPE ended.
     private static let brokenPipe: Int32 = 141
-}
-
-/// The operating system's words.
-enum SystemText {
-    static func ofErrno(_ code: Int32 = errno) -> String { String(cString: strerror(code)) }
-
-    /// The name of this machine, up to the first dot.
-    static var hostName: String {
-        var bytes = [CChar](repeating: 0, count: 256)
-        guard gethostname(&bytes, bytes.count - 1) == 0 else { return "unnamed" }
-        let name = String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        let first = name.split(separator: ".").first.map(String.init) ?? ""
-        return first.isEmpty ? "unnamed" : first
-    }
 }

@@ -1,11 +1,11 @@
-internal import Engine
+package import Engine
 internal import NIOConcurrencyHelpers
 
 /// What waits for the node: events of the transports and writes of local callers, in the order of their arrival.
 ///
 /// All writes that have gathered when the driver comes to them become durable together.
-final class NodeInbox: Sendable {
-    struct Content {
+package final class NodeInbox: Sendable {
+    package struct Content {
         var writes: [WriteRequest] = []
         var events: [Event] = []
 
@@ -14,25 +14,25 @@ final class NodeInbox: Sendable {
 
     private let content = NIOLockedValueBox(Content())
     /// Yields when there is something; one pending yield stands for any number of arrivals.
-    let arrivals: AsyncStream<Void>
+    package let arrivals: AsyncStream<Void>
     private let bell: AsyncStream<Void>.Continuation
 
-    init() {
+    package init() {
         (self.arrivals, self.bell) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    func post(_ event: Event) {
+    package func post(_ event: Event) {
         self.content.withLockedValue { $0.events.append(event) }
         self.bell.yield()
     }
 
-    func post(_ write: WriteRequest) {
+    package func post(_ write: WriteRequest) {
         self.content.withLockedValue { $0.writes.append(write) }
         self.bell.yield()
     }
 
     /// Everything that is there.
-    func take() -> Content {
+    package func take() -> Content {
         self.content.withLockedValue { content in
             let taken = content
             content = Content()
@@ -41,7 +41,7 @@ final class NodeInbox: Sendable {
     }
 
     /// Ends `arrivals`.
-    func close() {
+    package func close() {
         self.bell.finish()
     }
 }

@@ -1,13 +1,13 @@
-internal import CRDTCore
-internal import Engine
+package import CRDTCore
+package import Engine
 internal import PeerCrypto
-internal import PeerTransport
-internal import Persistence
+package import PeerTransport
+package import Persistence
 
 /// Owns the node and performs its effects. Between two awaits the node is never half changed.
-actor NodeDriver {
+package actor NodeDriver {
     /// What a driver is for.
-    struct Role: Sendable {
+    package struct Role: Sendable {
         /// Where the daemon listens; nil for a command that runs without a daemon.
         var listenPort: UInt16?
         var staticAddresses: [NetworkAddress] = []
@@ -15,7 +15,21 @@ actor NodeDriver {
         /// False for commands that only want the store: they connect to nobody.
         var dialsPeers = true
         /// False for commands that only read.
-        var mayWrite = true
+        package var mayWrite = true
+
+        package init(
+            listenPort: UInt16? = nil,
+            staticAddresses: [NetworkAddress] = [],
+            discovers: Bool = false,
+            dialsPeers: Bool = true,
+            mayWrite: Bool = true
+        ) {
+            self.listenPort = listenPort
+            self.staticAddresses = staticAddresses
+            self.discovers = discovers
+            self.dialsPeers = dialsPeers
+            self.mayWrite = mayWrite
+        }
     }
 
     private var node: Node<SQLiteStore>?
@@ -34,7 +48,7 @@ actor NodeDriver {
         var task: Task<Void, Never>
     }
 
-    private static let stopping = StoreError.unavailable("peerd is stopping")
+    private static let stopping = StoreError.unavailable("The workspace is being closed.")
     private static let dialTimeout = Duration.seconds(10)
     /// Events handled before callers that wait for the driver get a turn.
     private static let eventsPerTurn = 16
@@ -43,7 +57,7 @@ actor NodeDriver {
     ///
     /// The transport must post its events to the inbox; `report` is called with what the user should know, and must not
     /// block.
-    init(
+    package init(
         node: consuming sending Node<SQLiteStore>,
         inbox: NodeInbox,
         transport: TCPTransport,
@@ -62,7 +76,7 @@ actor NodeDriver {
     // MARK: - Running
 
     /// Handles what comes in, until the inbox is closed.
-    func run() async {
+    package func run() async {
         self.handle(self.dialsPeers ? .introduce : .timer)
         for await _ in self.inbox.arrivals {
             await self.drain()
@@ -72,7 +86,7 @@ actor NodeDriver {
     /// Ends all connections and closes the store.
     ///
     /// Nothing can be done with the driver afterwards.
-    func stop() async {
+    package func stop() async {
         self.inbox.close()
         await self.beacons?.shutdown()
         await self.transport.shutdown()
@@ -161,12 +175,12 @@ actor NodeDriver {
     /// Writes a transaction; what the receipt says is durable.
     ///
     /// Transactions that come in meanwhile share its commit.
-    func write(_ transaction: Transaction) async -> Result<WriteReceipt, WriteRefusal> {
+    package func write(_ transaction: Transaction) async -> Result<WriteReceipt, WriteRefusal> {
         await self.answer { self.inbox.post(WriteRequest(id: $0, transaction: transaction)) }
     }
 
     /// Orders what is held directly after what it had seen.
-    func restamp(isClockRight: Bool) async -> Result<WriteReceipt, WriteRefusal> {
+    package func restamp(isClockRight: Bool) async -> Result<WriteReceipt, WriteRefusal> {
         await self.answer { self.inbox.post(.restamp($0, isClockRight: isClockRight)) }
     }
 
@@ -181,7 +195,7 @@ actor NodeDriver {
     }
 
     /// Reads one consistent state.
-    func read<Result: Sendable>(
+    package func read<Result: Sendable>(
         _ body: @Sendable (inout SQLiteStore.Transaction) throws -> Result
     ) throws -> Result {
         // A clock that was set, or a change that is due, shows at once.
@@ -200,47 +214,47 @@ actor NodeDriver {
             guard let result else { throw Self.stopping }
             outcome = result
         } catch {
-            throw CommandFailure(error)
+            throw PeerdError(error)
         }
         return try outcome.get()
     }
 
     /// What the node knows of itself and its peers.
-    func status() throws -> NodeStatus {
+    package func status() throws -> NodeStatus {
         self.handle(.timer)
         do throws(StoreError) {
             guard let status = try self.node?.status(at: SystemClock.now()) else { throw Self.stopping }
             return status
         } catch {
-            throw CommandFailure(error)
+            throw PeerdError(error)
         }
     }
 
     /// Keeps an address to dial.
-    func add(_ address: NetworkAddress) {
+    package func add(_ address: NetworkAddress) {
         self.inbox.post(.addAddress(address))
     }
 
     /// Dials every known machine now, also in a process that was opened for the store alone.
-    func meetEveryone() {
+    package func meetEveryone() {
         self.dialsPeers = true
         self.inbox.post(.introduce)
         self.inbox.post(.dialAll)
     }
 
     /// The namespace of ids that are derived from keys.
-    func objectNamespace() throws -> ObjectID {
+    package func objectNamespace() throws -> ObjectID {
         let workspace = try self.status().workspace
         return ObjectID(bytes: Bytes16(workspace.bytes.array.prefix(Bytes16.byteCount)) ?? Bytes16(high: 0, low: 0))
     }
 
-    func makeInvite(addresses: [String], port: UInt16) throws -> Invite {
+    package func makeInvite(addresses: [String], port: UInt16) throws -> Invite {
         do throws(StoreError) {
             let invite = try self.node?.makeInvite(addresses: addresses, port: port, at: SystemClock.now())
             guard let invite else { throw Self.stopping }
             return invite
         } catch {
-            throw CommandFailure(error)
+            throw PeerdError(error)
         }
     }
 }

@@ -1,35 +1,39 @@
-internal import Engine
+package import Engine
 internal import Foundation
-internal import PeerCrypto
+package import PeerCrypto
 
 /// The file `keys`: the secrets of this device, which make the directory a workspace.
 ///
 /// Its bytes are those of the encoded identity. They stay in memory that is zeroed.
-enum KeyFile {
-    static let byteCountMax = 64 << 10
+package enum KeyFile {
+    package static let byteCountMax = 64 << 10
 
     /// Writes the keys of a new workspace; there must be none.
-    static func create(_ identity: borrowing DeviceIdentity, at paths: DirectoryPaths) throws {
+    package static func create(_ identity: borrowing DeviceIdentity, at paths: DirectoryPaths) throws {
         try self.create(identity.encoded(), at: paths.keys)
     }
 
     /// Reads the keys of the directory's workspace.
-    static func load(_ paths: DirectoryPaths) throws -> DeviceIdentity {
+    package static func load(_ paths: DirectoryPaths) throws -> DeviceIdentity {
         guard let identity = DeviceIdentity.decode(try self.read(paths.keys)) else { throw self.damaged(paths.keys) }
         return identity
     }
 
     /// Writes secret bytes; there must be no such file.
-    static func create(_ content: borrowing SecretBytes, at path: String) throws {
+    package static func create(_ content: borrowing SecretBytes, at path: String) throws {
         do {
             try content.withBytes { bytes throws in try PrivateFile.write(bytes, to: path, existing: .refuse) }
         } catch is PrivateFile.AlreadyThere {
-            throw CommandFailure(.workspace, "\(path) is there already; it was not touched.")
+            throw PeerdError(
+                .workspaceExists,
+                "\(path) is there already; it was not touched.",
+                advice: "Open the workspace, or name another directory for a second one."
+            )
         }
     }
 
     /// Reads a whole file into memory that is zeroed afterwards.
-    static func read(_ path: String) throws -> SecretBytes {
+    package static func read(_ path: String) throws -> SecretBytes {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw PrivateFile.failure(path, "cannot be read") }
         defer { close(descriptor) }
@@ -45,7 +49,11 @@ enum KeyFile {
         return content
     }
 
-    private static func damaged(_ path: String) -> CommandFailure {
-        CommandFailure(.storage, "\(path) is not a key file of this version of peerd; restore it from a backup.")
+    private static func damaged(_ path: String) -> PeerdError {
+        PeerdError(
+            .damaged,
+            "\(path) is not a key file of this version of peerd.",
+            advice: "Restore it from a backup."
+        )
     }
 }

@@ -1,21 +1,21 @@
-internal import Foundation
+package import Foundation
 
 /// Files that only their owner may use, replaced as a whole: a crash leaves the old content or the new.
-enum PrivateFile {
-    static let fileMode: mode_t = 0o600
-    static let directoryMode: mode_t = 0o700
+package enum PrivateFile {
+    package static let fileMode: mode_t = 0o600
+    package static let directoryMode: mode_t = 0o700
 
     /// What to do where there is a file already.
-    enum Existing {
+    package enum Existing {
         case replace
         case refuse
     }
 
     /// There is a file where none may be.
-    struct AlreadyThere: Error {}
+    package struct AlreadyThere: Error {}
 
     /// Writes a file so that its content is on the disk under its name when this returns.
-    static func write(_ bytes: UnsafeRawBufferPointer, to path: String, existing: Existing = .replace) throws {
+    package static func write(_ bytes: UnsafeRawBufferPointer, to path: String, existing: Existing = .replace) throws {
         let temporary = "\(path).new.\(getpid())"
         unlink(temporary)
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, self.fileMode)
@@ -38,7 +38,7 @@ enum PrivateFile {
     }
 
     /// Makes a directory that only its owner may use, and those above it; one that is there stays as it is.
-    static func makeDirectory(_ path: String) throws {
+    package static func makeDirectory(_ path: String) throws {
         if mkdir(path, self.directoryMode) == 0 {
             chmod(path, self.directoryMode)
             return
@@ -46,7 +46,7 @@ enum PrivateFile {
         if errno == EEXIST {
             var status = stat()
             guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-                throw CommandFailure(.storage, "\(path) is not a directory; name another place with --dir DIR.")
+                throw PeerdError(.storageFailed, "\(path) is not a directory.", advice: "Name another place.")
             }
             return try self.requireOwn(directory: path)
         }
@@ -60,29 +60,31 @@ enum PrivateFile {
     }
 
     /// Stops where others could put files of their own in the place of ours.
-    static func requireOwn(directory path: String) throws {
+    package static func requireOwn(directory path: String) throws {
         var status = stat()
         guard stat(path, &status) == 0 else { throw self.failure(path, "cannot be looked at") }
         guard status.st_mode & 0o022 == 0, status.st_uid == geteuid() || status.st_uid == 0 else {
-            throw CommandFailure(
-                .storage,
-                """
-                Others may write into \(path); make it yours alone with "chmod 700", or name another place with \
-                --dir DIR.
-                """
+            throw PeerdError(
+                .notPrivate,
+                "Others may write into \(path).",
+                advice: "Make it yours alone with “chmod 700”, or name another place."
             )
         }
     }
 
     /// The permission bits of a file; nil if there is none.
-    static func mode(of path: String) -> mode_t? {
+    package static func mode(of path: String) -> mode_t? {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
         return status.st_mode & 0o777
     }
 
-    static func failure(_ path: String, _ what: String) -> CommandFailure {
-        CommandFailure(.storage, "\(path) \(what): \(SystemText.ofErrno()).")
+    package static func failure(_ path: String, _ what: String) -> PeerdError {
+        PeerdError(
+            .storageFailed,
+            "\(path) \(what): \(SystemText.ofErrno()).",
+            advice: "Check the permissions and the disk."
+        )
     }
 
     private static func fill(_ descriptor: Int32, with bytes: UnsafeRawBufferPointer, _ path: String) throws {

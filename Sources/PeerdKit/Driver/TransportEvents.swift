@@ -1,9 +1,9 @@
-internal import Engine
-internal import PeerTransport
+package import Engine
+package import PeerTransport
 
 extension Event {
     /// What a transport reports, in the node's words.
-    init(_ event: TransportEvent) {
+    package init(_ event: TransportEvent) {
         switch event {
         case .accepted(let connection, let address):
             self = .accepted(

@@ -6,11 +6,11 @@ internal import PeerCrypto
 /// The same token is in the database, and both are new each time the program opens it to write. So a database that was
 /// put back, or copied to another directory, has a token that is not in the file there. The file has several tokens
 /// while it is not known which of them has reached the database.
-struct TokenFile {
+package struct TokenFile {
     /// The tokens that the database may have.
-    let accepted: [[UInt8]]
+    package let accepted: [[UInt8]]
     /// The one that it is to have.
-    let next: [UInt8]
+    package let next: [UInt8]
     private let path: String
     private let isRenewed: Bool
 
@@ -23,13 +23,13 @@ struct TokenFile {
     /// To be called when the directory is locked, and before the database is written to.
     ///
     /// `renews`: false for whoever only reads; then the token stays, if there is exactly one.
-    static func open(_ paths: DirectoryPaths, renews: Bool) throws -> TokenFile {
+    package static func open(_ paths: DirectoryPaths, renews: Bool) throws -> TokenFile {
         let tokens = self.load(paths.token)
         if !renews, tokens.count == 1 {
             return TokenFile(accepted: tokens, next: tokens[0], path: paths.token, isRenewed: false)
         }
         guard var entropy = EntropyStream(seed: SystemEntropy.seed()) else {
-            throw CommandFailure(.failure, "The system gave no randomness.")
+            throw PeerdError.noRandomness
         }
         let next = entropy.bytes(self.tokenByteCount)
         let file = TokenFile(accepted: tokens, next: next, path: paths.token, isRenewed: true)
@@ -38,7 +38,7 @@ struct TokenFile {
     }
 
     /// To be called when the next token is durably in the database.
-    func settle() throws {
+    package func settle() throws {
         if self.isRenewed { try self.write([self.next]) }
     }
 

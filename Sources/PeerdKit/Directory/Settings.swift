@@ -3,19 +3,21 @@ internal import Foundation
 /// The file `config`: what the program remembers for its own convenience.
 ///
 /// Losing it loses nothing.
-struct Settings: Codable, Equatable, Sendable {
+package struct Settings: Codable, Equatable, Sendable {
     /// Where the daemon listened last, as HOST:PORT.
-    var listen: String?
+    package var listen: String?
+
+    package init(listen: String? = nil) { self.listen = listen }
 
     /// The settings of a directory; empty if there are none that can be read.
-    static func load(_ paths: DirectoryPaths) -> Settings {
+    package static func load(_ paths: DirectoryPaths) -> Settings {
         guard let data = FileManager.default.contents(atPath: paths.settings), data.count <= self.byteCountMax,
             let settings = try? JSONDecoder().decode(Settings.self, from: data)
         else { return Settings() }
         return settings
     }
 
-    func save(_ paths: DirectoryPaths) throws {
+    package func save(_ paths: DirectoryPaths) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
         let data = try encoder.encode(self)

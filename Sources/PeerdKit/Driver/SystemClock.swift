@@ -1,10 +1,10 @@
 internal import CRDTCore
-internal import Engine
+package import Engine
 internal import Foundation
 
 /// The clocks of this machine: the only place that reads them for the node.
-enum SystemClock {
-    static func now() -> Moment {
+package enum SystemClock {
+    package static func now() -> Moment {
         Moment(
             wall: WallTime(milliseconds: self.milliseconds(of: CLOCK_REALTIME)),
             monotonicMilliseconds: self.milliseconds(of: CLOCK_MONOTONIC)

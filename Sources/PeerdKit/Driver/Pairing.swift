@@ -1,12 +1,17 @@
 internal import CRDTCore
-internal import Engine
+package import Engine
 internal import PeerCrypto
 internal import PeerTransport
 
 /// Joins a workspace with an invite: dials its addresses in turn and runs the pairing handshake.
-struct Pairing {
-    let invite: Invite
-    let deviceName: String
+package struct Pairing {
+    package let invite: Invite
+    package let deviceName: String
+
+    package init(invite: Invite, deviceName: String) {
+        self.invite = invite
+        self.deviceName = deviceName
+    }
 
     private static let dialTimeout = Duration.seconds(5)
     /// For the whole conversation with one address.
@@ -15,7 +20,7 @@ struct Pairing {
     /// Joins, and writes the keys of the new workspace.
     ///
     /// Returns the address that answered.
-    func join(_ paths: DirectoryPaths) async throws -> NetworkAddress {
+    package func join(_ paths: DirectoryPaths) async throws -> NetworkAddress {
         var reasons: [String] = []
         var wasTurnedAway = false
         for host in self.invite.addresses {
@@ -25,24 +30,27 @@ struct Pairing {
             case .turnedAway: wasTurnedAway = true
             case .unreachable(let reason): reasons.append("\(address): \(reason)")
             case .refused(let reason):
-                throw CommandFailure(.failure, "The other machine did not let this one in: \(reason).")
+                throw PeerdError(
+                    .joinRefused,
+                    "The other machine did not let this one in: \(reason).",
+                    advice: "Make a new invite there."
+                )
             }
         }
         if wasTurnedAway {
-            throw CommandFailure(
-                .failure,
+            throw PeerdError(
+                .inviteSpent,
                 """
                 The other machine turned this one away without a word: the invite has been used already, or is older \
-                than ten minutes. Print a new one there with "peerd invite".
-                """
+                than ten minutes.
+                """,
+                advice: "Make a new invite there."
             )
         }
-        throw CommandFailure(
-            .syncIncomplete,
-            """
-            The machine that invites was not reached (\(reasons.joined(separator: "; "))); check that "peerd run" runs \
-            there and that the network is up.
-            """
+        throw PeerdError(
+            .unreachable,
+            "The machine that invites was not reached (\(reasons.joined(separator: "; "))).",
+            advice: "Check that it syncs, and that the network is up."
         )
     }
 
@@ -83,7 +91,7 @@ struct Pairing {
     ) async throws -> Attempt {
         guard let entropy = EntropyStream(seed: SystemEntropy.seed()),
             var session = JoinSession(invite: self.invite, deviceName: self.deviceName, entropy: entropy)
-        else { throw CommandFailure(.failure, "The system gave no randomness.") }
+        else { throw PeerdError.noRandomness }
         let connection = PeerTransport.ConnectionID(rawValue: 1)
         transport.dial(connection, address, timeout: Self.dialTimeout)
         var hasJoined = false

@@ -1,17 +1,17 @@
 internal import CRDTCore
-internal import Engine
+package import Engine
 internal import Foundation
 internal import PeerCrypto
-internal import PeerTransport
-internal import Persistence
+package import PeerTransport
+package import Persistence
 
 /// A workspace that is open in this process: store, keys, transports and the driver that runs them.
 ///
 /// The daemon has one for as long as it runs, a command without a daemon for the length of the command.
-struct WorkspaceRuntime: Sendable {
-    let driver: NodeDriver
+package struct WorkspaceRuntime: Sendable {
+    package let driver: NodeDriver
     /// For those who only read.
-    let snapshots: SnapshotPool
+    package let snapshots: SnapshotPool
     private let transport: TCPTransport
     private let beacons: BeaconTransport?
     private let inbox: NodeInbox
@@ -25,7 +25,7 @@ struct WorkspaceRuntime: Sendable {
     ///
     /// The transport must post its events to the inbox; `report` is called with what the user should know, and `role`
     /// is asked for once the directory is locked.
-    static func open(
+    package static func open(
         _ paths: DirectoryPaths,
         transport: TCPTransport,
         inbox: NodeInbox,
@@ -45,7 +45,7 @@ struct WorkspaceRuntime: Sendable {
                 nextToken: token.next
             )
             guard let entropy = EntropyStream(seed: SystemEntropy.seed()) else {
-                throw CommandFailure(.failure, "The system gave no randomness.")
+                throw PeerdError.noRandomness
             }
             let node = try Node(
                 store: store,
@@ -75,12 +75,12 @@ struct WorkspaceRuntime: Sendable {
                 loop: loop
             )
         } catch let error as StoreError {
-            throw CommandFailure(error)
+            throw PeerdError(error)
         }
     }
 
     /// The same for a command that only wants the store.
-    static func openStoreAlone(
+    package static func openStoreAlone(
         _ paths: DirectoryPaths,
         mayWrite: Bool,
         report: @escaping @Sendable (Notice) -> Void
@@ -96,7 +96,7 @@ struct WorkspaceRuntime: Sendable {
     }
 
     /// Closes everything in order.
-    func stop() async {
+    package func stop() async {
         // Whoever closes last empties the log.
         await self.snapshots.close()
         await self.driver.stop()
@@ -111,10 +111,10 @@ struct WorkspaceRuntime: Sendable {
                 return try SQLiteStore(directory: paths.directory, origin: origin)
             } catch {
                 guard case .unavailable(let reason) = error, DirectoryLock.isHeld(paths) else {
-                    throw CommandFailure(error)
+                    throw PeerdError(error)
                 }
                 if ContinuousClock.now >= patience {
-                    throw CommandFailure(.busy, "\(reason) Wait until it has ended, or stop it.")
+                    throw PeerdError(.alreadyOpen, reason, advice: "Wait until it has ended, or stop it.")
                 }
             }
             try await Task.sleep(for: self.lockInterval)
@@ -123,9 +123,9 @@ struct WorkspaceRuntime: Sendable {
 }
 
 /// The lock that a process with an open store has on its directory.
-enum DirectoryLock {
+package enum DirectoryLock {
     /// Whether some process has it just now.
-    static func isHeld(_ paths: DirectoryPaths) -> Bool {
+    package static func isHeld(_ paths: DirectoryPaths) -> Bool {
         let descriptor = open(paths.lock, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
