@@ -43,8 +43,12 @@ package struct Frontier: Hashable, Sendable {
 
     /// What a store holds now.
     ///
-    /// - Complexity: O(*n* log *n*) in the number of lines.
+    /// - Complexity: O(*n* log *n*) in the number of lines, once after each change.
     package init(of transaction: inout some StoreTransaction) throws(StoreError) {
+        if let known = transaction.knownFrontier {
+            self = known
+            return
+        }
         var entries: [FrontierEntry] = []
         for position in 0..<transaction.lineCount {
             let record = transaction.line(LineIndex(rawValue: UInt32(position)))
@@ -53,6 +57,7 @@ package struct Frontier: Hashable, Sendable {
             entries.append(FrontierEntry(replica: record.id, sequence: sequence, hash: hash))
         }
         self.init(entries)
+        transaction.knownFrontier = self
     }
 
     /// The entries whose replica ids lie from `lower` up to but not including `upper` (nil: no bound).

@@ -37,22 +37,25 @@ package struct ReplicaID: Identifier16 {
 }
 
 /// A node of the hierarchy with properties: random, or derived from what it means (UUIDv5, RFC 9562 §5.5).
-package struct ObjectID: Identifier16 {
+public struct ObjectID: Identifier16 {
     package var bytes: Bytes16
     package init(bytes: Bytes16) { self.bytes = bytes }
 
     /// The usual text of a UUID, 36 characters.
-    package var description: String {
+    public var description: String {
         let hex = Array(Hexadecimal.text(self.bytes.array))
         return [hex[0..<8], hex[8..<12], hex[12..<16], hex[16..<20], hex[20..<32]].map { String($0) }
             .joined(separator: "-")
     }
 
     /// Reads the text of a UUID, with or without hyphens, in either case; nil for anything else.
-    package init?(text: String) {
+    public init?(text: String) {
         guard let bytes = Hexadecimal.bytes(text.filter { $0 != "-" }), let value = Bytes16(bytes) else { return nil }
         self.init(bytes: value)
     }
+
+    /// Ids are in the order of their bytes.
+    public static func < (left: ObjectID, right: ObjectID) -> Bool { left.bytes < right.bytes }
 }
 
 /// An Ed25519 signature.

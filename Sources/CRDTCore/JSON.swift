@@ -17,9 +17,24 @@ package indirect enum JSON: Hashable, Sendable {
     ///
     /// - Complexity: O(*n*) in the length of the text.
     package init?(parsing text: some Sequence<UInt8>) {
-        var parser = JSONParser(bytes: Array(text))
-        guard let value = parser.document() else { return nil }
+        guard case .success(let value) = JSON.parse(Array(text)) else { return nil }
         self = value
+    }
+
+    /// Where text stops being JSON, or lies too deep.
+    package struct ParseFailure: Error, Hashable, Sendable {
+        /// Bytes that could be read.
+        package var offset: Int
+    }
+
+    /// Parses RFC 8259 text as `init(parsing:)` does.
+    package static func parse(
+        _ text: [UInt8],
+        depthMax: Int = JSON.depthMax
+    ) -> Result<JSON, ParseFailure> {
+        var parser = JSONParser(bytes: text, depthMax: depthMax)
+        if let value = parser.document() { return .success(value) }
+        return .failure(ParseFailure(offset: parser.offset))
     }
 
     /// Text in the one canonical form: no white space, keys sorted by their UTF-8 bytes, shortest round-trip numbers.

@@ -3,9 +3,14 @@
 /// Depth is bounded; nothing in the text can trap it.
 struct JSONParser {
     private let bytes: [UInt8]
-    private var offset = 0
+    private let depthMax: Int
+    /// Where it reads; after a failure, where it went no further.
+    private(set) var offset = 0
 
-    init(bytes: [UInt8]) { self.bytes = bytes }
+    init(bytes: [UInt8], depthMax: Int) {
+        self.bytes = bytes
+        self.depthMax = depthMax
+    }
 
     /// One value and nothing else.
     mutating func document() -> JSON? {
@@ -37,7 +42,7 @@ struct JSONParser {
     }
 
     private mutating func value(depth: Int) -> JSON? {
-        guard depth <= JSON.depthMax else { return nil }
+        guard depth <= self.depthMax else { return nil }
         self.skipSpace()
         switch self.next {
         case UInt8(ascii: "{"): return self.object(depth: depth)

@@ -49,7 +49,7 @@ package enum Limits {
     /// Branches of a chain that are tried, or looked through, one by one.
     ///
     /// A run that continues none of the first so many must name the change that it continues.
-    package static let unnamedBranchCountMax = 16
+    package static let unnamedBranchCountMax = 4
     /// The context of one of so many changes of a line is kept.
     package static let checkpointInterval: UInt64 = 256
     /// The highest sequence a replica can reach; keeps (sequence, index) in one 64-bit number.

@@ -39,6 +39,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     private var raised: [LinePoint: RaisedStamp] = [:]
     package private(set) var restamps = RestampTable()
     package var branches = BranchIndex()
+    package var knownFrontier: Frontier?
     private var facts: [String: [UInt8]] = [:]
     private var devices: [PairedDeviceRecord] = []
     private var openInvites: [InviteRecord] = []
@@ -95,10 +96,12 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     package func progress(of index: LineIndex) -> LineProgress { self.lines[Int(index.rawValue)].progress }
 
     package mutating func setLine(_ record: consuming LineRecord, at index: LineIndex) {
+        self.knownFrontier = nil
         self.lines[Int(index.rawValue)] = record
     }
 
     package mutating func addLine(_ record: consuming LineRecord) -> LineIndex {
+        self.knownFrontier = nil
         let index = LineIndex(rawValue: UInt32(self.lines.count))
         if let number = self.replicaNumbers.number(of: record.id) {
             self.lines[Int(self.lastLines[Int(number)].rawValue)].next = index

@@ -141,23 +141,25 @@ package struct Merge {
         for position in 0..<transaction.lineCount {
             let index = LineIndex(rawValue: UInt32(position))
             guard transaction.progress(of: index).isPending else { continue }
-            waits[index] = try self.waitOfNext(of: index, transaction.line(index), &transaction)
+            let record = transaction.line(index)
+            let isKnown = try self.isKnownToWait(record, &transaction)
+            waits[index] = isKnown ? record.waitsFor : try self.waitOfNext(of: index, record, &transaction)
         }
         return waits
     }
 
     /// Why a line's next stored change is not applied; nil if it is ready.
+    ///
+    /// Its operations, which may be many, are not looked at.
     private mutating func waitOfNext(
         of index: LineIndex,
         _ record: LineRecord,
         _ transaction: inout some StoreTransaction
     ) throws(StoreError) -> Wait? {
-        let next = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
-        let from = record.appliedSequence + 1
-        guard let run = try transaction.loadRun(of: index, from: from, limits: next, signed: false),
-            let change = run.changes.first
-        else { return nil }
-        switch try self.readiness(of: change, in: run, at: index, record, in: &transaction) {
+        let next = LinePoint(line: index, sequence: record.appliedSequence + 1)
+        guard let stamp = try transaction.header(at: next)?.stamp else { return nil }
+        let points = try transaction.contexts(of: index, after: record.appliedSequence, through: next.sequence)
+        switch try self.readiness(of: next, stamp, seen: points[...], record, in: &transaction) {
         case .waits(let wait): return wait
         case .ready: return nil
         }
@@ -263,11 +265,13 @@ package struct Merge {
         let skipped = Int(clamping: record.appliedSequence + 1 - run.firstSequence)
         var applied = 0
         for change in run.changes.dropFirst(skipped) {
-            switch try self.readiness(of: change, in: run, at: indexes.line, record, in: &transaction) {
+            let next = LinePoint(line: indexes.line, sequence: record.appliedSequence + 1)
+            let points = run.contextEntries[change.contextRange]
+            switch try self.readiness(of: next, change.stamp, seen: points, record, in: &transaction) {
             case .waits(let wait): record.waitsFor = wait
             case .ready(let stamp, let cause):
                 record.waitsFor = nil
-                let place = LinePoint(line: indexes.line, sequence: record.appliedSequence + 1)
+                let place = next
                 if cause != nil || stamp != change.stamp {
                     try transaction.setRaisedStamp(RaisedStamp(stamp: stamp, cause: cause), at: place)
                     record.firstRaised = min(record.firstRaised ?? .max, place.sequence)
@@ -291,14 +295,13 @@ package struct Merge {
 
     /// Looks up what the change after the applied ones had seen, and leaves it in `seen`.
     private mutating func readiness(
-        of change: Change,
-        in run: Run,
-        at line: LineIndex,
+        of place: LinePoint,
+        _ ownStamp: Stamp,
+        seen points: ArraySlice<Point>,
         _ record: LineRecord,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Readiness {
-        let place = LinePoint(line: line, sequence: record.appliedSequence + 1)
-        var stamp = try self.isRestamped(place, record.id, in: &transaction) ? .zero : change.stamp
+        var stamp = try self.isRestamped(place, record.id, in: &transaction) ? .zero : ownStamp
         var cause: LinePoint?
         if place.sequence == record.firstSequence, let parent = record.origin?.parent, parent.sequence > 0 {
             guard transaction.progress(of: parent.line).appliedSequence >= parent.sequence else {
@@ -307,11 +310,11 @@ package struct Merge {
             }
             try self.raise(&stamp, &cause, above: try transaction.effectiveStamp(at: parent), parent)
         } else if place.sequence > record.firstSequence {
-            let previous = LinePoint(line: line, sequence: place.sequence - 1)
+            let previous = LinePoint(line: place.line, sequence: place.sequence - 1)
             try self.raise(&stamp, &cause, above: record.appliedStamp, previous)
         }
         self.seen.removeAll(keepingCapacity: true)
-        for point in run.contextEntries[change.contextRange] {
+        for point in points {
             #if PLANTED_BUGS
             if PlantedBug.causesIgnored.isPlanted { break }
             #endif
@@ -554,6 +557,9 @@ package struct Merge {
             progress = false
             for position in 0..<transaction.lineCount {
                 let index = LineIndex(rawValue: UInt32(position))
+                // Two chains may wait for each other at each change: no more is loaded than seems to be ready.
+                var limits = RunLimits.pending
+                limits.changeCountMax = 1
                 while true {
                     guard transaction.progress(of: index).isPending else { break }
                     var record = transaction.line(index)
@@ -565,7 +571,7 @@ package struct Merge {
                         break
                     }
                     let from = record.appliedSequence + 1
-                    let run = try transaction.loadRun(of: index, from: from, limits: .pending, signed: false)
+                    let run = try transaction.loadRun(of: index, from: from, limits: limits, signed: false)
                     guard let run else { break }
                     let indexes = try self.indexes(of: run, on: index, in: &transaction)
                     defer { self.spareIndexes = indexes }
@@ -575,6 +581,7 @@ package struct Merge {
                         progress = true
                     }
                     if applied < run.changes.count { break }
+                    limits.changeCountMax = min(2 * limits.changeCountMax, RunLimits.pending.changeCountMax)
                 }
             }
         }

@@ -69,6 +69,8 @@ package protocol StoreTransaction: LineOrdering {
     func firstLine(of id: ReplicaID) -> LineIndex?
     /// Where the changes of branches are. Whoever appends to the log adds them, and a failed write leaves none behind.
     var branches: BranchIndex { get set }
+    /// The frontier, until a line changes: each comparison and each greeting of a peer asks for it.
+    var knownFrontier: Frontier? { get set }
     /// How far a line has come, from its record.
     func progress(of index: LineIndex) -> LineProgress
 

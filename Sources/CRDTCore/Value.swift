@@ -1,7 +1,7 @@
 /// What a property can hold: a JSON scalar, a JSON document, bytes, or a reference to a blob.
 ///
 /// Doubles are carried bit by bit, so NaN payloads and -0.0 survive.
-package enum Value: Hashable, Sendable {
+public enum Value: Hashable, Sendable {
     case null
     case bool(Bool)
     case int(Int64)
@@ -13,14 +13,17 @@ package enum Value: Hashable, Sendable {
     case bytes([UInt8])
     case blob(BlobReference)
 
-    package static func double(_ value: Double) -> Value { .double(bits: value.bitPattern) }
+    /// A double.
+    public static func double(_ value: Double) -> Value { .double(bits: value.bitPattern) }
 }
 
 /// Names the content of a blob that is kept and carried apart from the structured data.
-package struct BlobReference: Hashable, Sendable {
+public struct BlobReference: Hashable, Sendable {
     package var hash: Hash256
-    package var byteCount: UInt64
-    package var mediaType: String
+    /// The length of the content.
+    public package(set) var byteCount: UInt64
+    /// What kind of content it is, as in MIME.
+    public package(set) var mediaType: String
 
     package init(hash: Hash256, byteCount: UInt64, mediaType: String) {
         self.hash = hash

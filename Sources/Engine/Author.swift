@@ -48,13 +48,17 @@ struct Author: ~Copyable {
     func merge() -> Merge { Merge(now: self.now, founder: self.membership.founder) }
 
     mutating func perform(
-        _ wanted: Transaction,
+        _ wanted: WriteRequest.Content,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Result<WriteReceipt, WriteRefusal> {
         var plan = TransactionPlan(namespace: self.namespace, user: self.identity.user)
         do throws(WriteRefusal) {
-            for step in wanted.steps {
-                try plan.add(step, entropy: &self.entropy, in: &transaction)
+            switch wanted {
+            case .steps(let wanted):
+                for step in wanted.steps {
+                    try plan.add(step, entropy: &self.entropy, in: &transaction)
+                }
+            case .body(let body): plan = try self.plan(plan, by: body, in: transaction)
             }
         } catch {
             if case .store(let error) = error { throw error }
@@ -65,6 +69,21 @@ struct Author: ~Copyable {
         }
         guard let dot = try self.commit(plan.edits, in: &transaction) else { return .failure(.clockExhausted) }
         return .success(WriteReceipt(dot: dot, created: plan.created, operationCount: plan.edits.count))
+    }
+
+    /// What a caller's own code makes of a plan.
+    private mutating func plan(
+        _ plan: TransactionPlan,
+        by body: (inout LocalTransaction) throws(WriteRefusal) -> Void,
+        in transaction: some StoreTransaction
+    ) throws(WriteRefusal) -> TransactionPlan {
+        // A stream of its own, since ours cannot be copied; 32 bytes always begin one.
+        guard let entropy = EntropyStream(seed: self.entropy.secret(EntropyStream.seedByteCount)) else {
+            throw .abandoned
+        }
+        var local = LocalTransaction(plan: plan, entropy: entropy, store: transaction)
+        try body(&local)
+        return try local.finish()
     }
 
     /// The namespace of ids derived from keys: the workspace's own.

@@ -11,6 +11,24 @@ extension Node where Store: ~Copyable {
         self.book.unknownAddresses[address] = unknown
     }
 
+    mutating func takePart(_ participation: Participation) {
+        self.configuration.listenPort = participation.listenPort
+        self.configuration.discovers = participation.discovers
+        for address in participation.staticAddresses { self.addAddress(address) }
+        self.introduce()
+        self.dialAll()
+    }
+
+    /// Ends all sessions; what is dialled after this comes to nothing.
+    mutating func withdraw() {
+        self.configuration.listenPort = nil
+        self.configuration.discovers = false
+        self.book.unknownAddresses = [:]
+        for id in self.connections.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            if let connection = self.connections[id] { self.drop(connection) }
+        }
+    }
+
     mutating func dialAll() {
         let now = self.now.monotonicMilliseconds
         for key in self.book.sortedKeys {

@@ -9,7 +9,7 @@ package import SyncProtocol
 package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
     var store: Store
     var author: Author
-    let configuration: NodeConfiguration
+    var configuration: NodeConfiguration
     var connections: [ConnectionID: PeerConnection] = [:]
     var book = DeviceBook()
     /// The lines whose introductions the book has.
@@ -88,6 +88,8 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         case .beacon(let bytes, let host): self.heardBeacon(bytes, fromHost: host)
         case .addAddress(let address): self.addAddress(address)
         case .dialAll: self.dialAll()
+        case .takePart(let participation): self.takePart(participation)
+        case .withdraw: self.withdraw()
         case .timer: break
         }
         self.handleDeadlines()

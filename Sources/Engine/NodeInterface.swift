@@ -78,18 +78,50 @@ package enum Event: Sendable {
     case addAddress(NetworkAddress)
     /// The user wants to meet everyone now: dial all known addresses without waiting for backoff.
     case dialAll
+    /// From now on others can reach this device, and it looks for them.
+    case takePart(Participation)
+    /// This device meets nobody any more.
+    case withdraw
     /// The deadline that `nextDeadline` named has passed; spurious ones are harmless.
     case timer
+}
+
+/// How a device meets others.
+package struct Participation: Hashable, Sendable {
+    /// The TCP port that peers can reach; nil if the device only dials.
+    package var listenPort: UInt16?
+    /// Addresses to keep a connection to.
+    package var staticAddresses: [NetworkAddress]
+    /// Whether to send beacons and act on them.
+    package var discovers: Bool
+
+    package init(listenPort: UInt16?, staticAddresses: [NetworkAddress] = [], discovers: Bool = false) {
+        self.listenPort = listenPort
+        self.staticAddresses = staticAddresses
+        self.discovers = discovers
+    }
 }
 
 /// One transaction a local caller wants.
 package struct WriteRequest: Sendable {
     package var id: RequestID
-    package var transaction: Transaction
+    package var content: Content
+
+    /// What to write.
+    package enum Content: Sendable {
+        case steps(Transaction)
+        /// The caller's own code decides as it reads; what it throws is the answer, and nothing is written.
+        case body(@Sendable (inout LocalTransaction) throws(WriteRefusal) -> Void)
+    }
 
     package init(id: RequestID, transaction: Transaction) {
         self.id = id
-        self.transaction = transaction
+        self.content = .steps(transaction)
+    }
+
+    package init(id: RequestID, body: @escaping @Sendable (inout LocalTransaction) throws(WriteRefusal) -> Void) {
+        self.id = id
+        self.content = .body(body)
     }
 }
 
@@ -139,6 +171,8 @@ package enum WriteRefusal: Error, Hashable, Sendable {
     case clockExhausted
     /// No other device's clock shows that ours is right, and the user has not said so.
     case clockUnconfirmed
+    /// The caller's own code threw.
+    case abandoned
     case store(StoreError)
 }
 

@@ -13,6 +13,10 @@ struct TransactionPlan {
     /// Where this transaction put objects.
     private var places: [ObjectID: ObjectID?] = [:]
     private var positions: [ObjectID: Position] = [:]
+    /// What this transaction set, or nil where it took a value away.
+    private(set) var values: [ObjectID: [ExactText: Value?]] = [:]
+    /// Types and kinds of what this transaction made.
+    private(set) var kinds: [ObjectID: (type: String, kind: String)] = [:]
     /// Objects that this transaction made or wrote to, and those it deleted.
     private var living: Set<ObjectID> = []
     private var deleted: Set<ObjectID> = []
@@ -41,7 +45,7 @@ struct TransactionPlan {
         case .unset(let object, let name):
             try self.requireVisible(object, in: &transaction)
             try self.check(name, what: "a property name")
-            try self.append(.unset(object, name: name))
+            try self.unset(object, name: name)
         case .move(let object, let parent, let before):
             try self.move(object, under: parent, before: before, in: &transaction)
         case .delete(let object): try self.delete(object, in: &transaction)
@@ -62,6 +66,7 @@ struct TransactionPlan {
         let exists = try self.isVisible(object, in: &transaction)
         if !exists {
             try self.append(.create(object, type: creation.type, kind: creation.kind))
+            try self.noteKind(of: object, creation, in: &transaction)
             try self.clearEarlierLife(of: object, keeping: creation.properties, in: &transaction)
         }
         self.created.append(object)
@@ -70,10 +75,9 @@ struct TransactionPlan {
         for (name, value) in creation.properties.sorted(by: { $0.key < $1.key }) {
             try self.set(object, name: name.text, value: value)
         }
-        if let parent = creation.parent {
-            try self.move(object, under: parent, before: nil, in: &transaction)
-        } else if !exists, try self.place(of: object, in: &transaction) != nil {
-            try self.move(object, under: nil, before: nil, in: &transaction)
+        // What stands at the root has an order too: new ones come last.
+        if creation.parent != nil || !exists {
+            try self.move(object, under: creation.parent, before: nil, in: &transaction)
         }
     }
 
@@ -86,13 +90,21 @@ struct TransactionPlan {
         #if PLANTED_BUGS
         if PlantedBug.formerLifeReturns.isPlanted { return }
         #endif
-        let names = try WriteRefusal.from { () throws(StoreError) -> [ExactText] in
-            guard let index = try transaction.existingObjectIndex(of: object) else { return [] }
-            return try StateExport.properties(of: index, in: &transaction).keys.sorted()
+        let names = try self.properties(of: object, in: &transaction).keys.sorted()
+        for name in names where properties[name] == nil { try self.unset(object, name: name.text) }
+    }
+
+    /// The first creation of an object makes it what it is.
+    private mutating func noteKind(
+        of object: ObjectID,
+        _ creation: Transaction.Creation,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        let isKnown = try WriteRefusal.from { () throws(StoreError) -> Bool in
+            guard let index = try transaction.existingObjectIndex(of: object) else { return false }
+            return try transaction.object(index).creation != nil
         }
-        for name in names where properties[name] == nil {
-            try self.append(.unset(object, name: name.text))
-        }
+        if !isKnown, self.kinds[object] == nil { self.kinds[object] = (creation.type, creation.kind) }
     }
 
     private mutating func set(_ object: ObjectID, name: String, value: Value) throws(WriteRefusal) {
@@ -101,7 +113,13 @@ struct TransactionPlan {
             throw .tooLarge(what: "a value, in bytes", limit: Limits.valueByteCountMax)
         }
         try self.append(.set(object, name: name, value: value))
+        self.values[object, default: [:]][ExactText(name)] = .some(value)
         self.living.insert(object)
+    }
+
+    private mutating func unset(_ object: ObjectID, name: String) throws(WriteRefusal) {
+        try self.append(.unset(object, name: name))
+        self.values[object, default: [:]][ExactText(name)] = .some(nil)
     }
 
     private mutating func move(
@@ -162,6 +180,19 @@ struct TransactionPlan {
 
     // MARK: - The state with this transaction's steps on top
 
+    /// The values of an object, whether it shows or not.
+    func properties(
+        of object: ObjectID,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) -> [ExactText: Value] {
+        var properties = try WriteRefusal.from { () throws(StoreError) -> [ExactText: Value] in
+            guard let index = try transaction.existingObjectIndex(of: object) else { return [:] }
+            return try StateExport.properties(of: index, in: &transaction)
+        }
+        for (name, value) in self.values[object] ?? [:] { properties[name] = value }
+        return properties
+    }
+
     private func isBelow(
         _ ancestor: ObjectID,
         _ object: ObjectID,
@@ -177,7 +208,7 @@ struct TransactionPlan {
         return false
     }
 
-    private func place(
+    func place(
         of object: ObjectID,
         in transaction: inout some StoreTransaction
     ) throws(WriteRefusal) -> ObjectID? {
@@ -190,7 +221,7 @@ struct TransactionPlan {
         }
     }
 
-    private func isVisible(
+    func isVisible(
         _ object: ObjectID,
         in transaction: inout some StoreTransaction
     ) throws(WriteRefusal) -> Bool {
@@ -241,10 +272,10 @@ struct TransactionPlan {
         if let sibling {
             guard let found = siblings.firstIndex(where: { $0.id == sibling }) else { throw .notASibling(sibling) }
             place = found
-            // Siblings that share the position stand before it too: the new place goes below all of them.
-            while place > 0, siblings[place - 1].position == siblings[found].position { place -= 1 }
         }
-        let insertion = SiblingOrder.insertion(at: place, among: siblings.map(\.position))
+        guard let insertion = SiblingOrder.insertion(at: place, among: siblings.map(\.position)) else {
+            throw .tooLarge(what: "siblings that must move to make room", limit: SiblingOrder.renewedCountMax)
+        }
         if place == siblings.count { self.lastPositions[parent] = insertion.position }
         for renewal in insertion.renewed {
             try self.put(siblings[renewal.place].id, under: parent, at: renewal.position)
@@ -253,8 +284,8 @@ struct TransactionPlan {
     }
 
     /// The others that show under a parent, in their order, with this transaction's moves.
-    private func siblings(
-        of object: ObjectID,
+    func siblings(
+        of object: ObjectID?,
         under parent: ObjectID?,
         in transaction: inout some StoreTransaction
     ) throws(WriteRefusal) -> [(id: ObjectID, position: Position)] {

@@ -68,6 +68,8 @@ extension PeerdError {
                 """,
                 advice: "Look at the clocks of all machines, and say so if this one is right."
             )
+        case .abandoned:
+            self.init(.invalidArgument, "The transaction was given up; nothing was written.", advice: "Try again.")
         case .store(let error):
             self.init(error)
         }

@@ -9,6 +9,8 @@ struct LineTable {
     /// The records that the database holds, by the numbers of those that differ here.
     private var originals: [Int: LineRecord] = [:]
     private var storedCount = 0
+    /// Until a line changes.
+    var frontier: Frontier?
     private(set) var restamps = RestampTable()
     /// Those that this transaction has added.
     private var addedRestamps: [RestampRecord] = []
@@ -47,6 +49,7 @@ struct LineTable {
     }
 
     mutating func append(_ record: LineRecord) -> LineIndex {
+        self.frontier = nil
         let index = LineIndex(rawValue: UInt32(self.records.count))
         let chain = self.chains[record.id]
         if let last = chain?.last {
@@ -61,6 +64,7 @@ struct LineTable {
     }
 
     mutating func set(_ record: LineRecord, at index: LineIndex) {
+        self.frontier = nil
         self.keepOriginal(at: Int(index.rawValue))
         self.records[Int(index.rawValue)] = record
         self.progresses[Int(index.rawValue)] = record.progress
@@ -96,6 +100,7 @@ struct LineTable {
 
     /// Goes back to what the database holds.
     mutating func rollback() {
+        if !self.originals.isEmpty || self.records.count > self.storedCount { self.frontier = nil }
         for (position, record) in self.originals {
             self.records[position] = record
             self.progresses[position] = record.progress

@@ -13,6 +13,11 @@ extension SQLiteTransaction {
 
     package func storedHash(of index: LineIndex) -> Hash256 { self.lines.storedHash(of: index) }
 
+    package var knownFrontier: Frontier? {
+        get { self.lines.frontier }
+        set { self.lines.frontier = newValue }
+    }
+
     package func firstLine(of id: ReplicaID) -> LineIndex? { self.lines.first(of: id) }
 
     package func setLine(_ record: consuming LineRecord, at index: LineIndex) throws(StoreError) {

@@ -26,7 +26,7 @@ package enum MessageLimits {
     /// So many times as long as a compressed run is it may be once decompressed.
     ///
     /// What compresses better travels as it is, so that nobody has to hold, or keep, many times what he was sent.
-    package static let compressionRatioMax = 64
+    package static let compressionRatioMax = 16
     /// Ranges in one message.
     package static let rangeCountMax = 4096
     /// Entries in all ranges of one message.

@@ -70,6 +70,34 @@ import Testing
         #expect { try self.file(text) } throws: { ($0 as? CommandFailure)?.status == .failure }
     }
 
+    @Test func `where a file stops being JSON is said`() throws {
+        for (text, place) in [("[{\"type\":\"t\"},\n  {\"type\":}]", "line 2"), ("[{\"type\":\"t\"}", "line 1")] {
+            #expect { try self.file(text) } throws: { ($0 as? CommandFailure)?.message.contains(place) ?? false }
+        }
+    }
+
+    @Test(arguments: [1, 60, 128])
+    func `a value may lie as deep in an export as by itself`(depth: Int) throws {
+        let value = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+        let file = try self.file(#"[{"type":"t","properties":{"p":\#(value)}}]"#)
+        #expect(file.objects[0].properties == ["p": value])
+        #expect(Value(argument: value) == .document(value))
+    }
+
+    @Test func `an object that holds more than one change can comes in parts`() throws {
+        let long = String(repeating: "x", count: 1_000_000)
+        let many = (0..<70_000).map { #""n\#($0)":\#($0)"# }.joined(separator: ",")
+        let large = (0..<7).map { #""l\#($0)":"\#(long)""# }.joined(separator: ",")
+        let file = try self.file(#"[{"type":"t","key":"a","properties":{\#(many),\#(large)}},{"type":"t","key":"b"}]"#)
+        let pieces = file.batches.flatMap(\.self)
+        #expect(pieces.filter { !$0.isContinuation }.map(\.reference) == file.objects.map(\.reference))
+        #expect(pieces.filter { $0.reference == pieces[0].reference }.reduce(0) { $0 + $1.properties.count } == 70_007)
+        for batch in file.batches {
+            #expect(batch.filter { $0.reference == pieces[0].reference }.count <= 1)
+            #expect(batch.reduce(0) { $0 + $1.properties.count } <= 4_096)
+        }
+    }
+
     @Test func `no batch is larger than one change can be`() throws {
         let long = String(repeating: "x", count: 400_000)
         let objects = (0..<9000).map { number in

@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [15, 16, 17, 40])
+    @Test(arguments: [3, 4, 5, 40])
     func `each branch is found by its name, while they come and after opening again`(count: Int) throws {
         let directory = try TemporaryDirectory()
         let bush = Bush(count: count)

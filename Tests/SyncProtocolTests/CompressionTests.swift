@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct CompressionTests {
     /// A frame of Zstandard (RFC 8878) that claims a length and consists of zeros, in blocks of so many.
-    private static func zeros(claimed: Int, actual: Int, by block: Int = 200) -> [UInt8] {
+    private static func zeros(claimed: Int, actual: Int, by block: Int = 40) -> [UInt8] {
         var frame: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd, 0xa0]
         for shift in [0, 8, 16, 24] { frame.append(UInt8(truncatingIfNeeded: claimed >> shift)) }
         var left = actual
@@ -47,8 +47,8 @@ import Testing
     }
 
     @Test func `a frame that claims another length than the message is refused`() {
-        for (stated, claimed) in [(10, 1 << 30), (10, 11), (1000, 10), (0, 5)] {
-            let bytes = Self.compressed(stated, Self.zeros(claimed: claimed, actual: claimed))
+        for (stated, claimed) in [(10, 1 << 30), (10, 11), (100, 10), (0, 5)] {
+            let bytes = Self.compressed(stated, Self.zeros(claimed: claimed, actual: claimed, by: 200))
             #expect(throws: WireError.notCanonical) { try Compression.decompress(bytes) }
         }
     }
@@ -73,7 +73,7 @@ import Testing
 
     @Test func `a frame that holds more or less than it claims is refused`() {
         for actual in [999_999, 1_000_001, 30 << 20] {
-            let bytes = Self.compressed(1_000_000, Self.zeros(claimed: 1_000_000, actual: actual, by: 190))
+            let bytes = Self.compressed(1_000_000, Self.zeros(claimed: 1_000_000, actual: actual))
             #expect(throws: WireError.notCanonical) { try Compression.decompress(bytes) }
         }
     }

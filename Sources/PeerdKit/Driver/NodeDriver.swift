@@ -34,8 +34,8 @@ package actor NodeDriver {
 
     private var node: Node<SQLiteStore>?
     private let inbox: NodeInbox
-    private let transport: TCPTransport
-    private let beacons: BeaconTransport?
+    private var transport: TCPTransport?
+    private var beacons: BeaconTransport?
     private var dialsPeers: Bool
     private let report: @Sendable (Notice) -> Void
     private var answers: [RequestID: CheckedContinuation<Result<WriteReceipt, WriteRefusal>, Never>] = [:]
@@ -60,7 +60,7 @@ package actor NodeDriver {
     package init(
         node: consuming sending Node<SQLiteStore>,
         inbox: NodeInbox,
-        transport: TCPTransport,
+        transport: TCPTransport?,
         beacons: BeaconTransport?,
         dialsPeers: Bool,
         report: @escaping @Sendable (Notice) -> Void
@@ -89,7 +89,7 @@ package actor NodeDriver {
     package func stop() async {
         self.inbox.close()
         await self.beacons?.shutdown()
-        await self.transport.shutdown()
+        await self.transport?.shutdown()
         self.alarm?.task.cancel()
         self.alarm = nil
         let refused = self.answers.values
@@ -122,21 +122,23 @@ package actor NodeDriver {
     private func perform(_ effect: Effect) {
         switch effect {
         case .dial(let connection, let address):
-            guard self.dialsPeers else { return self.inbox.post(.dialFailed(connection)) }
-            self.transport.dial(
+            guard self.dialsPeers, let transport = self.transport else {
+                return self.inbox.post(.dialFailed(connection))
+            }
+            transport.dial(
                 PeerTransport.ConnectionID(rawValue: connection.rawValue),
                 PeerAddress(host: address.host, port: address.port),
                 timeout: Self.dialTimeout
             )
         case .send(let connection, let bytes):
-            self.transport.send(PeerTransport.ConnectionID(rawValue: connection.rawValue), bytes)
+            self.transport?.send(PeerTransport.ConnectionID(rawValue: connection.rawValue), bytes)
         case .resumeReading(let connection, let byteCount):
-            self.transport.resumeReading(
+            self.transport?.resumeReading(
                 PeerTransport.ConnectionID(rawValue: connection.rawValue),
                 byteCount: byteCount
             )
         case .close(let connection, let afterFlush):
-            self.transport.close(PeerTransport.ConnectionID(rawValue: connection.rawValue), afterFlush: afterFlush)
+            self.transport?.close(PeerTransport.ConnectionID(rawValue: connection.rawValue), afterFlush: afterFlush)
         case .answer(let request, let result):
             self.answers.removeValue(forKey: request)?.resume(returning: result)
         case .broadcast(let bytes):
@@ -170,6 +172,27 @@ package actor NodeDriver {
         self.handle(.timer)
     }
 
+    // MARK: - Taking part
+
+    /// Meets others over a transport that posts its events to the inbox, and over beacons, if there are any.
+    package func takePart(_ participation: Participation, over transport: TCPTransport, _ beacons: BeaconTransport?) {
+        self.transport = transport
+        self.beacons = beacons
+        self.dialsPeers = true
+        self.handle(.takePart(participation))
+    }
+
+    /// Ends all connections; nobody is met any more.
+    package func withdraw() async {
+        self.dialsPeers = false
+        self.handle(.withdraw)
+        let (transport, beacons) = (self.transport, self.beacons)
+        self.transport = nil
+        self.beacons = nil
+        await beacons?.shutdown()
+        await transport?.shutdown()
+    }
+
     // MARK: - Local callers
 
     /// Writes a transaction; what the receipt says is durable.
@@ -177,6 +200,13 @@ package actor NodeDriver {
     /// Transactions that come in meanwhile share its commit.
     package func write(_ transaction: Transaction) async -> Result<WriteReceipt, WriteRefusal> {
         await self.answer { self.inbox.post(WriteRequest(id: $0, transaction: transaction)) }
+    }
+
+    /// Writes what a caller's own code wants as it reads; what the receipt says is durable.
+    package func write(
+        _ body: @escaping @Sendable (inout LocalTransaction) throws(WriteRefusal) -> Void
+    ) async -> Result<WriteReceipt, WriteRefusal> {
+        await self.answer { self.inbox.post(WriteRequest(id: $0, body: body)) }
     }
 
     /// Orders what is held directly after what it had seen.

@@ -12,9 +12,7 @@ package struct WorkspaceRuntime: Sendable {
     package let driver: NodeDriver
     /// For those who only read.
     package let snapshots: SnapshotPool
-    private let transport: TCPTransport
-    private let beacons: BeaconTransport?
-    private let inbox: NodeInbox
+    package let inbox: NodeInbox
     private let loop: Task<Void, Never>
 
     /// How long to wait for another process to give the directory free.
@@ -69,8 +67,6 @@ package struct WorkspaceRuntime: Sendable {
             return WorkspaceRuntime(
                 driver: driver,
                 snapshots: SnapshotPool(directory: paths.directory),
-                transport: transport,
-                beacons: beacons,
                 inbox: inbox,
                 loop: loop
             )

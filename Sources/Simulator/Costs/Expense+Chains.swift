@@ -27,6 +27,25 @@ extension Expense {
                     return member.run([Draft(edits: [], context: context)], on: number)
                 }
             },
+            Expense("context: 50 branches that wait, of 60,000 operations each", after: self.opening) { member in
+                (0..<50).map { number in
+                    let edit = Edit.set(self.object(0), name: "n\(number)", value: .null)
+                    let point = Point(replica: member.unknownReplica(), sequence: 1, name: ChangeName(rawValue: 1))
+                    let draft = Draft(edits: Array(repeating: edit, count: 60_000), context: [point])
+                    return member.run([draft], branching: true)
+                }
+            },
+            Expense("context: two chains of 1,500 changes that wait for each other") { member in
+                var runs: [Message] = []
+                let edits = (0..<16).map { Edit.set(self.object($0), name: "n", value: .null) }
+                for number in 0..<3_000 {
+                    let seen = number > 0 ? [self.point(member.head(of: 1 - number % 2))] : []
+                    runs.append(member.run([Draft(edits: edits, context: seen)], on: number % 2))
+                }
+                // All of the second, which waits at each change, and then all of the first.
+                return stride(from: 1, to: 3_000, by: 2).map { runs[$0] }
+                    + stride(from: 0, to: 3_000, by: 2).map { runs[$0] }
+            },
             Expense("context: 1,000 chains that wait, and 1,000 changes") { member in
                 let waiting = (1...1_000).map { number in
                     let point = Point(replica: member.unknownReplica(), sequence: 1, name: ChangeName(rawValue: 1))

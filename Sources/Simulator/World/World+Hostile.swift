@@ -139,7 +139,7 @@ extension World {
             if !output.bytes.isEmpty { self.send(output.bytes, on: id, of: member.machine) }
             for event in output.events { self.hear(event, session, member) }
         case .dialFailed(let id), .closed(let id): member.forget(id)
-        case .flushed, .write, .restamp, .introduce, .beacon, .addAddress, .dialAll, .timer: break
+        case .flushed, .write, .restamp, .introduce, .beacon, .addAddress, .dialAll, .takePart, .withdraw, .timer: break
         }
     }
 

@@ -62,7 +62,7 @@ package enum TransferLimits {
     package static let candidateCountMax = 64
     /// Messages about ranges answered in one session: each costs a look at the whole frontier, and honest peers come
     /// to fewer than one for each bit of a replica's id.
-    package static let rangesCountMax = 256
+    package static let rangesCountMax = 64
     /// Probes answered in one session.
     package static let probeCountMax = 4096
     /// So many changes are rather sent twice than asked for.

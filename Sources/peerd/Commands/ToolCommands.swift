@@ -33,7 +33,7 @@ struct ImportCommand: AsyncParsableCommand {
             for batch in file.batches {
                 let completion: Completion
                 do {
-                    completion = try await workplace.perform(.importObjects(Array(batch)), format: format)
+                    completion = try await workplace.perform(.importObjects(batch), format: format)
                 } catch {
                     guard count > 0, let failure = CommandFailure(error) else { throw error }
                     let part = "The first \(count) of \(PlainText.count(file.objects.count, "object")) were imported."

@@ -65,8 +65,10 @@ struct ImportedObject: Hashable, Codable, Sendable {
     var type: String
     var kind: String
     var parent: Reference?
-    /// Whether an object without a parent had a place of its own among the roots.
+    /// Whether the file says that it stands at the root.
     var isPlacedAtRoot = false
+    /// Whether these are further properties of an object that came before.
+    var isContinuation = false
     /// JSON texts by property name.
     var properties: [ExactText: String]
 

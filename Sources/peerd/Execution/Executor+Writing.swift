@@ -1,6 +1,7 @@
 internal import CRDTCore
 internal import Engine
 internal import PeerdKit
+internal import Persistence
 
 /// The verbs that change objects. Without `--json` they print nothing but the id of a new object.
 extension Executor {
@@ -67,8 +68,22 @@ extension Executor {
 
     func remove(_ object: String, _ output: CommandOutput) async throws {
         let found = try await self.find(object)
+        let below = try await self.read { transaction in
+            try StateExport.subtree(found.index, in: &transaction).map { try transaction.object($0).id }
+        }
+        // From below, so that what has not been deleted yet still has its place.
+        var rest = below.dropFirst().reversed()[...]
+        while rest.count >= Limits.changeOperationCountMax {
+            _ = try await self.write(rest.prefix(Self.deletedCountMax).map { .delete($0) })
+            rest = rest.dropFirst(Self.deletedCountMax)
+            try await output.progress("deleted \(below.count - rest.count) of \(below.count) objects")
+        }
         try await self.print(try await self.write([.delete(found.id)]), object: found.id, output)
+        try await output.progress("")
     }
+
+    /// Objects that are deleted at once where there are more than one transaction can delete.
+    private static let deletedCountMax = 1 << 13
 
     /// Orders held changes of the user's devices directly after what they had seen.
     func restamp(isClockRight: Bool, _ output: CommandOutput) async throws {

@@ -14,7 +14,7 @@ extension Executor {
             return plan.steps
         }
         if !steps.isEmpty { _ = try await self.write(steps) }
-        return Completion(objectCount: objects.count)
+        return Completion(objectCount: objects.count { !$0.isContinuation })
     }
 }
 
@@ -43,12 +43,12 @@ private struct ImportPlan {
             let place = try transaction.object(index).parent
             if let place, try transaction.object(place).id == parent { parent = nil }
             self.planned.insert(id)
+            if place != nil, object.isPlacedAtRoot { self.steps.append(.move(id, parent: nil, before: nil)) }
             if properties.isEmpty, parent == nil { return }
             self.create(id, object, parent, properties)
         } else {
             self.planned.insert(id)
             self.create(id, object, parent, properties)
-            if object.isPlacedAtRoot { self.steps.append(.move(id, parent: nil, before: nil)) }
         }
     }
 

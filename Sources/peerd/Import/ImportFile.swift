@@ -34,6 +34,9 @@ struct ImportFile {
         var type: String
     }
 
+    /// Values lie so much deeper in an export than they may by themselves.
+    private static let depthAroundValues = 3
+
     private static let knownMembers: Set<String> = [
         "type", "kind", "id", "key", "parent", "parent_key", "parent_type", "position", "properties", "created_at",
         "updated_at", "creator", "owner",
@@ -43,10 +46,21 @@ struct ImportFile {
     ///
     /// `randomID` makes an id for an object that has neither id nor key.
     init(parsing text: some Sequence<UInt8>, randomID: () -> ObjectID) throws {
-        guard case .array(let elements)? = JSON(parsing: text) else {
+        let bytes = Array(text)
+        let elements: [JSON]
+        switch JSON.parse(bytes, depthMax: JSON.depthMax + Self.depthAroundValues) {
+        case .success(.array(let found)): elements = found
+        case .success:
             throw CommandFailure(
                 .failure,
                 "The file is not a JSON array of objects; \"peerd help import\" has the form."
+            )
+        case .failure(let failure):
+            let line = bytes.prefix(failure.offset).count { $0 == UInt8(ascii: "\n") } + 1
+            throw CommandFailure(
+                .failure,
+                "The file is not JSON from line \(line), byte \(failure.offset) on, or a number there is too large; "
+                    + "nothing was imported."
             )
         }
         var parsed: [Element] = []
@@ -175,7 +189,7 @@ struct ImportFile {
             type: element.type,
             kind: kind,
             parent: element.parent,
-            isPlacedAtRoot: element.parent == nil && !element.position.isEmpty,
+            isPlacedAtRoot: element.parent == nil && element.members["parent"] == .null,
             properties: properties
         )
     }
@@ -191,29 +205,50 @@ extension ImportFile {
     private static let batchOperationCountMax = 4096
     private static let batchByteCountMax = 64 << 10
 
-    /// The objects in pieces that each fit into one transaction.
-    var batches: [ArraySlice<ImportedObject>] {
-        var batches: [ArraySlice<ImportedObject>] = []
-        var start = 0
+    /// The objects in batches that each fit into one transaction.
+    var batches: [[ImportedObject]] {
+        var batches: [[ImportedObject]] = []
+        var batch: [ImportedObject] = []
         var operationCount = 0
         var byteCount = 0
-        for (index, object) in self.objects.enumerated() {
+        for object in self.objects.lazy.flatMap({ $0.pieces(byteCountMax: Self.batchByteCountMax) }) {
             let operations = object.properties.count + 2
-            let bytes = object.properties.reduce(0) { $0 + $1.key.text.utf8.count + $1.value.utf8.count }
-            if index > start,
-                index - start >= Self.batchObjectCountMax
-                    || operationCount + operations > Self.batchOperationCountMax
-                    || byteCount + bytes > Self.batchByteCountMax
+            if !batch.isEmpty,
+                batch.count >= Self.batchObjectCountMax || operationCount + operations > Self.batchOperationCountMax
+                    || byteCount + object.byteCount > Self.batchByteCountMax || object.isContinuation
             {
-                batches.append(self.objects[start..<index])
-                start = index
-                operationCount = 0
-                byteCount = 0
+                batches.append(batch)
+                (batch, operationCount, byteCount) = ([], 0, 0)
             }
+            batch.append(object)
             operationCount += operations
-            byteCount += bytes
+            byteCount += object.byteCount
         }
-        if start < self.objects.count { batches.append(self.objects[start...]) }
+        if !batch.isEmpty { batches.append(batch) }
         return batches
+    }
+}
+
+extension ImportedObject {
+    fileprivate var byteCount: Int {
+        self.properties.reduce(0) { $0 + $1.key.text.utf8.count + $1.value.utf8.count }
+    }
+
+    /// The object in parts, each with some of its properties: it may have come to hold more than one transaction can.
+    fileprivate func pieces(byteCountMax: Int) -> [ImportedObject] {
+        var pieces: [ImportedObject] = []
+        var piece = self
+        piece.properties = [:]
+        var byteCount = 0
+        for (name, text) in self.properties.sorted(by: { $0.key < $1.key }) {
+            let added = name.text.utf8.count + text.utf8.count
+            if !piece.properties.isEmpty, byteCount + added > byteCountMax || piece.properties.count >= 1 << 12 {
+                pieces.append(piece)
+                (piece.properties, piece.isContinuation, byteCount) = ([:], true, 0)
+            }
+            piece.properties[name] = text
+            byteCount += added
+        }
+        return pieces + [piece]
     }
 }

@@ -1,0 +1,76 @@
+package import CRDTCore
+internal import PeerCrypto
+
+/// A transaction in the hands of a local caller: what it wants so far, and the state with that on top.
+package struct LocalTransaction: ~Copyable {
+    private var plan: TransactionPlan
+    private var entropy: EntropyStream
+    private var store: any StoreTransaction
+    /// Why a step was refused.
+    ///
+    /// Part of it may be in the plan, which is not written then, whatever the caller makes of the error.
+    private var refusal: WriteRefusal?
+
+    init(plan: TransactionPlan, entropy: consuming EntropyStream, store: some StoreTransaction) {
+        self.plan = plan
+        self.entropy = entropy
+        self.store = store
+    }
+
+    /// Plans a step.
+    package mutating func perform(_ step: Transaction.Step) throws(WriteRefusal) {
+        if let refusal = self.refusal { throw refusal }
+        do throws(WriteRefusal) {
+            try self.plan.add(step, entropy: &self.entropy, in: &self.store)
+        } catch {
+            self.refusal = error
+            throw error
+        }
+    }
+
+    /// Makes an object, or finds the one that its key names.
+    package mutating func create(_ creation: Transaction.Creation) throws(WriteRefusal) -> ObjectID {
+        try self.perform(.create(creation))
+        guard let object = self.plan.created.last else { throw .abandoned }
+        return object
+    }
+
+    consuming func finish() throws(WriteRefusal) -> TransactionPlan {
+        if let refusal = self.refusal { throw refusal }
+        return self.plan
+    }
+
+    // MARK: - The state with this transaction's steps on top
+
+    /// Runs a reader on the committed state.
+    package mutating func readCommitted<Result>(
+        _ body: (inout any StoreTransaction) throws(StoreError) -> Result
+    ) throws(WriteRefusal) -> Result {
+        do throws(StoreError) {
+            return try body(&self.store)
+        } catch {
+            self.refusal = .store(error)
+            throw .store(error)
+        }
+    }
+
+    package mutating func isVisible(_ object: ObjectID) throws(WriteRefusal) -> Bool {
+        try self.plan.isVisible(object, in: &self.store)
+    }
+
+    package mutating func properties(of object: ObjectID) throws(WriteRefusal) -> [ExactText: Value] {
+        try self.plan.properties(of: object, in: &self.store)
+    }
+
+    package mutating func parent(of object: ObjectID) throws(WriteRefusal) -> ObjectID? {
+        try self.plan.place(of: object, in: &self.store)
+    }
+
+    /// Type and kind of an object that this transaction makes; nil for any other.
+    package func kind(ofNew object: ObjectID) -> (type: String, kind: String)? { self.plan.kinds[object] }
+
+    /// What shows under a parent, in order.
+    package mutating func children(of parent: ObjectID?) throws(WriteRefusal) -> [ObjectID] {
+        try self.plan.siblings(of: nil, under: parent, in: &self.store).map(\.id)
+    }
+}
