@@ -124,6 +124,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .testTarget(name: "PeerdKitTests", dependencies: ["PeerdKit"], swiftSettings: settings),
         .testTarget(
             name: "PersistenceTests",
             dependencies: ["CRDTCore", "MergeTestSupport", "Persistence", "SyncProtocol"],

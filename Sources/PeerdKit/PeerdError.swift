@@ -40,8 +40,10 @@ public struct PeerdError: Error, Hashable, Sendable, Codable, CustomStringConver
         case inviteSpent
         /// The other machine refused this one.
         case joinRefused
-        /// No other machine was reached.
+        /// No other machine was reached, or none can reach this one.
         case unreachable
+        /// What was asked for needs the sync to run.
+        case notSyncing
         /// The disk is full.
         case diskFull
         /// The disk, or its permissions, do not allow it.

@@ -42,7 +42,7 @@ extension ExitStatus {
         self =
             switch code {
             case .noWorkspace, .workspaceExists, .keysMissing: .workspace
-            case .alreadyOpen: .busy
+            case .alreadyOpen, .notSyncing: .busy
             case .noSuchObject: .noSuchObject
             case .unreachable: .syncIncomplete
             case .invalidArgument, .inviteInvalid: .usage

@@ -1,4 +1,5 @@
 import CRDTCore
+import PeerdKit
 import Testing
 
 @testable import peerd

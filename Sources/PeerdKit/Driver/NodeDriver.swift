@@ -268,6 +268,10 @@ package actor NodeDriver {
     /// Dials every known machine now, also in a process that was opened for the store alone.
     package func meetEveryone() {
         self.dialsPeers = true
+        if self.transport == nil {
+            let inbox = self.inbox
+            self.transport = TCPTransport(events: { inbox.post(Event($0)) })
+        }
         self.inbox.post(.introduce)
         self.inbox.post(.dialAll)
     }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import PeerdKit
 
 struct InviteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

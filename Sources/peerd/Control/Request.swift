@@ -1,4 +1,5 @@
 internal import CRDTCore
+internal import PeerdKit
 
 /// What a command line wants done in a workspace: by the daemon, over its socket, or by this very process.
 ///
@@ -47,16 +48,6 @@ enum Request: Hashable, Codable, Sendable {
         case .sync, .meet, .create, .set, .unset, .move, .remove, .restamp, .importObjects: true
         }
     }
-}
-
-/// With whom a sync exchanges before it ends.
-enum SyncScope: String, Hashable, Codable, Sendable {
-    /// Whoever answers within a few seconds.
-    case whoeverAnswers
-    /// At least one machine, waited for as long as the time limit allows.
-    case anyone
-    /// Every machine known.
-    case everyone
 }
 
 /// One object of an import, with its place among those that come before it.

@@ -3,9 +3,6 @@ internal import Engine
 internal import PeerdKit
 
 extension Executor {
-    private static let pollInterval = Duration.milliseconds(20)
-    /// How long machines that do not answer are waited for when only those within reach are wanted.
-    private static let dialPatience = Duration.seconds(3)
     private static let progressInterval = Duration.milliseconds(250)
 
     /// Exchanges changes with the peers until nothing is missing on either side.
@@ -25,7 +22,7 @@ extension Executor {
             let status = try await self.driver.status()
             let state = SyncState(status, scope)
             let elapsed = ContinuousClock.now - start
-            let isSettled = elapsed >= Self.dialPatience && state.isSettled
+            let isSettled = elapsed >= SyncState.dialPatience && state.isSettled
             if state.isComplete || isSettled || elapsed >= timeout || status.storeFailure != nil {
                 try await self.print(state, since: before.traffic, output)
                 if let failure = status.storeFailure { throw CommandFailure(failure) }
@@ -39,7 +36,7 @@ extension Executor {
                     "pushed \(traffic.pushedOperationCount), pulled \(traffic.pulledOperationCount) operations"
                 )
             }
-            try await Task.sleep(for: Self.pollInterval)
+            try await Task.sleep(for: SyncState.pollInterval)
         }
     }
 
@@ -73,36 +70,7 @@ extension Executor {
     }
 }
 
-/// How far a sync has come.
-private struct SyncState {
-    let status: NodeStatus
-    let scope: SyncScope
-
-    init(_ status: NodeStatus, _ scope: SyncScope) {
-        self.status = status
-        self.scope = scope
-    }
-
-    private var connected: [PeerStatus] { self.status.peers.filter(\.isConnected) }
-
-    /// Whether nothing is left to exchange with those who are there.
-    private var isExchanged: Bool { self.connected.allSatisfy(\.isInSync) }
-
-    /// Whether the sync may end without those who have not answered yet.
-    var isSettled: Bool {
-        if self.status.peers.isEmpty, !self.status.isDialling, !self.status.failingAddresses.isEmpty { return true }
-        switch self.scope {
-        case .whoeverAnswers: return self.isExchanged && !(self.connected.isEmpty && self.status.isDialling)
-        case .anyone: return self.isExchanged && !self.connected.isEmpty
-        case .everyone: return false
-        }
-    }
-
-    /// Whether all known machines are there and hold the same.
-    var isComplete: Bool {
-        !self.connected.isEmpty && self.connected.count == self.status.peers.count && self.isExchanged
-    }
-
+extension SyncState {
     /// What is wrong if the sync ends now; nil if it has done what was asked.
     var shortcoming: String? {
         if self.connected.isEmpty {
@@ -119,20 +87,5 @@ private struct SyncState {
 
     private static func names(_ peers: [PeerStatus]) -> String {
         peers.map { PlainText.printable($0.name) }.joined(separator: ", ")
-    }
-}
-
-extension Traffic {
-    /// What was counted since an earlier reading.
-    func subtracting(_ earlier: Traffic) -> Traffic {
-        var difference = self
-        difference.pushedChangeCount -= earlier.pushedChangeCount
-        difference.pushedOperationCount -= earlier.pushedOperationCount
-        difference.pulledChangeCount -= earlier.pulledChangeCount
-        difference.pulledOperationCount -= earlier.pulledOperationCount
-        difference.duplicateChangeCount -= earlier.duplicateChangeCount
-        difference.sentByteCount -= earlier.sentByteCount
-        difference.receivedByteCount -= earlier.receivedByteCount
-        return difference
     }
 }

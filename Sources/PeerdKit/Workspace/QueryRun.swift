@@ -1,0 +1,178 @@
+internal import Persistence
+
+/// A query on one state of the database.
+///
+/// Objects are looked at in batches, so that memory holds one batch and one page, however many there are.
+struct QueryRun {
+    private let query: Query
+    private let cursor: Cursor?
+
+    private static let batchCount = 512
+
+    init(_ query: Query, after cursor: Cursor?) throws {
+        guard cursor == nil || cursor?.query == query else {
+            throw PeerdError(
+                .invalidArgument,
+                "The cursor is that of another query.",
+                advice: "Begin without one, or use the query that it came from."
+            )
+        }
+        self.query = query
+        self.cursor = cursor
+    }
+
+    func page(limit: Int, in transaction: inout SQLiteTransaction) throws -> Page {
+        let found =
+            self.query.orderName == nil
+            ? try self.first(limit + 1, in: &transaction) : try self.lowest(limit + 1, in: &transaction)
+        let objects = try found.prefix(limit).map { try Object($0.index, in: &transaction) }
+        guard found.count > limit, let last = found.prefix(limit).last else { return Page(objects: objects, next: nil) }
+        let cursor = Cursor(query: self.query, id: last.id, position: last.position, orderValue: last.orderValue)
+        return Page(objects: objects, next: cursor)
+    }
+
+    func count(in transaction: inout SQLiteTransaction) throws -> Int {
+        var count = 0
+        try self.forEach(from: nil, in: &transaction) { _, _ in
+            count += 1
+            return true
+        }
+        return count
+    }
+
+    private struct Candidate {
+        var index: ObjectIndex
+        var id: ObjectID
+        var position: Position
+        var orderValue: Value?
+
+        func precedes(_ other: Candidate) -> Bool {
+            let order = Value.order(self.orderValue, other.orderValue)
+            return order == 0 ? self.id < other.id : order < 0
+        }
+    }
+
+    /// The first behind the cursor, in the order in which they are looked at.
+    private func first(_ count: Int, in transaction: inout SQLiteTransaction) throws -> [Candidate] {
+        var found: [Candidate] = []
+        try self.forEach(from: self.cursor, in: &transaction) { candidate, _ in
+            found.append(candidate)
+            return found.count < count
+        }
+        return found
+    }
+
+    /// The lowest behind the cursor, in the order of a property.
+    private func lowest(_ count: Int, in transaction: inout SQLiteTransaction) throws -> [Candidate] {
+        guard let name = self.query.orderName else { return [] }
+        let index = try transaction.existingNameIndex(of: name)
+        var found: [Candidate] = []
+        let last = self.cursor.map {
+            Candidate(index: ObjectIndex(rawValue: 0), id: $0.id, position: $0.position, orderValue: $0.orderValue)
+        }
+        try self.forEach(from: nil, in: &transaction) { candidate, transaction in
+            var candidate = candidate
+            candidate.orderValue = try index.flatMap { try transaction.value(of: $0, on: candidate.index) }
+            if let last, !last.precedes(candidate) { return true }
+            if found.count >= 2 * count {
+                found.sort { $0.precedes($1) }
+                found.removeSubrange(count...)
+            }
+            found.append(candidate)
+            return true
+        }
+        found.sort { $0.precedes($1) }
+        return Array(found.prefix(count))
+    }
+
+    /// Looks at the objects of the scope that pass the filters, until `body` returns false.
+    private func forEach(
+        from cursor: Cursor?,
+        in transaction: inout SQLiteTransaction,
+        _ body: (Candidate, inout SQLiteTransaction) throws -> Bool
+    ) throws {
+        var filters: [(name: NameIndex, value: Value)] = []
+        for filter in self.query.filters {
+            guard let name = try transaction.existingNameIndex(of: filter.name) else { return }
+            filters.append((name, filter.value))
+        }
+        var kind: NameIndex?
+        if let wanted = self.query.kind {
+            guard let known = try transaction.existingNameIndex(of: wanted) else { return }
+            kind = known
+        }
+        var last: (position: Position, id: ObjectID)? = cursor.map { ($0.position, $0.id) }
+        while true {
+            let batch = try self.batch(after: last, in: &transaction)
+            for index in batch {
+                let record = try transaction.object(index)
+                last = (record.position, record.id)
+                if let kind, record.creation?.kind != kind { continue }
+                let passes = try filters.allSatisfy { filter in
+                    try transaction.value(of: filter.name, on: index) == filter.value
+                }
+                guard passes else { continue }
+                let candidate = Candidate(index: index, id: record.id, position: record.position)
+                guard try body(candidate, &transaction) else { return }
+            }
+            if batch.count < Self.batchCount { return }
+        }
+    }
+
+    private func batch(
+        after last: (position: Position, id: ObjectID)?,
+        in transaction: inout SQLiteTransaction
+    ) throws -> [ObjectIndex] {
+        switch self.query.scope {
+        case .all: return try transaction.visibleObjects(after: last?.id, limit: Self.batchCount)
+        case .type(let type):
+            guard let name = try transaction.existingNameIndex(of: type) else { return [] }
+            return try transaction.visibleObjects(of: name, after: last?.id, limit: Self.batchCount)
+        case .children(let parent):
+            var index: ObjectIndex?
+            if let parent {
+                index = try transaction.existingObjectIndex(of: parent)
+                if index == nil { return [] }
+            }
+            return try transaction.visibleChildren(of: index, after: last, limit: Self.batchCount)
+        }
+    }
+}
+
+extension Value {
+    /// Below 0 if the first comes before the second, above 0 if behind it, 0 if they are the same.
+    static func order(_ left: Value?, _ right: Value?) -> Int {
+        let (leftRank, rightRank) = (left.map(\.rank) ?? 0, right.map(\.rank) ?? 0)
+        if leftRank != rightRank { return leftRank - rightRank }
+        guard let left, let right else { return 0 }
+        switch (left, right) {
+        case (.int(let left), .int(let right)): return left < right ? -1 : left > right ? 1 : 0
+        case (.string(let left), .string(let right)): return self.order(left.utf8, right.utf8)
+        case (.bytes(let left), .bytes(let right)): return self.order(left, right)
+        default:
+            if let left = left.number, let right = right.number {
+                let total = left.isTotallyOrdered(belowOrEqualTo: right)
+                return total ? (right.isTotallyOrdered(belowOrEqualTo: left) ? 0 : -1) : 1
+            }
+            return self.order(left.encoded, right.encoded)
+        }
+    }
+
+    private var number: Double? { Double(self) }
+
+    private var rank: Int {
+        switch self {
+        case .null: 1
+        case .bool: 2
+        case .int, .double: 3
+        case .string: 4
+        case .document: 5
+        case .bytes: 6
+        case .blob: 7
+        }
+    }
+
+    private static func order(_ left: some Sequence<UInt8>, _ right: some Sequence<UInt8>) -> Int {
+        left.lexicographicallyPrecedes(right) ? -1 : right.lexicographicallyPrecedes(left) ? 1 : 0
+    }
+}

@@ -1,0 +1,48 @@
+internal import Engine
+internal import NIOConcurrencyHelpers
+
+extension Workspace {
+    /// Writes one transaction.
+    ///
+    /// The closure is called once, on the executor of the writer: whoever else writes, and the sync, wait for it. What is
+    /// written at the same time by several tasks becomes durable together.
+    ///
+    /// - Returns: what the closure returned, once all of it is on the disk.
+    /// - Throws: what the closure throws, and nothing was written; ``PeerdError`` with `readOnly`, `closed`, `diskFull` and
+    ///   others that the disk causes.
+    @discardableResult
+    public func write<Result: Sendable>(
+        _ body: @escaping @Sendable (inout WriteTransaction) throws -> Result
+    ) async throws -> Result {
+        let driver = try self.driver()
+        let outcome = NIOLockedValueBox<Swift.Result<Result, any Error>?>(nil)
+        let answer = await driver.write { local throws(WriteRefusal) in
+            try WriteTransaction.run(body, on: &local) { result in outcome.withLockedValue { $0 = result } }
+        }
+        switch (answer, outcome.withLockedValue { $0 }) {
+        case (.success, let result?): return try result.get()
+        case (.failure(.abandoned), .failure(let error)?): throw error
+        case (.failure(let refusal), _): throw PeerdError(refusal)
+        case (.success, nil): throw PeerdError(WriteRefusal.abandoned)
+        }
+    }
+}
+
+extension WriteTransaction {
+    /// Runs a caller's closure on a transaction of the engine.
+    fileprivate static func run<Result>(
+        _ body: (inout WriteTransaction) throws -> Result,
+        on local: inout LocalTransaction,
+        _ note: (Swift.Result<Result, any Error>) -> Void
+    ) throws(WriteRefusal) {
+        var transaction = WriteTransaction(local)
+        do {
+            note(.success(try body(&transaction)))
+            local = transaction.finish()
+        } catch {
+            local = transaction.finish()
+            note(.failure(error))
+            throw .abandoned
+        }
+    }
+}

@@ -1,0 +1,160 @@
+internal import Engine
+public import Foundation
+internal import NIOConcurrencyHelpers
+internal import PeerCrypto
+internal import Persistence
+
+/// A workspace that is open in this process: objects with properties in a tree, on all machines of its members.
+///
+/// Everything works without a network. ``startSync(listenPort:addresses:discovers:)`` exchanges what was written with the
+/// other machines, now and as it happens.
+///
+/// All functions can be called from any task, at the same time. What ``write(_:)`` has returned from is on the disk.
+public final class Workspace: Sendable {
+    /// What a workspace is opened for.
+    public enum Access: Hashable, Sendable {
+        /// To read, write and sync; one process can have a directory in this way.
+        case readWrite
+        /// To read alone, beside another process that writes.
+        case readOnly
+    }
+
+    /// Where it lies.
+    public let directory: URL
+    let paths: DirectoryPaths
+    let snapshots: SnapshotPool
+    /// Nil for one that only reads.
+    let runtime: WorkspaceRuntime?
+    let participant = Participant()
+    private let phase = NIOLockedValueBox(Phase.open)
+
+    private enum Phase {
+        case open
+        case closed
+    }
+
+    private init(_ paths: DirectoryPaths, runtime: WorkspaceRuntime?) {
+        self.directory = URL(fileURLWithPath: paths.directory, isDirectory: true)
+        self.paths = paths
+        self.runtime = runtime
+        self.snapshots = runtime?.snapshots ?? SnapshotPool(directory: paths.directory)
+    }
+
+    /// Makes a workspace, and opens it.
+    ///
+    /// - Parameters:
+    ///   - directory: where to put it; made if it is not there. Nobody but its owner can read what is in it.
+    ///   - name: how other members see this machine, in 1 to 512 bytes.
+    /// - Throws: ``PeerdError`` with `workspaceExists`, `keysMissing`, `invalidArgument`, or what a disk can refuse.
+    public static func create(at directory: URL, name: String) async throws -> Workspace {
+        let paths = DirectoryPaths(directory)
+        try paths.requireNoWorkspace()
+        try self.check(name)
+        guard var entropy = EntropyStream(seed: SystemEntropy.seed()),
+            let identity = DeviceIdentity.founding(name: name, entropy: &entropy)
+        else { throw PeerdError.noRandomness }
+        try await NewWorkspace.create(identity, at: paths)
+        return try await self.open(at: directory)
+    }
+
+    /// Opens the workspace of a directory.
+    ///
+    /// - Throws: ``PeerdError`` with `noWorkspace`; `alreadyOpen` if another process, or another `Workspace`, has it to
+    ///   write and does not give it free within three seconds; `damaged`, `newerVersion`, or what a disk can refuse.
+    public static func open(at directory: URL, access: Access = .readWrite) async throws -> Workspace {
+        let paths = DirectoryPaths(directory)
+        try paths.requireWorkspace()
+        switch access {
+        case .readWrite:
+            let runtime = try await WorkspaceRuntime.openStoreAlone(paths, mayWrite: true, report: { _ in })
+            return Workspace(paths, runtime: runtime)
+        case .readOnly:
+            let workspace = Workspace(paths, runtime: nil)
+            // What is wrong with the database shows now, and not with the first question.
+            _ = try await workspace.reading { transaction in transaction.lineCount }
+            return workspace
+        }
+    }
+
+    /// Joins the workspace of an invite, and opens it.
+    ///
+    /// What the other machines have written comes with the first sync. If this fails after the other machine has let this
+    /// one in, the directory has the workspace, and ``open(at:access:)`` continues.
+    ///
+    /// - Parameters:
+    ///   - invite: what ``invite()`` returned on another machine, which must be syncing; it is good once, for ten minutes.
+    ///   - directory: where to put it; made if it is not there.
+    ///   - name: how other members see this machine, in 1 to 512 bytes.
+    /// - Throws: ``PeerdError`` with `unreachable`, `inviteSpent`, `joinRefused`, or as ``create(at:name:)`` does.
+    public static func join(_ invite: Invitation, at directory: URL, name: String) async throws -> Workspace {
+        let paths = DirectoryPaths(directory)
+        try paths.requireNoWorkspace()
+        try self.check(name)
+        try PrivateFile.makeDirectory(paths.directory)
+        let address = try await Pairing(invite: invite.content, deviceName: name).join(paths)
+        let workspace = try await self.open(at: directory)
+        await workspace.runtime?.driver.add(address)
+        return workspace
+    }
+
+    /// Ends the sync, waits for those who read, and leaves the directory to others.
+    ///
+    /// Everything that was written is on the disk already. Whoever uses the workspace after this gets `closed`.
+    public func close() async {
+        let wasOpen = self.phase.withLockedValue { phase in
+            defer { phase = .closed }
+            return phase == .open
+        }
+        guard wasOpen else { return }
+        if let runtime = self.runtime { await runtime.stop() } else { await self.snapshots.close() }
+    }
+
+    // MARK: - For the rest of the module
+
+    /// What drives the node; throws if the workspace was opened for reading, or is closed.
+    func driver() throws -> NodeDriver {
+        try self.requireOpen()
+        guard let runtime = self.runtime else {
+            throw PeerdError(
+                .readOnly,
+                "\(self.paths.directory) was opened for reading alone.",
+                advice: "Open it for writing, where no other process has it."
+            )
+        }
+        return runtime.driver
+    }
+
+    /// Reads one committed state.
+    func reading<Result: Sendable>(
+        _ body: @Sendable (inout SQLiteStore.Transaction) throws -> Result
+    ) async throws -> Result {
+        try self.requireOpen()
+        do {
+            return try await self.snapshots.read(body)
+        } catch let error as StoreError {
+            throw PeerdError(error)
+        }
+    }
+
+    private func requireOpen() throws {
+        guard self.phase.withLockedValue({ $0 }) == .open else {
+            throw PeerdError(.closed, "\(self.paths.directory) has been closed.", advice: "Open it again.")
+        }
+    }
+
+    private static func check(_ name: String) throws {
+        guard !name.isEmpty, name.utf8.count <= Limits.nameByteCountMax else {
+            throw PeerdError(
+                .invalidArgument,
+                "The name of a machine must have 1 to \(Limits.nameByteCountMax) bytes.",
+                advice: "Choose another."
+            )
+        }
+    }
+}
+
+extension DirectoryPaths {
+    init(_ url: URL) {
+        self.init(directory: url.standardizedFileURL.path)
+    }
+}

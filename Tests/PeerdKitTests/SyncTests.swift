@@ -1,0 +1,71 @@
+import Foundation
+import PeerdKit
+import Testing
+
+/// Workspaces of one process that meet over loopback.
+@Suite(.serialized) struct SyncTests {
+    private let place: TemporaryPlace
+    private static let title = Property<String>("title")
+
+    init() throws { self.place = try TemporaryPlace() }
+
+    /// Waits until a question has an answer, as something goes on elsewhere.
+    private func until(_ question: () async throws -> Bool) async throws {
+        for _ in 0..<3_000 {
+            if try await question() { return }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        Issue.record("it did not happen within a minute")
+    }
+
+    @Test func `who joins gets everything, and edits go both ways while both sync`() async throws {
+        let first = try await Workspace.create(at: self.place.directory("a"), name: "first")
+        let note = try await first.write { transaction in
+            let note = try transaction.create("note")
+            try transaction.set(Self.title, to: "Milk", on: note)
+            return note
+        }
+        try await first.startSync(discovers: false)
+        try await first.startSync(discovers: false)
+        let invite = try await first.invite()
+        let line = try Invitation("  \(invite.text)\n")
+        #expect(line == invite)
+        let second = try await Workspace.join(line, at: self.place.directory("b"), name: "second")
+        let report = try await second.sync(timeout: .seconds(30))
+        #expect(report.isInSync && report.pulled > 0)
+        #expect(try await second.object(note)?[Self.title] == "Milk")
+        #expect(report.peers.map(\.name) == ["first"])
+        await #expect { try await Workspace.join(line, at: self.place.directory("c"), name: "third") } throws: {
+            ($0 as? PeerdError)?.code == .inviteSpent
+        }
+        try await second.startSync(discovers: false)
+        try await second.write { try $0.set(Self.title, to: "Eggs", on: note) }
+        try await self.until { try await first.object(note)?[Self.title] == "Eggs" }
+        try await first.write { try $0.set(Self.title, to: "Bread", on: note) }
+        try await self.until { try await second.object(note)?[Self.title] == "Bread" }
+        await second.stopSync()
+        try await self.until { try await !first.peers().contains(where: \.isConnected) }
+        try await first.write { try $0.set(Self.title, to: "Tea", on: note) }
+        #expect(try await second.object(note)?[Self.title] == "Bread")
+        try await second.startSync(discovers: false)
+        try await self.until { try await second.object(note)?[Self.title] == "Tea" }
+        // A sync without one that goes on.
+        await second.stopSync()
+        try await second.write { try $0.set(Self.title, to: "Salt", on: note) }
+        let pushed = try await second.sync(timeout: .seconds(30))
+        #expect(pushed.isInSync && pushed.pushed > 0)
+        #expect(try await first.object(note)?[Self.title] == "Salt")
+        await second.close()
+        await first.close()
+    }
+
+    @Test func `a timeout is a result, and a cancelled sync ends`() async throws {
+        let first = try await Workspace.create(at: self.place.directory("a"), name: "first")
+        let report = try await first.sync(timeout: .milliseconds(50))
+        #expect(!report.isInSync && report.pushed == 0 && report.peers.isEmpty)
+        let endless = Task { try await first.sync(timeout: .seconds(600)) }
+        endless.cancel()
+        await #expect(throws: CancellationError.self) { try await endless.value }
+        await first.close()
+    }
+}
