@@ -175,7 +175,13 @@ package actor NodeDriver {
     // MARK: - Taking part
 
     /// Meets others over a transport that posts its events to the inbox, and over beacons, if there are any.
-    package func takePart(_ participation: Participation, over transport: TCPTransport, _ beacons: BeaconTransport?) {
+    package func takePart(
+        _ participation: Participation,
+        over transport: TCPTransport,
+        _ beacons: BeaconTransport?
+    ) async {
+        // Connections of another transport end with it.
+        if self.transport != nil { await self.withdraw() }
         self.transport = transport
         self.beacons = beacons
         self.dialsPeers = true
