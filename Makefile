@@ -39,6 +39,7 @@ demo: build  ## three peers edit apart and come together, with real data, proces
 test: setup  ## set up, lint, build, run every test, and have the simulator look for bugs
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory test-unit
+	@$(MAKE) --no-print-directory examples
 	@$(MAKE) --no-print-directory simulate
 	@$(MAKE) --no-print-directory test-system
 
@@ -46,6 +47,12 @@ test: setup  ## set up, lint, build, run every test, and have the simulator look
 test-unit: setup  ## build with the import check, and run the Swift tests
 	$(SWIFT) build --build-tests $(IMPORT_CHECK)
 	$(SWIFT) test --skip-build $(IMPORT_CHECK)
+
+.PHONY: examples
+examples: setup-system  ## build the examples as the packages of others would be, and run them
+	@for example in Examples/*/; do \
+	    $(SWIFT) run --package-path "$$example" --scratch-path .build-examples "$$(basename "$$example")"; \
+	done
 
 .PHONY: test-system
 test-system: setup  ## run the system tests against the build of test-unit (as root: also those with namespaces)

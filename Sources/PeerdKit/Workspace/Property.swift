@@ -43,8 +43,8 @@ extension Property where Content: PropertyValue {
 extension Property where Content: Codable {
     /// A property that holds a whole document as JSON.
     ///
-    /// Two devices that change it at the same time are in conflict about all of it. Members that this type does not know
-    /// survive ``WriteTransaction/update(_:on:default:_:)``.
+    /// Two devices that change it at the same time are in conflict about all of it. Members that this type does not
+    /// know survive ``WriteTransaction/update(_:on:default:_:)``.
     @_disfavoredOverload
     public init(_ name: String) {
         self.init(
@@ -67,34 +67,46 @@ public protocol PropertyValue: Sendable {
 }
 
 extension String: PropertyValue {
+    /// Reads a value; nil if it is of another type.
     public init?(_ value: Value) {
         guard case .string(let text) = value else { return nil }
         self = text
     }
+
+    /// The value to write.
     public var value: Value { .string(self) }
 }
 
 extension Bool: PropertyValue {
+    /// Reads a value; nil if it is of another type.
     public init?(_ value: Value) {
         guard case .bool(let flag) = value else { return nil }
         self = flag
     }
+
+    /// The value to write.
     public var value: Value { .bool(self) }
 }
 
 extension Int: PropertyValue {
+    /// Reads a value; nil if it is of another type.
     public init?(_ value: Value) {
         guard case .int(let number) = value else { return nil }
         self.init(number)
     }
+
+    /// The value to write.
     public var value: Value { .int(Int64(self)) }
 }
 
 extension Int64: PropertyValue {
+    /// Reads a value; nil if it is of another type.
     public init?(_ value: Value) {
         guard case .int(let number) = value else { return nil }
         self = number
     }
+
+    /// The value to write.
     public var value: Value { .int(self) }
 }
 
@@ -107,27 +119,38 @@ extension Double: PropertyValue {
         default: return nil
         }
     }
+
+    /// The value to write.
     public var value: Value { .double(self) }
 }
 
 extension [UInt8]: PropertyValue {
+    /// Reads a value; nil if it is of another type.
     public init?(_ value: Value) {
         guard case .bytes(let bytes) = value else { return nil }
         self = bytes
     }
+
+    /// The value to write.
     public var value: Value { .bytes(self) }
 }
 
 extension Data: PropertyValue {
+    /// Reads a value; nil if it is of another type.
     public init?(_ value: Value) {
         guard case .bytes(let bytes) = value else { return nil }
         self.init(bytes)
     }
+
+    /// The value to write.
     public var value: Value { .bytes([UInt8](self)) }
 }
 
 extension Value: PropertyValue {
+    /// Reads a value; nil if it is of another type.
     public init?(_ value: Value) { self = value }
+
+    /// The value to write.
     public var value: Value { self }
 }
 
@@ -142,7 +165,8 @@ extension Value {
         self.init(json)
     }
 
-    /// The JSON text of the value; what JSON has no word for is an object with one member that begins with a dollar sign.
+    /// The JSON text of the value; what JSON has no word for is an object with one member that begins with a dollar
+    /// sign.
     public var jsonText: String { self.json.canonicalText }
 
     fileprivate var typeName: String {

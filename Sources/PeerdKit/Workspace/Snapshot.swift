@@ -33,8 +33,8 @@ public struct Snapshot: ~Copyable {
 
     /// So many objects of a query, behind a cursor.
     ///
-    /// - Complexity: In the order of ids or of siblings, O(*n*) for what is looked at until the page is full; in the order
-    ///   of a property, O(*n*) for all that the query looks at, with memory for one page.
+    /// - Complexity: In the order of ids or of siblings, O(*n*) for what is looked at until the page is full; in the
+    ///   order of a property, O(*n*) for all that the query looks at, with memory for one page.
     public func page(_ query: Query, after cursor: Cursor? = nil, limit: Int = 100) throws -> Page {
         guard (1...Page.limitMax).contains(limit) else {
             throw PeerdError(

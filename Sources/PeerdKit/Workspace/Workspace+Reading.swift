@@ -3,11 +3,12 @@ internal import Persistence
 extension Workspace {
     /// Reads one moment of the workspace, beside whoever writes.
     ///
-    /// All that the closure reads belongs to the last state that was committed when it began. It runs on a thread of its
-    /// own, may take its time, and delays neither writes nor the sync. Up to four read at the same time; further ones wait.
+    /// All that the closure reads belongs to the last state that was committed when it began. It runs on a thread of
+    /// its own, may take its time, and delays neither writes nor the sync. Up to four read at the same time; further
+    /// ones wait.
     ///
-    /// - Throws: what the closure throws; ``PeerdError``; `CancellationError` if the task is cancelled while it waits for
-    ///   its turn.
+    /// - Throws: what the closure throws; ``PeerdError``; `CancellationError` if the task is cancelled while it waits
+    ///   for its turn.
     public func read<Result: Sendable>(
         _ body: @Sendable (borrowing Snapshot) throws -> Result
     ) async throws -> Result {
@@ -25,6 +26,8 @@ extension Workspace {
     ///   - query: which objects, in which order.
     ///   - cursor: the end of the page before; nil for the first.
     ///   - limit: how many at most, from 1 to 10,000.
+    /// - Returns: the objects, and where the next page begins.
+    /// - Throws: ``PeerdError`` with `invalidArgument` for a limit, or the cursor of another query.
     public func page(_ query: Query, after cursor: Cursor? = nil, limit: Int = 100) async throws -> Page {
         try await self.read { try $0.page(query, after: cursor, limit: limit) }
     }

@@ -10,11 +10,11 @@ extension Workspace {
     ///   - listenPort: where others reach this machine; nil for the port of last time, or any that is free.
     ///   - addresses: machines to keep a connection to, as `host:port`, beside those that are found.
     ///   - discovers: whether to find machines in the same network, and be found, by multicast.
-    /// - Throws: ``PeerdError`` with `readOnly`, `closed`, `invalidArgument` for an address, `unreachable` if the port is
-    ///   taken.
+    /// - Throws: ``PeerdError`` with `readOnly`, `closed`, `invalidArgument` for an address, `unreachable` if the port
+    ///   is taken.
     public func startSync(listenPort: UInt16? = nil, addresses: [String] = [], discovers: Bool = true) async throws {
-        guard let runtime = self.runtime else { return _ = try self.driver() }
         _ = try self.driver()
+        guard let runtime = self.runtime else { return }
         let staticAddresses = try addresses.map { try NetworkAddress(argument: $0) }
         try await self.participant.start(
             runtime,

@@ -4,12 +4,12 @@ internal import NIOConcurrencyHelpers
 extension Workspace {
     /// Writes one transaction.
     ///
-    /// The closure is called once, on the executor of the writer: whoever else writes, and the sync, wait for it. What is
-    /// written at the same time by several tasks becomes durable together.
+    /// The closure is called once, on the executor of the writer: whoever else writes, and the sync, wait for it. What
+    /// is written at the same time by several tasks becomes durable together.
     ///
     /// - Returns: what the closure returned, once all of it is on the disk.
-    /// - Throws: what the closure throws, and nothing was written; ``PeerdError`` with `readOnly`, `closed`, `diskFull` and
-    ///   others that the disk causes.
+    /// - Throws: what the closure throws, and nothing was written; ``PeerdError`` with `readOnly`, `closed`, `diskFull`
+    ///   and others that the disk causes.
     @discardableResult
     public func write<Result: Sendable>(
         _ body: @escaping @Sendable (inout WriteTransaction) throws -> Result

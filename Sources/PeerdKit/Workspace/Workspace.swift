@@ -6,8 +6,8 @@ internal import Persistence
 
 /// A workspace that is open in this process: objects with properties in a tree, on all machines of its members.
 ///
-/// Everything works without a network. ``startSync(listenPort:addresses:discovers:)`` exchanges what was written with the
-/// other machines, now and as it happens.
+/// Everything works without a network. ``startSync(listenPort:addresses:discovers:)`` exchanges what was written with
+/// the other machines, now and as it happens.
 ///
 /// All functions can be called from any task, at the same time. What ``write(_:)`` has returned from is on the disk.
 public final class Workspace: Sendable {
@@ -45,6 +45,7 @@ public final class Workspace: Sendable {
     /// - Parameters:
     ///   - directory: where to put it; made if it is not there. Nobody but its owner can read what is in it.
     ///   - name: how other members see this machine, in 1 to 512 bytes.
+    /// - Returns: the workspace, open to read and write.
     /// - Throws: ``PeerdError`` with `workspaceExists`, `keysMissing`, `invalidArgument`, or what a disk can refuse.
     public static func create(at directory: URL, name: String) async throws -> Workspace {
         let paths = DirectoryPaths(directory)
@@ -78,13 +79,15 @@ public final class Workspace: Sendable {
 
     /// Joins the workspace of an invite, and opens it.
     ///
-    /// What the other machines have written comes with the first sync. If this fails after the other machine has let this
-    /// one in, the directory has the workspace, and ``open(at:access:)`` continues.
+    /// What the other machines have written comes with the first sync. If this fails after the other machine has let
+    /// this one in, the directory has the workspace, and ``open(at:access:)`` continues.
     ///
     /// - Parameters:
-    ///   - invite: what ``invite()`` returned on another machine, which must be syncing; it is good once, for ten minutes.
+    ///   - invite: what ``invite()`` returned on another machine, which must be syncing; it is good once, for ten
+    ///     minutes.
     ///   - directory: where to put it; made if it is not there.
     ///   - name: how other members see this machine, in 1 to 512 bytes.
+    /// - Returns: the workspace, open to read and write.
     /// - Throws: ``PeerdError`` with `unreachable`, `inviteSpent`, `joinRefused`, or as ``create(at:name:)`` does.
     public static func join(_ invite: Invitation, at directory: URL, name: String) async throws -> Workspace {
         let paths = DirectoryPaths(directory)
