@@ -138,3 +138,18 @@ private enum FractionalIndex {
         }
     }
 }
+
+/// Where an object stands among siblings, of which several may have one position.
+package struct SiblingPlace: Hashable, Comparable, Sendable {
+    package var position: Position
+    package var id: ObjectID
+
+    package init(position: Position, id: ObjectID) {
+        self.position = position
+        self.id = id
+    }
+
+    package static func < (left: SiblingPlace, right: SiblingPlace) -> Bool {
+        left.position == right.position ? left.id < right.id : left.position < right.position
+    }
+}

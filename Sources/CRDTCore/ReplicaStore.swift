@@ -162,6 +162,16 @@ package protocol StoreTransaction: LineOrdering {
     mutating func lastPosition(under parent: ObjectIndex?) throws(StoreError) -> Position?
     /// Every visible object, in ascending order of ids.
     mutating func visibleObjects() throws(StoreError) -> [ObjectIndex]
+    /// Some of them, from behind an id on.
+    mutating func visibleObjects(after id: ObjectID?, limit: Int) throws(StoreError) -> [ObjectIndex]
+    /// How many there are.
+    mutating func visibleObjectCount() throws(StoreError) -> Int
+    /// Some of what shows under a parent (nil: the root) in its order, from behind one on.
+    mutating func visibleChildren(
+        of parent: ObjectIndex?,
+        after last: SiblingPlace?,
+        limit: Int
+    ) throws(StoreError) -> [ObjectIndex]
 
     /// Records a move that is not recorded yet.
     mutating func addMove(_ move: MoveRecord) throws(StoreError)
@@ -209,6 +219,30 @@ extension StoreTransaction {
     }
 
     package func replicaID(_ index: LineIndex) -> ReplicaID { self.line(index).id }
+
+    package mutating func visibleObjects(after id: ObjectID?, limit: Int) throws(StoreError) -> [ObjectIndex] {
+        var found: [ObjectIndex] = []
+        for object in try self.visibleObjects() where found.count < limit {
+            if try id.map({ id throws(StoreError) in try id < self.object(object).id }) ?? true { found.append(object) }
+        }
+        return found
+    }
+
+    package mutating func visibleObjectCount() throws(StoreError) -> Int { try self.visibleObjects().count }
+
+    package mutating func visibleChildren(
+        of parent: ObjectIndex?,
+        after last: SiblingPlace?,
+        limit: Int
+    ) throws(StoreError) -> [ObjectIndex] {
+        var found: [ObjectIndex] = []
+        for child in try self.children(of: parent) where found.count < limit {
+            let record = try self.object(child)
+            let place = SiblingPlace(position: record.position, id: record.id)
+            if record.isVisible, last.map({ $0 < place }) ?? true { found.append(child) }
+        }
+        return found
+    }
 
     package func origin(of index: LineIndex) -> LineOrigin? { self.line(index).origin }
 

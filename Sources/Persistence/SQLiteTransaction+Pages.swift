@@ -1,9 +1,10 @@
 package import CRDTCore
 
-/// Objects a page at a time, for readers: what a transaction has changed and not yet written is not in them.
+/// Objects a page at a time.
 extension SQLiteTransaction {
     /// Visible objects in ascending order of ids, behind one.
     package func visibleObjects(after id: ObjectID?, limit: Int) throws(StoreError) -> [ObjectIndex] {
+        try self.flush()
         let statement = try self.statements[.visiblePage]
         defer { statement.reset() }
         statement.bind(1, id?.bytes.array ?? [])
@@ -17,6 +18,7 @@ extension SQLiteTransaction {
         after id: ObjectID?,
         limit: Int
     ) throws(StoreError) -> [ObjectIndex] {
+        try self.flush()
         let statement = try self.statements[.typePage]
         defer { statement.reset() }
         statement.bind(1, id?.bytes.array ?? [])
@@ -28,9 +30,10 @@ extension SQLiteTransaction {
     /// What shows under a parent (nil: the root) in its order, behind one.
     package func visibleChildren(
         of parent: ObjectIndex?,
-        after last: (position: Position, id: ObjectID)?,
+        after last: SiblingPlace?,
         limit: Int
     ) throws(StoreError) -> [ObjectIndex] {
+        try self.flush()
         let statement = try self.statements[parent == nil ? .rootChildPage : .childPage]
         defer { statement.reset() }
         statement.bind(1, last?.position.bytes ?? [])
@@ -38,6 +41,13 @@ extension SQLiteTransaction {
         statement.bind(3, Int64(limit))
         if let parent { statement.bind(4, Int64(parent.rawValue)) }
         return try self.indexes(statement)
+    }
+
+    package func visibleObjectCount() throws(StoreError) -> Int {
+        try self.flush()
+        let statement = try self.statements[.visibleCount]
+        defer { statement.reset() }
+        return try statement.step() ? Int(clamping: statement.int64(0)) : 0
     }
 
     /// The number of a name that is known.

@@ -12,7 +12,7 @@ enum StoreQuery: Int, CaseIterable {
     case insertGrant, grantByContent, grantByNumber
     case objectByID, objectID, objectRow
     case insertObject, updateObject, updateObjectAndPlace
-    case children, rootChildren, visibleObjects, visiblePage, typePage, childPage, rootChildPage
+    case children, rootChildren, visibleObjects, visiblePage, typePage, childPage, rootChildPage, visibleCount
     case allLines, insertLine, updateLine, updateLineIntroduction, allRestamps, insertRestamp
     case raisedStamp, setRaisedStamp, deleteRaisedStamp, raisedStampsByCause, setCheckpoint, checkpoint
     case insertChange, changeHeader, contexts, changeOperations, changesFrom
@@ -41,7 +41,7 @@ enum StoreQuery: Int, CaseIterable {
         case .insertName, .nameByText, .nameByNumber, .insertGrant, .grantByContent, .grantByNumber:
             self.identifierSQL
         case .objectByID, .objectID, .objectRow, .insertObject, .updateObject, .updateObjectAndPlace, .children,
-            .rootChildren, .visibleObjects, .visiblePage, .typePage, .childPage, .rootChildPage:
+            .rootChildren, .visibleObjects, .visiblePage, .typePage, .childPage, .rootChildPage, .visibleCount:
             self.objectSQL
         case .allLines, .insertLine, .updateLine, .updateLineIntroduction, .allRestamps, .insertRestamp, .raisedStamp,
             .setRaisedStamp, .deleteRaisedStamp, .raisedStampsByCause, .setCheckpoint, .checkpoint:
@@ -95,6 +95,7 @@ enum StoreQuery: Int, CaseIterable {
         switch self {
         case .objectByID: "SELECT object FROM object WHERE id = ?"
         case .objectID: "SELECT id FROM object WHERE object = ?"
+        case .visibleCount: "SELECT count(*) FROM object WHERE visible"
         case .visiblePage: "SELECT object FROM object WHERE id > ? AND visible ORDER BY id LIMIT ?"
         case .typePage: "SELECT object FROM object WHERE id > ? AND visible AND type = ?3 ORDER BY id LIMIT ?2"
         case .childPage:

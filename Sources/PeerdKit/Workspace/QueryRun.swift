@@ -101,12 +101,12 @@ struct QueryRun {
             guard let known = try transaction.existingNameIndex(of: wanted) else { return }
             kind = known
         }
-        var last: (position: Position, id: ObjectID)? = cursor.map { ($0.position, $0.id) }
+        var last: SiblingPlace? = cursor.map { SiblingPlace(position: $0.position, id: $0.id) }
         while true {
             let batch = try self.batch(after: last, in: &transaction)
             for index in batch {
                 let record = try transaction.object(index)
-                last = (record.position, record.id)
+                last = SiblingPlace(position: record.position, id: record.id)
                 if let kind, record.creation?.kind != kind { continue }
                 let passes = try filters.allSatisfy { filter in
                     try transaction.value(of: filter.name, on: index) == filter.value
@@ -120,7 +120,7 @@ struct QueryRun {
     }
 
     private func batch(
-        after last: (position: Position, id: ObjectID)?,
+        after last: SiblingPlace?,
         in transaction: inout SQLiteTransaction
     ) throws -> [ObjectIndex] {
         switch self.query.scope {

@@ -27,13 +27,17 @@ extension Executor {
         let isJSON = output.format.isJSON
         try await self.printState(output) { transaction, spool in
             let parent = try ObjectLookup.find(object, in: &transaction) as FoundObject?
-            let children = try ObjectView.visibleChildren(of: parent?.index, in: &transaction)
+            var children = ChildPages(of: parent?.index)
             if isJSON {
-                try ObjectView.writeArray(children, to: spool) { child in
-                    try ObjectView.summary(of: child, in: &transaction).json
+                try ObjectView.writeArray(to: spool) {
+                    try children.next(in: &transaction).map { child, _ in
+                        try ObjectView.summary(of: child, in: &transaction).json
+                    }
                 }
             } else {
-                for child in children { spool.line(try ObjectView.summary(of: child, in: &transaction).line) }
+                while let (child, _) = try children.next(in: &transaction) {
+                    spool.line(try ObjectView.summary(of: child, in: &transaction).line)
+                }
             }
         }
     }
@@ -71,9 +75,13 @@ enum ExportText {
             // Its objects must be sorted, so that they are in memory anyway.
             return spool.write(try StateExport.json(under: root, of: &transaction))
         }
-        let objects = try transaction.visibleObjects()
-        try ObjectView.writeArray(objects, to: spool) { object in
-            try StateExport.json(of: object, in: &transaction)
+        var last: ObjectID?
+        var page: ArraySlice<ObjectIndex> = []
+        try ObjectView.writeArray(to: spool) {
+            if page.isEmpty { page = try transaction.visibleObjects(after: last, limit: ChildPages.pageCount)[...] }
+            guard let object = page.popFirst() else { return nil }
+            last = try transaction.object(object).id
+            return try StateExport.json(of: object, in: &transaction)
         }
     }
 }

@@ -75,7 +75,7 @@ struct WorkspaceCounts: Hashable, Sendable {
     var conflicts = 0
 
     init(in transaction: inout some StoreTransaction) throws {
-        self.objects = try transaction.visibleObjects().count
+        self.objects = try transaction.visibleObjectCount()
         for position in 0..<transaction.lineCount {
             let record = transaction.line(LineIndex(rawValue: UInt32(position)))
             self.changes += record.storedSequence - min(record.storedSequence, record.firstSequence - 1)

@@ -48,21 +48,14 @@ enum ObjectLookup {
         _ range: IdentifierRange,
         in transaction: inout some StoreTransaction
     ) throws -> [FoundObject] {
-        let objects = try transaction.visibleObjects()
-        var low = 0
-        var high = objects.count
-        while low < high {
-            let middle = (low + high) / 2
-            if try transaction.object(objects[middle]).id < range.first {
-                low = middle + 1
-            } else {
-                high = middle
-            }
-        }
         var found: [FoundObject] = []
-        for index in objects[low...].prefix(self.listedCountMax + 1) {
+        // The first id of the range may be one itself.
+        if let index = try transaction.existingObjectIndex(of: range.first), try transaction.object(index).isVisible {
+            found.append(FoundObject(id: range.first, index: index))
+        }
+        for index in try transaction.visibleObjects(after: range.first, limit: self.listedCountMax + 1) {
             let id = try transaction.object(index).id
-            guard id <= range.last else { break }
+            guard id <= range.last, found.count <= self.listedCountMax else { break }
             found.append(FoundObject(id: id, index: index))
         }
         return found

@@ -78,26 +78,17 @@ enum ObjectView {
         spool.write(PlainText.table(sorted.map { [PlainText.printable($0.key.text), PlainText.of($0.value)] }).utf8)
     }
 
-    static func visibleChildren(
-        of parent: ObjectIndex?,
-        in transaction: inout some StoreTransaction
-    ) throws -> [ObjectIndex] {
-        try transaction.children(of: parent).filter { try transaction.object($0).isVisible }
-    }
-
-    /// Writes a JSON array, one element a line, in the form of an export.
-    static func writeArray(
-        _ objects: [ObjectIndex],
-        to spool: Spool,
-        _ element: (ObjectIndex) throws -> JSON
-    ) throws {
+    /// Writes a JSON array, one element a line, in the form of an export, until there is none.
+    static func writeArray(to spool: Spool, _ next: () throws -> JSON?) throws {
         spool.write("[".utf8)
-        for (position, object) in objects.enumerated() {
-            var bytes = Array((position == 0 ? "\n" : ",\n").utf8)
-            try element(object).append(to: &bytes)
+        var isFirst = true
+        while let element = try next() {
+            var bytes = Array((isFirst ? "\n" : ",\n").utf8)
+            element.append(to: &bytes)
             spool.write(bytes)
+            isFirst = false
         }
-        spool.write((objects.isEmpty ? "]\n" : "\n]\n").utf8)
+        spool.write((isFirst ? "]\n" : "\n]\n").utf8)
     }
 
     private static func shortened(_ name: String) -> String {
@@ -105,15 +96,48 @@ enum ObjectView {
     }
 }
 
+/// What shows under a parent, one after the other, read in pages.
+struct ChildPages {
+    private let parent: ObjectIndex?
+    private var page: ArraySlice<ObjectIndex> = []
+    private var isWhole = false
+    private var last: SiblingPlace?
+
+    static let pageCount = 256
+
+    init(of parent: ObjectIndex?) { self.parent = parent }
+
+    /// One object alone, in the place of children.
+    init(only object: ObjectIndex) {
+        self.parent = nil
+        self.page = [object]
+        self.isWhole = true
+    }
+
+    /// The next, and whether it is the last; nil behind that one.
+    mutating func next(in transaction: inout some StoreTransaction) throws -> (child: ObjectIndex, isLast: Bool)? {
+        if self.page.count <= 1, !self.isWhole {
+            let more = try transaction.visibleChildren(of: self.parent, after: self.last, limit: Self.pageCount)
+            self.isWhole = more.count < Self.pageCount
+            if let end = more.last {
+                let record = try transaction.object(end)
+                self.last = SiblingPlace(position: record.position, id: record.id)
+            }
+            self.page += more
+        }
+        return self.page.popFirst().map { ($0, self.page.isEmpty && self.isWhole) }
+    }
+}
+
 /// Draws what is below an object.
 ///
-/// Memory grows with the depth and the siblings on the way, not with the tree.
+/// Memory grows with the depth, and not with the tree.
 struct TreeDrawing {
     let spool: Spool
 
     /// A place on the way through the tree.
     private struct Level {
-        var children: ArraySlice<ObjectIndex>
+        var children: ChildPages
         var indent: String
         var isFirst = true
     }
@@ -124,46 +148,36 @@ struct TreeDrawing {
     /// Lines with branches; the object itself comes first.
     func write(under root: ObjectIndex?, in transaction: inout some StoreTransaction) throws {
         if let root { self.spool.line(try ObjectView.summary(of: root, in: &transaction).line) }
-        var levels = [Level(children: try ObjectView.visibleChildren(of: root, in: &transaction)[...], indent: "")]
+        var levels = [Level(children: ChildPages(of: root), indent: "")]
         while let level = levels.last {
-            guard let child = level.children.first else {
+            guard let (child, isLast) = try levels[levels.count - 1].children.next(in: &transaction) else {
                 levels.removeLast()
                 continue
             }
-            levels[levels.count - 1].children.removeFirst()
-            let isLast = level.children.count == 1
             let summary = try ObjectView.summary(of: child, in: &transaction)
             let isDrawn = levels.count <= Self.drawnLevelCountMax
             let branch = isDrawn ? "\(level.indent)\(isLast ? "└── " : "├── ")" : "(level \(levels.count)) "
             self.spool.line("\(branch)\(summary.line)")
             guard summary.childCount > 0 else { continue }
-            let below = try ObjectView.visibleChildren(of: child, in: &transaction)
             let indent = isDrawn ? level.indent + (isLast ? "    " : "│   ") : ""
-            levels.append(Level(children: below[...], indent: indent))
+            levels.append(Level(children: ChildPages(of: child), indent: indent))
         }
     }
 
     /// Nested objects, each with its `children`.
     func writeJSON(under root: ObjectIndex?, in transaction: inout some StoreTransaction) throws {
-        var levels: [Level] = []
-        if let root {
-            levels.append(Level(children: [root], indent: ""))
-        } else {
-            levels.append(Level(children: try ObjectView.visibleChildren(of: nil, in: &transaction)[...], indent: ""))
-        }
         self.spool.write("[".utf8)
+        var levels = [Level(children: root.map { ChildPages(only: $0) } ?? ChildPages(of: nil), indent: "")]
         while let level = levels.last {
-            guard let child = level.children.first else {
+            guard let (child, _) = try levels[levels.count - 1].children.next(in: &transaction) else {
                 levels.removeLast()
                 self.spool.write((levels.isEmpty ? "]\n" : "]}").utf8)
                 continue
             }
-            levels[levels.count - 1].children.removeFirst()
             levels[levels.count - 1].isFirst = false
             let summary = try ObjectView.summary(of: child, in: &transaction).json.canonicalText
             self.spool.write("\(level.isFirst ? "" : ",")\n\(summary.dropLast()),\"children\":[".utf8)
-            let below = try ObjectView.visibleChildren(of: child, in: &transaction)
-            levels.append(Level(children: below[...], indent: ""))
+            levels.append(Level(children: ChildPages(of: child), indent: ""))
         }
     }
 }
