@@ -49,9 +49,9 @@ test-unit: setup  ## build with the import check, and run the Swift tests
 	$(SWIFT) test --skip-build $(IMPORT_CHECK)
 
 .PHONY: examples
-examples: setup-system  ## build the examples as the packages of others would be, and run them
+examples: setup-system  ## build the examples (release) as the packages of others would be, and run them
 	@for example in Examples/*/; do \
-	    $(SWIFT) run --package-path "$$example" --scratch-path .build-examples "$$(basename "$$example")"; \
+	    $(SWIFT) run -c release --package-path "$$example" --scratch-path .build-examples "$$(basename "$$example")"; \
 	done
 
 .PHONY: test-system

@@ -1,9 +1,9 @@
-package import Foundation
+internal import Foundation
 
 /// Files that only their owner may use, replaced as a whole: a crash leaves the old content or the new.
 package enum PrivateFile {
-    package static let fileMode: mode_t = 0o600
-    package static let directoryMode: mode_t = 0o700
+    package static let fileMode: UInt32 = 0o600
+    package static let directoryMode: UInt32 = 0o700
 
     /// What to do where there is a file already.
     package enum Existing {
@@ -73,7 +73,7 @@ package enum PrivateFile {
     }
 
     /// The permission bits of a file; nil if there is none.
-    package static func mode(of path: String) -> mode_t? {
+    package static func mode(of path: String) -> UInt32? {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
         return status.st_mode & 0o777

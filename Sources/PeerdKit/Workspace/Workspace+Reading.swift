@@ -10,9 +10,12 @@ extension Workspace {
     /// - Throws: what the closure throws; ``PeerdError``; `CancellationError` if the task is cancelled while it waits
     ///   for its turn.
     public func read<Result: Sendable>(
-        _ body: @Sendable (borrowing Snapshot) throws -> Result
+        _ body: @Sendable (inout Snapshot) throws -> Result
     ) async throws -> Result {
-        try await self.reading { transaction in try body(Snapshot(transaction)) }
+        try await self.reading { transaction in
+            var snapshot = Snapshot(transaction)
+            return try body(&snapshot)
+        }
     }
 
     /// An object; nil if there is none, or it is deleted.
