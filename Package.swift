@@ -104,7 +104,7 @@ let package = Package(
         ),
         .testTarget(
             name: "EngineTests",
-            dependencies: ["CRDTCore", "Engine", "PeerCrypto", "SyncProtocol"],
+            dependencies: ["CRDTCore", "Engine", "MergeTestSupport", "PeerCrypto", "SyncProtocol"],
             swiftSettings: settings
         ),
         .testTarget(name: "NoiseTests", dependencies: ["PeerCrypto", "SyncProtocol"], swiftSettings: settings),

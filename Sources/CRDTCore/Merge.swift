@@ -54,6 +54,12 @@ package struct Merge {
     private var spareIndexes = RunIndexes(line: LineIndex(rawValue: 0), objects: [], names: [])
     /// What the change that is looked at adds to its line's context.
     private var seen: [LinePoint] = []
+    /// The line of the change that was applied last, and how often contexts differed from the one before.
+    private var contextLine: LineIndex?
+    var contextNumber: UInt64 = 0
+    /// Properties of which all conflicting writes were looked at with the context of that number, and which of those is
+    /// that line's own: it sees each of its writes, but no more of the others'.
+    var examined: [RegisterKey: WriteReference?] = [:]
 
     /// `founder`: the user whose devices may restamp everyone's changes.
     package init(now: WallTime, founder: UserID) {
@@ -383,8 +389,13 @@ package struct Merge {
             transaction.cover(parent, in: &record.context)
         }
         for place in self.seen { transaction.cover(place, in: &record.context) }
+        if self.contextLine != indexes.line || !self.seen.isEmpty || sequence == record.firstSequence {
+            self.forgetExamined()
+            self.contextLine = indexes.line
+        }
         var write = WriteReference(stamp: stamp, line: indexes.line, sequence: sequence, index: 0)
         var context = CausalContext(seen: record.context, author: indexes.line, ordinal: write.ordinal)
+        context.number = self.contextNumber
         for position in change.operationRange {
             context.ordinal = write.ordinal
             try self.apply(run.operations[position], write, context, of: run, indexes: indexes, in: &transaction)
@@ -500,54 +511,6 @@ package struct Merge {
         try transaction.addVersion(write, status: .deletion, at: RegisterKey(object: object, name: .lifetime))
     }
 
-    /// A write meets a register: the highest in order is in force; what the new write had seen is superseded, what it
-    /// had not is in conflict with it.
-    func write(
-        _ write: WriteReference,
-        isRemoval: Bool,
-        _ context: CausalContext,
-        at key: RegisterKey,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) {
-        guard let current = try transaction.register(key) else {
-            let register = Register(winner: write, isRemoval: isRemoval, conflictCount: 0)
-            return try transaction.setRegister(register, at: key)
-        }
-        var register = current
-        if current.conflictCount > 0 {
-            for conflict in try transaction.conflicts(at: key) where context.covers(conflict) {
-                guard register.conflictCount > 0 else {
-                    throw .damaged("a property has more conflicting writes than the database counts")
-                }
-                try transaction.setVersion(conflict, status: .superseded, at: key)
-                register.conflictCount -= 1
-            }
-        }
-        #if PLANTED_BUGS
-        if PlantedBug.lastArrivalWins.isPlanted {
-            register.winner = write
-            register.isRemoval = isRemoval
-            return try transaction.setRegister(register, at: key)
-        }
-        if PlantedBug.removalAlwaysLoses.isPlanted, isRemoval, !current.isRemoval, !context.covers(current.winner) {
-            try transaction.addVersion(write, status: .conflict, at: key)
-            register.conflictCount += 1
-            return try transaction.setRegister(register, at: key)
-        }
-        #endif
-        if WriteOrder.precedes(current.winner, write, transaction) {
-            let isSeen = context.covers(current.winner)
-            try transaction.addVersion(current.winner, status: isSeen ? .superseded : .conflict, at: key)
-            register.winner = write
-            register.isRemoval = isRemoval
-            register.conflictCount += isSeen ? 0 : 1
-        } else {
-            try transaction.addVersion(write, status: .conflict, at: key)
-            register.conflictCount += 1
-        }
-        try transaction.setRegister(register, at: key)
-    }
-
     // MARK: - Pending changes and rebuilding
 
     /// Applies stored changes of all lines until none is ready.
@@ -601,6 +564,7 @@ package struct Merge {
 
     private mutating func resetDerivedState(in transaction: inout some StoreTransaction) throws(StoreError) {
         self.needsRebuild = false
+        self.forgetExamined()
         self.moves = []
         self.stale = []
         self.withdrawnMoves = nil

@@ -104,6 +104,15 @@ extension Expense {
                     return [member.run([Draft(edits: edits)], branching: true), member.run([Draft(edits: edits)])]
                 }
             },
+            Expense(
+                "fork: 1,000 conflicts of one property, and 120,000 sets beside them",
+                after: self.opening
+            ) { member in
+                let edit = Edit.set(self.object(0), name: "n", value: .null)
+                let branches = (0..<1_000).map { _ in member.run([Draft(edits: [edit])], branching: true) }
+                let drafts = (0..<2).map { _ in Draft(edits: Array(repeating: edit, count: 60_000)) }
+                return branches + drafts.map { member.run([$0], on: 1) }
+            },
             Expense("fork: 1,000 branches of one change", after: self.opening) { member in
                 (0..<1_000).map { number in
                     member.run([Draft(edits: [.set(self.object(number), name: "n", value: .null)])], branching: true)
