@@ -121,24 +121,14 @@ extension StoreTransaction {
         }
     }
 
-    /// What the author of a change had seen, without the change's own line.
-    ///
-    /// - Complexity: O(*b*) for the changes since the last checkpoint, at most `Limits.checkpointInterval`.
-    package mutating func context(at place: LinePoint) throws(StoreError) -> SeenLines {
-        let record = self.line(place.line)
-        if record.appliedSequence == place.sequence, place.sequence >= record.firstSequence { return record.context }
-        var start = record.firstSequence - 1
-        var context = SeenLines()
-        if let kept = try self.checkpoint(of: place.line, upTo: place.sequence) {
-            (start, context) = (kept.sequence, kept.context)
-        } else if let parent = record.origin?.parent {
-            context = try self.context(at: parent)
-            self.cover(parent, in: &context)
+    /// The same, noting what was news.
+    func cover(_ place: LinePoint, in context: inout SeenLines, noting news: inout SeenLines) {
+        var next: LinePoint? = place
+        while let place = next {
+            guard place.sequence > 0, context.raise(place.line, to: place.sequence) else { return }
+            _ = news.raise(place.line, to: place.sequence)
+            next = self.origin(of: place.line)?.parent
         }
-        for point in try self.contexts(of: place.line, after: start, through: place.sequence) {
-            if let seen = try self.place(of: point) { self.cover(seen, in: &context) }
-        }
-        return context
     }
 
     /// The effective stamp of a change that has been applied.

@@ -52,6 +52,8 @@ package enum Limits {
     package static let unnamedBranchCountMax = 4
     /// The context of one of so many changes of a line is kept.
     package static let checkpointInterval: UInt64 = 256
+    /// So is that of a change with which the contexts since the last one that is kept have so many entries.
+    package static let checkpointPointCountMax = 64
     /// The highest sequence a replica can reach; keeps (sequence, index) in one 64-bit number.
     package static let sequenceMax: UInt64 = (1 << 47) - 1
 }

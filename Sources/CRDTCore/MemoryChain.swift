@@ -1,8 +1,10 @@
 /// The log of one line in memory: its runs as they were stored.
 struct MemoryChain: Sendable {
     private(set) var runs: [VerifiedRun] = []
-    /// Contexts at some changes, ascending.
-    private var checkpoints: [(sequence: UInt64, context: SeenLines)] = []
+    /// In order.
+    private(set) var checkpoints: [(sequence: UInt64, checkpoint: Checkpoint)] = []
+    /// Their whole contexts, if somebody has put them together.
+    var keptContexts: [KeptContext]?
 
     /// The first change; 0 if there is none.
     private var firstSequence: UInt64 { self.runs.first?.run.firstSequence ?? 0 }
@@ -11,16 +13,22 @@ struct MemoryChain: Sendable {
 
     mutating func append(_ run: VerifiedRun) { self.runs.append(run) }
 
-    mutating func addCheckpoint(_ context: SeenLines, at sequence: UInt64) {
-        // What was withdrawn and is applied again has the same context as before.
-        if sequence > self.checkpoints.last?.sequence ?? 0 { self.checkpoints.append((sequence, context)) }
+    mutating func setCheckpoint(_ checkpoint: Checkpoint, at sequence: UInt64) {
+        let position = self.checkpoints.firstIndex { $0.sequence >= sequence } ?? self.checkpoints.count
+        if position < self.checkpoints.count, self.checkpoints[position].sequence == sequence {
+            self.checkpoints[position].checkpoint = checkpoint
+        } else {
+            self.checkpoints.insert((sequence, checkpoint), at: position)
+        }
     }
 
-    func checkpoint(upTo sequence: UInt64) -> (sequence: UInt64, context: SeenLines)? {
+    func checkpoint(upTo sequence: UInt64) -> (sequence: UInt64, checkpoint: Checkpoint)? {
         self.checkpoints.last { $0.sequence <= sequence }
     }
 
-    mutating func removeCheckpoints() { self.checkpoints = [] }
+    mutating func removeCheckpoints(after sequence: UInt64) {
+        self.checkpoints.removeAll { $0.sequence > sequence }
+    }
 
     func contexts(after sequence: UInt64, through last: UInt64) -> [Point] {
         var points: [Point] = []

@@ -165,15 +165,32 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         self.restamps.add(record)
     }
 
-    package mutating func addCheckpoint(_ context: SeenLines, at point: LinePoint) {
-        self.chains[Int(point.line.rawValue)].addCheckpoint(context, at: point.sequence)
+    package mutating func setCheckpoint(_ checkpoint: Checkpoint, at place: LinePoint) {
+        self.chains[Int(place.line.rawValue)].setCheckpoint(checkpoint, at: place.sequence)
     }
 
     package mutating func checkpoint(
         of line: LineIndex,
         upTo sequence: UInt64
-    ) -> (sequence: UInt64, context: SeenLines)? {
+    ) -> (sequence: UInt64, checkpoint: Checkpoint)? {
         self.chains[Int(line.rawValue)].checkpoint(upTo: sequence)
+    }
+
+    package mutating func checkpoints(of line: LineIndex) -> [(sequence: UInt64, checkpoint: Checkpoint)] {
+        self.chains[Int(line.rawValue)].checkpoints
+    }
+
+    package mutating func removeCheckpoints(of line: LineIndex, after sequence: UInt64) {
+        self.chains[Int(line.rawValue)].removeCheckpoints(after: sequence)
+        self.chains[Int(line.rawValue)].keptContexts = nil
+    }
+
+    package func keptContexts(of line: LineIndex) -> [KeptContext]? {
+        self.chains[Int(line.rawValue)].keptContexts
+    }
+
+    package mutating func setKeptContexts(_ contexts: [KeptContext]?, of line: LineIndex) {
+        self.chains[Int(line.rawValue)].keptContexts = contexts
     }
 
     package mutating func edit(_ write: WriteReference) throws(StoreError) -> Edit? {
@@ -351,7 +368,10 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         self.registers = MemoryRegisters()
         self.moveLog = MemoryMoves()
         self.raised = [:]
-        for position in self.chains.indices { self.chains[position].removeCheckpoints() }
+        for position in self.chains.indices {
+            self.chains[position].removeCheckpoints(after: 0)
+            self.chains[position].keptContexts = nil
+        }
         for position in self.objects.indices {
             self.siblings[position] = SiblingLinks()
             self.objects[position] = ObjectRecord(id: self.objects[position].id)

@@ -256,10 +256,11 @@ extension Merge {
             withdrawn += (low...record.appliedSequence).map { LinePoint(line: index, sequence: $0) }
             let last = LinePoint(line: index, sequence: low - 1)
             let isLeft = last.sequence >= record.firstSequence
-            let context = isLeft ? try transaction.context(at: last) : SeenLines()
+            try transaction.removeCheckpoints(of: index, after: last.sequence)
+            (record.trail, record.context) =
+                isLeft ? try transaction.trail(at: last, in: record) : (ContextTrail(), SeenLines())
             record.appliedStamp = isLeft ? try transaction.effectiveStamp(at: last) : .zero
             record.appliedSequence = last.sequence
-            record.context = context
             record.waitsFor = nil
             records.append((index, record))
         }

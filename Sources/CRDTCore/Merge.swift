@@ -385,10 +385,12 @@ package struct Merge {
     ) throws(StoreError) {
         let sequence = record.appliedSequence + 1
         if sequence == record.firstSequence, let parent = record.origin?.parent, parent.sequence > 0 {
-            record.context = try transaction.context(at: parent)
-            transaction.cover(parent, in: &record.context)
+            record.context = try transaction.inheritance(from: parent)
+            record.trail = ContextTrail()
+            record.trail.inherited = record.context
         }
-        for place in self.seen { transaction.cover(place, in: &record.context) }
+        for place in self.seen { transaction.cover(place, in: &record.context, noting: &record.trail.recent) }
+        record.trail.recentPointCount += change.contextRange.count
         if self.contextLine != indexes.line || !self.seen.isEmpty || sequence == record.firstSequence {
             self.forgetExamined()
             self.contextLine = indexes.line
@@ -403,8 +405,11 @@ package struct Merge {
         }
         record.appliedSequence = sequence
         record.appliedStamp = stamp
-        if sequence % Limits.checkpointInterval == 0 {
-            try transaction.addCheckpoint(record.context, at: LinePoint(line: indexes.line, sequence: sequence))
+        if sequence % Limits.checkpointInterval == 0
+            || record.trail.recentPointCount >= Limits.checkpointPointCountMax
+        {
+            let place = LinePoint(line: indexes.line, sequence: sequence)
+            try transaction.addCheckpoint(record.context, &record.trail, at: place)
         }
     }
 
@@ -578,6 +583,7 @@ package struct Merge {
             record.appliedStamp = .zero
             record.waitsFor = nil
             record.context = SeenLines()
+            record.trail = ContextTrail()
             record.firstRaised = nil
             try transaction.setLine(record, at: index)
         }

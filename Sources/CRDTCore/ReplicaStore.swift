@@ -110,13 +110,24 @@ package protocol StoreTransaction: LineOrdering {
     /// Every restamp that is stored, whether it counts or not.
     var restamps: RestampTable { get }
     mutating func addRestamp(_ record: RestampRecord) throws(StoreError)
-    /// Keeps the context of a change, for later questions.
-    mutating func addCheckpoint(_ context: SeenLines, at point: LinePoint) throws(StoreError)
-    /// The last context that was kept of a line up to a sequence.
+    /// Keeps what a change had seen; see `ContextTrail`.
+    mutating func setCheckpoint(_ checkpoint: Checkpoint, at place: LinePoint) throws(StoreError)
+    /// The last checkpoint of a line up to a sequence.
     mutating func checkpoint(
         of line: LineIndex,
         upTo sequence: UInt64
-    ) throws(StoreError) -> (sequence: UInt64, context: SeenLines)?
+    ) throws(StoreError) -> (sequence: UInt64, checkpoint: Checkpoint)?
+    /// All checkpoints of a line, in order.
+    mutating func checkpoints(
+        of line: LineIndex
+    ) throws(StoreError) -> [(sequence: UInt64, checkpoint: Checkpoint)]
+    /// Forgets those after a sequence, and the contexts that are kept of the line.
+    mutating func removeCheckpoints(of line: LineIndex, after sequence: UInt64) throws(StoreError)
+    /// The contexts at all checkpoints of a line, if somebody has put them together.
+    ///
+    /// A note to save work, which a store may forget at any time.
+    func keptContexts(of line: LineIndex) -> [KeptContext]?
+    mutating func setKeptContexts(_ contexts: [KeptContext]?, of line: LineIndex)
 
     // Registers and their earlier or concurrent writes.
 

@@ -1,110 +1,87 @@
 /// How far each line of a store was seen: a sequence for each, 0 where nothing of it was.
 ///
-/// Most contexts see most of few lines, and a row of numbers is all they need. One that sees few of many keeps those
-/// alone: its size follows from what its author named, and not from how many lines there are, of which a member can
-/// open as many as he likes.
-package struct SeenLines: Hashable, Sendable {
-    /// The numbers of the lines in ascending order, if only those that were seen are kept.
-    private var lines: [UInt32]?
-    private var sequences: [UInt64] = []
-    /// How many lines were seen.
-    private var seenCount = 0
+/// Most contexts see few lines, and a row of numbers is all they need. Larger ones are trees whose parts are shared: a
+/// branch has seen what the change that it leaves had seen, and a member can have as many branches as he likes leave a
+/// change that has seen as many lines as he likes. A copy costs nothing, and what it learns on top costs that alone.
+package struct SeenLines: Sendable {
+    /// The sequences of the first lines, if no others were seen.
+    private var row: [UInt64] = []
+    /// All that were seen, if others were.
+    private var tree: SeenTree?
 
-    /// Up to so many lines are kept in a row in any case.
+    /// Up to so many lines are kept in a row.
     private static let rowCountMax = 64
-    /// More are kept in a row if at least one of so many was seen.
-    private static let rowCountForOneSeen = 4
 
     package init() {}
 
     /// Whether nothing was seen.
-    package var isEmpty: Bool { self.seenCount == 0 }
+    package var isEmpty: Bool { self.row.isEmpty && self.tree == nil }
+
+    /// Whether others can share parts of it, and so had better be made from it.
+    var isLarge: Bool { self.tree != nil }
 
     /// The number above that of the last line that was seen.
-    package var endOfLines: Int {
-        guard let lines else { return self.sequences.count }
-        return lines.last.map { Int($0) + 1 } ?? 0
-    }
+    package var endOfLines: Int { self.tree?.endOfLines ?? self.row.count }
 
     /// How far a line was seen; 0 if it was not.
     ///
-    /// - Complexity: O(1) in a row, else O(log *n*) in the lines that were seen.
+    /// - Complexity: O(1) in a row, else O(log *n*) for the highest line *n*.
     package subscript(line: LineIndex) -> UInt64 {
-        guard let lines else {
-            let position = Int(line.rawValue)
-            return position < self.sequences.count ? self.sequences[position] : 0
-        }
-        let place = SeenLines.place(of: line.rawValue, in: lines)
-        return place < lines.count && lines[place] == line.rawValue ? self.sequences[place] : 0
+        if let tree { return tree[line.rawValue] }
+        let position = Int(line.rawValue)
+        return position < self.row.count ? self.row[position] : 0
     }
 
     /// The lines that were seen, in ascending order, and how far.
     package var all: [(line: LineIndex, sequence: UInt64)] {
-        guard let lines else {
-            return self.sequences.indices.filter { self.sequences[$0] > 0 }
-                .map { (LineIndex(rawValue: UInt32($0)), self.sequences[$0]) }
-        }
-        return lines.indices.map { (LineIndex(rawValue: lines[$0]), self.sequences[$0]) }
+        if let tree { return tree.all }
+        return self.row.indices.filter { self.row[$0] > 0 }.map { (LineIndex(rawValue: UInt32($0)), self.row[$0]) }
     }
 
     /// Takes in that a line was seen up to a sequence above 0; returns false if that was known.
     package mutating func raise(_ line: LineIndex, to sequence: UInt64) -> Bool {
-        self.lines == nil ? self.raiseInRow(line, to: sequence) : self.raiseAmongSeen(line, to: sequence)
-    }
-
-    private mutating func raiseInRow(_ line: LineIndex, to sequence: UInt64) -> Bool {
+        guard self[line] < sequence else { return false }
         let position = Int(line.rawValue)
-        if position >= self.sequences.count {
-            guard SeenLines.isRow(count: position + 1, seenCount: self.seenCount + 1) else {
-                let seen = self.all
-                self.lines = seen.map(\.line.rawValue)
-                self.sequences = seen.map(\.sequence)
-                return self.raiseAmongSeen(line, to: sequence)
-            }
-            self.sequences.append(contentsOf: repeatElement(0, count: position + 1 - self.sequences.count))
+        guard self.tree == nil, position < SeenLines.rowCountMax else {
+            self.raiseInTree(line, to: sequence)
+            return true
         }
-        let before = self.sequences[position]
-        guard before < sequence else { return false }
-        if before == 0 { self.seenCount += 1 }
-        self.sequences[position] = sequence
+        if position >= self.row.count {
+            self.row.append(contentsOf: repeatElement(0, count: position + 1 - self.row.count))
+        }
+        self.row[position] = sequence
         return true
     }
 
-    private mutating func raiseAmongSeen(_ line: LineIndex, to sequence: UInt64) -> Bool {
-        guard var lines = self.lines else { return false }
-        let place = SeenLines.place(of: line.rawValue, in: lines)
-        if place < lines.count, lines[place] == line.rawValue {
-            guard self.sequences[place] < sequence else { return false }
-            self.sequences[place] = sequence
-            return true
+    private mutating func raiseInTree(_ line: LineIndex, to sequence: UInt64) {
+        if self.tree == nil {
+            var tree = SeenTree()
+            for (line, sequence) in self.all { tree.raise(line.rawValue, to: sequence) }
+            self.tree = tree
+            self.row = []
         }
-        self.lines = nil
-        lines.insert(line.rawValue, at: place)
-        self.sequences.insert(sequence, at: place)
-        self.seenCount += 1
-        let count = lines.last.map { Int($0) + 1 } ?? 0
-        guard SeenLines.isRow(count: count, seenCount: self.seenCount) else {
-            self.lines = lines
-            return true
-        }
-        var row = [UInt64](repeating: 0, count: count)
-        for (line, sequence) in zip(lines, self.sequences) { row[Int(line)] = sequence }
-        self.sequences = row
-        return true
+        self.tree?.raise(line.rawValue, to: sequence)
     }
 
-    private static func isRow(count: Int, seenCount: Int) -> Bool {
-        count <= self.rowCountMax || count <= self.rowCountForOneSeen * seenCount
+    /// Takes in all that others have seen.
+    package mutating func formUnion(_ others: SeenLines) {
+        for (line, sequence) in others.all { _ = self.raise(line, to: sequence) }
+    }
+}
+
+extension SeenLines: Hashable {
+    package static func == (left: SeenLines, right: SeenLines) -> Bool {
+        if let left = left.tree, let right = right.tree {
+            return left.isSame(as: right) || left.all.elementsEqual(right.all, by: ==)
+        }
+        return left.tree == nil && right.tree == nil && left.row == right.row
     }
 
-    /// Where a line is, or would be, among others.
-    private static func place(of line: UInt32, in lines: [UInt32]) -> Int {
-        var (low, high) = (0, lines.count)
-        while low < high {
-            let middle = low + (high - low) / 2
-            if lines[middle] < line { low = middle + 1 } else { high = middle }
+    package func hash(into hasher: inout Hasher) {
+        for (line, sequence) in self.all {
+            hasher.combine(line)
+            hasher.combine(sequence)
         }
-        return low
     }
 }
 

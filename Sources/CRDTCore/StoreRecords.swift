@@ -250,6 +250,8 @@ package struct LineRecord: Hashable, Sendable {
     ///
     /// Of lines that this one hangs on, it is where the next one hangs.
     package var context = SeenLines()
+    /// How a store keeps that.
+    package var trail = ContextTrail()
     /// The first change whose effective stamp is not its own; nil if there is none.
     package var firstRaised: UInt64?
 
@@ -316,6 +318,9 @@ package struct LineProgress: Hashable, Sendable {
         self.firstRaised = firstRaised
         self.next = next
     }
+
+    /// Whether any of the line's changes is applied.
+    package var hasApplied: Bool { self.appliedSequence >= self.firstSequence }
 
     /// Whether changes are stored that have not been applied.
     package var isPending: Bool { self.appliedSequence < self.storedSequence }

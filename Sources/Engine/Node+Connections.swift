@@ -1,4 +1,4 @@
-internal import CRDTCore
+package import CRDTCore
 internal import PeerCrypto
 internal import SyncProtocol
 
@@ -62,6 +62,9 @@ extension Node where Store: ~Copyable {
             ephemeral: ephemeral
         )
     }
+
+    /// Who is at the other end, once he has proved it.
+    package func device(on id: ConnectionID) -> DeviceID? { self.connections[id]?.device }
 
     mutating func flushed(_ id: ConnectionID, _ byteCount: Int) {
         guard let connection = self.connections[id] else { return }

@@ -11,6 +11,8 @@ struct LineTable {
     private var storedCount = 0
     /// Until a line changes.
     var frontier: Frontier?
+    /// Contexts at the checkpoints of some lines.
+    var keptContexts: [LineIndex: [KeptContext]] = [:]
     private(set) var restamps = RestampTable()
     /// Those that this transaction has added.
     private var addedRestamps: [RestampRecord] = []
@@ -70,6 +72,12 @@ struct LineTable {
         self.progresses[Int(index.rawValue)] = record.progress
     }
 
+    /// Adds to a record what was seen, which other records are needed for.
+    mutating func restore(_ context: SeenLines, inherited: SeenLines, at index: LineIndex) {
+        self.records[Int(index.rawValue)].trail.inherited = inherited
+        self.records[Int(index.rawValue)].context = context
+    }
+
     private mutating func keepOriginal(at position: Int) {
         if position < self.storedCount, self.originals[position] == nil {
             self.originals[position] = self.records[position]
@@ -101,6 +109,7 @@ struct LineTable {
     /// Goes back to what the database holds.
     mutating func rollback() {
         if !self.originals.isEmpty || self.records.count > self.storedCount { self.frontier = nil }
+        self.keptContexts = [:]
         for (position, record) in self.originals {
             self.records[position] = record
             self.progresses[position] = record.progress

@@ -40,10 +40,30 @@ extension SQLiteTransaction {
             }
             self.lines.restore(try self.lineRecord(statement))
         }
-        guard self.lines.records.allSatisfy({ $0.context.endOfLines <= self.lineCount }) else {
-            throw .damaged("a line in the database has seen more lines than there are")
-        }
+        try self.loadContexts()
         try self.loadRestamps()
+    }
+
+    /// Puts together what each line has seen, those first that others hang on.
+    private func loadContexts() throws(StoreError) {
+        var store = self
+        for position in 0..<self.lineCount {
+            let index = LineIndex(rawValue: UInt32(position))
+            guard self.progress(of: index).hasApplied else { continue }
+            var trail = self.line(index).trail
+            guard trail.recent.endOfLines <= self.lineCount else {
+                throw .damaged("a line in the database has seen more lines than there are")
+            }
+            if let parent = self.origin(of: index)?.parent, parent.sequence > 0 {
+                guard self.progress(of: parent.line).appliedSequence >= parent.sequence else {
+                    throw .damaged("a line in the database is applied before the one that it hangs on")
+                }
+                trail.inherited = try store.context(at: parent)
+                self.cover(parent, in: &trail.inherited)
+            }
+            let context = try store.context(of: trail, on: index)
+            self.lines.restore(context, inherited: trail.inherited, at: index)
+        }
     }
 
     private func lineRecord(_ statement: Statement) throws(StoreError) -> LineRecord {
@@ -56,7 +76,14 @@ extension SQLiteTransaction {
         record.storedSequence = statement.bits(7)
         record.appliedSequence = statement.bits(9)
         record.appliedStamp = Stamp(rawValue: statement.bits(10))
-        record.context = try self.context(statement, at: 11)
+        record.trail.recent = try self.seenLines(statement, at: 11)
+        record.trail.recentPointCount = record.trail.recent.all.count
+        record.trail.checkpointSequence = statement.bits(13)
+        guard let number = UInt32(exactly: statement.int64(14)), number < .max / 2,
+            number > 0 ? record.trail.checkpointSequence > 0 : record.trail.checkpointSequence == 0,
+            record.trail.checkpointSequence <= record.appliedSequence
+        else { throw .damaged("a line in the database counts checkpoints that cannot be") }
+        record.trail.checkpointNumber = number
         record.firstRaised = statement.isNull(12) ? nil : statement.bits(12)
         if !statement.isNull(2) {
             do throws(WireError) {
@@ -92,11 +119,11 @@ extension SQLiteTransaction {
     }
 
     /// How far each line was seen, as some columns hold it.
-    private func context(_ statement: Statement, at column: Int32) throws(StoreError) -> SeenLines {
-        guard let context = try? StoredBytes.seenLines(statement.bytes(column)) else {
+    private func seenLines(_ statement: Statement, at column: Int32) throws(StoreError) -> SeenLines {
+        guard let seen = try? StoredBytes.seenLines(statement.bytes(column)) else {
             throw .damaged("a context in the database cannot be read")
         }
-        return context
+        return seen
     }
 
     /// Writes the lines that have changed.
@@ -112,14 +139,16 @@ extension SQLiteTransaction {
             statement.bind(3, record.storedHash.bytes.array)
             statement.bind(4, bits: record.appliedSequence)
             statement.bind(5, bits: record.appliedStamp.rawValue)
-            statement.bind(6, StoredBytes.encode(record.context))
+            statement.bind(6, StoredBytes.encode(record.trail.recent))
             statement.bind(7, record.firstRaised.map { Int64(bitPattern: $0) })
+            statement.bind(8, bits: record.trail.checkpointSequence)
+            statement.bind(9, Int64(record.trail.checkpointNumber))
             if change.original == nil {
-                statement.bind(8, record.id.bytes)
-                statement.bind(9, record.origin.map { Int64($0.parent.line.rawValue) })
-                statement.bind(10, record.origin.map { Int64(bitPattern: $0.parent.sequence) })
-                statement.bind(11, record.origin?.firstHash.bytes.array)
-                statement.bind(12, record.origin?.siblingHash.bytes.array)
+                statement.bind(10, record.id.bytes)
+                statement.bind(11, record.origin.map { Int64($0.parent.line.rawValue) })
+                statement.bind(12, record.origin.map { Int64(bitPattern: $0.parent.sequence) })
+                statement.bind(13, record.origin?.firstHash.bytes.array)
+                statement.bind(14, record.origin?.siblingHash.bytes.array)
             }
             try statement.run()
             if record.introduction != change.original?.introduction, let introduction = record.introduction {
@@ -215,25 +244,58 @@ extension SQLiteTransaction {
 
     // MARK: - Checkpoints
 
-    package func addCheckpoint(_ context: SeenLines, at point: LinePoint) throws(StoreError) {
+    package func setCheckpoint(_ checkpoint: Checkpoint, at place: LinePoint) throws(StoreError) {
         let statement = try self.statements[.setCheckpoint]
-        statement.bind(point)
-        statement.bind(3, StoredBytes.encode(context))
+        statement.bind(place)
+        statement.bind(3, Int64(checkpoint.number))
+        statement.bind(4, bits: checkpoint.base)
+        statement.bind(5, StoredBytes.encode(checkpoint.additions))
         try statement.run()
     }
 
     package func checkpoint(
         of line: LineIndex,
         upTo sequence: UInt64
-    ) throws(StoreError) -> (sequence: UInt64, context: SeenLines)? {
+    ) throws(StoreError) -> (sequence: UInt64, checkpoint: Checkpoint)? {
         let statement = try self.statements[.checkpoint]
         defer { statement.reset() }
         statement.bind(LinePoint(line: line, sequence: sequence))
-        guard try statement.step() else { return nil }
-        let context = try self.context(statement, at: 1)
-        guard statement.bits(0) <= sequence, context.endOfLines <= self.lineCount else {
-            throw .damaged("a context in the database is not where it can be")
-        }
-        return (statement.bits(0), context)
+        return try statement.step() ? try self.checkpoint(statement, upTo: sequence) : nil
+    }
+
+    package func checkpoints(
+        of line: LineIndex
+    ) throws(StoreError) -> [(sequence: UInt64, checkpoint: Checkpoint)] {
+        let statement = try self.statements[.checkpointsOfLine]
+        defer { statement.reset() }
+        statement.bind(1, Int64(line.rawValue))
+        var found: [(sequence: UInt64, checkpoint: Checkpoint)] = []
+        while try statement.step() { found.append(try self.checkpoint(statement, upTo: Limits.sequenceMax)) }
+        return found
+    }
+
+    private func checkpoint(
+        _ statement: Statement,
+        upTo last: UInt64
+    ) throws(StoreError) -> (sequence: UInt64, checkpoint: Checkpoint) {
+        let (sequence, base) = (statement.bits(0), statement.bits(2))
+        let additions = try self.seenLines(statement, at: 3)
+        guard let number = UInt32(exactly: statement.int64(1)), number < .max / 2, base < sequence, sequence <= last,
+            additions.endOfLines <= self.lineCount
+        else { throw .damaged("a context in the database is not where it can be") }
+        return (sequence, Checkpoint(number: number, base: base, additions: additions))
+    }
+
+    package func removeCheckpoints(of line: LineIndex, after sequence: UInt64) throws(StoreError) {
+        let statement = try self.statements[.removeCheckpoints]
+        statement.bind(LinePoint(line: line, sequence: sequence))
+        try statement.run()
+        self.lines.keptContexts[line] = nil
+    }
+
+    package func keptContexts(of line: LineIndex) -> [KeptContext]? { self.lines.keptContexts[line] }
+
+    package func setKeptContexts(_ contexts: [KeptContext]?, of line: LineIndex) {
+        self.lines.keptContexts[line] = contexts
     }
 }

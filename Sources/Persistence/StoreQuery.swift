@@ -14,7 +14,8 @@ enum StoreQuery: Int, CaseIterable {
     case insertObject, updateObject, updateObjectAndPlace
     case children, rootChildren, visibleObjects, visiblePage, typePage, childPage, rootChildPage, visibleCount
     case allLines, insertLine, updateLine, updateLineIntroduction, allRestamps, insertRestamp
-    case raisedStamp, setRaisedStamp, deleteRaisedStamp, raisedStampsByCause, setCheckpoint, checkpoint
+    case raisedStamp, setRaisedStamp, deleteRaisedStamp, raisedStampsByCause
+    case setCheckpoint, checkpoint, checkpointsOfLine, removeCheckpoints
     case insertChange, changeHeader, contexts, changeOperations, changesFrom
     case insertOperation, operationsFrom
     case insertSignature, deleteSignature, lastSignatures, signatureAt, signatureFrom, signatureUpTo
@@ -44,7 +45,8 @@ enum StoreQuery: Int, CaseIterable {
             .rootChildren, .visibleObjects, .visiblePage, .typePage, .childPage, .rootChildPage, .visibleCount:
             self.objectSQL
         case .allLines, .insertLine, .updateLine, .updateLineIntroduction, .allRestamps, .insertRestamp, .raisedStamp,
-            .setRaisedStamp, .deleteRaisedStamp, .raisedStampsByCause, .setCheckpoint, .checkpoint:
+            .setRaisedStamp, .deleteRaisedStamp, .raisedStampsByCause, .setCheckpoint, .checkpoint,
+            .checkpointsOfLine, .removeCheckpoints:
             self.lineSQL
         case .insertChange, .changeHeader, .contexts, .changeOperations, .changesFrom, .insertOperation,
             .operationsFrom, .insertSignature, .deleteSignature, .lastSignatures, .signatureAt, .signatureFrom,
@@ -152,19 +154,19 @@ enum StoreQuery: Int, CaseIterable {
         case .allLines:
             """
             SELECT line, replica, introduction, parent_line, parent_sequence, first_hash, sibling_hash,
-            stored_sequence, stored_hash, applied_sequence, applied_stamp, context, first_raised
-            FROM line ORDER BY line
+            stored_sequence, stored_hash, applied_sequence, applied_stamp, recent, first_raised,
+            checkpoint_sequence, checkpoint_number FROM line ORDER BY line
             """
         case .insertLine:
             """
-            INSERT INTO line (line, stored_sequence, stored_hash, applied_sequence, applied_stamp, context,
-            first_raised, replica, parent_line, parent_sequence, first_hash, sibling_hash)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO line (line, stored_sequence, stored_hash, applied_sequence, applied_stamp, recent,
+            first_raised, checkpoint_sequence, checkpoint_number, replica, parent_line, parent_sequence, first_hash,
+            sibling_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """
         case .updateLine:
             """
             UPDATE line SET stored_sequence = ?2, stored_hash = ?3, applied_sequence = ?4, applied_stamp = ?5,
-            context = ?6, first_raised = ?7 WHERE line = ?1
+            recent = ?6, first_raised = ?7, checkpoint_sequence = ?8, checkpoint_number = ?9 WHERE line = ?1
             """
         case .allRestamps:
             "SELECT author_line, replica, first_sequence, last_sequence, last_hash FROM restamp ORDER BY restamp"
@@ -183,12 +185,16 @@ enum StoreQuery: Int, CaseIterable {
             """
             SELECT line, sequence FROM raised WHERE cause_line = ? AND cause_sequence = ? ORDER BY line, sequence
             """
-        case .setCheckpoint: "INSERT OR REPLACE INTO checkpoint (line, sequence, context) VALUES (?, ?, ?)"
+        case .setCheckpoint:
+            "INSERT OR REPLACE INTO checkpoint (line, sequence, number, base, additions) VALUES (?, ?, ?, ?, ?)"
         case .checkpoint:
             """
-            SELECT sequence, context FROM checkpoint WHERE line = ? AND sequence <= ?
+            SELECT sequence, number, base, additions FROM checkpoint WHERE line = ? AND sequence <= ?
             ORDER BY sequence DESC LIMIT 1
             """
+        case .checkpointsOfLine:
+            "SELECT sequence, number, base, additions FROM checkpoint WHERE line = ? ORDER BY sequence"
+        case .removeCheckpoints: "DELETE FROM checkpoint WHERE line = ? AND sequence > ?"
         default: "UPDATE line SET user = ?2, device = ?3, device_name = ?4, introduction = ?5 WHERE line = ?1"
         }
     }

@@ -29,7 +29,7 @@ struct DamagedRowsTests {
                 "line", "line",
                 """
                 line replica introduction parent_line parent_sequence first_hash sibling_hash stored_sequence \
-                stored_hash applied_sequence applied_stamp context first_raised
+                stored_hash applied_sequence applied_stamp recent checkpoint_sequence checkpoint_number first_raised
                 """
             ),
             ("name", "name", "name text"),
@@ -44,7 +44,7 @@ struct DamagedRowsTests {
             ("run_signature", "line, sequence", "line sequence operation_count byte_count signature"),
             ("restamp", "restamp", "author_line replica first_sequence last_sequence last_hash"),
             ("raised", "line, sequence", "line sequence stamp cause_line cause_sequence"),
-            ("checkpoint", "line, sequence", "line sequence context"),
+            ("checkpoint", "line, sequence", "line sequence number base additions"),
             (
                 "object", "object",
                 """
@@ -116,7 +116,8 @@ struct DamagedRowsTests {
             try store.write { transaction throws(StoreError) in
                 for line in (0..<UInt32(transaction.lineCount)).map({ LineIndex(rawValue: $0) }) {
                     let point = LinePoint(line: line, sequence: transaction.line(line).firstSequence)
-                    try transaction.addCheckpoint(try transaction.context(at: point), at: point)
+                    let additions = try transaction.context(at: point)
+                    try transaction.setCheckpoint(Checkpoint(number: 0, base: 0, additions: additions), at: point)
                 }
                 let key = StaticKey(bytes: Bytes32(1, 2, 3, 4))
                 let lapse = WallTime(milliseconds: 5)

@@ -157,15 +157,19 @@ import Testing
             let restamp = Restamp(replica: id, firstSequence: number, lastSequence: 9, lastHash: .zero)
             return RestampRecord(restamp: restamp, author: line)
         }
+        let kept = [
+            Checkpoint(number: 1, base: 0, additions: [1]), Checkpoint(number: 0, base: 2, additions: [1 << 40]),
+        ]
         try store.write { transaction throws(StoreError) in
             for (number, stamp) in stamps.enumerated() {
                 try transaction.setRaisedStamp(stamps[1], at: point(UInt64(number) + 2))
                 try transaction.setRaisedStamp(stamp, at: point(UInt64(number) + 2))
             }
             for restamp in restamps { try transaction.addRestamp(restamp) }
-            try transaction.addCheckpoint([1], at: point(2))
-            try transaction.addCheckpoint([5], at: point(4))
-            try transaction.addCheckpoint([1 << 40], at: point(4))
+            for (number, checkpoint) in [(2, kept[0]), (4, kept[0]), (4, kept[1]), (5, kept[0])] {
+                try transaction.setCheckpoint(checkpoint, at: point(UInt64(number)))
+            }
+            try transaction.removeCheckpoints(of: line, after: 4)
         }
         try store.close()
         store = try SQLiteStoreHandle(directory)
@@ -179,9 +183,10 @@ import Testing
             let others = transaction.restamps.records(of: restamps[1].restamp.replica, endingIn: 1...99)
             #expect(others == Array(restamps[1...]))
             #expect(try transaction.checkpoint(of: line, upTo: 1) == nil)
-            #expect(try transaction.checkpoint(of: line, upTo: 3)?.context == [1])
+            #expect(try transaction.checkpoint(of: line, upTo: 3)?.checkpoint == kept[0])
             #expect(try transaction.checkpoint(of: line, upTo: 9)?.sequence == 4)
-            #expect(try transaction.checkpoint(of: line, upTo: 9)?.context == [1 << 40])
+            #expect(try transaction.checkpoint(of: line, upTo: 9)?.checkpoint == kept[1])
+            #expect(try transaction.checkpoints(of: line).map(\.sequence) == [2, 4])
             try transaction.setRaisedStamp(nil, at: point(2))
             #expect(try transaction.raisedStamps(causedBy: point(1)) == [point(3)])
             try transaction.clearDerivedState()

@@ -41,7 +41,10 @@ package actor NodeDriver {
     private var answers: [RequestID: CheckedContinuation<Result<WriteReceipt, WriteRefusal>, Never>] = [:]
     private var lastRequest: UInt64 = 0
     private var events: [Event] = []
+    private var pace = ReadingPace()
     private var alarm: Alarm?
+    /// Waits for what is kept back to be due.
+    private var release: Task<Void, Never>?
 
     private struct Alarm {
         var deadline: UInt64
@@ -92,6 +95,7 @@ package actor NodeDriver {
         await self.transport?.shutdown()
         self.alarm?.task.cancel()
         self.alarm = nil
+        self.release?.cancel()
         let refused = self.answers.values
         self.answers = [:]
         for answer in refused {
@@ -107,10 +111,46 @@ package actor NodeDriver {
             if !arrived.writes.isEmpty { self.handle(.write(arrived.writes)) }
             let turn = self.events.prefix(Self.eventsPerTurn)
             self.events.removeFirst(turn.count)
-            for event in turn { self.handle(event) }
+            for event in turn { self.handleInTurn(event) }
             if arrived.writes.isEmpty, turn.isEmpty { return }
             await Task.yield()
         }
+    }
+
+    /// Handles an event of a transport now, or once its connection need wait no more.
+    private func handleInTurn(_ event: Event) {
+        switch event {
+        case .received(let connection, let bytes):
+            let device = self.node?.device(on: connection)
+            let party = device.map { ReadingPace.Party.device($0) } ?? .connection(connection)
+            let start = SystemClock.now().monotonicMilliseconds
+            if self.pace.holds(event, on: connection, of: party, at: start) { return self.scheduleRelease() }
+            self.handle(event)
+            let end = SystemClock.now().monotonicMilliseconds
+            self.pace.handled(byteCount: bytes.count, of: party, from: start, to: end)
+        case .closed(let connection):
+            self.pace.ended(connection)
+            self.handle(event)
+        default: self.handle(event)
+        }
+    }
+
+    private func scheduleRelease() {
+        guard let end = self.pace.nextEnd else { return }
+        self.release?.cancel()
+        let now = SystemClock.now().monotonicMilliseconds
+        let delay = Duration.milliseconds(end > now ? end - now : 0)
+        self.release = Task {
+            guard (try? await Task.sleep(for: delay)) != nil else { return }
+            self.releaseDue()
+        }
+    }
+
+    private func releaseDue() {
+        // Before what has come since, on the same connections.
+        self.events = self.pace.release(at: SystemClock.now().monotonicMilliseconds) + self.events
+        self.inbox.ring()
+        self.scheduleRelease()
     }
 
     private func handle(_ event: Event) {

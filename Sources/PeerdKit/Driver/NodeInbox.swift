@@ -31,6 +31,9 @@ package final class NodeInbox: Sendable {
         self.bell.yield()
     }
 
+    /// Has the driver look whether there is something to do.
+    func ring() { self.bell.yield() }
+
     /// Everything that is there.
     package func take() -> Content {
         self.content.withLockedValue { content in

@@ -21,7 +21,9 @@ extension SchemaMigration {
                 stored_hash BLOB NOT NULL,
                 applied_sequence INTEGER NOT NULL,
                 applied_stamp INTEGER NOT NULL,
-                context BLOB NOT NULL,
+                recent BLOB NOT NULL,
+                checkpoint_sequence INTEGER NOT NULL,
+                checkpoint_number INTEGER NOT NULL,
                 first_raised INTEGER
             );
             CREATE INDEX line_replica ON line (replica);
@@ -100,7 +102,9 @@ extension SchemaMigration {
             CREATE TABLE checkpoint (
                 line INTEGER NOT NULL,
                 sequence INTEGER NOT NULL,
-                context BLOB NOT NULL,
+                number INTEGER NOT NULL,
+                base INTEGER NOT NULL,
+                additions BLOB NOT NULL,
                 PRIMARY KEY (line, sequence)
             ) WITHOUT ROWID;
 

@@ -11,6 +11,13 @@ extension Expense {
         return [member.run(Array(repeating: draft, count: 4_000), on: 1)]
     }
 
+    /// A change that has seen many replicas.
+    private static func wideChange(_ member: CostlyMember) -> [Message] {
+        let replicas = self.manyReplicas(member)
+        let context = (1...2_000).map { self.point(member.head(of: $0)) }
+        return replicas + [member.run([Draft(edits: [], context: context)])]
+    }
+
     static var chains: [Expense] {
         [
             Expense("introduce: 2,000 replicas") { member in
@@ -103,6 +110,20 @@ extension Expense {
                     let edits = [Edit.set(self.object(number), name: "n", value: .null)]
                     return [member.run([Draft(edits: edits)], branching: true), member.run([Draft(edits: edits)])]
                 }
+            },
+            Expense("fork: 2,000 branches of a change that has seen 2,000 replicas", after: self.wideChange) { member in
+                (0..<2_000).map { number in
+                    let edit = Edit.set(self.object(number), name: "n", value: .null)
+                    return member.run([Draft(edits: [edit])], branching: true)
+                }
+            },
+            Expense("fork: a branch of each of 2,000 changes after such a one", after: self.wideChange) { member in
+                let runs = (0..<2_000).map { number in
+                    let edits = [Edit.set(self.object(number), name: "n", value: .null)]
+                    let branch = member.run([Draft(edits: edits)], branching: true)
+                    return (branch, next: member.run([Draft(edits: edits)]))
+                }
+                return runs.map(\.next) + runs.map(\.0)
             },
             Expense(
                 "fork: 1,000 conflicts of one property, and 120,000 sets beside them",

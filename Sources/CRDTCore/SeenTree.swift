@@ -1,0 +1,116 @@
+/// Sequences by the numbers of lines, in a tree of which copies share what is the same in both.
+///
+/// A node has a place for each of 32 lines, or of 32 nodes below it, and keeps those that are taken (P. Bagwell, "Ideal
+/// Hash Trees", 2001, without the hashes: numbers of lines are dense).
+struct SeenTree: Sendable {
+    private var root = Node()
+    /// How many nodes are between the root and a line.
+    private var depth = 0
+
+    private static let bitsPerNode = 5
+
+    // Only the copy that alone refers to a node changes it, as with the buffer of an array.
+    private final class Node: @unchecked Sendable {
+        /// Which places are taken.
+        var taken: UInt32 = 0
+        /// Of the taken places, in a node of lines.
+        var sequences: [UInt64] = []
+        /// Of the taken places, in a node of nodes.
+        var children: [Node] = []
+
+        init() {}
+
+        init(copying other: Node) {
+            (self.taken, self.sequences, self.children) = (other.taken, other.sequences, other.children)
+        }
+
+        /// Where a place is among those that are taken, or would be.
+        func position(of place: UInt32) -> Int { (self.taken & (1 << place - 1)).nonzeroBitCount }
+    }
+
+    /// Whether this is a copy that neither has changed since.
+    func isSame(as other: SeenTree) -> Bool { self.root === other.root }
+
+    /// The number above that of the last line.
+    var endOfLines: Int {
+        var (node, end) = (self.root, 0)
+        for level in stride(from: self.depth, through: 0, by: -1) {
+            guard node.taken != 0 else { return 0 }
+            end |= (31 - node.taken.leadingZeroBitCount) << (level * SeenTree.bitsPerNode)
+            if level > 0, let last = node.children.last { node = last }
+        }
+        return end + 1
+    }
+
+    subscript(line: UInt32) -> UInt64 {
+        guard self.reaches(line) else { return 0 }
+        var node = self.root
+        for level in stride(from: self.depth, through: 0, by: -1) {
+            let place = SeenTree.place(of: line, at: level)
+            guard node.taken & (1 << place) != 0 else { return 0 }
+            let position = node.position(of: place)
+            if level == 0 { return node.sequences[position] }
+            node = node.children[position]
+        }
+        return 0
+    }
+
+    /// All lines in ascending order.
+    var all: [(line: LineIndex, sequence: UInt64)] {
+        var found: [(line: LineIndex, sequence: UInt64)] = []
+        SeenTree.collect(self.root, self.depth, from: 0, into: &found)
+        return found
+    }
+
+    /// Puts a line's sequence in place of the one that was there.
+    mutating func raise(_ line: UInt32, to sequence: UInt64) {
+        while !self.reaches(line) {
+            let root = Node()
+            if self.root.taken != 0 { (root.taken, root.children) = (1, [self.root]) }
+            self.root = root
+            self.depth += 1
+        }
+        SeenTree.set(line, sequence, in: &self.root, self.depth)
+    }
+
+    private func reaches(_ line: UInt32) -> Bool {
+        let bits = (self.depth + 1) * SeenTree.bitsPerNode
+        return bits >= UInt32.bitWidth || line >> UInt32(bits) == 0
+    }
+
+    private static func place(of line: UInt32, at level: Int) -> UInt32 {
+        line >> UInt32(level * self.bitsPerNode) & 31
+    }
+
+    private static func set(_ line: UInt32, _ sequence: UInt64, in node: inout Node, _ level: Int) {
+        if !isKnownUniquelyReferenced(&node) { node = Node(copying: node) }
+        let place = self.place(of: line, at: level)
+        let position = node.position(of: place)
+        let isTaken = node.taken & (1 << place) != 0
+        node.taken |= 1 << place
+        if level == 0 {
+            if isTaken { node.sequences[position] = sequence } else { node.sequences.insert(sequence, at: position) }
+        } else {
+            if !isTaken { node.children.insert(Node(), at: position) }
+            self.set(line, sequence, in: &node.children[position], level - 1)
+        }
+    }
+
+    private static func collect(
+        _ node: Node,
+        _ level: Int,
+        from first: UInt32,
+        into found: inout [(line: LineIndex, sequence: UInt64)]
+    ) {
+        var position = 0
+        for place in 0..<UInt32(32) where node.taken & (1 << place) != 0 {
+            let line = first | place << UInt32(level * self.bitsPerNode)
+            if level == 0 {
+                found.append((LineIndex(rawValue: line), node.sequences[position]))
+            } else {
+                self.collect(node.children[position], level - 1, from: line, into: &found)
+            }
+            position += 1
+        }
+    }
+}
