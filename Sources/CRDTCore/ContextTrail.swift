@@ -44,6 +44,7 @@ extension StoreTransaction {
     /// - Complexity: O(*b*) for the changes since the last checkpoint, at most `Limits.checkpointInterval`; once for a
     ///   line O(*n* log *n*) for the entries of its contexts.
     package mutating func context(at place: LinePoint) throws(StoreError) -> SeenLines {
+        try self.prepareContexts()
         let progress = self.progress(of: place.line)
         if progress.hasApplied {
             let record = self.line(place.line)

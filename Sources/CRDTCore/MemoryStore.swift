@@ -165,6 +165,8 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         self.restamps.add(record)
     }
 
+    package mutating func prepareContexts() {}
+
     package mutating func setCheckpoint(_ checkpoint: Checkpoint, at place: LinePoint) {
         self.chains[Int(place.line.rawValue)].setCheckpoint(checkpoint, at: place.sequence)
     }

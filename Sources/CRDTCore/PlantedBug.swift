@@ -186,6 +186,8 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case stateCommittedApart
     /// How far the chains reach is not written when they grow.
     case frontierNotStored
+    /// What a branch had seen before it left is forgotten when the database is opened.
+    case inheritanceForgotten
     /// Numbers that a failed transaction gave out stay in use.
     case rolledBackNumbersKept
     /// A failed transaction leaves the chains as long as it had made them.

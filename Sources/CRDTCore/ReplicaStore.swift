@@ -110,6 +110,8 @@ package protocol StoreTransaction: LineOrdering {
     /// Every restamp that is stored, whether it counts or not.
     var restamps: RestampTable { get }
     mutating func addRestamp(_ record: RestampRecord) throws(StoreError)
+    /// Sees to it that records of lines have their contexts.
+    mutating func prepareContexts() throws(StoreError)
     /// Keeps what a change had seen; see `ContextTrail`.
     mutating func setCheckpoint(_ checkpoint: Checkpoint, at place: LinePoint) throws(StoreError)
     /// The last checkpoint of a line up to a sequence.

@@ -5,17 +5,7 @@ internal import SyncProtocol
 /// Connections from the first byte to the last.
 extension Node where Store: ~Copyable {
     mutating func accepted(_ id: ConnectionID, from address: NetworkAddress) {
-        let halfOpen = self.connections.values.filter { connection in
-            #if PLANTED_BUGS
-            if PlantedBug.strangersUnlimited.isPlanted { return false }
-            #endif
-            return !connection.isDialled && connection.device == nil
-        }
-        let isCrowded =
-            halfOpen.count >= ConnectionLimits.halfOpenCountMax
-            || halfOpen.count { $0.address.network == address.network } >= ConnectionLimits.halfOpenCountMaxByHost
-            || self.connections.count >= ConnectionLimits.countMax
-        guard !isCrowded, self.connections[id] == nil else {
+        guard self.connections[id] == nil, self.makesRoom(forOneFrom: address) else {
             self.counters.refusedConnectionCount += 1
             self.effects.append(.close(id, afterFlush: false))
             return
@@ -30,6 +20,34 @@ extension Node where Store: ~Copyable {
             deadline: now + ConnectionTimes.openingDeadline,
             now: now
         )
+    }
+
+    /// Whether there is room for one more who has not said who he is.
+    ///
+    /// He that has had longest to say it goes: somebody who holds all places of a host, which may be all that others
+    /// come from, would otherwise keep everybody else out, and a place is held more easily than taken again and again.
+    private mutating func makesRoom(forOneFrom address: NetworkAddress) -> Bool {
+        let halfOpen = self.connections.values.filter { connection in
+            #if PLANTED_BUGS
+            if PlantedBug.strangersUnlimited.isPlanted { return false }
+            #endif
+            return !connection.isDialled && connection.device == nil
+        }
+        let neighbours = halfOpen.filter { $0.address.network == address.network }
+        let crowd: [PeerConnection]
+        if neighbours.count >= ConnectionLimits.halfOpenCountMaxByHost {
+            crowd = neighbours
+        } else if halfOpen.count >= ConnectionLimits.halfOpenCountMax {
+            crowd = halfOpen
+        } else {
+            return self.connections.count < ConnectionLimits.countMax
+        }
+        // Who came with an invite has shown more than an address.
+        let oldest = crowd.filter { $0.invite == nil }.min { $0.id.rawValue < $1.id.rawValue }
+        guard let oldest else { return false }
+        self.counters.refusedConnectionCount += 1
+        self.drop(oldest)
+        return true
     }
 
     mutating func connected(_ id: ConnectionID) {

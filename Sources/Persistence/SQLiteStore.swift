@@ -41,6 +41,7 @@ package struct SQLiteStore: ReplicaStore, ~Copyable {
             migrations: SchemaMigration.all
         )
         let transaction = try SQLiteTransaction(statements: file.statements)
+        try transaction.prepareContexts()
         self.file = file
         self.transaction = transaction
     }
@@ -59,6 +60,7 @@ package struct SQLiteStore: ReplicaStore, ~Copyable {
             migrations: migrations
         )
         let transaction = try SQLiteTransaction(statements: file.statements)
+        try transaction.prepareContexts()
         self.file = file
         self.transaction = transaction
     }

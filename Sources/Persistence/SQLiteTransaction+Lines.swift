@@ -40,13 +40,28 @@ extension SQLiteTransaction {
             }
             self.lines.restore(try self.lineRecord(statement))
         }
-        try self.loadContexts()
+        self.hasContexts = false
         try self.loadRestamps()
     }
 
-    /// Puts together what each line has seen, those first that others hang on.
+    /// Puts together what each line has seen, those first that others hang on, if that has not been done.
+    ///
+    /// Whoever only reads the state has no need of it.
+    package func prepareContexts() throws(StoreError) {
+        guard !self.hasContexts else { return }
+        self.hasContexts = true
+        do throws(StoreError) {
+            try self.loadContexts()
+        } catch {
+            self.hasContexts = false
+            throw error
+        }
+    }
+
     private func loadContexts() throws(StoreError) {
         var store = self
+        // Many branches may leave at one place.
+        var inheritances: [LinePoint: SeenLines] = [:]
         for position in 0..<self.lineCount {
             let index = LineIndex(rawValue: UInt32(position))
             guard self.progress(of: index).hasApplied else { continue }
@@ -58,8 +73,16 @@ extension SQLiteTransaction {
                 guard self.progress(of: parent.line).appliedSequence >= parent.sequence else {
                     throw .damaged("a line in the database is applied before the one that it hangs on")
                 }
-                trail.inherited = try store.context(at: parent)
-                self.cover(parent, in: &trail.inherited)
+                if let known = inheritances[parent] {
+                    trail.inherited = known
+                } else {
+                    trail.inherited = try store.context(at: parent)
+                    self.cover(parent, in: &trail.inherited)
+                    inheritances[parent] = trail.inherited
+                }
+                #if PLANTED_BUGS
+                if PlantedBug.inheritanceForgotten.isPlanted { trail.inherited = SeenLines() }
+                #endif
             }
             let context = try store.context(of: trail, on: index)
             self.lines.restore(context, inherited: trail.inherited, at: index)

@@ -8,6 +8,8 @@ package final class SQLiteTransaction: StoreTransaction {
     let statements: StatementCache
     var identifiers = IdentifierCache()
     var lines = LineTable()
+    /// Whether the records of lines have their contexts.
+    var hasContexts = false
     package var branches = BranchIndex()
     var registers = RegisterOverlay()
     var versions = VersionOverlay()

@@ -261,22 +261,30 @@ struct ViolationTests {
         #expect(peer.rawBytes.isEmpty)
     }
 
-    @Test func `at most 32 strangers are half open and 4 from one host`() throws {
-        let (network, _) = try self.world()
-        func refused(_ number: UInt64, host: String) -> Bool {
-            let id = ConnectionID(rawValue: 1 << 63 | 1 << 50 | number)
-            let event = Event.accepted(id, from: NetworkAddress(host: host, port: 5))
-            return network.machines[0].node.handle(event, at: network.moment(of: 0)).contains { effect in
-                if case .close(id, _) = effect { true } else { false }
+    @Test func `of 32 half-open strangers, and of 4 from one host, the oldest makes room for the next`() throws {
+        let (network, member) = try self.world()
+        func id(_ number: UInt64) -> ConnectionID { ConnectionID(rawValue: 1 << 63 | 1 << 50 | number) }
+        /// Who is closed when one more comes.
+        func closed(by number: UInt64, host: String) -> [ConnectionID] {
+            let event = Event.accepted(id(number), from: NetworkAddress(host: host, port: 5))
+            return network.machines[0].node.handle(event, at: network.moment(of: 0)).compactMap { effect in
+                if case .close(let id, _) = effect { id } else { nil }
             }
         }
-        for number in 0..<4 { #expect(!refused(UInt64(number), host: "10.7.7.7")) }
-        #expect(refused(4, host: "10.7.7.7"))
-        for number in 5..<33 { #expect(!refused(UInt64(number), host: "10.7.8.\(number)")) }
-        #expect(refused(33, host: "10.7.9.1"))
+        for number in 0..<4 as Range<UInt64> { #expect(closed(by: number, host: "10.7.7.7").isEmpty) }
+        #expect(closed(by: 4, host: "10.7.7.7") == [id(0)])
+        #expect(closed(by: 5, host: "10.7.7.7") == [id(1)])
+        for number in 6..<34 as Range<UInt64> { #expect(closed(by: number, host: "10.7.8.\(number)").isEmpty) }
+        #expect(closed(by: 34, host: "10.7.9.1") == [id(2)])
+        #expect(network.machines[0].node.connections.count == 32)
+        // A device that does say who it is gets in beside them, and stays.
+        let peer = try RawPeer(member, to: 0, of: network, connection: 1)
+        peer.send(peer.hello)
+        for number in 40..<80 as Range<UInt64> { _ = closed(by: number, host: "10.7.9.\(number)") }
+        #expect(!peer.isClosed)
         // After the deadline there is room again.
         network.settle(seconds: 6)
-        #expect(!refused(34, host: "10.7.9.1"))
+        #expect(closed(by: 90, host: "10.7.9.1").isEmpty)
     }
 
     @Test func `a replayed first handshake message has no effect`() throws {

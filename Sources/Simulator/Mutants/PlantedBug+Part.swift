@@ -91,6 +91,7 @@ extension PlantedBug {
             .journalInMemory,
             .stateCommittedApart,
             .frontierNotStored,
+            .inheritanceForgotten,
             .rolledBackNumbersKept,
             .rolledBackChainsKept,
             .failedCommitComesBack:

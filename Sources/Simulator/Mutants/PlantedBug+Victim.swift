@@ -44,6 +44,7 @@ extension PlantedBug {
         case .tiedMovesByLocalNumber: Victim("P32", "P32")
         case .losingMoveForgotten: Victim("P8", "S03")
         case .causesIgnored: Victim("P12", "S15")
+        case .inheritanceForgotten: Victim("P12")
         case .heldApplied: Victim("P9", "S13-far-future", "S13-two-ahead-and-gone")
         case .heldNeverReleased: Victim("P9", "S13-two-ahead")
         case .appliedNeverHeldAgain: Victim("P9", "S13-two-ahead-and-gone")

@@ -31,10 +31,23 @@ struct Oracles {
         }
     }
 
-    /// After a start: all that was durable is there.
+    /// After a start: all that was durable is there, and means what it meant.
     func started(_ machine: Machine, in world: World) {
         self.look(at: machine, in: world)
+        self.lookAtContexts(of: machine, in: world)
         for fault in machine.disk.takeShown() { world.record.count(fault) }
+    }
+
+    private func lookAtContexts(of machine: Machine, in world: World) {
+        guard !machine.isTainted, machine.node != nil else { return }
+        do throws(StoreError) {
+            let found = try machine.read { transaction throws(StoreError) in
+                try StateChecks.contexts(in: &transaction)
+            }
+            if let wrong = found ?? nil { world.record.find(.causality, "machine \(machine.number): \(wrong)") }
+        } catch {
+            world.record.mark(.storeFailed)
+        }
     }
 
     /// A caller was told that a write is durable.
