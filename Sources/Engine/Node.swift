@@ -124,14 +124,19 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
             if let bytes = try transaction.fact(NodeFact.activeReplica), let id = Bytes16(bytes) {
                 start.active = transaction.firstLine(of: ReplicaID(bytes: id))
             }
+            // The token of a database that was put back or copied is an old one, or the other's.
+            let token = try transaction.fact(NodeFact.storeToken)
+            var isCopy = token.map { !configuration.acceptedTokens.contains($0) } ?? false
+            #if PLANTED_BUGS
+            if PlantedBug.copyUnnoticed.isPlanted { isCopy = false }
+            #endif
+            // What somebody has seen of the database before may not be what it has under the same numbers now.
+            let history = try transaction.fact(NodeFact.history)
+            if isCopy || history == nil {
+                try transaction.setFact(NodeFact.history, configuration.nextToken)
+            }
             if let active = start.active {
-                // A database that was put back or copied must never write under the id its original may still be
-                // writing under: its token is an old one, or the other's.
-                let token = try transaction.fact(NodeFact.storeToken)
-                var isCopy = token.map { !configuration.acceptedTokens.contains($0) } ?? false
-                #if PLANTED_BUGS
-                if PlantedBug.copyUnnoticed.isPlanted { isCopy = false }
-                #endif
+                // It must never write under the id its original may still be writing under.
                 if isCopy { start.left = .copiedOrRestored }
                 if transaction.progress(of: active).next != nil { start.left = start.left ?? .forked }
             }
@@ -175,7 +180,9 @@ extension Node {
 }
 
 /// The names under which a node keeps facts in its store.
-enum NodeFact {
+package enum NodeFact {
+    /// Another value for each database that goes its own way: since it was made, copied or put back.
+    package static let history = "history"
     static let activeReplica = "active-replica"
     static let storeToken = "store-token"
     static let latestShown = "latest-shown-time"

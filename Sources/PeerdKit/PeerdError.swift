@@ -34,6 +34,10 @@ public struct PeerdError: Error, Hashable, Sendable, Codable, CustomStringConver
         case clockExhausted
         /// No other machine says that the clock of this one is right.
         case clockUnconfirmed
+        /// A token of a sequence of changes is that of another workspace.
+        case tokenFromAnotherWorkspace
+        /// A token of a sequence of changes is that of another scope.
+        case tokenOfAnotherScope
         /// The line is no invite.
         case inviteInvalid
         /// The invite was used before, or is too old.

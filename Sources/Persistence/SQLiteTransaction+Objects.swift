@@ -109,8 +109,11 @@ extension SQLiteTransaction {
     /// Writes objects in the order of their numbers.
     func flushObjects() throws(StoreError) {
         defer { self.objects.removeAll() }
+        let changes = self.objects.changes()
+        guard !changes.isEmpty else { return }
+        let commit = self.takeCommit()
         var existence: [UInt8] = []
-        for entry in self.objects.changes() {
+        for entry in changes {
             let query: StoreQuery =
                 entry.isNew ? .insertObject : entry.isMoved ? .updateObjectAndPlace : .updateObject
             let statement = try self.statements[query]
@@ -139,6 +142,7 @@ extension SQLiteTransaction {
                 statement.bind(18, record.position.bytes)
             }
             if entry.isNew { statement.bind(19, record.id.bytes) }
+            statement.bind(20, commit)
             try statement.run()
         }
     }

@@ -114,6 +114,7 @@ extension SQLiteTransaction {
         defer { self.registers.removeAll() }
         let changes = self.registers.changes()
         guard !changes.isEmpty else { return }
+        let commit = self.commits.running
         let statement = try self.statements[.setRegister]
         for (key, register) in changes {
             statement.bind(1, key)
@@ -123,6 +124,7 @@ extension SQLiteTransaction {
             statement.bind(5, register.winner.index)
             statement.bind(6, register.isRemoval)
             statement.bind(7, register.conflictCount)
+            statement.bind(8, commit)
             try statement.run()
         }
     }
@@ -150,7 +152,7 @@ extension SQLiteTransaction {
     /// Many more than a chain has changes that all its readers have not seen.
     static let conflictCountMax: Int64 = 1 << 31
 
-    private func register(_ statement: Statement) throws(StoreError) -> Register {
+    func register(_ statement: Statement) throws(StoreError) -> Register {
         guard (0...SQLiteTransaction.conflictCountMax).contains(statement.int64(5)) else {
             throw .damaged("a property in the database has more conflicts than there can be")
         }

@@ -14,6 +14,7 @@ package final class SQLiteTransaction: StoreTransaction {
     var registers = RegisterOverlay()
     var versions = VersionOverlay()
     var objects = ObjectOverlay()
+    var commits = CommitNumbers()
 
     /// Rows held in memory before they are written.
     static let overlayCountMax = 1 << 16
@@ -59,6 +60,7 @@ package final class SQLiteTransaction: StoreTransaction {
 
     func didCommit() {
         self.lines.commit()
+        self.commits.commit()
         self.identifiers.commit()
     }
 
@@ -79,6 +81,7 @@ package final class SQLiteTransaction: StoreTransaction {
         if PlantedBug.rolledBackChainsKept.isPlanted { return self.identifiers.rollback() }
         #endif
         self.lines.rollback()
+        self.commits.rollback()
         self.branches = BranchIndex()
         #if PLANTED_BUGS
         if PlantedBug.rolledBackNumbersKept.isPlanted { return }
@@ -87,6 +90,7 @@ package final class SQLiteTransaction: StoreTransaction {
     }
 
     private func loadNumbers() throws(StoreError) {
+        self.commits = CommitNumbers(last: try self.storedLastCommit())
         self.identifiers.next.object = try self.nextNumber(.nextObject)
         self.identifiers.next.name = try self.nextNumber(.nextName)
         self.identifiers.next.operation = try self.nextNumber(.nextOperation)
@@ -195,7 +199,9 @@ package final class SQLiteTransaction: StoreTransaction {
             #if PLANTED_BUGS
             if PlantedBug.rebuildKeepsRegisters.isPlanted, query == .clearRegisters { continue }
             #endif
-            try self.statements[query].run()
+            let statement = try self.statements[query]
+            if query == .clearObjects { statement.bind(1, self.takeCommit()) }
+            try statement.run()
         }
     }
 }

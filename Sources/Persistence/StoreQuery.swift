@@ -13,13 +13,14 @@ enum StoreQuery: Int, CaseIterable {
     case objectByID, objectID, objectRow
     case insertObject, updateObject, updateObjectAndPlace
     case children, rootChildren, visibleObjects, visiblePage, typePage, childPage, rootChildPage, visibleCount
+    case lastCommit, changedObjects, changesOfObject, lastMove, lastDeletion
     case allLines, insertLine, updateLine, updateLineIntroduction, allRestamps, insertRestamp
     case raisedStamp, setRaisedStamp, deleteRaisedStamp, raisedStampsByCause
     case setCheckpoint, checkpoint, checkpointsOfLine, removeCheckpoints
     case insertChange, changeHeader, contexts, changeOperations, changesFrom
     case insertOperation, operationsFrom
     case insertSignature, deleteSignature, lastSignatures, signatureAt, signatureFrom, signatureUpTo
-    case register, setRegister, registersOfObject, conflictedRegisters
+    case register, setRegister, registersOfObject, conflictedRegisters, changedRegisters
     case setVersion, conflicts, deleteRegister, deleteVersions, historyOfObject
     case insertMove, setMove, deleteMove, movesInRange, movesOfObject, objectsWithoutEffect, objectsWithOpenMoves
     case fact, setFact, deleteFact
@@ -42,7 +43,8 @@ enum StoreQuery: Int, CaseIterable {
         case .insertName, .nameByText, .nameByNumber, .insertGrant, .grantByContent, .grantByNumber:
             self.identifierSQL
         case .objectByID, .objectID, .objectRow, .insertObject, .updateObject, .updateObjectAndPlace, .children,
-            .rootChildren, .visibleObjects, .visiblePage, .typePage, .childPage, .rootChildPage, .visibleCount:
+            .rootChildren, .visibleObjects, .visiblePage, .typePage, .childPage, .rootChildPage, .visibleCount,
+            .lastCommit, .changedObjects, .changesOfObject, .lastMove, .lastDeletion:
             self.objectSQL
         case .allLines, .insertLine, .updateLine, .updateLineIntroduction, .allRestamps, .insertRestamp, .raisedStamp,
             .setRaisedStamp, .deleteRaisedStamp, .raisedStampsByCause, .setCheckpoint, .checkpoint,
@@ -52,8 +54,8 @@ enum StoreQuery: Int, CaseIterable {
             .operationsFrom, .insertSignature, .deleteSignature, .lastSignatures, .signatureAt, .signatureFrom,
             .signatureUpTo:
             self.logSQL
-        case .register, .setRegister, .registersOfObject, .conflictedRegisters, .setVersion, .conflicts,
-            .deleteRegister, .deleteVersions, .historyOfObject:
+        case .register, .setRegister, .registersOfObject, .conflictedRegisters, .changedRegisters, .setVersion,
+            .conflicts, .deleteRegister, .deleteVersions, .historyOfObject:
             self.registerSQL
         case .insertMove, .setMove, .deleteMove, .movesInRange, .movesOfObject, .objectsWithoutEffect,
             .objectsWithOpenMoves:
@@ -76,7 +78,8 @@ enum StoreQuery: Int, CaseIterable {
             UPDATE object SET created_stamp = NULL, created_line = NULL, created_sequence = NULL, created_idx = NULL,
             type = NULL, kind = NULL, existence = x'', updated = 0, parent = NULL, position = x'', child_count = 0,
             visible_child_count = 0, visible = 0, open_move_line = NULL, open_move_sequence = NULL,
-            open_move_idx = NULL, other_open_moves = NULL
+            open_move_idx = NULL, other_open_moves = NULL, changed = ?1,
+            hidden = iif(visible, ?1, hidden), placed = ?1
             """
         }
     }
@@ -98,6 +101,15 @@ enum StoreQuery: Int, CaseIterable {
         case .objectByID: "SELECT object FROM object WHERE id = ?"
         case .objectID: "SELECT id FROM object WHERE object = ?"
         case .visibleCount: "SELECT count(*) FROM object WHERE visible"
+        case .lastCommit: "SELECT max(changed) FROM object"
+        case .changesOfObject: "SELECT object, changed, shown, hidden, placed FROM object WHERE object = ?"
+        case .lastMove: "SELECT line FROM move WHERE object = ? AND effective = 1 ORDER BY stamp DESC LIMIT 1"
+        case .lastDeletion: "SELECT line FROM version WHERE register = ? AND status = 3 ORDER BY stamp DESC LIMIT 1"
+        case .changedObjects:
+            """
+            SELECT object, changed, shown, hidden, placed FROM object WHERE (changed, object) > (?, ?)
+            ORDER BY changed, object LIMIT ?
+            """
         case .visiblePage: "SELECT object FROM object WHERE id > ? AND visible ORDER BY id LIMIT ?"
         case .typePage: "SELECT object FROM object WHERE id > ? AND visible AND type = ?3 ORDER BY id LIMIT ?2"
         case .childPage:
@@ -120,22 +132,26 @@ enum StoreQuery: Int, CaseIterable {
             """
             INSERT INTO object (object, created_stamp, created_line, created_sequence, created_idx, type, kind,
             existence, updated, child_count, visible_child_count, visible, open_move_line, open_move_sequence,
-            open_move_idx, other_open_moves, parent, position, id)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            open_move_idx, other_open_moves, parent, position, id, changed, shown, hidden, placed)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?20, ?20, 0, ?20)
             """
         case .updateObject:
             """
             UPDATE object SET created_stamp = ?2, created_line = ?3, created_sequence = ?4, created_idx = ?5,
             type = ?6, kind = ?7, existence = ?8, updated = ?9, child_count = ?10, visible_child_count = ?11,
             visible = ?12, open_move_line = ?13, open_move_sequence = ?14, open_move_idx = ?15,
-            other_open_moves = ?16 WHERE object = ?1
+            other_open_moves = ?16, changed = ?20, shown = iif(visible < ?12, ?20, shown),
+            hidden = iif(visible > ?12, ?20, hidden), placed = iif(type IS ?6 AND kind IS ?7, placed, ?20)
+            WHERE object = ?1
             """
         case .updateObjectAndPlace:
             """
             UPDATE object SET created_stamp = ?2, created_line = ?3, created_sequence = ?4, created_idx = ?5,
             type = ?6, kind = ?7, existence = ?8, updated = ?9, child_count = ?10, visible_child_count = ?11,
             visible = ?12, open_move_line = ?13, open_move_sequence = ?14, open_move_idx = ?15,
-            other_open_moves = ?16, parent = ?17, position = ?18 WHERE object = ?1
+            other_open_moves = ?16, parent = ?17, position = ?18, changed = ?20,
+            shown = iif(visible < ?12, ?20, shown), hidden = iif(visible > ?12, ?20, hidden),
+            placed = iif(parent IS ?17 AND type IS ?6 AND kind IS ?7, placed, ?20) WHERE object = ?1
             """
         #if PLANTED_BUGS
         case .children where PlantedBug.siblingsByArrival.isPlanted:
@@ -250,13 +266,18 @@ enum StoreQuery: Int, CaseIterable {
             "SELECT stamp, line, sequence, idx, is_removal, conflict_count FROM register WHERE register = ?"
         case .setRegister:
             """
-            INSERT OR REPLACE INTO register (register, stamp, line, sequence, idx, is_removal, conflict_count)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
+            INSERT OR REPLACE INTO register (register, stamp, line, sequence, idx, is_removal, conflict_count, changed)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             """
         case .registersOfObject:
             """
             SELECT stamp, line, sequence, idx, is_removal, conflict_count, register FROM register
             WHERE register BETWEEN ? AND ?
+            """
+        case .changedRegisters:
+            """
+            SELECT stamp, line, sequence, idx, is_removal, conflict_count, register FROM register
+            WHERE register BETWEEN ? AND ? AND changed > ?
             """
         case .conflictedRegisters:
             """

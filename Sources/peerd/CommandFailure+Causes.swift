@@ -45,7 +45,7 @@ extension ExitStatus {
             case .alreadyOpen, .notSyncing: .busy
             case .noSuchObject: .noSuchObject
             case .unreachable: .syncIncomplete
-            case .invalidArgument, .inviteInvalid: .usage
+            case .invalidArgument, .inviteInvalid, .tokenFromAnotherWorkspace, .tokenOfAnotherScope: .usage
             case .diskFull, .storageFailed, .damaged, .newerVersion, .notPrivate, .outcomeUnknown, .closed: .storage
             case .readOnly, .wouldCloseCycle, .notASibling, .tooLarge, .wrongType, .clockExhausted, .clockUnconfirmed,
                 .inviteSpent, .joinRefused, .noRandomness:

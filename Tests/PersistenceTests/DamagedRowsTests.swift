@@ -50,10 +50,10 @@ struct DamagedRowsTests {
                 """
                 object id created_stamp created_line created_sequence created_idx type kind existence updated parent \
                 position open_move_line open_move_sequence open_move_idx other_open_moves child_count \
-                visible_child_count visible
+                visible_child_count visible changed shown hidden placed
                 """
             ),
-            ("register", "register", "register stamp line sequence idx is_removal conflict_count"),
+            ("register", "register", "register stamp line sequence idx is_removal conflict_count changed"),
             ("version", "register, stamp, line, sequence, idx", "register stamp line sequence idx status"),
             ("move", "stamp, line, sequence, idx", "stamp line sequence idx object parent position effective"),
             ("paired_device", "paired_device", "device static_key name lapse"),

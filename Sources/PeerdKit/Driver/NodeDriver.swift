@@ -34,6 +34,8 @@ package actor NodeDriver {
 
     private var node: Node<SQLiteStore>?
     private let inbox: NodeInbox
+    /// For those who wait for changes.
+    private let bell: CommitBell
     private var transport: TCPTransport?
     private var beacons: BeaconTransport?
     private var dialsPeers: Bool
@@ -58,11 +60,12 @@ package actor NodeDriver {
 
     /// Takes over a node.
     ///
-    /// The transport must post its events to the inbox; `report` is called with what the user should know, and must not
-    /// block.
+    /// The transport must post its events to the inbox; `bell` is rung after commits; `report` is called with what the
+    /// user should know, and must not block.
     package init(
         node: consuming sending Node<SQLiteStore>,
         inbox: NodeInbox,
+        bell: CommitBell,
         transport: TCPTransport?,
         beacons: BeaconTransport?,
         dialsPeers: Bool,
@@ -70,6 +73,7 @@ package actor NodeDriver {
     ) {
         self.node = consume node
         self.inbox = inbox
+        self.bell = bell
         self.transport = transport
         self.beacons = beacons
         self.dialsPeers = dialsPeers
@@ -156,7 +160,17 @@ package actor NodeDriver {
     private func handle(_ event: Event) {
         guard let effects = self.node?.handle(event, at: SystemClock.now()) else { return }
         for effect in effects { self.perform(effect) }
+        self.ringBell()
         self.setAlarm()
+    }
+
+    /// Wakes those who wait for changes, if there are some and something has changed.
+    private func ringBell() {
+        guard self.bell.isAwaited else { return }
+        let last = try? self.node?.read { transaction throws(StoreError) in
+            try transaction.storedLastCommit()
+        }
+        if let last { self.bell.ring(last) }
     }
 
     private func perform(_ effect: Effect) {

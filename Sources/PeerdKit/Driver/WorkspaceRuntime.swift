@@ -13,6 +13,8 @@ package struct WorkspaceRuntime: Sendable {
     /// For those who only read.
     package let snapshots: SnapshotPool
     package let inbox: NodeInbox
+    /// For those who wait for changes.
+    let bell: CommitBell
     private let loop: Task<Void, Never>
 
     /// How long to wait for another process to give the directory free.
@@ -54,9 +56,11 @@ package struct WorkspaceRuntime: Sendable {
             )
             try token.settle()
             let beacons = role.discovers ? BeaconTransport() : nil
+            let bell = CommitBell()
             let driver = NodeDriver(
                 node: node,
                 inbox: inbox,
+                bell: bell,
                 transport: transport,
                 beacons: beacons,
                 dialsPeers: role.dialsPeers,
@@ -68,6 +72,7 @@ package struct WorkspaceRuntime: Sendable {
                 driver: driver,
                 snapshots: SnapshotPool(directory: paths.directory),
                 inbox: inbox,
+                bell: bell,
                 loop: loop
             )
         } catch let error as StoreError {
@@ -93,6 +98,7 @@ package struct WorkspaceRuntime: Sendable {
 
     /// Closes everything in order.
     package func stop() async {
+        self.bell.close()
         // Whoever closes last empties the log.
         await self.snapshots.close()
         await self.driver.stop()

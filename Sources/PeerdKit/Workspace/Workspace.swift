@@ -25,6 +25,7 @@ public final class Workspace: Sendable {
     let snapshots: SnapshotPool
     /// Nil for one that only reads.
     let runtime: WorkspaceRuntime?
+    let identity: Identity
     let participant = Participant()
     private let phase = NIOLockedValueBox(Phase.open)
 
@@ -33,7 +34,21 @@ public final class Workspace: Sendable {
         case closed
     }
 
-    private init(_ paths: DirectoryPaths, runtime: WorkspaceRuntime?) {
+    /// Whose it is, without what is secret.
+    struct Identity: Sendable {
+        /// The first bytes of the workspace's id.
+        let workspace: UInt64
+        let device: DeviceID
+
+        init(_ paths: DirectoryPaths) throws {
+            let keys = try KeyFile.load(paths)
+            self.workspace = keys.workspace.bytes.array.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+            self.device = keys.device
+        }
+    }
+
+    private init(_ paths: DirectoryPaths, _ identity: Identity, runtime: WorkspaceRuntime?) {
+        self.identity = identity
         self.directory = URL(fileURLWithPath: paths.directory, isDirectory: true)
         self.paths = paths
         self.runtime = runtime
@@ -65,12 +80,13 @@ public final class Workspace: Sendable {
     public static func open(at directory: URL, access: Access = .readWrite) async throws -> Workspace {
         let paths = DirectoryPaths(directory)
         try paths.requireWorkspace()
+        let identity = try Identity(paths)
         switch access {
         case .readWrite:
             let runtime = try await WorkspaceRuntime.openStoreAlone(paths, mayWrite: true, report: { _ in })
-            return Workspace(paths, runtime: runtime)
+            return Workspace(paths, identity, runtime: runtime)
         case .readOnly:
-            let workspace = Workspace(paths, runtime: nil)
+            let workspace = Workspace(paths, identity, runtime: nil)
             // What is wrong with the database shows now, and not with the first question.
             _ = try await workspace.reading { transaction in transaction.lineCount }
             return workspace
@@ -139,8 +155,10 @@ public final class Workspace: Sendable {
         }
     }
 
-    private func requireOpen() throws {
-        guard self.phase.withLockedValue({ $0 }) == .open else {
+    var isOpen: Bool { self.phase.withLockedValue { $0 } == .open }
+
+    func requireOpen() throws {
+        guard self.isOpen else {
             throw PeerdError(.closed, "\(self.paths.directory) has been closed.", advice: "Open it again.")
         }
     }

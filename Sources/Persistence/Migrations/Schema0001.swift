@@ -108,7 +108,9 @@ extension SchemaMigration {
                 PRIMARY KEY (line, sequence)
             ) WITHOUT ROWID;
 
-            -- State: objects by number. A row without a creation is an object that was only referred to.
+            -- State: objects by number. A row without a creation is an object that was only referred to. Commits that
+            -- change objects are numbered: the last that changed anything of the object, that made it show, that made
+            -- it show no more, and that changed its parent, type or kind.
             CREATE TABLE object (
                 object INTEGER PRIMARY KEY,
                 id BLOB NOT NULL UNIQUE,
@@ -128,12 +130,18 @@ extension SchemaMigration {
                 other_open_moves BLOB,
                 child_count INTEGER NOT NULL,
                 visible_child_count INTEGER NOT NULL,
-                visible INTEGER NOT NULL
+                visible INTEGER NOT NULL,
+                changed INTEGER NOT NULL,
+                shown INTEGER NOT NULL,
+                hidden INTEGER NOT NULL,
+                placed INTEGER NOT NULL
             );
             CREATE INDEX object_place ON object (parent, position);
+            CREATE INDEX object_changed ON object (changed);
             CREATE INDEX object_open_moves ON object (object) WHERE other_open_moves IS NOT NULL;
 
-            -- State: the write in force of each property. The key is object * 2^32 + name.
+            -- State: the write in force of each property, and the commit that changed it. The key is object * 2^32 +
+            -- name.
             CREATE TABLE register (
                 register INTEGER PRIMARY KEY,
                 object INTEGER GENERATED ALWAYS AS (register >> 32) VIRTUAL,
@@ -143,7 +151,8 @@ extension SchemaMigration {
                 sequence INTEGER NOT NULL,
                 idx INTEGER NOT NULL,
                 is_removal INTEGER NOT NULL,
-                conflict_count INTEGER NOT NULL
+                conflict_count INTEGER NOT NULL,
+                changed INTEGER NOT NULL
             );
 
             -- State: the writes not in force. Status 0 is superseded, 1 conflicting. Name 4294967295 stands for an

@@ -22,8 +22,13 @@ import PeerdKit
         let report = try await desk.sync(timeout: .seconds(30))
         print("desk has pulled \(report.pulled) operations, and", try await desk.object(milk)?[title] ?? "nothing")
 
+        var changes = try laptop.changes(of: .object(milk)).makeAsyncIterator()
+        _ = try await changes.next()  // The state so far.
         try await desk.write { try $0.set(title, to: "Oat milk", on: milk) }
         try await desk.sync(timeout: .seconds(30))
+        if let delta = try await changes.next(), let entry = delta.objects.first {
+            print("laptop hears of", entry.changed, "by", delta.authors.map(\.name))
+        }
         let objects = (try await laptop.page(.all).objects, try await desk.page(.all).objects)
         guard objects.0 == objects.1, try await laptop.object(milk)?[title] == "Oat milk" else {
             fatalError("not equal")

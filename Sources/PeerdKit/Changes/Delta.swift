@@ -1,0 +1,57 @@
+/// What has changed in a scope since a token: states, and not what led to them.
+///
+/// Somebody who takes in each delta has, after one without ``hasMore``, exactly what the workspace had at one moment.
+/// First he forgets what has left, then he takes in the states.
+public struct Delta: Hashable, Sendable {
+    /// An object that has changed, has come into the scope, or has left it.
+    public struct Entry: Identifiable, Hashable, Sendable {
+        /// Names it on all machines.
+        public let id: ObjectID
+        /// The object as it is now; nil if it was deleted or is not in the scope.
+        ///
+        /// Then it is to be forgotten, and what stands below it, too. It may be one that was never told of.
+        public let state: Object?
+        /// Names of properties that were set or unset, in ascending order, or whose conflicts changed.
+        public let changed: [String]
+        /// Whether it was created, or came to life again.
+        public let isCreated: Bool
+        /// Whether it stands under another parent than before.
+        public let isMoved: Bool
+    }
+
+    /// Who wrote something.
+    public struct Author: Hashable, Sendable, Codable {
+        /// The name of the machine.
+        public let name: String
+        /// Whether it is this machine.
+        public let isThisMachine: Bool
+    }
+
+    /// Where changes come from.
+    public enum Origin: String, Hashable, Sendable, Codable {
+        /// All were written on this machine.
+        case local
+        /// All came from others.
+        case peer
+        /// There are some of either kind.
+        case both
+    }
+
+    /// Those that have left first, and the others in the order in which they were changed.
+    public let objects: [Entry]
+    /// Whether everything that was known before is to be forgotten: this is the first part of the whole state.
+    public let isReset: Bool
+    /// Whether the next element belongs to the same moment.
+    public let hasMore: Bool
+    /// Who wrote what has changed, in the order of their names; empty in parts of the whole state.
+    public let authors: [Author]
+    /// Where the next element begins.
+    public let token: ChangeToken
+
+    /// Where the changes come from; nil in parts of the whole state.
+    public var origin: Origin? {
+        guard let first = self.authors.first else { return nil }
+        if self.authors.contains(where: { $0.isThisMachine != first.isThisMachine }) { return .both }
+        return first.isThisMachine ? .local : .peer
+    }
+}

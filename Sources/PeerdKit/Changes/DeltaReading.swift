@@ -1,0 +1,223 @@
+internal import CRDTCore
+internal import Engine
+internal import Persistence
+
+/// Reads one delta from a state of the database.
+struct DeltaReading {
+    /// Where to read on, as a sequence of changes keeps it.
+    struct Position: Hashable, Sendable {
+        var history: Bytes16?
+        var place: ChangePlace
+        var resetEnd: Int64
+
+        /// Whether more belongs to the same moment.
+        var isWithinCommit: Bool { self.place.object != .max && self != .start }
+
+        /// Before everything.
+        static let start = Position(history: nil, place: ChangePlace(commit: 0, object: -1), resetEnd: 0)
+
+        init(history: Bytes16?, place: ChangePlace, resetEnd: Int64) {
+            (self.history, self.place, self.resetEnd) = (history, place, resetEnd)
+        }
+    }
+
+    let scope: Scope
+    let workspace: UInt64
+    let device: DeviceID
+
+    /// Objects that are looked at for one element.
+    static let countMax = 1_000
+
+    /// What has changed behind a position, and the next one.
+    ///
+    /// The delta is nil if nothing of the scope has changed; then the position may be a later one all the same.
+    func delta(
+        after former: Position,
+        in transaction: inout SQLiteTransaction
+    ) throws -> (delta: Delta?, next: Position) {
+        guard let history = try transaction.fact(NodeFact.history).flatMap({ Bytes16($0) }) else {
+            throw StoreError.damaged("the database does not say which one it is")
+        }
+        let last = transaction.lastCommit
+        var position = former
+        // A database that was put back has numbered other commits, and fewer.
+        let isReset = former.history != history || former.place.commit > last
+        if isReset {
+            position = Position.start
+            position.resetEnd = last
+        }
+        position.history = history
+        var reading = Reading(scope: self.scope, device: self.device, since: position)
+        let isWhole = try reading.read(in: &transaction)
+        position.place = isWhole ? .end(of: last) : reading.place
+        if isWhole || position.place.commit > position.resetEnd { position.resetEnd = 0 }
+        // After a part there is always another one, which says that it is the last.
+        guard !reading.isEmpty || isReset || former.isWithinCommit else { return (nil, position) }
+        let token = ChangeToken(
+            workspace: self.workspace,
+            history: history,
+            scope: self.scope.digest,
+            place: position.place,
+            resetEnd: position.resetEnd
+        )
+        return (reading.delta(isReset: isReset, hasMore: !isWhole, token: token), position)
+    }
+}
+
+/// What one delta finds on its way.
+private struct Reading {
+    let membership: ScopeMembership
+    let device: DeviceID
+    /// What is known: all that changed up to this place, and of the whole state all up to a commit.
+    let since: DeltaReading.Position
+
+    var place: ChangePlace
+    private var left: [Delta.Entry] = []
+    private var present: [Delta.Entry] = []
+    private var told: Set<ObjectIndex> = []
+    private var lines: Set<LineIndex> = []
+    private var authors: Set<Delta.Author> = []
+
+    init(scope: Scope, device: DeviceID, since: DeltaReading.Position) {
+        self.membership = ScopeMembership(scope)
+        self.device = device
+        self.since = since
+        self.place = since.place
+    }
+
+    var isEmpty: Bool { self.left.isEmpty && self.present.isEmpty }
+
+    func delta(isReset: Bool, hasMore: Bool, token: ChangeToken) -> Delta {
+        Delta(
+            objects: self.left + self.present,
+            isReset: isReset,
+            hasMore: hasMore,
+            authors: self.authors.sorted { ($0.name, $0.isThisMachine ? 0 : 1) < ($1.name, $1.isThisMachine ? 0 : 1) },
+            token: token
+        )
+    }
+
+    /// Returns whether everything was looked at.
+    mutating func read(in transaction: inout SQLiteTransaction) throws -> Bool {
+        // One object is looked at by itself, however much else has changed.
+        if case .object(let id) = self.membership.scope {
+            if let index = try transaction.existingObjectIndex(of: id),
+                let change = try transaction.changes(of: index),
+                ChangePlace(commit: change.changed, object: Int64(index.rawValue)) > self.since.place
+            {
+                try self.take(change, in: &transaction)
+            }
+            try self.nameAuthors(in: &transaction)
+            return true
+        }
+        let limit = DeltaReading.countMax
+        var isWhole = false
+        while !isWhole, self.left.count + self.present.count < limit {
+            let changes = try transaction.changedObjects(after: self.place, limit: limit)
+            for change in changes {
+                try self.take(change, in: &transaction)
+                self.place = ChangePlace(commit: change.changed, object: Int64(change.index.rawValue))
+            }
+            isWhole = changes.count < limit
+        }
+        try self.nameAuthors(in: &transaction)
+        return isWhole
+    }
+
+    /// The last commit of which everything about an object was told.
+    private func known(of index: ObjectIndex) -> Int64 {
+        let place = self.since.place
+        return max(Int64(index.rawValue) <= place.object ? place.commit : place.commit - 1, self.since.resetEnd)
+    }
+
+    private mutating func take(_ change: ChangedObject, in transaction: inout SQLiteTransaction) throws {
+        // Of the whole state everything is told that shows, and nothing else.
+        let isWhole = change.changed <= self.since.resetEnd
+        let known = self.known(of: change.index)
+        switch try self.membership.contains(change.index, in: &transaction) {
+        case .inside:
+            try self.tell(change, known, isWhole: isWhole, in: &transaction)
+            // What is below it has not changed by itself, and is in the scope perhaps only now.
+            if max(change.shown, change.placed) > known, !isWhole, self.membership.isSubtree {
+                try self.tellAllBelow(change.index, in: &transaction)
+            }
+        case .hidden:
+            guard !isWhole, change.hidden > known else { return }
+            if let line = try transaction.lineOfLastDeletion(of: change.index) { self.lines.insert(line) }
+            try self.tellLeft(change.index, in: &transaction)
+        case .elsewhere(let mayHaveBeenInside):
+            // What did not show before was not in the scope.
+            let mayHaveShown = change.hidden > known || change.shown <= known
+            guard !isWhole, mayHaveShown, mayHaveBeenInside || change.placed > known else { return }
+            if change.placed > known, let line = try transaction.lineOfLastMove(of: change.index) {
+                self.lines.insert(line)
+            }
+            for (_, register) in try transaction.changedRegisters(of: change.index, since: known) {
+                self.lines.insert(register.winner.line)
+            }
+            try self.tellLeft(change.index, in: &transaction)
+        }
+    }
+
+    private mutating func tellLeft(_ index: ObjectIndex, in transaction: inout SQLiteTransaction) throws {
+        let id = try transaction.object(index).id
+        self.left.append(Delta.Entry(id: id, state: nil, changed: [], isCreated: false, isMoved: false))
+    }
+
+    private mutating func tell(
+        _ change: ChangedObject,
+        _ known: Int64,
+        isWhole: Bool,
+        in transaction: inout SQLiteTransaction
+    ) throws {
+        guard self.told.insert(change.index).inserted else { return }
+        let state = try Object(change.index, in: &transaction)
+        guard !isWhole else {
+            let entry = Delta.Entry(id: state.id, state: state, changed: [], isCreated: false, isMoved: false)
+            return self.present.append(entry)
+        }
+        var names: [String] = []
+        for (name, register) in try transaction.changedRegisters(of: change.index, since: known) {
+            names.append(try transaction.name(name))
+            self.lines.insert(register.winner.line)
+        }
+        let isCreated = change.shown > known
+        let isMoved = change.placed > known && !isCreated
+        if isCreated, let creation = try transaction.object(change.index).creation {
+            self.lines.insert(creation.write.line)
+        }
+        if isMoved, let line = try transaction.lineOfLastMove(of: change.index) { self.lines.insert(line) }
+        self.present.append(
+            Delta.Entry(id: state.id, state: state, changed: names.sorted(), isCreated: isCreated, isMoved: isMoved)
+        )
+    }
+
+    private mutating func tellAllBelow(_ top: ObjectIndex, in transaction: inout SQLiteTransaction) throws {
+        var open: [ObjectIndex] = [top]
+        while let parent = open.popLast() {
+            var last: SiblingPlace?
+            while true {
+                let children = try transaction.visibleChildren(of: parent, after: last, limit: DeltaReading.countMax)
+                for child in children {
+                    let record = try transaction.object(child)
+                    last = SiblingPlace(position: record.position, id: record.id)
+                    open.append(child)
+                    guard let change = try transaction.changes(of: child) else { continue }
+                    let place = ChangePlace(commit: change.changed, object: Int64(child.rawValue))
+                    // What has changed itself comes by itself.
+                    guard place <= self.since.place else { continue }
+                    try self.tell(change, change.changed, isWhole: false, in: &transaction)
+                }
+                if children.count < DeltaReading.countMax { break }
+            }
+        }
+    }
+
+    private mutating func nameAuthors(in transaction: inout SQLiteTransaction) throws {
+        for line in self.lines {
+            guard let introduction = transaction.line(line).introduction else { continue }
+            let isThisMachine = introduction.device == self.device
+            self.authors.insert(Delta.Author(name: introduction.deviceName, isThisMachine: isThisMachine))
+        }
+    }
+}

@@ -1,0 +1,62 @@
+internal import CRDTCore
+
+/// Of which objects one wants to know what changes.
+public enum Scope: Hashable, Sendable {
+    /// All objects.
+    case everything
+    /// One object.
+    case object(ObjectID)
+    /// An object, and everything below it.
+    case subtree(ObjectID)
+    /// The objects of a query; its order does not matter.
+    case query(Query)
+
+    /// A short name, the same in every process, so that a token of another scope is noticed.
+    var digest: UInt64 {
+        var bytes: [UInt8] = []
+        switch self {
+        case .everything: bytes.append(0)
+        case .object(let id):
+            bytes.append(1)
+            id.bytes.append(to: &bytes)
+        case .subtree(let id):
+            bytes.append(2)
+            id.bytes.append(to: &bytes)
+        case .query(let query):
+            bytes.append(3)
+            query.appendFilter(to: &bytes)
+        }
+        // FNV-1a: nobody gains by a collision, who has both scopes.
+        return bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
+    }
+}
+
+extension Query {
+    /// What decides which objects it has.
+    fileprivate func appendFilter(to bytes: inout [UInt8]) {
+        switch self.scope {
+        case .all: bytes.append(0)
+        case .type(let type):
+            bytes.append(1)
+            type.appendCounted(to: &bytes)
+        case .children(let parent):
+            bytes.append(parent == nil ? 2 : 3)
+            parent?.bytes.append(to: &bytes)
+        }
+        bytes.append(self.kind == nil ? 0 : 1)
+        self.kind?.appendCounted(to: &bytes)
+        for filter in self.filters {
+            filter.name.appendCounted(to: &bytes)
+            let value = filter.value.encoded
+            bytes.appendVarint(UInt64(value.count))
+            bytes += value
+        }
+    }
+}
+
+extension String {
+    fileprivate func appendCounted(to bytes: inout [UInt8]) {
+        bytes.appendVarint(UInt64(self.utf8.count))
+        bytes += self.utf8
+    }
+}

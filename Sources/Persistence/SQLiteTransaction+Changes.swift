@@ -1,0 +1,148 @@
+package import CRDTCore
+
+/// Which commits changed which objects.
+///
+/// Commits that change objects are numbered, in each database by itself, and each object's row has the number of the
+/// last one that changed it. So whoever knows up to which commit he has seen everything finds what has changed since,
+/// however long ago that was, and the database keeps nothing for him.
+extension SQLiteTransaction {
+    /// The last commit that changed any object; 0 if there is none.
+    package var lastCommit: Int64 { self.commits.last }
+
+    /// Objects that have changed behind a place, in the order of the commits that changed them last.
+    ///
+    /// - Complexity: O(log *n* + *m*) for *m* objects of *n*.
+    package func changedObjects(after place: ChangePlace, limit: Int) throws(StoreError) -> [ChangedObject] {
+        try self.flush()
+        let statement = try self.statements[.changedObjects]
+        defer { statement.reset() }
+        statement.bind(1, place.commit)
+        statement.bind(2, place.object)
+        statement.bind(3, Int64(limit))
+        var found: [ChangedObject] = []
+        while try statement.step() { found.append(ChangedObject(statement)) }
+        return found
+    }
+
+    /// Which commits changed an object last.
+    package func changes(of object: ObjectIndex) throws(StoreError) -> ChangedObject? {
+        try self.flush()
+        let statement = try self.statements[.changesOfObject]
+        defer { statement.reset() }
+        statement.bind(1, object.rawValue)
+        return try statement.step() ? ChangedObject(statement) : nil
+    }
+
+    /// The line of the last move of an object that has effect; nil if there is none.
+    package func lineOfLastMove(of object: ObjectIndex) throws(StoreError) -> LineIndex? {
+        let statement = try self.statements[.lastMove]
+        defer { statement.reset() }
+        statement.bind(1, object.rawValue)
+        return try self.line(statement)
+    }
+
+    /// The line of the last deletion of an object; nil if there is none.
+    package func lineOfLastDeletion(of object: ObjectIndex) throws(StoreError) -> LineIndex? {
+        let statement = try self.statements[.lastDeletion]
+        defer { statement.reset() }
+        statement.bind(1, RegisterKey(object: object, name: .lifetime).rowNumber)
+        return try self.line(statement)
+    }
+
+    private func line(_ statement: Statement) throws(StoreError) -> LineIndex? {
+        guard try statement.step() else { return nil }
+        guard let line = UInt32(exactly: statement.int64(0)), line < self.lineCount else {
+            throw .damaged("a row of the database names a line that cannot be")
+        }
+        return LineIndex(rawValue: line)
+    }
+
+    /// The properties of an object that have changed since a commit, with the writes in force.
+    ///
+    /// - Complexity: O(*n*) for *n* properties that the object has or had.
+    package func changedRegisters(
+        of object: ObjectIndex,
+        since commit: Int64
+    ) throws(StoreError) -> [(name: NameIndex, register: Register)] {
+        try self.flush()
+        let statement = try self.statements[.changedRegisters]
+        defer { statement.reset() }
+        statement.bind(1, RegisterKey(object: object, name: NameIndex(rawValue: 0)).rowNumber)
+        statement.bind(2, RegisterKey(object: object, name: NameIndex(rawValue: .max)).rowNumber)
+        statement.bind(3, commit)
+        var found: [(name: NameIndex, register: Register)] = []
+        while try statement.step() {
+            let name = RegisterKey(rowNumber: statement.int64(6)).name
+            if name != .lifetime { found.append((name, try self.register(statement))) }
+        }
+        return found
+    }
+
+    /// The number of the running transaction, which changes objects.
+    func takeCommit() -> Int64 { self.commits.take() }
+
+    /// The same as all connections see it, between two transactions.
+    package func storedLastCommit() throws(StoreError) -> Int64 {
+        let statement = try self.statements[.lastCommit]
+        defer { statement.reset() }
+        let last = try statement.step() ? statement.int64(0) : 0
+        guard (0..<Int64.max / 2).contains(last) else {
+            throw .damaged("an object in the database was changed by a commit that cannot be")
+        }
+        return last
+    }
+}
+
+/// Up to where changes have been seen: all of earlier commits, and of one the objects up to a number.
+package struct ChangePlace: Hashable, Comparable, Sendable {
+    package var commit: Int64
+    package var object: Int64
+
+    package init(commit: Int64, object: Int64) { (self.commit, self.object) = (commit, object) }
+
+    /// Behind all that a commit has changed.
+    package static func end(of commit: Int64) -> ChangePlace { ChangePlace(commit: commit, object: .max) }
+
+    package static func < (left: ChangePlace, right: ChangePlace) -> Bool {
+        left.commit == right.commit ? left.object < right.object : left.commit < right.commit
+    }
+}
+
+/// An object, and the last commits that changed anything of it, that made it show, that made it show no more, and that
+/// changed its parent, type or kind.
+package struct ChangedObject: Hashable, Sendable {
+    package var index: ObjectIndex
+    package var changed: Int64
+    package var shown: Int64
+    package var hidden: Int64
+    package var placed: Int64
+
+    init(_ statement: Statement) {
+        self.index = ObjectIndex(rawValue: statement.uint32(0))
+        (self.changed, self.shown) = (statement.int64(1), statement.int64(2))
+        (self.hidden, self.placed) = (statement.int64(3), statement.int64(4))
+    }
+}
+
+/// The numbers of commits that change objects.
+struct CommitNumbers {
+    private(set) var last: Int64 = 0
+    private var isTaken = false
+
+    init(last: Int64 = 0) { self.last = last }
+
+    /// The number of the running transaction, if it changes objects.
+    var running: Int64 { self.last + 1 }
+
+    mutating func take() -> Int64 {
+        self.isTaken = true
+        return self.running
+    }
+
+    mutating func commit() {
+        if self.isTaken { self.last += 1 }
+        self.isTaken = false
+    }
+
+    mutating func rollback() { self.isTaken = false }
+}
