@@ -22,12 +22,13 @@ struct Daemon: Service {
     ) async throws -> Daemon {
         let inbox = NodeInbox()
         let transport = TCPTransport(events: { inbox.post(Event($0)) })
+        let log = NoticeLog(logger, now: { SystemClock.now().monotonicMilliseconds })
         var address = listen.address
         let runtime = try await WorkspaceRuntime.open(
             paths,
             transport: transport,
             inbox: inbox,
-            report: { notice in logger.log(level: notice.logLevel, "\(NoticeText.of(notice))") },
+            report: { notice in log.write(notice) },
             role: {
                 address = try await self.bind(transport, listen, logger)
                 return NodeDriver.Role(
@@ -84,18 +85,6 @@ struct Daemon: Service {
             return try await transport.listen(on: PeerAddress(host: listen.address.host, port: 0))
         } catch {
             throw CommandFailure(.failure, error.description)
-        }
-    }
-}
-
-extension Notice {
-    fileprivate var logLevel: Logger.Level {
-        switch self {
-        case .connected, .disconnected, .paired, .memberMet, .pairingLapsed: .info
-        case .newReplica(let reason): reason == .first ? .debug : .notice
-        case .held, .clockDiffers, .clockSetBack, .forked, .protocolViolation, .addressFailed, .tooManySessions:
-            .warning
-        case .storeFailed: .error
         }
     }
 }
