@@ -117,6 +117,13 @@ struct MemoryRegisters: Sendable {
         self.firstFree = place
     }
 
+    mutating func restampConflict(_ write: WriteReference, to stamp: Stamp, at key: RegisterKey) {
+        guard let position = self.position(of: key) else { return }
+        var place = self.rows[position].firstConflict
+        while place >= 0, self.conflicts[Int(place)].write != write { place = self.conflicts[Int(place)].next }
+        if place >= 0 { self.conflicts[Int(place)].write.stamp = stamp }
+    }
+
     mutating func conflicts(at key: RegisterKey) -> [WriteReference] {
         guard let position = self.position(of: key) else { return [] }
         var found: [WriteReference] = []

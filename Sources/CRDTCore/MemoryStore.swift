@@ -38,6 +38,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     private var moveLog = MemoryMoves()
     private var raised: [LinePoint: RaisedStamp] = [:]
     package private(set) var restamps = RestampTable()
+    private var restampedChains: [ReplicaID: RestampedChain] = [:]
     package var branches = BranchIndex()
     package var knownFrontier: Frontier?
     private var facts: [String: [UInt8]] = [:]
@@ -165,6 +166,14 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         self.restamps.add(record)
     }
 
+    package mutating func settleRestamp(_ record: RestampRecord) { self.restamps.settle(record) }
+
+    package func restampedChain(of replica: ReplicaID) -> RestampedChain? { self.restampedChains[replica] }
+
+    package mutating func setRestampedChain(_ chain: RestampedChain?, of replica: ReplicaID) {
+        self.restampedChains[replica] = chain
+    }
+
     package mutating func prepareContexts() {}
 
     package mutating func setCheckpoint(_ checkpoint: Checkpoint, at place: LinePoint) {
@@ -220,6 +229,14 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         self.addVersion(write, status: status, at: key)
     }
 
+    package mutating func restampVersion(_ write: WriteReference, to stamp: Stamp, at key: RegisterKey) {
+        self.registers.restampConflict(write, to: stamp, at: key)
+    }
+
+    package mutating func removeVersion(_ write: WriteReference, at key: RegisterKey) {
+        self.registers.removeConflict(write, at: key)
+    }
+
     package mutating func conflicts(at key: RegisterKey) -> [WriteReference] { self.registers.conflicts(at: key) }
 
     package mutating func removeRegister(_ key: RegisterKey) { self.registers.remove(key) }
@@ -248,6 +265,29 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
             }
         }
         return found
+    }
+
+    /// The operations on an object that are applied, as they are ordered now.
+    private mutating func appliedHistory(of object: ObjectIndex) throws(StoreError) -> [WriteReference] {
+        var found: [WriteReference] = []
+        for var write in self.history(of: object)
+        where write.sequence <= self.progress(of: write.line).appliedSequence {
+            write.stamp = try self.effectiveStamp(at: write.point)
+            found.append(write)
+        }
+        return found
+    }
+
+    package mutating func creations(of object: ObjectIndex) throws(StoreError) -> [WriteReference] {
+        var found: [WriteReference] = []
+        for write in try self.appliedHistory(of: object) where try self.edit(write)?.kind == .create {
+            found.append(write)
+        }
+        return found
+    }
+
+    package mutating func lastStamp(of object: ObjectIndex) throws(StoreError) -> Stamp {
+        try self.appliedHistory(of: object).map(\.stamp).max() ?? .zero
     }
 
     package mutating func registers(of object: ObjectIndex) -> [(NameIndex, Register)] {

@@ -35,8 +35,7 @@ extension Merge {
                 let record = RestampRecord(restamp: restamp, author: author)
                 guard !transaction.restamps.contains(record) else { continue }
                 try transaction.addRestamp(record)
-                self.restampedStretches[restamp.replica] = nil
-                self.dueRestamps.append(record)
+                if try self.end(of: record, in: &transaction) != nil { self.hasDueRestamps = true }
             }
         }
     }
@@ -44,16 +43,43 @@ extension Merge {
     /// Takes note of the restamps whose stretches are complete with a run that was stored.
     mutating func noteStretches(
         endingIn fresh: VerifiedRun,
-        in transaction: borrowing some StoreTransaction
-    ) {
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
         let (replica, first) = (fresh.run.replica, fresh.run.firstSequence)
         guard transaction.restamps.hasAny(of: replica) else { return }
-        self.restampedStretches[replica] = nil
-        for record in transaction.restamps.records(of: replica, endingIn: first...fresh.run.lastSequence) {
-            let last = record.restamp.lastSequence
-            guard fresh.hashes[Int(last - first)] == record.restamp.lastHash else { continue }
-            self.dueRestamps.append(record)
+        for record in transaction.restamps.records(of: replica, endingIn: first...fresh.run.lastSequence)
+        where fresh.hashes[Int(record.restamp.lastSequence - first)] == record.restamp.lastHash {
+            if try self.end(of: record, in: &transaction) != nil { self.hasDueRestamps = true }
         }
+    }
+
+    /// What is restamped by right in a replica's chain, by the restamps that are settled; put together where that has
+    /// not been done.
+    private func restampedChain(
+        of replica: ReplicaID,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> RestampedChain {
+        if let known = transaction.restampedChain(of: replica) { return known }
+        var chain = RestampedChain()
+        for record in transaction.restamps.records(of: replica, endingIn: 1...Limits.sequenceMax)
+        where !transaction.restamps.isUnsettled(record) {
+            guard let end = try self.end(of: record, in: &transaction) else { continue }
+            _ = chain.cover(from: end, downTo: record.restamp.firstSequence, in: transaction)
+        }
+        transaction.setRestampedChain(chain, of: replica)
+        return chain
+    }
+
+    /// The restamps that would order something anew, and have not yet: they were put off.
+    package func dueRestamps(in transaction: inout some StoreTransaction) throws(StoreError) -> Set<Restamp> {
+        var due: Set<Restamp> = []
+        for record in transaction.restamps.unsettled {
+            guard let end = try self.end(of: record, in: &transaction) else { continue }
+            var chain = try self.restampedChain(of: record.restamp.replica, in: &transaction)
+            let news = chain.cover(from: end, downTo: record.restamp.firstSequence, in: transaction)
+            if !news.isEmpty { due.insert(record.restamp) }
+        }
+        return due
     }
 
     /// The last change of a stretch that is restamped by right: by a device of the same user as the chain's, or of the
@@ -78,108 +104,68 @@ extension Merge {
         return author == self.founder || author == transaction.line(last.line).introduction?.user ? last : nil
     }
 
-    /// Whether a change is in a stretch that is restamped by right.
-    mutating func isRestamped(
+    /// Whether a change is in a stretch that is restamped by right, and settled.
+    func isRestamped(
         _ place: LinePoint,
         _ replica: ReplicaID,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
         guard transaction.restamps.hasAny(of: replica) else { return false }
-        let known: RestampedStretches
-        if let found = self.restampedStretches[replica], found.lowest <= place.sequence {
-            known = found
-        } else {
-            known = try self.stretches(of: replica, endingFrom: place.sequence, in: &transaction)
-            self.restampedStretches[replica] = known
-        }
-        for (end, first) in known.firstByEnd where first <= place.sequence && place.sequence <= end.sequence {
-            if transaction.isWithin(place, end) { return true }
-        }
-        return false
+        return try self.restampedChain(of: replica, in: &transaction).contains(place)
     }
 
-    /// What is restamped by right in a replica's chain, as far as it ends at a sequence or later.
-    private func stretches(
-        of replica: ReplicaID,
-        endingFrom lowest: UInt64,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> RestampedStretches {
-        var longest = lowest
-        for line in transaction.lines(of: replica) {
-            longest = max(longest, transaction.progress(of: line).storedSequence)
-        }
-        let records = transaction.restamps.records(of: replica, endingIn: lowest...longest)
-        return RestampedStretches(lowest: lowest, firstByEnd: try self.firstByEnd(records, in: &transaction))
-    }
-
-    /// Where some stretches that are restamped by right begin, by where they end: of those that end together only the
-    /// longest matters.
-    private func firstByEnd(
-        _ records: [RestampRecord],
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> [LinePoint: UInt64] {
-        var firstByEnd: [LinePoint: UInt64] = [:]
-        for record in records {
+    /// Takes in what the restamps cover whose stretches are stored.
+    ///
+    /// Returns what they newly cover.
+    mutating func coverRestamped(in transaction: inout some StoreTransaction) throws(StoreError)
+        -> [RestampedChain.Piece]
+    {
+        self.hasDueRestamps = false
+        var news: [RestampedChain.Piece] = []
+        for record in transaction.restamps.unsettled where !self.ignoredRestamps.contains(record.restamp) {
+            self.summary.restampCost += 1
             guard let end = try self.end(of: record, in: &transaction) else { continue }
-            firstByEnd[end] = min(firstByEnd[end] ?? .max, record.restamp.firstSequence)
+            let replica = record.restamp.replica
+            var chain = try self.restampedChain(of: replica, in: &transaction)
+            // Held here alone meanwhile, so that it is not copied.
+            transaction.setRestampedChain(nil, of: replica)
+            news += chain.cover(from: end, downTo: record.restamp.firstSequence, in: transaction)
+            transaction.setRestampedChain(chain, of: replica)
+            try transaction.settleRestamp(record)
         }
-        return firstByEnd
+        return news
     }
 
-    /// Orders what has been restamped anew, as far as it was applied; what was held is looked at again.
+    /// Orders what has newly been restamped anew, as far as it was applied; what was held is looked at again.
     mutating func settleRestamps(in transaction: inout some StoreTransaction) throws(StoreError) {
-        guard !self.dueRestamps.isEmpty else { return }
-        var due: [RestampRecord] = []
-        swap(&due, &self.dueRestamps)
-        let restamped = self.appliedPlaces(within: try self.firstByEnd(due, in: &transaction), in: transaction)
+        let news = try self.coverRestamped(in: &transaction)
+        guard !news.isEmpty else { return }
+        var applied: [LinePoint] = []
+        for piece in news {
+            let last = min(piece.sequences.upperBound, transaction.progress(of: piece.line).appliedSequence)
+            guard piece.sequences.lowerBound <= last else { continue }
+            applied += (piece.sequences.lowerBound...last).map { LinePoint(line: piece.line, sequence: $0) }
+        }
         // What is held may follow from what is restamped, here or on other lines.
         for position in 0..<transaction.lineCount {
             let index = LineIndex(rawValue: UInt32(position))
+            guard case .held = transaction.line(index).waitsFor else { continue }
             var line = transaction.line(index)
-            guard case .held = line.waitsFor else { continue }
             line.waitsFor = nil
             try transaction.setLine(line, at: index)
         }
-        try self.revise(try self.settleStamps(from: restamped, in: &transaction), in: &transaction)
-    }
-
-    /// The applied changes of some stretches, each once, however many stretches they are in.
-    private func appliedPlaces(
-        within firstByEnd: [LinePoint: UInt64],
-        in transaction: borrowing some StoreTransaction
-    ) -> [LinePoint] {
-        var pieces: [LineIndex: [ClosedRange<UInt64>]] = [:]
-        for (end, beginning) in firstByEnd {
-            var next: LinePoint? = end
-            while let last = next, last.sequence >= beginning {
-                let progress = transaction.progress(of: last.line)
-                let first = max(beginning, progress.firstSequence)
-                let applied = min(last.sequence, progress.appliedSequence)
-                if first <= applied { pieces[last.line, default: []].append(first...applied) }
-                next = transaction.line(last.line).origin?.parent
-            }
-        }
-        var places: [LinePoint] = []
-        for (line, ranges) in pieces.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            var next: UInt64 = 0
-            for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) where range.upperBound >= next {
-                let rest = max(range.lowerBound, next)...range.upperBound
-                places += rest.map { LinePoint(line: line, sequence: $0) }
-                next = range.upperBound + 1
-            }
-        }
-        return places
+        try self.reorder(try self.settleStamps(from: applied, in: &transaction), in: &transaction)
     }
 
     /// Computes the effective stamps of changes anew, and of all that follow from them.
     ///
-    /// Returns the changes whose stamps are others now.
+    /// Returns the changes whose stamps are others now, with the former ones.
     /// - Complexity: O(*n* log *m*) for the *n* changes looked at: the given ones and those whose stamps followed from
     ///   one that changed. All other changes are stamped later than what they had seen, and stay as they are.
     private mutating func settleStamps(
         from places: [LinePoint],
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> [LinePoint] {
+    ) throws(StoreError) -> [LinePoint: Stamp] {
         // Effective stamps rise from cause to effect, so that in their former order causes come first.
         var queue: [(former: Stamp, place: LinePoint)] = []
         var queued: Set<LinePoint> = []
@@ -187,14 +173,15 @@ extension Merge {
             queue.append((try transaction.effectiveStamp(at: place), place))
         }
         queue.sort { $0.former > $1.former }
-        var changed: [LinePoint] = []
+        var changed: [LinePoint: Stamp] = [:]
         while let (former, place) = queue.popLast() {
             queued.remove(place)
+            self.summary.restampCost += 1
             guard try self.settleStamp(at: place, former, in: &transaction) else { continue }
-            changed.append(place)
+            if changed[place] == nil { changed[place] = former }
             for effect in try transaction.raisedStamps(causedBy: place) where queued.insert(effect).inserted {
                 let stamp = try transaction.effectiveStamp(at: effect)
-                let position = queue.partitioned { $0.former <= stamp }
+                let position = queue.firstPosition { $0.former <= stamp }
                 queue.insert((stamp, effect), at: position)
             }
         }
@@ -270,24 +257,4 @@ extension Merge {
         for place in withdrawn { try transaction.setRaisedStamp(nil, at: place) }
         try self.revise(withdrawn, in: &transaction)
     }
-}
-
-extension Array {
-    /// The first position from which on all elements fulfil a condition, where they are ordered by it.
-    fileprivate func partitioned(_ condition: (Element) -> Bool) -> Int {
-        var (low, high) = (0, self.count)
-        while low < high {
-            let middle = low + (high - low) / 2
-            if condition(self[middle]) { high = middle } else { low = middle + 1 }
-        }
-        return low
-    }
-}
-
-/// What is restamped in one replica's chain.
-struct RestampedStretches {
-    /// Stretches that end before this sequence are not in it.
-    var lowest: UInt64
-    /// Where the stretches begin, by where they end.
-    var firstByEnd: [LinePoint: UInt64]
 }

@@ -1,10 +1,10 @@
-/// The one mechanism for late knowledge: what follows from changes whose order or verdict is another one now is
-/// computed anew, object by object.
+/// The mechanism for late knowledge about which changes count: what follows from those that do, or do not, any more is
+/// computed anew, object by object. Where they only come in another order, `Merge+Reordering` does with less.
 extension Merge {
     /// Computes registers, objects and moves that some changes touch anew.
     ///
-    /// The changes lie in the log. Each is applied or not, by its line's record, and has the effective stamp that it is
-    /// to have; nothing of the state need agree with that yet.
+    /// The changes lie in the log. Each is applied or not, by its line's record; nothing of the state need agree with
+    /// that yet.
     /// - Complexity: O(*n* log *m*) for *n* operations in the history of the objects that the changes touch; the
     ///   hierarchy as for as many late moves.
     mutating func revise(_ places: [LinePoint], in transaction: inout some StoreTransaction) throws(StoreError) {
@@ -64,7 +64,8 @@ extension Merge {
         self.noteStale(object)
     }
 
-    private mutating func withdrawMove(
+    /// Takes a recorded move out of the hierarchy's order.
+    mutating func withdrawMove(
         _ former: WriteReference,
         of object: ObjectIndex,
         in transaction: inout some StoreTransaction

@@ -16,6 +16,8 @@ package struct Merge {
         package var isRevised = false
         /// Replicas whose chains have forked newly.
         package var forked: [ReplicaID] = []
+        /// How many changes and operations were looked at for the sake of restamps.
+        package var restampCost = 0
     }
 
     /// Why a line's next stored change is not applied.
@@ -44,10 +46,12 @@ package struct Merge {
     var withdrawnMoves: (first: WriteReference, objects: Set<ObjectIndex>)?
     /// Objects that show and should not, or the other way round.
     private var stale: [ObjectIndex] = []
-    /// Restamps whose stretches of their chains are stored, and whose effect on what was applied is not computed yet.
-    var dueRestamps: [RestampRecord] = []
-    /// Of chains that were looked at, as long as they and their restamps stay as they are.
-    var restampedStretches: [ReplicaID: RestampedStretches] = [:]
+    /// Whether there may be restamps that are stored, with all of their stretches, and not settled.
+    package var hasDueRestamps = false
+    /// Whether they are left so: the state is as if they had not come yet.
+    package var putsOffRestamps = false
+    /// Restamps that are left so in any case.
+    package var ignoredRestamps: Set<Restamp> = []
     /// Whether a name turned out to be that of two changes, which may be anywhere in contexts.
     var needsRebuild = false
     /// Room for the numbers of the next run, so that not each run allocates its own.
@@ -107,7 +111,7 @@ package struct Merge {
             try transaction.setLine(record, at: line)
             try self.noteSharedNames(of: fresh, on: line, in: &transaction)
             try self.noteRestamps(in: run, author: line, &transaction)
-            self.noteStretches(endingIn: fresh, in: transaction)
+            try self.noteStretches(endingIn: fresh, in: &transaction)
             record = transaction.line(line)
         }
         _ = try self.apply(run, indexes: indexes, record: &record, in: &transaction)
@@ -122,7 +126,7 @@ package struct Merge {
             try self.resetDerivedState(in: &transaction)
         } else {
             try self.withdrawHeld(in: &transaction)
-            try self.settleRestamps(in: &transaction)
+            if self.hasDueRestamps, !self.putsOffRestamps { try self.settleRestamps(in: &transaction) }
         }
         try self.applyPending(in: &transaction)
         try self.settleMoves(in: &transaction)
@@ -488,7 +492,7 @@ package struct Merge {
         }
     }
 
-    private func precedes(
+    func precedes(
         _ new: WriteReference,
         _ current: WriteReference,
         creationsOf object: ObjectIndex,
@@ -573,7 +577,7 @@ package struct Merge {
         self.moves = []
         self.stale = []
         self.withdrawnMoves = nil
-        self.dueRestamps = []
+        _ = try self.coverRestamped(in: &transaction)
         self.summary.isRevised = true
         try transaction.clearDerivedState()
         for position in 0..<transaction.lineCount {

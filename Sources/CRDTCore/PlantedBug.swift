@@ -90,6 +90,8 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case restampIgnored
     /// Everyone may restamp.
     case strangersRestamp
+    /// Of conflicting writes that are restamped the one that was in force stays so.
+    case winnerStaysWhenRestamped
     /// A device does not restamp its own changes once its clock is right.
     case ownChangesNotRestamped
     /// A clock takes no note of what was applied.

@@ -109,7 +109,12 @@ package protocol StoreTransaction: LineOrdering {
     func storedHash(of index: LineIndex) -> Hash256
     /// Every restamp that is stored, whether it counts or not.
     var restamps: RestampTable { get }
+    /// Records a restamp that is not settled: what it covers is ordered as if it were not there.
     mutating func addRestamp(_ record: RestampRecord) throws(StoreError)
+    mutating func settleRestamp(_ record: RestampRecord) throws(StoreError)
+    /// What is restamped by right in a replica's chain by what is settled, where that has been put together.
+    func restampedChain(of replica: ReplicaID) -> RestampedChain?
+    mutating func setRestampedChain(_ chain: RestampedChain?, of replica: ReplicaID)
     /// Sees to it that records of lines have their contexts.
     mutating func prepareContexts() throws(StoreError)
     /// Keeps what a change had seen; see `ContextTrail`.
@@ -142,6 +147,10 @@ package protocol StoreTransaction: LineOrdering {
         at key: RegisterKey
     ) throws(StoreError)
     mutating func setVersion(_ write: WriteReference, status: VersionStatus, at key: RegisterKey) throws(StoreError)
+    /// Gives a write another stamp, if it is recorded.
+    mutating func restampVersion(_ write: WriteReference, to stamp: Stamp, at key: RegisterKey) throws(StoreError)
+    /// Takes out a recorded write.
+    mutating func removeVersion(_ write: WriteReference, at key: RegisterKey) throws(StoreError)
     /// The writes recorded with `.conflict`, in no particular order.
     mutating func conflicts(at key: RegisterKey) throws(StoreError) -> [WriteReference]
     /// All registers of an object, in no particular order.
@@ -151,6 +160,10 @@ package protocol StoreTransaction: LineOrdering {
     /// Every operation on an object that is recorded, moves and creations and deletions included, in no particular
     /// order.
     mutating func history(of object: ObjectIndex) throws(StoreError) -> [WriteReference]
+    /// The applied creations of an object with their effective stamps, in no particular order; none if there is one.
+    mutating func creations(of object: ObjectIndex) throws(StoreError) -> [WriteReference]
+    /// The highest stamp of the recorded operations on an object.
+    mutating func lastStamp(of object: ObjectIndex) throws(StoreError) -> Stamp
     /// All registers with conflicts, in no particular order.
     mutating func conflictedRegisters() throws(StoreError) -> [(RegisterKey, Register)]
 

@@ -52,7 +52,7 @@ extension Author {
             }
             if intake.refusal != nil { break }
         }
-        try merge.finish(in: &transaction)
+        try self.finish(&merge, in: &transaction)
         intake.summary = merge.summary
         intake.places = last.map { LinePoint(line: $0.key, sequence: $0.value) }
             .sorted { $0.line.rawValue < $1.line.rawValue }

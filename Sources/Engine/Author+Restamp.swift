@@ -13,7 +13,7 @@ extension Author {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> WriteReceipt? {
         var merge = self.merge()
-        try merge.finish(in: &transaction)
+        try self.finish(&merge, in: &transaction)
         var ends: [LineIndex: UInt64] = [:]
         var starts: [LineIndex: UInt64] = [:]
         var open: [LinePoint] = []

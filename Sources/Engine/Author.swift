@@ -16,6 +16,10 @@ struct Author: ~Copyable {
     var newReplicaReason = NewReplicaReason.first
     /// The wall time of the event being handled.
     var now: WallTime
+    /// What has been looked at for the sake of restamps, and how much of that is little.
+    var restampPace = RestampPace()
+    /// Whether restamps wait to be settled.
+    private(set) var hasDueRestamps = false
 
     init(
         identity: consuming DeviceIdentity,
@@ -34,18 +38,39 @@ struct Author: ~Copyable {
     struct Standing {
         fileprivate(set) var activeLine: LineIndex?
         fileprivate var newReplicaReason: NewReplicaReason
+        fileprivate var hasDueRestamps: Bool
     }
 
     var standing: Standing {
-        get { Standing(activeLine: self.activeLine, newReplicaReason: self.newReplicaReason) }
+        get {
+            Standing(
+                activeLine: self.activeLine,
+                newReplicaReason: self.newReplicaReason,
+                hasDueRestamps: self.hasDueRestamps
+            )
+        }
         set {
             self.activeLine = newValue.activeLine
             self.newReplicaReason = newValue.newReplicaReason
+            self.hasDueRestamps = newValue.hasDueRestamps
         }
     }
 
     /// A merge by the clock as it is now.
-    func merge() -> Merge { Merge(now: self.now, founder: self.membership.founder) }
+    func merge() -> Merge {
+        var merge = Merge(now: self.now, founder: self.membership.founder)
+        merge.hasDueRestamps = self.hasDueRestamps
+        merge.putsOffRestamps = !self.restampPace.allowsMore
+        return merge
+    }
+
+    /// Finishes a merge, and takes note of what it did, or did not do, about restamps.
+    mutating func finish(_ merge: inout Merge, in transaction: inout some StoreTransaction) throws(StoreError) {
+        let before = merge.summary.restampCost
+        try merge.finish(in: &transaction)
+        self.restampPace.note(cost: merge.summary.restampCost - before)
+        self.hasDueRestamps = merge.hasDueRestamps
+    }
 
     mutating func perform(
         _ wanted: WriteRequest.Content,
@@ -96,8 +121,10 @@ struct Author: ~Copyable {
     /// Nil if the clock has run out.
     mutating func commit(_ edits: [Edit], in transaction: inout some StoreTransaction) throws(StoreError) -> Dot? {
         var merge = self.merge()
+        // Who writes something else does not wait for restamps that others made.
+        merge.putsOffRestamps = !edits.contains { $0.kind == .restamp }
         // What is written has seen what is due by now, and not what is held by now.
-        try merge.finish(in: &transaction)
+        try self.finish(&merge, in: &transaction)
         try self.leaveHeldLine(in: &transaction)
         guard let stamp = try self.nextStamp(in: &transaction) else { return nil }
         var index = self.activeLine
@@ -115,7 +142,7 @@ struct Author: ~Copyable {
             news.removeFirst(part.count)
         }
         try self.append(edits, stamp, news, to: record.id, after: record, &merge, in: &transaction)
-        try merge.finish(in: &transaction)
+        try self.finish(&merge, in: &transaction)
         return Dot(replica: record.id, sequence: record.storedSequence + 1)
     }
 
@@ -172,10 +199,10 @@ struct Author: ~Copyable {
     /// Returns false if the clock has run out.
     mutating func introduce(in transaction: inout some StoreTransaction) throws(StoreError) -> Bool {
         var merge = self.merge()
-        try merge.finish(in: &transaction)
+        try self.finish(&merge, in: &transaction)
         guard let stamp = try self.nextStamp(in: &transaction) else { return false }
         _ = try self.openReplica(stamp: stamp, &merge, in: &transaction)
-        try merge.finish(in: &transaction)
+        try self.finish(&merge, in: &transaction)
         return true
     }
 

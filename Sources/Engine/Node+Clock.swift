@@ -11,16 +11,33 @@ extension Node where Store: ~Copyable {
             return
         }
         #endif
+        self.finishMerging()
+    }
+
+    private mutating func finishMerging() {
+        let standing = self.author.standing
         do throws(StoreError) {
             try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
                 var merge = self.author.merge()
-                try merge.finish(in: &transaction)
+                try self.author.finish(&merge, in: &transaction)
             }
             try self.refreshWaits()
             self.storeFailure = nil
         } catch {
+            self.author.standing = standing
             self.tryDueChangesLater(error)
         }
+    }
+
+    /// Settles the restamps that were put off, if it is time.
+    mutating func settleDueRestamps() {
+        guard let deadline = self.restampDeadline, deadline <= self.now.monotonicMilliseconds else { return }
+        self.finishMerging()
+    }
+
+    /// When restamps that were put off are due; nil if there are none.
+    var restampDeadline: UInt64? {
+        self.author.hasDueRestamps ? max(self.nextDueTry, self.author.restampPace.nextTime) : nil
     }
 
     /// What is held may be another lot now, and others must hear what the clock shows.

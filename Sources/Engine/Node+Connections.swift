@@ -134,6 +134,7 @@ extension Node where Store: ~Copyable {
 
     private mutating func handle(_ events: [PeerLink.LinkEvent], on connection: PeerConnection) {
         var runs: [Run] = []
+        var intakeCount = 0
         for event in events {
             guard self.connections[connection.id] != nil else { return }
             if case .message(.run(let run), let byteCount) = event, connection.keys != nil {
@@ -141,9 +142,10 @@ extension Node where Store: ~Copyable {
                 runs.append(run)
                 continue
             }
-            if !runs.isEmpty {
+            if !runs.isEmpty, intakeCount < PeerConnection.intakeCountMax || event.isEnd {
                 self.ingest(runs, from: connection)
                 runs = []
+                intakeCount += 1
                 guard self.connections[connection.id] != nil else { return }
             }
             switch event {
@@ -282,4 +284,8 @@ extension [Effect] {
             self.append(.send(connection, bytes))
         }
     }
+}
+
+extension PeerLink.LinkEvent {
+    fileprivate var isEnd: Bool { if case .ended = self { true } else { false } }
 }

@@ -74,6 +74,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         let before = self.now
         self.now = now
         self.author.now = now.wall
+        self.author.restampPace.advance(to: now.monotonicMilliseconds)
         if now.wall.isSet(since: before, at: now) { self.clockWasSet(from: before.wall) }
         switch event {
         case .accepted(let id, let address): self.accepted(id, from: address)
@@ -120,6 +121,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
             start.latestShown = max(self.now.wall, applied, try transaction.latestShown())
             try transaction.setLatestShown(start.latestShown)
             var merge = Merge(now: self.now.wall, founder: founder)
+            merge.hasDueRestamps = !transaction.restamps.unsettled.isEmpty
             try merge.finish(in: &transaction)
             if let bytes = try transaction.fact(NodeFact.activeReplica), let id = Bytes16(bytes) {
                 start.active = transaction.firstLine(of: ReplicaID(bytes: id))

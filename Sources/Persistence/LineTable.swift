@@ -16,6 +16,11 @@ struct LineTable {
     private(set) var restamps = RestampTable()
     /// Those that this transaction has added.
     private var addedRestamps: [RestampRecord] = []
+    /// Those that it has settled, with their places.
+    private var settledRestamps: [(record: RestampRecord, place: Int)] = []
+    /// What is restamped by right in some replicas' chains, and which of them the transaction has looked at.
+    private var restampedChains: [ReplicaID: RestampedChain] = [:]
+    private var changedChains: Set<ReplicaID> = []
 
     /// The first and last line of a replica.
     private struct Chain {
@@ -84,9 +89,29 @@ struct LineTable {
         }
     }
 
+    /// Adds a restamp as the database holds it.
+    mutating func restore(_ record: RestampRecord, isSettled: Bool) {
+        self.restamps.add(record, isSettled: isSettled)
+    }
+
     mutating func add(_ record: RestampRecord) {
         self.restamps.add(record)
         self.addedRestamps.append(record)
+    }
+
+    /// Returns how many restamps were added before.
+    mutating func settle(_ record: RestampRecord) -> Int? {
+        guard let place = self.restamps.place(of: record) else { return nil }
+        self.restamps.settle(record)
+        self.settledRestamps.append((record, place))
+        return place
+    }
+
+    func restampedChain(of replica: ReplicaID) -> RestampedChain? { self.restampedChains[replica] }
+
+    mutating func setRestampedChain(_ chain: RestampedChain?, of replica: ReplicaID) {
+        self.restampedChains[replica] = chain
+        self.changedChains.insert(replica)
     }
 
     /// What the database does not hold yet: each record with its number and what the database holds instead.
@@ -104,6 +129,8 @@ struct LineTable {
         self.originals.removeAll(keepingCapacity: true)
         self.storedCount = self.records.count
         self.addedRestamps.removeAll(keepingCapacity: true)
+        self.settledRestamps.removeAll(keepingCapacity: true)
+        self.changedChains.removeAll(keepingCapacity: true)
     }
 
     /// Goes back to what the database holds.
@@ -126,7 +153,12 @@ struct LineTable {
             while let next = self[last].next { last = next }
             self.chains[id]?.last = last
         }
+        for (record, place) in self.settledRestamps { self.restamps.unsettle(record, at: place) }
+        self.settledRestamps.removeAll(keepingCapacity: true)
         for record in self.addedRestamps.reversed() { self.restamps.removeLast(record) }
         self.addedRestamps.removeAll(keepingCapacity: true)
+        // Put together anew where they are asked for.
+        for replica in self.changedChains { self.restampedChains[replica] = nil }
+        self.changedChains.removeAll(keepingCapacity: true)
     }
 }

@@ -207,6 +207,20 @@ extension SQLiteTransaction {
         self.lines.add(record)
     }
 
+    package func settleRestamp(_ record: RestampRecord) throws(StoreError) {
+        guard let place = self.lines.settle(record) else { return }
+        let statement = try self.statements[.settleRestamp]
+        // Rows are numbered from one on, and none is ever taken out.
+        statement.bind(1, Int64(place) + 1)
+        try statement.run()
+    }
+
+    package func restampedChain(of replica: ReplicaID) -> RestampedChain? { self.lines.restampedChain(of: replica) }
+
+    package func setRestampedChain(_ chain: RestampedChain?, of replica: ReplicaID) {
+        self.lines.setRestampedChain(chain, of: replica)
+    }
+
     private func loadRestamps() throws(StoreError) {
         let statement = try self.statements[.allRestamps]
         defer { statement.reset() }
@@ -221,9 +235,12 @@ extension SQLiteTransaction {
                 restamp.firstSequence >= 1, restamp.firstSequence <= restamp.lastSequence,
                 restamp.lastSequence <= Limits.sequenceMax
             else { throw .damaged("a restamp in the database cannot be") }
-            self.lines.add(RestampRecord(restamp: restamp, author: LineIndex(rawValue: author)))
+            let record = RestampRecord(restamp: restamp, author: LineIndex(rawValue: author))
+            guard !self.restamps.contains(record), statement.int64(6) == self.restamps.count + 1 else {
+                throw .damaged("the restamps in the database are not numbered without gaps")
+            }
+            self.lines.restore(record, isSettled: statement.bool(5))
         }
-        self.lines.commit()
     }
 
     // MARK: - Raised stamps

@@ -46,6 +46,58 @@ extension SQLiteTransaction {
         self.versions.set(write, status: status, at: key)
     }
 
+    package func restampVersion(
+        _ write: WriteReference,
+        to stamp: Stamp,
+        at key: RegisterKey
+    ) throws(StoreError) {
+        try self.flush()
+        let statement = try self.statements[.restampVersion]
+        statement.bind(1, key.rowNumber)
+        statement.bind(2, bits: write.stamp.rawValue)
+        statement.bind(3, write.line.rawValue)
+        statement.bind(4, bits: write.sequence)
+        statement.bind(5, write.index)
+        statement.bind(6, bits: stamp.rawValue)
+        try statement.run()
+    }
+
+    package func removeVersion(_ write: WriteReference, at key: RegisterKey) throws(StoreError) {
+        try self.flush()
+        let statement = try self.statements[.deleteVersion]
+        statement.bind(1, key.rowNumber)
+        statement.bind(2, bits: write.stamp.rawValue)
+        statement.bind(3, write.line.rawValue)
+        statement.bind(4, bits: write.sequence)
+        statement.bind(5, write.index)
+        try statement.run()
+    }
+
+    package func creations(of object: ObjectIndex) throws(StoreError) -> [WriteReference] {
+        try self.flush()
+        let statement = try self.statements[.creationsOfObject]
+        defer { statement.reset() }
+        statement.bind(1, RegisterKey(object: object, name: .lifetime).rowNumber)
+        var writes: [WriteReference] = []
+        while try statement.step() { writes.append(try self.write(statement)) }
+        return writes
+    }
+
+    package func lastStamp(of object: ObjectIndex) throws(StoreError) -> Stamp {
+        try self.flush()
+        let statement = try self.statements[.lastStampsOfObject]
+        defer { statement.reset() }
+        statement.bind(1, RegisterKey(object: object, name: NameIndex(rawValue: 0)).rowNumber)
+        statement.bind(2, RegisterKey(object: object, name: NameIndex(rawValue: .max)).rowNumber)
+        statement.bind(3, RegisterKey(object: object, name: .lifetime).rowNumber)
+        statement.bind(4, object.rawValue)
+        var last = Stamp.zero
+        while try statement.step() {
+            if !statement.isNull(0) { last = max(last, Stamp(rawValue: statement.bits(0))) }
+        }
+        return last
+    }
+
     package func conflicts(at key: RegisterKey) throws(StoreError) -> [WriteReference] {
         if self.versions[key]?.hasStoredConflicts != true {
             self.versions.note(storedConflicts: try self.storedConflicts(at: key), at: key)
@@ -111,6 +163,7 @@ extension SQLiteTransaction {
 
     /// Writes registers in the order of their keys.
     func flushRegisters() throws(StoreError) {
+        guard self.registers.count > 0 else { return }
         defer { self.registers.removeAll() }
         let changes = self.registers.changes()
         guard !changes.isEmpty else { return }

@@ -14,14 +14,15 @@ enum StoreQuery: Int, CaseIterable {
     case insertObject, updateObject, updateObjectAndPlace
     case children, rootChildren, visibleObjects, visiblePage, typePage, childPage, rootChildPage, visibleCount
     case lastCommit, changedObjects, changesOfObject, lastMove, lastDeletion
-    case allLines, insertLine, updateLine, updateLineIntroduction, allRestamps, insertRestamp
+    case allLines, insertLine, updateLine, updateLineIntroduction, allRestamps, insertRestamp, settleRestamp
     case raisedStamp, setRaisedStamp, deleteRaisedStamp, raisedStampsByCause
     case setCheckpoint, checkpoint, checkpointsOfLine, removeCheckpoints
     case insertChange, changeHeader, contexts, changeOperations, changesFrom
     case insertOperation, operationsFrom
     case insertSignature, deleteSignature, lastSignatures, signatureAt, signatureFrom, signatureUpTo
     case register, setRegister, registersOfObject, conflictedRegisters, changedRegisters
-    case setVersion, conflicts, deleteRegister, deleteVersions, historyOfObject
+    case setVersion, restampVersion, deleteVersion, conflicts, deleteRegister, deleteVersions, historyOfObject
+    case creationsOfObject, lastStampsOfObject
     case insertMove, setMove, deleteMove, movesInRange, movesOfObject, objectsWithoutEffect, objectsWithOpenMoves
     case fact, setFact, deleteFact
     case pairedDevices, addPairedDevice, clearPairedDevices
@@ -46,8 +47,8 @@ enum StoreQuery: Int, CaseIterable {
             .rootChildren, .visibleObjects, .visiblePage, .typePage, .childPage, .rootChildPage, .visibleCount,
             .lastCommit, .changedObjects, .changesOfObject, .lastMove, .lastDeletion:
             self.objectSQL
-        case .allLines, .insertLine, .updateLine, .updateLineIntroduction, .allRestamps, .insertRestamp, .raisedStamp,
-            .setRaisedStamp, .deleteRaisedStamp, .raisedStampsByCause, .setCheckpoint, .checkpoint,
+        case .allLines, .insertLine, .updateLine, .updateLineIntroduction, .allRestamps, .insertRestamp, .settleRestamp,
+            .raisedStamp, .setRaisedStamp, .deleteRaisedStamp, .raisedStampsByCause, .setCheckpoint, .checkpoint,
             .checkpointsOfLine, .removeCheckpoints:
             self.lineSQL
         case .insertChange, .changeHeader, .contexts, .changeOperations, .changesFrom, .insertOperation,
@@ -55,7 +56,8 @@ enum StoreQuery: Int, CaseIterable {
             .signatureUpTo:
             self.logSQL
         case .register, .setRegister, .registersOfObject, .conflictedRegisters, .changedRegisters, .setVersion,
-            .conflicts, .deleteRegister, .deleteVersions, .historyOfObject:
+            .restampVersion, .deleteVersion, .conflicts, .deleteRegister, .deleteVersions, .historyOfObject,
+            .creationsOfObject, .lastStampsOfObject:
             self.registerSQL
         case .insertMove, .setMove, .deleteMove, .movesInRange, .movesOfObject, .objectsWithoutEffect,
             .objectsWithOpenMoves:
@@ -185,7 +187,11 @@ enum StoreQuery: Int, CaseIterable {
             recent = ?6, first_raised = ?7, checkpoint_sequence = ?8, checkpoint_number = ?9 WHERE line = ?1
             """
         case .allRestamps:
-            "SELECT author_line, replica, first_sequence, last_sequence, last_hash FROM restamp ORDER BY restamp"
+            """
+            SELECT author_line, replica, first_sequence, last_sequence, last_hash, is_settled, restamp FROM restamp
+            ORDER BY restamp
+            """
+        case .settleRestamp: "UPDATE restamp SET is_settled = 1 WHERE restamp = ?"
         case .insertRestamp:
             """
             INSERT INTO restamp (author_line, replica, first_sequence, last_sequence, last_hash)
@@ -290,6 +296,28 @@ enum StoreQuery: Int, CaseIterable {
             """
         case .deleteRegister: "DELETE FROM register WHERE register = ?"
         case .deleteVersions: "DELETE FROM version WHERE register = ?"
+        case .restampVersion:
+            """
+            UPDATE version SET stamp = ?6
+            WHERE register = ?1 AND stamp = ?2 AND line = ?3 AND sequence = ?4 AND idx = ?5
+            """
+        case .deleteVersion:
+            "DELETE FROM version WHERE register = ? AND stamp = ? AND line = ? AND sequence = ? AND idx = ?"
+        case .creationsOfObject:
+            "SELECT stamp, line, sequence, idx FROM version WHERE register = ? AND status = 2"
+        case .lastStampsOfObject:
+            // The highest of each kind; stamps with the highest bit set are negative here.
+            """
+            SELECT created_stamp FROM object WHERE object = ?4
+            UNION ALL SELECT max(stamp) FROM register WHERE register BETWEEN ?1 AND ?2
+            UNION ALL SELECT max(stamp) FROM register WHERE register BETWEEN ?1 AND ?2 AND stamp < 0
+            UNION ALL SELECT max(stamp) FROM version WHERE register = ?3
+            UNION ALL SELECT max(stamp) FROM version WHERE register = ?3 AND stamp < 0
+            UNION ALL SELECT max(stamp) FROM move WHERE object = ?4 AND effective = 0
+            UNION ALL SELECT max(stamp) FROM move WHERE object = ?4 AND effective = 0 AND stamp < 0
+            UNION ALL SELECT max(stamp) FROM move WHERE object = ?4 AND effective = 1
+            UNION ALL SELECT max(stamp) FROM move WHERE object = ?4 AND effective = 1 AND stamp < 0
+            """
         case .historyOfObject:
             """
             SELECT created_stamp, created_line, created_sequence, created_idx FROM object

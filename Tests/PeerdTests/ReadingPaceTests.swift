@@ -10,15 +10,9 @@ struct ReadingPaceTests {
 
     private static func connection(_ number: UInt64) -> ConnectionID { ConnectionID(rawValue: number) }
 
-    private static func bytes(_ number: UInt8, on connection: UInt64) -> Event {
-        .received(self.connection(connection), [number])
-    }
-
-    /// The first byte of each of some events.
-    private static func numbers(_ events: [Event]) -> [UInt8] {
-        events.compactMap { event in
-            if case .received(_, let bytes) = event { bytes.first } else { nil }
-        }
+    /// The bytes of an event.
+    private static func numbers(_ event: Event?) -> [UInt8] {
+        if case .received(_, let bytes) = event { bytes } else { [] }
     }
 
     private static func wait(
@@ -27,15 +21,15 @@ struct ReadingPaceTests {
         _ connection: UInt64,
         at now: UInt64
     ) -> Bool {
-        pace.holds(self.bytes(1, on: connection), on: self.connection(connection), of: party, at: now)
+        pace.holds([1], on: self.connection(connection), of: party, at: now)
     }
 
     @Test func `what costs no more than its bytes waits for nothing`() {
         var pace = ReadingPace()
         var now: UInt64 = 1_000
         for _ in 0..<1_000 {
-            pace.handled(byteCount: 64 << 10, of: Self.first, from: now, to: now + 64 * 20)
-            pace.handled(byteCount: 200, of: Self.first, from: now + 64 * 20, to: now + 64 * 20 + 20)
+            pace.handled(byteCount: 64 << 10, of: Self.first, milliseconds: 64 * 20, at: now + 64 * 20)
+            pace.handled(byteCount: 200, of: Self.first, milliseconds: 20, at: now + 64 * 20 + 20)
             now += 64 * 20 + 20
         }
         let waits = Self.wait(&pace, Self.first, 1, at: now)
@@ -44,18 +38,18 @@ struct ReadingPaceTests {
 
     @Test func `who is slow to handle waits three times as long, in order, and nobody else does`() {
         var pace = ReadingPace()
-        pace.handled(byteCount: 0, of: Self.first, from: 1_000, to: 1_320)
+        pace.handled(byteCount: 0, of: Self.first, milliseconds: 320, at: 1_320)
         for number in 1...3 as ClosedRange<UInt8> {
-            let isHeld = pace.holds(Self.bytes(number, on: 1), on: Self.connection(1), of: Self.first, at: 1_400)
+            let isHeld = pace.holds([number], on: Self.connection(1), of: Self.first, at: 1_400)
             #expect(isHeld)
         }
         let otherWaits = Self.wait(&pace, Self.second, 2, at: 1_400)
         #expect(!otherWaits)
         // 300 ms too long, so 900 ms from when it was done.
         #expect(pace.nextEnd == 2_220)
-        #expect(pace.release(at: 2_219).isEmpty)
+        #expect(pace.release(at: 2_219) == nil)
         // What comes when the time is over waits its turn behind what was kept back.
-        let isLateHeld = pace.holds(Self.bytes(4, on: 1), on: Self.connection(1), of: Self.first, at: 2_220)
+        let isLateHeld = pace.holds([4], on: Self.connection(1), of: Self.first, at: 2_220)
         #expect(isLateHeld)
         #expect(Self.numbers(pace.release(at: 2_220)) == [1, 2, 3, 4])
         let waits = Self.wait(&pace, Self.first, 1, at: 2_220)
@@ -64,7 +58,7 @@ struct ReadingPaceTests {
 
     @Test func `a device that connects anew goes on waiting`() {
         var pace = ReadingPace()
-        pace.handled(byteCount: 0, of: Self.first, from: 0, to: 1_000)
+        pace.handled(byteCount: 0, of: Self.first, milliseconds: 1000, at: 1_000)
         let waits = Self.wait(&pace, Self.first, 1, at: 1_100)
         #expect(waits)
         pace.ended(Self.connection(1))
@@ -76,13 +70,13 @@ struct ReadingPaceTests {
 
     @Test func `whoever has been served longest ago is next, however much the others have sent`() {
         var pace = ReadingPace()
-        pace.handled(byteCount: 0, of: Self.first, from: 0, to: 100)
-        pace.handled(byteCount: 0, of: Self.second, from: 100, to: 200)
-        pace.handled(byteCount: 0, of: Self.first, from: 200, to: 300)
+        pace.handled(byteCount: 0, of: Self.first, milliseconds: 100, at: 100)
+        pace.handled(byteCount: 0, of: Self.second, milliseconds: 100, at: 200)
+        pace.handled(byteCount: 0, of: Self.first, milliseconds: 100, at: 300)
         for number in 1...9 as ClosedRange<UInt8> {
-            _ = pace.holds(Self.bytes(number, on: 1), on: Self.connection(1), of: Self.first, at: 300)
+            _ = pace.holds([number], on: Self.connection(1), of: Self.first, at: 300)
         }
-        _ = pace.holds(Self.bytes(10, on: 2), on: Self.connection(2), of: Self.second, at: 310)
+        _ = pace.holds([10], on: Self.connection(2), of: Self.second, at: 310)
         #expect(Self.numbers(pace.release(at: 5_000)) == [10])
         #expect(Self.numbers(pace.release(at: 5_000)) == Array(1...9))
     }
@@ -99,7 +93,7 @@ struct ReadingPaceTests {
                     pace.ended(self.connection(number))
                     continue
                 }
-                pace.handled(byteCount: 0, of: party, from: now, to: now + milliseconds)
+                pace.handled(byteCount: 0, of: party, milliseconds: milliseconds, at: now + milliseconds)
                 (now, didSpeak) = (now + milliseconds, true)
                 // The first time that one is slow is free.
                 if now > 60_000 { busy += milliseconds }
@@ -119,7 +113,7 @@ struct ReadingPaceTests {
     @Test func `nobody waits for ever`() {
         var pace = ReadingPace()
         let now: UInt64 = 10_000_000
-        pace.handled(byteCount: 0, of: Self.first, from: 0, to: now)
+        pace.handled(byteCount: 0, of: Self.first, milliseconds: now, at: now)
         let waits = Self.wait(&pace, Self.first, 1, at: now)
         let longest = ReadingPace.debtMaxMilliseconds * ReadingPace.millisecondsPerDebt
         #expect(waits && pace.nextEnd == now + longest)

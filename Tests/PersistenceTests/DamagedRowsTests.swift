@@ -42,7 +42,7 @@ struct DamagedRowsTests {
             ),
             ("operation", "operation", "operation kind object operand grant_reference tag value"),
             ("run_signature", "line, sequence", "line sequence operation_count byte_count signature"),
-            ("restamp", "restamp", "author_line replica first_sequence last_sequence last_hash"),
+            ("restamp", "restamp", "author_line replica first_sequence last_sequence last_hash is_settled"),
             ("raised", "line, sequence", "line sequence stamp cause_line cause_sequence"),
             ("checkpoint", "line, sequence", "line sequence number base additions"),
             (

@@ -207,10 +207,11 @@ enum FixtureSchema0001 {
             replica BLOB NOT NULL,
             first_sequence INTEGER NOT NULL,
             last_sequence INTEGER NOT NULL,
-            last_hash BLOB NOT NULL
+            last_hash BLOB NOT NULL,
+            is_settled INTEGER NOT NULL DEFAULT 0
         );
         INSERT INTO restamp VALUES(1,1,X'9e6966b9d1c9368c01af1a21d5b919ef',5,5,X'42595bfdf259c5f8d1497dbc37c\#
-        ea25e9e05b0cb484d1a8cf931ce90f70c2b0d');
+        ea25e9e05b0cb484d1a8cf931ce90f70c2b0d',1);
         CREATE TABLE raised (
             line INTEGER NOT NULL,
             sequence INTEGER NOT NULL,

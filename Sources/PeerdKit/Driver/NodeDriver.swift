@@ -128,10 +128,13 @@ package actor NodeDriver {
             let device = self.node?.device(on: connection)
             let party = device.map { ReadingPace.Party.device($0) } ?? .connection(connection)
             let start = SystemClock.now().monotonicMilliseconds
-            if self.pace.holds(event, on: connection, of: party, at: start) { return self.scheduleRelease() }
+            if self.pace.holds(bytes, on: connection, of: party, at: start) { return self.scheduleRelease() }
+            // Nothing here waits for another task, so that all of it is this thread's.
+            let before = SystemClock.threadMilliseconds()
             self.handle(event)
+            let spent = SystemClock.threadMilliseconds() - before
             let end = SystemClock.now().monotonicMilliseconds
-            self.pace.handled(byteCount: bytes.count, of: party, from: start, to: end)
+            self.pace.handled(byteCount: bytes.count, of: party, milliseconds: spent, at: end)
         case .closed(let connection):
             self.pace.ended(connection)
             self.handle(event)
@@ -152,7 +155,7 @@ package actor NodeDriver {
 
     private func releaseDue() {
         // Before what has come since, on the same connections.
-        self.events = self.pace.release(at: SystemClock.now().monotonicMilliseconds) + self.events
+        if let due = self.pace.release(at: SystemClock.now().monotonicMilliseconds) { self.events.insert(due, at: 0) }
         self.inbox.ring()
         self.scheduleRelease()
     }

@@ -3,9 +3,10 @@ package import Engine
 
 /// Which connections wait because what came over them took long to handle.
 ///
-/// Nearly everything costs what its bytes cost, but a few things that a member may say cost more: a restamp has long
-/// histories computed anew. Those who say such things, however many they are, share a quarter of the time, one after
-/// the other; everybody else's words and writes have the rest.
+/// Nearly everything costs what its bytes cost, but a few things that a member may say cost more: a late move has those
+/// after it done again. Those who say such things, however many they are, share a quarter of the time, one after the
+/// other; everybody else's words and writes have the rest. What counts is the processor's time: a machine that is busy
+/// with something else, or a slow disk, is nobody's debt.
 package struct ReadingPace {
     /// To handle what arrived together may take so long, and so much longer for each KiB.
     package static let allowedMilliseconds: UInt64 = 20
@@ -28,25 +29,30 @@ package struct ReadingPace {
     /// When the debt of all of them will be paid.
     private var end: UInt64 = 0
     /// What is kept back, in the order in which it came; the transport stops reading when it is too much.
-    private var held: [(party: Party, connection: ConnectionID, event: Event)] = []
+    private var held: [(party: Party, connection: ConnectionID, bytes: [UInt8])] = []
 
     package init() {}
 
     /// Whether bytes are kept back for now.
-    package mutating func holds(_ event: Event, on connection: ConnectionID, of party: Party, at now: UInt64) -> Bool {
+    package mutating func holds(
+        _ bytes: [UInt8],
+        on connection: ConnectionID,
+        of party: Party,
+        at now: UInt64
+    ) -> Bool {
         let mustWait = now < self.end && self.debtors[party] != nil
         guard mustWait || self.held.contains(where: { $0.connection == connection }) else { return false }
-        self.held.append((party, connection, event))
+        self.held.append((party, connection, bytes))
         return true
     }
 
-    /// Takes note of how long bytes took.
-    package mutating func handled(byteCount: Int, of party: Party, from start: UInt64, to now: UInt64) {
+    /// Takes note of how much of a processor's time bytes took.
+    package mutating func handled(byteCount: Int, of party: Party, milliseconds: UInt64, at now: UInt64) {
         let allowed = Self.allowedMilliseconds + UInt64(byteCount) * Self.allowedMillisecondsPerKiB / 1024
-        guard now > start + allowed else { return }
+        guard milliseconds > allowed else { return }
         self.debtors = self.debtors.filter { now - min(now, $0.value) < Self.memoryMilliseconds }
         self.debtors[party] = now
-        let end = max(self.end, now) + (now - start - allowed) * Self.millisecondsPerDebt
+        let end = max(self.end, now) + (milliseconds - allowed) * Self.millisecondsPerDebt
         self.end = min(end, now + Self.debtMaxMilliseconds * Self.millisecondsPerDebt)
     }
 
@@ -56,13 +62,14 @@ package struct ReadingPace {
     /// When something that is kept back is due; nil if nothing is.
     package var nextEnd: UInt64? { self.held.isEmpty ? nil : self.end }
 
-    /// What is due on the connection that has been served longest ago, in the order in which it came.
-    package mutating func release(at now: UInt64) -> [Event] {
-        guard now >= self.end else { return [] }
+    /// What is due on the connection that has been served longest ago, as if it had arrived at once: what it has done
+    /// anew is done once for all of it.
+    package mutating func release(at now: UInt64) -> Event? {
+        guard now >= self.end else { return nil }
         let next = self.held.min { (self.debtors[$0.party] ?? 0) < (self.debtors[$1.party] ?? 0) }
-        guard let next else { return [] }
-        let due = self.held.filter { $0.connection == next.connection }.map(\.event)
+        guard let next else { return nil }
+        let due = self.held.filter { $0.connection == next.connection }.flatMap(\.bytes)
         self.held.removeAll { $0.connection == next.connection }
-        return due
+        return .received(next.connection, due)
     }
 }

@@ -11,6 +11,9 @@ package enum SystemClock {
         )
     }
 
+    /// The processor's time that this thread has taken.
+    package static func threadMilliseconds() -> UInt64 { self.milliseconds(of: CLOCK_THREAD_CPUTIME_ID) }
+
     private static func milliseconds(of clock: clockid_t) -> UInt64 {
         var time = timespec()
         clock_gettime(clock, &time)

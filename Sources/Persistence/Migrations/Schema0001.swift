@@ -77,14 +77,15 @@ extension SchemaMigration {
                 PRIMARY KEY (line, sequence)
             ) WITHOUT ROWID;
 
-            -- The log: stretches of chains that some operation restamps.
+            -- The log: stretches of chains that some operation restamps. One that is not settled has no effect yet.
             CREATE TABLE restamp (
                 restamp INTEGER PRIMARY KEY,
                 author_line INTEGER NOT NULL,
                 replica BLOB NOT NULL,
                 first_sequence INTEGER NOT NULL,
                 last_sequence INTEGER NOT NULL,
-                last_hash BLOB NOT NULL
+                last_hash BLOB NOT NULL,
+                is_settled INTEGER NOT NULL DEFAULT 0
             );
 
             -- State: the effective stamps of changes that are not their own, and the changes that they follow from.

@@ -56,7 +56,7 @@ struct CostsCommand: ParsableCommand {
         device.sleep(milliseconds: 1_000)
         let messages = try expense.measured(member)
         let before = (Self.residentByteCount, Self.diskByteCount(directory), device.nanoseconds, member.sentByteCount)
-        member.send(messages)
+        member.send(messages, oneByOne: expense.isDripped)
         let sent = Double(member.sentByteCount - before.3)
         let time = Double(device.nanoseconds - before.2)
         let memory = Double(max(0, Self.residentByteCount - before.0))

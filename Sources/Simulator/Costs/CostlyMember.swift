@@ -34,6 +34,8 @@ final class CostlyMember {
         var nonce: Bytes16
         var lastSequence: UInt64 = 0
         var lastHash: Hash256
+        /// Of all its changes, branches aside.
+        var hashes: [Hash256] = []
         var isForked = false
     }
 
@@ -101,13 +103,13 @@ final class CostlyMember {
 
     func hangUp() { self.device.handle(.closed(self.connection)) }
 
-    /// Sends messages in chunks as a socket hands them over.
-    func send(_ messages: [Message]) {
+    /// Sends messages in chunks as a socket hands them over: many in one, or each in one of its own.
+    func send(_ messages: [Message], oneByOne: Bool = false) {
         guard let link = self.link else { return }
         var bytes: [UInt8] = []
         for message in messages {
             bytes += link.value.seal(message, now: self.device.now.monotonicMilliseconds)
-            if bytes.count >= 64 << 10 {
+            if oneByOne || bytes.count >= 64 << 10 {
                 self.deliver(bytes)
                 bytes = []
             }
@@ -178,6 +180,7 @@ final class CostlyMember {
         if !branching {
             chain.lastSequence = sealed.run.lastSequence
             chain.lastHash = sealed.hashes.last ?? chain.lastHash
+            chain.hashes += sealed.hashes
         }
         self.chains[number] = chain
         return .run(sealed.run)
@@ -199,6 +202,11 @@ final class CostlyMember {
             sequence: chain?.lastSequence ?? 0,
             hash: chain?.lastHash ?? .zero
         )
+    }
+
+    /// The hash of a change of a chain, which is as a branch leaves it.
+    func hash(of sequence: UInt64, on number: Int) -> Hash256 {
+        self.chains[number].map { $0.hashes[Int(sequence) - 1] } ?? .zero
     }
 
     func unknownReplica() -> ReplicaID { ReplicaID(bytes: Bytes16(high: self.random.next(), low: 7)) }

@@ -1,4 +1,5 @@
 internal import CRDTCore
+internal import MergeTestSupport
 internal import SyncProtocol
 
 /// Replicas, contexts, stamps, branches and restamps.
@@ -16,6 +17,26 @@ extension Expense {
         let replicas = self.manyReplicas(member)
         let context = (1...2_000).map { self.point(member.head(of: $0)) }
         return replicas + [member.run([Draft(edits: [], context: context)])]
+    }
+
+    /// A chain of 3,000 changes that each set ten properties of one object.
+    private static func longChain(_ member: CostlyMember) -> [Message] {
+        let edits = (0..<10).map { Edit.set(self.object(0), name: "n\($0)", value: .null) }
+        return [member.run((0..<3_000).map { Draft(edits: edits, millisecond: $0) }, on: 1)]
+    }
+
+    /// Restamps of stretches of that chain, each in a run of its own.
+    private static func restamps(_ member: CostlyMember, _ stretches: [ClosedRange<UInt64>]) -> [Message] {
+        stretches.map { stretch in
+            let hash = member.hash(of: stretch.upperBound, on: 1)
+            let restamp = Restamp(
+                replica: member.head(of: 1).replica,
+                firstSequence: stretch.lowerBound,
+                lastSequence: stretch.upperBound,
+                lastHash: hash
+            )
+            return member.run([Draft(edits: [.restamp(restamp)])])
+        }
     }
 
     static var chains: [Expense] {
@@ -172,6 +193,21 @@ extension Expense {
                     )
                     return member.run([Draft(edits: [.restamp(restamp)])])
                 }
+            },
+            Expense(
+                "restamp: 10,000 of 3,000 changes, from the second to any",
+                dripped: true,
+                after: self.longChain
+            ) { member in
+                var random = SplitMix64(seed: 1)
+                return self.restamps(member, (0..<10_000).map { _ in 2...UInt64(3 + random.below(2_997)) })
+            },
+            Expense(
+                "restamp: 2,999 of 3,000 changes, from the last to the second",
+                dripped: true,
+                after: self.longChain
+            ) { member in
+                self.restamps(member, (2...3_000).reversed().map { UInt64($0)...UInt64($0) })
             },
             Expense("restamp: 30,000 of what a chain has yet to write, and 1,000 changes of it") { member in
                 let opening = member.run([], on: 1)

@@ -24,7 +24,16 @@ extension Expense {
     }
 
     private static func manyMoves(_ member: CostlyMember) -> [Message] {
-        self.runs(member, (1...10_000).map { self.move($0, $0 / 2) })
+        // A chain that was begun before them, for what comes late.
+        let late = member.run([], on: 1)
+        return [late, member.run([Draft(edits: (1...10_000).map { self.move($0, $0 / 2) }, millisecond: 5_000)])]
+    }
+
+    private static func lateMoves(_ member: CostlyMember) -> [Message] {
+        (0..<100).map { number in
+            let draft = Draft(edits: [self.move(20_000 + number, 7)], millisecond: 2_000 + UInt64(number))
+            return member.run([draft], on: 1)
+        }
     }
 
     /// A tower, and an object with another below it.
@@ -66,9 +75,14 @@ extension Expense {
                 "move: 100 late runs before 10,000 others",
                 after: self.manyMoves
             ) { member in
-                (0..<100).map { number in
-                    member.run([Draft(edits: [self.move(20_000 + number, 7)], millisecond: UInt64(number))], on: 1)
-                }
+                self.lateMoves(member)
+            },
+            Expense(
+                "move: 100 late runs, each alone, before 10,000 others",
+                dripped: true,
+                after: self.manyMoves
+            ) { member in
+                self.lateMoves(member)
             },
             Expense("move: one object in each of 1,000 chains") { member in
                 (0..<1_000).map { number in member.run([Draft(edits: [self.move(0, 1 + number)])], on: number) }

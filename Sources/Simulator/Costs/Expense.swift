@@ -8,15 +8,19 @@ struct Expense {
     /// What is sent, after something that is not counted.
     let measured: (CostlyMember) throws -> [Message]
     let prepared: (CostlyMember) throws -> [Message]
+    /// Whether each message arrives alone, so that each is a transaction of its own.
+    let isDripped: Bool
 
     init(
         _ name: String,
+        dripped: Bool = false,
         after prepared: @escaping (CostlyMember) throws -> [Message] = { _ in [] },
         _ measured: @escaping (CostlyMember) throws -> [Message]
     ) {
         self.name = name
         self.prepared = prepared
         self.measured = measured
+        self.isDripped = dripped
     }
 
     typealias Draft = CostlyMember.Draft

@@ -32,6 +32,7 @@ extension PlantedBug {
             .stampNotRaised,
             .restampIgnored,
             .strangersRestamp,
+            .winnerStaysWhenRestamped,
             .clockNotRatcheted,
             .branchesTieByArrival,
             .sameNameTakenForFirst,

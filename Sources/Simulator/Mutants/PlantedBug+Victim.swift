@@ -53,6 +53,7 @@ extension PlantedBug {
         case .stampNotRaised: Victim("P14", "S13-two-ahead.scn", "S13-ahead-while-away")
         case .restampIgnored: Victim("P14", "S13-far-future", "S13-two-ahead", "S13-last-stamp")
         case .strangersRestamp: Victim("P26")
+        case .winnerStaysWhenRestamped: Victim("P14")
         case .ownChangesNotRestamped: Victim("P14", "S13-far-future.scn", "S13-two-ahead", "S13-ahead-for")
         case .clockNotRatcheted: Victim("P14", "S12")
         case .branchesTieByArrival: Victim("P27", "S26-equivocation")

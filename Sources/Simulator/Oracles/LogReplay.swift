@@ -101,6 +101,9 @@ extension World {
                 let isSmall = log.changeCount <= World.modelChangeCountMax
                 // The clock may have been set back by less than nodes take note of.
                 guard isSmall, !StateChecks.hasAppliedHeld(at: now, in: transaction) else { return nil }
+                // Nor need all that is restamped have been settled.
+                let merge = Merge(now: now, founder: membership.founder)
+                guard try merge.dueRestamps(in: &transaction).isEmpty else { return nil }
                 let anew = try LogReplay.export(
                     of: &transaction,
                     origin: machine.origin,

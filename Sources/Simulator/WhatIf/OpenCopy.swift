@@ -45,6 +45,7 @@ final class OpenCopy {
     func prepare(at now: WallTime, founder: UserID) throws(StoreError) {
         _ = try self.store?.write { transaction throws(StoreError) in
             var merge = Merge(now: now, founder: founder)
+            merge.hasDueRestamps = !transaction.restamps.unsettled.isEmpty
             try merge.finish(in: &transaction)
             try transaction.setFact(OpenCopy.tokenFact, OpenCopy.token)
         }

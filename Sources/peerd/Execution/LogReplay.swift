@@ -60,8 +60,15 @@ final class LogReplay: Sendable {
     func isEqual(to transaction: inout some StoreTransaction) throws -> Bool {
         while try !self.advance(from: &transaction) {}
         let stored = try StateExport.json(of: &transaction)
+        let now = HybridClock.dueTime(of: Self.latestStamp(in: transaction))
+        var settling = Merge(now: now, founder: self.membership.founder)
+        settling.hasDueRestamps = true
+        settling.ignoredRestamps = try settling.dueRestamps(in: &transaction)
         let computed = try self.content.withLock { content in
-            try content.copy.read { (copy: inout MemoryTransaction) throws(StoreError) in
+            try content.copy.write { (copy: inout MemoryTransaction) throws(StoreError) in
+                try settling.finish(in: &copy)
+            }
+            return try content.copy.read { (copy: inout MemoryTransaction) throws(StoreError) in
                 try StateExport.json(of: &copy)
             }
         }
@@ -112,6 +119,8 @@ final class LogReplay: Sendable {
     private func receive(_ runs: [VerifiedRun], _ copy: inout MemoryStore, now: WallTime) throws {
         try copy.write { (copy: inout MemoryTransaction) throws(StoreError) in
             var merge = Merge(now: now, founder: self.membership.founder)
+            // Settled in the end, as far as they are in the store.
+            merge.putsOffRestamps = true
             for run in runs where try merge.receive(run, in: &copy) != .stored {
                 throw .damaged("changes of replica \(run.run.replica) do not follow each other")
             }

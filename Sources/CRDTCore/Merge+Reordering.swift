@@ -1,0 +1,151 @@
+/// What other stamps of changes make of the state.
+///
+/// Which writes had seen which stays as it is, and so do the conflicting writes of a property, the moves that are open
+/// and what lives. Only who comes first among them is another one, so that no history is gone through.
+extension Merge {
+    /// What changes did to one object.
+    private struct Effect {
+        /// The highest former stamp of the operations on it, and the highest of now.
+        var former = Stamp.zero
+        var highest = Stamp.zero
+        var isCreated = false
+    }
+
+    /// Puts the operations of applied changes where their effective stamps order them now.
+    ///
+    /// `formerStamps`: of all whose stamps are others now.
+    /// - Complexity: O(*n* log *m*) for *n* operations of the changes, and what conflicts with them, of *m* in the
+    ///   store; where one was the last of its object, also O(*p*) for the *p* properties of that; the hierarchy as
+    ///   for as many late moves.
+    mutating func reorder(
+        _ formerStamps: [LinePoint: Stamp],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        guard !formerStamps.isEmpty else { return }
+        self.summary.isRevised = true
+        self.forgetExamined()
+        // Moves that this transaction applied are not recorded yet.
+        try self.settleMoves(in: &transaction)
+        var effects: [ObjectIndex: Effect] = [:]
+        var contested: Set<RegisterKey> = []
+        let places = formerStamps.keys.sorted { left, right in
+            (left.line.rawValue, left.sequence) < (right.line.rawValue, right.sequence)
+        }
+        let one = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
+        for place in places {
+            guard let former = formerStamps[place],
+                let run = try transaction.loadRun(of: place.line, from: place.sequence, limits: one, signed: false),
+                let change = run.changes.first
+            else { throw .damaged("a change is missing from the log") }
+            let stamp = try transaction.effectiveStamp(at: place)
+            self.summary.restampCost += change.operationRange.count
+            for position in change.operationRange where run.operations[position].kind.hasObject {
+                let index = UInt32(position - change.operationRange.lowerBound)
+                let write = WriteReference(stamp: former, line: place.line, sequence: place.sequence, index: index)
+                let object = try transaction.objectIndex(of: run.objects[Int(run.operations[position].object)])
+                var effect = effects[object] ?? Effect()
+                effect.former = max(effect.former, former)
+                effect.highest = max(effect.highest, stamp)
+                effect.isCreated = effect.isCreated || run.operations[position].kind == .create
+                effects[object] = effect
+                if let key = try self.restamp(write, to: stamp, of: object, in: &transaction) { contested.insert(key) }
+            }
+        }
+        for key in contested.sorted(by: { $0.packed < $1.packed }) { try self.rank(key, in: &transaction) }
+        for (object, effect) in effects.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            if effect.isCreated { try self.rankCreations(of: object, in: &transaction) }
+            try self.noteLast(effect.former, effect.highest, of: object, in: &transaction)
+        }
+    }
+
+    /// Gives one recorded operation another stamp.
+    ///
+    /// Returns the property of which another write may be in force now.
+    private mutating func restamp(
+        _ write: WriteReference,
+        to stamp: Stamp,
+        of object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> RegisterKey? {
+        var restamped = write
+        restamped.stamp = stamp
+        switch try transaction.edit(write) {
+        case .set(_, let name, _), .unset(_, let name):
+            let key = RegisterKey(object: object, name: try transaction.nameIndex(of: name))
+            guard var register = try transaction.register(key) else {
+                throw .damaged("a property has no write in force")
+            }
+            if register.winner == write {
+                register.winner = restamped
+                try transaction.setRegister(register, at: key)
+            } else {
+                try transaction.restampVersion(write, to: stamp, at: key)
+            }
+            #if PLANTED_BUGS
+            if PlantedBug.winnerStaysWhenRestamped.isPlanted { return nil }
+            #endif
+            return register.conflictCount > 0 ? key : nil
+        case .create:
+            try transaction.restampVersion(write, to: stamp, at: RegisterKey(object: object, name: .lifetime))
+            try transaction.update(object) { record in
+                if record.creation?.write == write { record.creation?.write = restamped }
+            }
+        case .delete:
+            try transaction.restampVersion(write, to: stamp, at: RegisterKey(object: object, name: .lifetime))
+        case .move(_, let place):
+            try self.withdrawMove(write, of: object, in: &transaction)
+            var parent: ObjectIndex?
+            if let id = place.parent { parent = try transaction.objectIndex(of: id) }
+            let position = place.position
+            self.moves.append(
+                MoveRecord(write: restamped, object: object, parent: parent, position: position, isEffective: false)
+            )
+        default: break
+        }
+        return nil
+    }
+
+    /// Puts the last of a property's conflicting writes in force.
+    private mutating func rank(_ key: RegisterKey, in transaction: inout some StoreTransaction) throws(StoreError) {
+        guard var register = try transaction.register(key) else { return }
+        var last = register.winner
+        for write in try transaction.conflicts(at: key) where WriteOrder.precedes(last, write, transaction) {
+            last = write
+        }
+        guard last != register.winner else { return }
+        try transaction.removeVersion(last, at: key)
+        try transaction.addVersion(register.winner, status: .conflict, at: key)
+        register.winner = last
+        register.isRemoval = try transaction.edit(last)?.kind == .unset
+        try transaction.setRegister(register, at: key)
+    }
+
+    /// Finds the creation that counts anew.
+    private mutating func rankCreations(
+        of object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        guard let current = try transaction.look(at: object, { $0.creation?.write }) else { return }
+        var first = current
+        for write in try transaction.creations(of: object)
+        where try self.precedes(write, first, creationsOf: object, in: &transaction) { first = write }
+        guard first != current, case .create(_, let type, let kind) = try transaction.edit(first) else { return }
+        let (typeName, kindName) = (try transaction.nameIndex(of: type), try transaction.nameIndex(of: kind))
+        try transaction.update(object) { record in
+            record.creation = ObjectRecord.Creation(write: first, type: typeName, kind: kindName)
+        }
+    }
+
+    /// Finds anew when an object was changed last, where one of its operations that was the last is not that any more.
+    private mutating func noteLast(
+        _ former: Stamp,
+        _ highest: Stamp,
+        of object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        let known = try transaction.look(at: object) { $0.updated }
+        // Moves among the operations are not recorded again yet.
+        let last = max(highest, known > former ? known : try transaction.lastStamp(of: object))
+        if last != known { try transaction.update(object) { $0.updated = last } }
+    }
+}

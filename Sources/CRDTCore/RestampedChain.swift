@@ -1,0 +1,86 @@
+/// What is restamped by right in one replica's chain: pieces of its lines.
+///
+/// It only ever grows, as restamps and the ends of their stretches arrive, and each change comes in once, however many
+/// restamps there are of it: whoever looks at what came in last looks at each change once.
+package struct RestampedChain: Sendable {
+    /// Some changes that follow each other on a line.
+    package struct Piece: Hashable, Sendable {
+        package var line: LineIndex
+        package var sequences: ClosedRange<UInt64>
+    }
+
+    /// Of each line, in order, with gaps between them.
+    private var pieces: [LineIndex: [ClosedRange<UInt64>]] = [:]
+    /// The first change of some lines, and all before it down to this one, are restamped: so that a stretch through
+    /// very many branches is walked once.
+    private var depths: [LineIndex: LinePoint] = [:]
+
+    package init() {}
+
+    /// - Complexity: O(log *n*) for *n* pieces of the line.
+    package func contains(_ place: LinePoint) -> Bool {
+        guard let ranges = self.pieces[place.line] else { return false }
+        let position = ranges.firstPosition { $0.upperBound >= place.sequence }
+        return position < ranges.count && ranges[position].lowerBound <= place.sequence
+    }
+
+    /// Takes in a stretch that ends at a stored change, and returns what of it was not in yet.
+    ///
+    /// - Complexity: O(*n* log *m*) amortized, for the *n* lines that came in, and *m* that are in.
+    package mutating func cover(
+        from end: LinePoint,
+        downTo first: UInt64,
+        in transaction: borrowing some StoreTransaction
+    ) -> [Piece] {
+        var news: [Piece] = []
+        var walked: [LineIndex] = []
+        var lowest = end
+        var next: LinePoint? = end
+        while let last = next, last.sequence >= first, last.sequence > 0 {
+            let start = transaction.progress(of: last.line).firstSequence
+            lowest = LinePoint(line: last.line, sequence: max(first, start))
+            news += self.insert(lowest.sequence...last.sequence, on: last.line)
+            guard lowest.sequence == start else { break }
+            walked.append(last.line)
+            if let depth = self.depths[last.line], depth.line != last.line { lowest = depth }
+            next = transaction.place(before: lowest)
+        }
+        for line in walked { self.depths[line] = lowest }
+        return news
+    }
+
+    /// Takes in a range of a line and returns what was missing of it.
+    private mutating func insert(_ range: ClosedRange<UInt64>, on line: LineIndex) -> [Piece] {
+        var ranges: [ClosedRange<UInt64>] = []
+        // Taken out meanwhile, so that it is not copied.
+        swap(&ranges, &self.pieces[line, default: []])
+        defer { swap(&ranges, &self.pieces[line, default: []]) }
+        let position = ranges.firstPosition { $0.upperBound >= range.lowerBound - 1 }
+        var (end, merged, missing) = (position, range, range.lowerBound)
+        var news: [Piece] = []
+        while end < ranges.count, ranges[end].lowerBound <= range.upperBound + 1 {
+            let former = ranges[end]
+            if missing < former.lowerBound {
+                news.append(Piece(line: line, sequences: missing...(former.lowerBound - 1)))
+            }
+            missing = max(missing, former.upperBound + 1)
+            merged = min(merged.lowerBound, former.lowerBound)...max(merged.upperBound, former.upperBound)
+            end += 1
+        }
+        if missing <= range.upperBound { news.append(Piece(line: line, sequences: missing...range.upperBound)) }
+        if !news.isEmpty { ranges.replaceSubrange(position..<end, with: CollectionOfOne(merged)) }
+        return news
+    }
+}
+
+extension Array {
+    /// The first position from which on all elements fulfil a condition, where they are ordered by it.
+    func firstPosition(where condition: (Element) -> Bool) -> Int {
+        var (low, high) = (0, self.count)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if condition(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}

@@ -1,0 +1,37 @@
+/// When restamps are settled: at once, as long as that is little, and otherwise so that it takes a part of the time.
+///
+/// A restamp of a few bytes may order a long history anew, and the next one again. Put off, it waits like something
+/// that has not arrived, and many that wait are settled together; nothing else waits for them, whoever sent them.
+struct RestampPace {
+    /// So much may be looked at at any time.
+    #if DEBUG || PLANTED_BUGS
+    /// Little, so that whatever looks for errors puts restamps off, too.
+    static let costMax = 30
+    #else
+    static let costMax = 20_000
+    #endif
+    /// What is beyond that waits until so much for each millisecond has passed: a core does several times as much.
+    static let costPerMillisecond = 25
+
+    /// What was looked at, less what is made up for by time, at a moment in monotonic milliseconds.
+    private var debt = 0
+    private var time: UInt64 = 0
+
+    var allowsMore: Bool { self.debt <= Self.costMax }
+
+    /// When more is allowed.
+    var nextTime: UInt64 {
+        let excess = max(0, self.debt - Self.costMax)
+        let wait = UInt64((excess + Self.costPerMillisecond - 1) / Self.costPerMillisecond)
+        return self.time > .max - wait ? .max : self.time + wait
+    }
+
+    mutating func advance(to now: UInt64) {
+        let passed = Int(min(now - min(now, self.time), UInt64(Int32.max)))
+        self.debt = max(0, self.debt - passed * Self.costPerMillisecond)
+        self.time = now
+    }
+
+    /// Takes note of what was looked at.
+    mutating func note(cost: Int) { self.debt += cost }
+}

@@ -1,0 +1,47 @@
+import CRDTCore
+import MergeTestSupport
+import Testing
+
+/// What is restamped of a chain with branches, against the set of its changes.
+struct RestampedChainTests {
+    /// A chain in which every change may have several that follow it.
+    private static func sample(_ random: inout SplitMix64) -> (sample: TreeSample, names: [String]) {
+        var sample = TreeSample()
+        sample.open("0", device: 1)
+        var names = ["0"]
+        for number in 1..<40 {
+            // Mostly the newest goes on, so that stretches of lines and branches of branches come about.
+            let previous = random.chance(60) ? names[names.count - 1] : random.pick(names)
+            sample.write("\(number)", after: previous)
+            names.append("\(number)")
+        }
+        return (sample, names)
+    }
+
+    @Test(arguments: 0..<40 as Range<UInt64>)
+    func `each change comes in once, whatever stretches cover it`(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        let (sample, names) = Self.sample(&random)
+        let store = try sample.store(sample.order(of: names, &random))
+        let changes = names.map { sample[$0] }
+        let places = try changes.map { try #require(try store.place($0)) }
+        var chain = RestampedChain()
+        var covered: Set<LinePoint> = []
+        for _ in 0..<60 {
+            let last = random.below(changes.count)
+            let first = 1 + UInt64(random.below(Int(changes[last].sequence)))
+            let path = sample.history.path(to: changes[last].hash).filter { $0.sequence >= first }
+            let expected = try Set(path.map { try #require(try store.place($0)) }).subtracting(covered)
+            let news = try store.read { transaction throws(StoreError) in
+                chain.cover(from: places[last], downTo: first, in: transaction)
+            }
+            let found = news.flatMap { piece in
+                piece.sequences.map { LinePoint(line: piece.line, sequence: $0) }
+            }
+            #expect(Set(found) == expected)
+            #expect(found.count == expected.count)
+            covered.formUnion(expected)
+            for place in places { #expect(chain.contains(place) == covered.contains(place)) }
+        }
+    }
+}

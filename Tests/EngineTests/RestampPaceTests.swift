@@ -1,0 +1,93 @@
+import CRDTCore
+import PeerCrypto
+import SyncProtocol
+import Testing
+
+@testable import Engine
+
+/// Many restamps, each of which orders much anew.
+struct RestampPaceTests {
+    private let note = ObjectID(bytes: Bytes16(high: 7, low: 7))
+
+    private func title(_ network: TestNetwork) throws -> String {
+        try String(network.export(0).split(separator: "\"title\":")[1].prefix { $0 != "," && $0 != "}" })
+    }
+
+    /// A device that wrote a title in the midst of a member's titles, which that member then restamps one by one, from
+    /// the last to the first.
+    private func world() throws -> TestNetwork {
+        let network = TestNetwork()
+        var entropy = TestNetwork.entropy(1)
+        guard let identity = DeviceIdentity.founding(name: "first", entropy: &entropy) else {
+            throw TestFailure("no identity")
+        }
+        _ = try network.add(identity, seed: 2)
+        try network.write(0, .create(.init(id: .given(self.note), type: "note")))
+        let member = try RawPeer.member(of: network, invitedBy: 0, seed: 9)
+        var hashes: [Hash256] = []
+        var runs: [Message] = []
+        let peer = try RawPeer(member, to: 0, of: network, connection: 1)
+        peer.send(peer.hello)
+        for number in 0..<60 as Range<Int64> {
+            let edit = Edit.set(self.note, name: "title", value: .int(number))
+            let first = number == 0 ? 1 : UInt64(number) + 2
+            let run = peer.chain([[edit]], nonce: 1, from: first, previous: hashes.last)
+            hashes += run.hashes
+            runs.append(.run(run.run))
+            network.sleep(seconds: 1)
+            if number == 30 { try network.write(0, .set(self.note, name: "title", value: .string("ours"))) }
+        }
+        let talk = try RawPeer(member, to: 0, of: network, connection: 2)
+        talk.send(talk.hello)
+        for run in runs { talk.send(run) }
+        #expect(try self.title(network) == "59")
+        let replica = talk.chain([], nonce: 1).run.replica
+        var last: Hash256?
+        for sequence in (2...61 as ClosedRange<UInt64>).reversed() {
+            let hash = hashes[Int(sequence) - 1]
+            let restamp = Restamp(replica: replica, firstSequence: sequence, lastSequence: sequence, lastHash: hash)
+            let first = last == nil ? 1 : 63 - sequence
+            let run = talk.chain([[.restamp(restamp)]], nonce: 2, from: first, previous: last)
+            last = run.hashes.last
+            talk.send(.run(run.run))
+        }
+        #expect(!talk.isClosed)
+        return network
+    }
+
+    @Test func `restamps that cost much wait and come together, and nothing else waits for them`() throws {
+        let network = try self.world()
+        #expect(network.machines[0].node.restampDeadline != nil)
+        try network.write(0, .set(self.note, name: "other", value: .int(1)))
+        #expect(try network.export(0).contains("\"other\":1"))
+        #expect(network.machines[0].node.restampDeadline != nil)
+        network.sleep(seconds: 5)
+        #expect(network.machines[0].node.restampDeadline == nil)
+        #expect(try self.title(network) == "\"ours\"")
+    }
+
+    @Test func `who ends while restamps wait has settled them when he starts again`() throws {
+        let network = try self.world()
+        #expect(network.machines[0].node.restampDeadline != nil)
+        try network.restart(0, with: network.copyStore(of: 0), seed: 5)
+        #expect(network.machines[0].node.restampDeadline == nil)
+        #expect(try self.title(network) == "\"ours\"")
+    }
+
+    @Test func `what was looked at is made up for by time`() {
+        var pace = RestampPace()
+        pace.advance(to: 1_000)
+        pace.note(cost: RestampPace.costMax)
+        #expect(pace.allowsMore)
+        pace.note(cost: 1_000)
+        #expect(!pace.allowsMore)
+        #expect(pace.nextTime == 1_000 + 1_000 / UInt64(RestampPace.costPerMillisecond))
+        pace.advance(to: pace.nextTime - 1)
+        #expect(!pace.allowsMore)
+        pace.advance(to: pace.nextTime)
+        #expect(pace.allowsMore)
+        pace.advance(to: .max)
+        pace.note(cost: RestampPace.costMax + 1)
+        #expect(!pace.allowsMore && pace.nextTime == .max)
+    }
+}
