@@ -38,6 +38,10 @@ public struct PeerdError: Error, Hashable, Sendable, Codable, CustomStringConver
         case tokenFromAnotherWorkspace
         /// A token of a sequence of changes is that of another scope.
         case tokenOfAnotherScope
+        /// Other writes are in conflict than were read.
+        case conflictChanged
+        /// A file to import is not of the form that it should be.
+        case importInvalid
         /// The line is no invite.
         case inviteInvalid
         /// The invite was used before, or is too old.

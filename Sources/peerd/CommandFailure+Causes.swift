@@ -21,7 +21,9 @@ extension CommandFailure {
 
     /// What the workspace says, with advice in the words of the command line.
     init(_ error: PeerdError) {
-        self.init(ExitStatus(error.code), "\(error.message) \(Self.advice[error.code] ?? error.advice)")
+        // Messages may name what a file, or another machine, says.
+        let message = PlainText.printable(error.message)
+        self.init(ExitStatus(error.code), "\(message) \(Self.advice[error.code] ?? error.advice)")
     }
 
     private static let advice: [PeerdError.Code: String] = [
@@ -30,6 +32,7 @@ extension CommandFailure {
         .keysMissing: "Put the file \"keys\" back beside it, or name another directory with --dir DIR.",
         .notPrivate: "Make it yours alone with \"chmod 700\", or name another place with --dir DIR.",
         .damaged: "Run \"peerd doctor\".",
+        .importInvalid: "Nothing was imported; \"peerd help import\" has the form.",
         .inviteSpent: "Print a new one there with \"peerd invite\".",
         .unreachable: "Check that \"peerd run\" runs there and that the network is up.",
         .clockExhausted: "Set it right and run \"peerd doctor\".",
@@ -48,7 +51,7 @@ extension ExitStatus {
             case .invalidArgument, .inviteInvalid, .tokenFromAnotherWorkspace, .tokenOfAnotherScope: .usage
             case .diskFull, .storageFailed, .damaged, .newerVersion, .notPrivate, .outcomeUnknown, .closed: .storage
             case .readOnly, .wouldCloseCycle, .notASibling, .tooLarge, .wrongType, .clockExhausted, .clockUnconfirmed,
-                .inviteSpent, .joinRefused, .noRandomness:
+                .inviteSpent, .joinRefused, .noRandomness, .conflictChanged, .importInvalid:
                 .failure
             }
     }

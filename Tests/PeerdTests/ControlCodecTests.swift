@@ -2,6 +2,7 @@ import CRDTCore
 import PeerdKit
 import Testing
 
+@testable import PeerdKit
 @testable import peerd
 
 @Suite struct ControlCodecTests {

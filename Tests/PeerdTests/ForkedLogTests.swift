@@ -4,6 +4,7 @@ import PeerCrypto
 import SyncProtocol
 import Testing
 
+@testable import PeerdKit
 @testable import peerd
 
 /// A device whose database was put back: its two lives write the same property and move the same object.
@@ -143,13 +144,17 @@ import Testing
 
     @Test func `the moves that lost are listed with where they went, and by whom`() throws {
         try Self.read(try Self.forked()) { transaction in
-            let conflicts = try ConflictView.moves(in: &transaction)
-            #expect(conflicts.map(\.object.id) == [Self.ids[0]])
-            #expect(conflicts[0].winner?.text.contains("under \(Self.ids[2])  by laptop") == true)
-            #expect(conflicts[0].losers.map { $0.text.prefix(42) } == ["under \(Self.ids[1])"[...]])
-            #expect(conflicts[0].text.contains("moved\n    in force  under"))
-            #expect(try ConflictView.properties(in: &transaction).count == 1)
-            #expect(try ConflictView.movesWithoutEffect(in: &transaction).isEmpty)
+            let reader = try Self.identity().device
+            let moved = transaction.objectsWithOpenMoves()
+            let conflicts = try moved.map { try Conflict(movesOf: $0, readBy: reader, in: &transaction) }
+            let conflict = try #require(conflicts.first ?? nil)
+            #expect(conflicts.count == 1 && conflict.object == Self.ids[0] && conflict.property == nil)
+            #expect(conflict.winner?.content == .place(Self.ids[2]))
+            #expect(conflict.winner?.author == PeerdKit.Author(name: "laptop", isThisMachine: true))
+            #expect(conflict.losers.map(\.content) == [.place(Self.ids[1])])
+            #expect(conflict.winner?.id != conflict.losers[0].id)
+            #expect(transaction.conflictedRegisters().count == 1)
+            #expect(transaction.movesWithoutEffect().isEmpty)
         }
     }
 

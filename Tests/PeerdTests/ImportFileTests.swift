@@ -1,6 +1,7 @@
 import CRDTCore
 import Testing
 
+@testable import PeerdKit
 @testable import peerd
 
 @Suite struct ImportFileTests {
@@ -67,12 +68,12 @@ import Testing
         #"[{"type":"a","key":"k"},{"type":"b","key":"k"},{"type":"c","key":"x","parent_key":"k"}]"#,
     ])
     func `what cannot be taken in is refused as a whole`(text: String) {
-        #expect { try self.file(text) } throws: { ($0 as? CommandFailure)?.status == .failure }
+        #expect { try self.file(text) } throws: { ($0 as? PeerdError)?.code == .importInvalid }
     }
 
     @Test func `where a file stops being JSON is said`() throws {
         for (text, place) in [("[{\"type\":\"t\"},\n  {\"type\":}]", "line 2"), ("[{\"type\":\"t\"}", "line 1")] {
-            #expect { try self.file(text) } throws: { ($0 as? CommandFailure)?.message.contains(place) ?? false }
+            #expect { try self.file(text) } throws: { ($0 as? PeerdError)?.message.contains(place) ?? false }
         }
     }
 

@@ -3,6 +3,7 @@ import Engine
 import PeerCrypto
 import Testing
 
+@testable import PeerdKit
 @testable import peerd
 
 /// Views of the state of a store in memory with a small tree: a root with two children, one of which has one, and an
@@ -85,7 +86,7 @@ import Testing
     @Test func `the export in pieces is the canonical one`() async throws {
         let spool = Spool(directory: "/tmp")
         let whole = try Self.read { transaction in
-            try ExportText.write(under: nil, in: &transaction, to: spool)
+            try ExportText.write(under: nil, in: &transaction) { spool.write($0) }
             return try StateExport.json(of: &transaction)
         }
         #expect(try await spool.text() == String(decoding: whole, as: UTF8.self))
@@ -138,7 +139,7 @@ extension LogReader {
     static func entries(of line: LineIndex, in transaction: inout some StoreTransaction) throws -> [LogEntry] {
         var end = ChainEnd(of: line, in: transaction)
         end.isHeld = true
-        var reader = LogReader(chain: end, object: nil)
+        var reader = LogReader(chain: end, object: nil, device: DeviceID(bytes: .zero))
         var entries: [LogEntry] = []
         while !reader.isAtEnd { entries += try reader.nextEntries(in: &transaction) }
         return entries

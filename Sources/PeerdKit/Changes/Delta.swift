@@ -19,14 +19,6 @@ public struct Delta: Hashable, Sendable {
         public let isMoved: Bool
     }
 
-    /// Who wrote something.
-    public struct Author: Hashable, Sendable, Codable {
-        /// The name of the machine.
-        public let name: String
-        /// Whether it is this machine.
-        public let isThisMachine: Bool
-    }
-
     /// Where changes come from.
     public enum Origin: String, Hashable, Sendable, Codable {
         /// All were written on this machine.

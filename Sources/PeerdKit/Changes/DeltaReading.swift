@@ -76,7 +76,7 @@ private struct Reading {
     private var present: [Delta.Entry] = []
     private var told: Set<ObjectIndex> = []
     private var lines: Set<LineIndex> = []
-    private var authors: Set<Delta.Author> = []
+    private var authors: Set<Author> = []
 
     init(scope: Scope, device: DeviceID, since: DeltaReading.Position) {
         self.membership = ScopeMembership(scope)
@@ -217,7 +217,7 @@ private struct Reading {
         for line in self.lines {
             guard let introduction = transaction.line(line).introduction else { continue }
             let isThisMachine = introduction.device == self.device
-            self.authors.insert(Delta.Author(name: introduction.deviceName, isThisMachine: isThisMachine))
+            self.authors.insert(Author(name: introduction.deviceName, isThisMachine: isThisMachine))
         }
     }
 }

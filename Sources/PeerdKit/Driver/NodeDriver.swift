@@ -1,4 +1,4 @@
-package import CRDTCore
+internal import CRDTCore
 package import Engine
 internal import PeerCrypto
 package import PeerTransport
@@ -337,12 +337,6 @@ package actor NodeDriver {
         }
         self.inbox.post(.introduce)
         self.inbox.post(.dialAll)
-    }
-
-    /// The namespace of ids that are derived from keys.
-    package func objectNamespace() throws -> ObjectID {
-        let workspace = try self.status().workspace
-        return ObjectID(bytes: Bytes16(workspace.bytes.array.prefix(Bytes16.byteCount)) ?? Bytes16(high: 0, low: 0))
     }
 
     package func makeInvite(addresses: [String], port: UInt16) throws -> Invite {

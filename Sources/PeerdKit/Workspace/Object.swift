@@ -2,7 +2,7 @@ public import Foundation
 internal import Persistence
 
 /// An object as it was at one moment.
-public struct Object: Identifiable, Hashable, Sendable {
+public struct Object: Identifiable, Hashable, Sendable, Codable {
     /// Names it on all machines.
     public let id: ObjectID
     /// What it is, as whoever made it said.
@@ -48,7 +48,7 @@ extension Object {
 }
 
 extension Date {
-    fileprivate init(milliseconds: UInt64) {
+    init(milliseconds: UInt64) {
         self.init(timeIntervalSince1970: Double(milliseconds) / 1000)
     }
 }

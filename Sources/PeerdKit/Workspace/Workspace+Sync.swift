@@ -87,7 +87,7 @@ extension Workspace {
 }
 
 /// What one sync exchanged.
-public struct SyncReport: Hashable, Sendable {
+public struct SyncReport: Hashable, Sendable, Codable {
     /// Operations that other machines took in.
     public let pushed: Int
     /// Operations that this one took in.
@@ -109,7 +109,7 @@ public struct SyncReport: Hashable, Sendable {
 }
 
 /// Another machine of the workspace.
-public struct Peer: Identifiable, Hashable, Sendable {
+public struct Peer: Identifiable, Hashable, Sendable, Codable {
     /// Names the machine.
     public let id: String
     /// The name that it gave itself.

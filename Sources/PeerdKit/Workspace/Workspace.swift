@@ -2,7 +2,7 @@ internal import Engine
 public import Foundation
 internal import NIOConcurrencyHelpers
 internal import PeerCrypto
-internal import Persistence
+package import Persistence
 
 /// A workspace that is open in this process: objects with properties in a tree, on all machines of its members.
 ///
@@ -39,11 +39,22 @@ public final class Workspace: Sendable {
         /// The first bytes of the workspace's id.
         let workspace: UInt64
         let device: DeviceID
+        let founder: UserID
+        let origin: Hash256
+        let membership: Membership
 
         init(_ paths: DirectoryPaths) throws {
             let keys = try KeyFile.load(paths)
             self.workspace = keys.workspace.bytes.array.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
             self.device = keys.device
+            self.membership = keys.membership
+            self.founder = keys.membership.founder
+            self.origin = keys.origin
+        }
+
+        /// The namespace of ids that are derived from keys.
+        var objectNamespace: ObjectID {
+            ObjectID(bytes: Bytes16(self.membership.workspace.bytes.array.prefix(16)) ?? Bytes16(high: 0, low: 0))
         }
     }
 
@@ -53,6 +64,11 @@ public final class Workspace: Sendable {
         self.paths = paths
         self.runtime = runtime
         self.snapshots = runtime?.snapshots ?? SnapshotPool(directory: paths.directory)
+    }
+
+    /// A workspace that something else has opened, and closes.
+    package convenience init(_ runtime: WorkspaceRuntime, at paths: DirectoryPaths) throws {
+        self.init(paths, try Identity(paths), runtime: runtime)
     }
 
     /// Makes a workspace, and opens it.
@@ -144,7 +160,7 @@ public final class Workspace: Sendable {
     }
 
     /// Reads one committed state.
-    func reading<Result: Sendable>(
+    package func reading<Result: Sendable>(
         _ body: @Sendable (inout SQLiteStore.Transaction) throws -> Result
     ) async throws -> Result {
         try self.requireOpen()

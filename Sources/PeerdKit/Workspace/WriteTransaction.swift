@@ -138,6 +138,13 @@ public struct WriteTransaction: ~Copyable {
         try self.translating { transaction throws(WriteRefusal) in try transaction.parent(of: object) }
     }
 
+    /// Runs a reader on the state without this transaction's edits.
+    mutating func readingCommitted<Result>(
+        _ body: (inout any StoreTransaction) throws(StoreError) -> Result
+    ) throws -> Result {
+        try self.translating { transaction throws(WriteRefusal) in try transaction.readCommitted(body) }
+    }
+
     private mutating func translating<Result>(
         _ body: (inout LocalTransaction) throws(WriteRefusal) -> Result
     ) throws -> Result {

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import PeerdKit
 
 struct GetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -50,26 +50,6 @@ enum Request: Hashable, Codable, Sendable {
     }
 }
 
-/// One object of an import, with its place among those that come before it.
-struct ImportedObject: Hashable, Codable, Sendable {
-    var reference: Reference
-    var type: String
-    var kind: String
-    var parent: Reference?
-    /// Whether the file says that it stands at the root.
-    var isPlacedAtRoot = false
-    /// Whether these are further properties of an object that came before.
-    var isContinuation = false
-    /// JSON texts by property name.
-    var properties: [ExactText: String]
-
-    /// Names an object by its id, or by what its id is derived from.
-    enum Reference: Hashable, Codable, Sendable {
-        case id(String)
-        case key(type: ExactText, key: ExactText)
-    }
-}
-
 /// A request on its way, with what the answer depends on besides.
 struct RequestEnvelope: Hashable, Codable, Sendable {
     /// Raised when either side would misunderstand the other.

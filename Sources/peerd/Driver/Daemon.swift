@@ -39,10 +39,9 @@ struct Daemon: Service {
             }
         )
         do {
-            let executor = Executor(
-                driver: runtime.driver,
-                snapshots: runtime.snapshots,
-                paths: paths,
+            let executor = try Executor(
+                runtime,
+                at: paths,
                 daemon: Executor.Daemon(
                     listen: NetworkAddress(host: address.host, port: address.port),
                     reachableHosts: ListenAddress.reachableHosts(address.host)

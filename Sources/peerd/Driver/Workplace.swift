@@ -66,13 +66,7 @@ enum Workplace {
         let runtime = try await WorkspaceRuntime.openStoreAlone(paths, mayWrite: mayWrite) { notice in
             if let text = NoticeText.warning(notice) { StandardStreams.error("peerd: \(text)\n") }
         }
-        let executor = Executor(
-            driver: runtime.driver,
-            snapshots: runtime.snapshots,
-            paths: paths,
-            daemon: nil
-        )
-        return .local(runtime, executor)
+        return .local(runtime, try Executor(runtime, at: paths, daemon: nil))
     }
 
     private func close() async {

@@ -1,5 +1,6 @@
 internal import CRDTCore
 internal import Engine
+internal import PeerdKit
 
 /// The verbs that show objects.
 extension Executor {
@@ -58,30 +59,7 @@ extension Executor {
     func export(_ object: String?, _ output: CommandOutput) async throws {
         try await self.printState(output) { transaction, spool in
             let root = try ObjectLookup.find(object, in: &transaction) as FoundObject?
-            try ExportText.write(under: root?.index, in: &transaction, to: spool)
-        }
-    }
-}
-
-/// The canonical export, written object by object instead of as one array of bytes.
-enum ExportText {
-    /// Writes exactly the bytes of `StateExport.json(under:of:)`.
-    static func write(
-        under root: ObjectIndex?,
-        in transaction: inout some StoreTransaction,
-        to spool: Spool
-    ) throws {
-        guard root == nil else {
-            // Its objects must be sorted, so that they are in memory anyway.
-            return spool.write(try StateExport.json(under: root, of: &transaction))
-        }
-        var last: ObjectID?
-        var page: ArraySlice<ObjectIndex> = []
-        try ObjectView.writeArray(to: spool) {
-            if page.isEmpty { page = try transaction.visibleObjects(after: last, limit: ChildPages.pageCount)[...] }
-            guard let object = page.popFirst() else { return nil }
-            last = try transaction.object(object).id
-            return try StateExport.json(of: object, in: &transaction)
+            try ExportText.write(under: root?.index, in: &transaction) { spool.write($0) }
         }
     }
 }

@@ -6,7 +6,7 @@ internal import PeerdKit
 /// The verbs that tell of this machine and its peers.
 extension Executor {
     func status(_ output: CommandOutput) async throws {
-        let counts = try await self.read { transaction in try WorkspaceCounts(in: &transaction) }
+        let counts = try await self.workspace.counts()
         let report = StatusReport(node: try await self.driver.status(), counts: counts, daemon: self.daemon)
         if output.format.isJSON {
             try await output.line(report.json.canonicalText)
@@ -64,25 +64,6 @@ extension Executor {
         if self.daemon == nil {
             try await output.note("No daemon runs yet; start \"peerd run\" before the other machine joins.")
         }
-    }
-}
-
-/// What the store's side of a status says.
-struct WorkspaceCounts: Hashable, Sendable {
-    var objects = 0
-    var changes: UInt64 = 0
-    var replicas = 0
-    var conflicts = 0
-
-    init(in transaction: inout some StoreTransaction) throws {
-        self.objects = try transaction.visibleObjectCount()
-        for position in 0..<transaction.lineCount {
-            let record = transaction.line(LineIndex(rawValue: UInt32(position)))
-            self.changes += record.storedSequence - min(record.storedSequence, record.firstSequence - 1)
-            if record.origin == nil, record.storedSequence > 0 { self.replicas += 1 }
-        }
-        let conflicted = try transaction.conflictedRegisters().map(\.0.object) + transaction.objectsWithOpenMoves()
-        self.conflicts = try conflicted.count { try transaction.object($0).isVisible }
     }
 }
 

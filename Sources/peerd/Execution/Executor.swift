@@ -14,11 +14,19 @@ struct Executor: RequestPerformer {
         var reachableHosts: [String]
     }
 
+    let workspace: Workspace
     let driver: NodeDriver
-    let snapshots: SnapshotPool
     let paths: DirectoryPaths
     /// Nil in a command that runs without a daemon.
     let daemon: Daemon?
+
+    /// `runtime` is of the directory at `paths`.
+    init(_ runtime: WorkspaceRuntime, at paths: DirectoryPaths, daemon: Daemon?) throws {
+        self.workspace = try Workspace(runtime, at: paths)
+        self.driver = runtime.driver
+        self.paths = paths
+        self.daemon = daemon
+    }
 
     func perform(_ request: Request, output: CommandOutput) async throws -> Completion {
         switch request {
@@ -40,7 +48,7 @@ struct Executor: RequestPerformer {
         case .tree(let object): try await self.tree(object, output)
         case .conflicts: try await self.conflicts(output)
         case .log(let object): try await self.log(object, output)
-        case .importObjects(let objects): return try await self.importObjects(objects)
+        case .importObjects(let objects): return Completion(objectCount: try await self.workspace.importBatch(objects))
         case .export(let object): try await self.export(object, output)
         case .doctor: return try await self.doctor(output)
         }
@@ -61,11 +69,7 @@ struct Executor: RequestPerformer {
     func read<Result: Sendable>(
         _ body: @Sendable (inout SQLiteStore.Transaction) throws -> Result
     ) async throws -> Result {
-        do {
-            return try await self.snapshots.read(body)
-        } catch let error as StoreError {
-            throw CommandFailure(error)
-        }
+        try await self.workspace.reading(body)
     }
 
     /// Writes a transaction, or says why not.

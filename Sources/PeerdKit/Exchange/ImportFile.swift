@@ -1,29 +1,12 @@
-internal import CRDTCore
+package import CRDTCore
 
 /// The objects of a file to import, and in which order to make them.
 ///
 /// Parents come before their children, and siblings in the order of their positions, so that each can be put at the
 /// end.
-struct ImportFile {
+package struct ImportFile {
     /// Objects to make, parents first.
-    private(set) var objects: [ImportedObject] = []
-
-    /// Also the help text of `import`.
-    static let formatHelp = """
-        FILE.json is what "peerd export" wrote, or any JSON array of objects with these members:
-          type         what the object is; needed for new objects
-          kind         a finer distinction, if wanted
-          id           a UUID that the object is to have; or
-          key          text from which, with the type, the id is derived: importing it again, here or on another \
-        machine, meets the same object. With neither, the id is random
-          parent       id of the object it belongs under: of this file, or of the workspace; or
-          parent_key   key of that object, with parent_type where several types have this key. With neither, the \
-        object stands at the root
-          position     where it stands among its siblings, compared as text; with none, in the order of the file
-          properties   {name: value}
-        The other members of an export are not taken over: the import is a new edit by this machine. Objects that are \
-        there already get the file's properties and place.
-        """
+    package private(set) var objects: [ImportedObject] = []
 
     private struct Element {
         var number: Int
@@ -45,22 +28,19 @@ struct ImportFile {
     /// Reads the text of a file.
     ///
     /// `randomID` makes an id for an object that has neither id nor key.
-    init(parsing text: some Sequence<UInt8>, randomID: () -> ObjectID) throws {
+    package init(parsing text: some Sequence<UInt8>, randomID: () -> ObjectID) throws {
         let bytes = Array(text)
         let elements: [JSON]
         switch JSON.parse(bytes, depthMax: JSON.depthMax + Self.depthAroundValues) {
         case .success(.array(let found)): elements = found
         case .success:
-            throw CommandFailure(
-                .failure,
-                "The file is not a JSON array of objects; \"peerd help import\" has the form."
-            )
+            throw PeerdError(.importInvalid, "The file is not a JSON array of objects.", advice: Self.advice)
         case .failure(let failure):
             let line = bytes.prefix(failure.offset).count { $0 == UInt8(ascii: "\n") } + 1
-            throw CommandFailure(
-                .failure,
-                "The file is not JSON from line \(line), byte \(failure.offset) on, or a number there is too large; "
-                    + "nothing was imported."
+            throw PeerdError(
+                .importInvalid,
+                "The file is not JSON from line \(line), byte \(failure.offset) on, or a number there is too large.",
+                advice: Self.advice
             )
         }
         var parsed: [Element] = []
@@ -77,7 +57,7 @@ struct ImportFile {
     private static func element(_ json: JSON, number: Int, randomID: () -> ObjectID) throws -> Element {
         guard case .object(let members) = json else { throw self.failure(number, "is not a JSON object") }
         if let unknown = members.keys.map(\.text).filter({ !self.knownMembers.contains($0) }).min() {
-            throw self.failure(number, "has a member \"\(PlainText.printable(unknown))\", which means nothing here")
+            throw self.failure(number, "has a member \"\(unknown)\", which means nothing here")
         }
         func text(_ name: String) throws -> String? {
             switch members[ExactText(name)] {
@@ -171,7 +151,7 @@ struct ImportFile {
             level = next
         }
         guard self.objects.count == elements.count else {
-            throw CommandFailure(.failure, "Some objects of the file stand below themselves; correct their parents.")
+            throw PeerdError(.importInvalid, "Some objects of the file stand below themselves.", advice: Self.advice)
         }
     }
 
@@ -194,19 +174,21 @@ struct ImportFile {
         )
     }
 
-    private static func failure(_ number: Int, _ what: String) -> CommandFailure {
-        CommandFailure(.failure, "Object \(number) of the file \(what); nothing was imported.")
+    private static let advice = "Correct the file; nothing was imported."
+
+    private static func failure(_ number: Int, _ what: String) -> PeerdError {
+        PeerdError(.importInvalid, "Object \(number) of the file \(what).", advice: self.advice)
     }
 }
 
 extension ImportFile {
-    static let batchObjectCountMax = 512
+    package static let batchObjectCountMax = 512
     /// Well below what one change can hold.
     private static let batchOperationCountMax = 4096
     private static let batchByteCountMax = 64 << 10
 
     /// The objects in batches that each fit into one transaction.
-    var batches: [[ImportedObject]] {
+    package var batches: [[ImportedObject]] {
         var batches: [[ImportedObject]] = []
         var batch: [ImportedObject] = []
         var operationCount = 0

@@ -1,25 +1,8 @@
 internal import CRDTCore
 internal import Engine
-internal import PeerdKit
-
-extension Executor {
-    /// Takes in objects as one transaction.
-    ///
-    /// Objects that are there already get only what differs.
-    func importObjects(_ objects: [ImportedObject]) async throws -> Completion {
-        let namespace = try await self.driver.objectNamespace()
-        let steps = try await self.read { transaction in
-            var plan = ImportPlan(namespace: namespace)
-            for object in objects { try plan.add(object, in: &transaction) }
-            return plan.steps
-        }
-        if !steps.isEmpty { _ = try await self.write(steps) }
-        return Completion(objectCount: objects.count { !$0.isContinuation })
-    }
-}
 
 /// Turns objects to import into the steps that make them, against the state as it is.
-private struct ImportPlan {
+struct ImportPlan {
     private(set) var steps: [Transaction.Step] = []
     private var planned: Set<ObjectID> = []
     let namespace: ObjectID
@@ -34,7 +17,9 @@ private struct ImportPlan {
         // The parent of an exported subtree's root may be unknown here; the object then stands at the root.
         if let named = parent, try !self.isThere(named, in: &transaction) { parent = nil }
         var properties: [ExactText: Value] = [:]
-        for (name, text) in object.properties { properties[name] = Value(argument: text) }
+        for (name, text) in object.properties {
+            properties[name] = JSON(parsing: text.utf8).map { Value($0) } ?? .string(text)
+        }
         if let index = try self.visible(id, in: &transaction) {
             for (name, value) in try StateExport.properties(of: index, in: &transaction)
             where properties[name] == value {
@@ -75,7 +60,7 @@ private struct ImportPlan {
         switch reference {
         case .id(let text):
             guard let id = ObjectID(text: text) else {
-                throw CommandFailure(.failure, "\"\(PlainText.printable(text))\" is not a UUID.")
+                throw PeerdError(.importInvalid, "\"\(text)\" is not a UUID.", advice: "Correct the file.")
             }
             return id
         case .key(let type, let key):

@@ -1,20 +1,8 @@
 internal import CRDTCore
+internal import PeerdKit
 
-/// One operation of the log, as it is shown.
-struct LogEntry: Sendable {
-    var replica: ReplicaID
-    var introduction: Introduction?
-    /// The stamp is the effective one, as far as it is known.
-    var write: WriteReference
-    /// The stamp that the author gave, and the hash of the change.
-    var header: ChangeHeader
-    /// The hash of the change before it in its chain.
-    var previous: Hash256?
-    /// What the author had seen: the last change of each branch of each chain, its own included.
-    var context: Set<Point>
-    var edit: Edit
-    var status: OperationStatus
-
+/// Operations of the log as they are shown.
+extension LogEntry {
     /// What each member means; also the help text of `log`.
     static let fieldHelp = """
         With --json, one operation a line, each branch of a chain in its order, with these members:

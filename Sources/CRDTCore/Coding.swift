@@ -1,0 +1,84 @@
+/// Ids and values for whoever encodes what he was told: an id as text, a value as JSON.
+extension ObjectID: Codable {
+    /// Reads an id as text.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let id = ObjectID(text: try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "This is not a UUID.")
+        }
+        self = id
+    }
+
+    /// Writes the id as text.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(self.description)
+    }
+}
+
+extension Value: Codable {
+    /// Reads JSON: a scalar, an array or an object, or one of the objects that stand for what JSON cannot say.
+    public init(from decoder: any Decoder) throws { self.init(try JSON(from: decoder)) }
+
+    /// Writes JSON; bytes, blobs, and doubles that JSON would take for integers or not at all are objects with one
+    /// member whose name begins with `$`.
+    public func encode(to encoder: any Encoder) throws { try self.json.encode(to: encoder) }
+}
+
+extension JSON: Codable {
+    private struct Key: CodingKey {
+        var stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+
+        init?(intValue: Int) { nil }
+    }
+
+    package init(from decoder: any Decoder) throws {
+        if let container = try? decoder.container(keyedBy: Key.self) {
+            var members: [ExactText: JSON] = [:]
+            for key in container.allKeys {
+                members[ExactText(key.stringValue)] = try container.decode(JSON.self, forKey: key)
+            }
+            self = .object(members)
+        } else if var container = try? decoder.unkeyedContainer() {
+            var elements: [JSON] = []
+            while !container.isAtEnd { elements.append(try container.decode(JSON.self)) }
+            self = .array(elements)
+        } else {
+            let container = try decoder.singleValueContainer()
+            if container.decodeNil() {
+                self = .null
+            } else if let flag = try? container.decode(Bool.self) {
+                self = .bool(flag)
+            } else if let number = try? container.decode(Int64.self) {
+                self = .int(number)
+            } else if let number = try? container.decode(Double.self) {
+                self = .double(number)
+            } else {
+                self = .string(try container.decode(String.self))
+            }
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .object(let members):
+            var container = encoder.container(keyedBy: Key.self)
+            for (name, member) in members { try container.encode(member, forKey: Key(stringValue: name.text)) }
+        case .array(let elements):
+            var container = encoder.unkeyedContainer()
+            for element in elements { try container.encode(element) }
+        default:
+            var container = encoder.singleValueContainer()
+            switch self {
+            case .bool(let flag): try container.encode(flag)
+            case .int(let number): try container.encode(number)
+            case .double(let number): try container.encode(number)
+            case .string(let text): try container.encode(text)
+            default: try container.encodeNil()
+            }
+        }
+    }
+}

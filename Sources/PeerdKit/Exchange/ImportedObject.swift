@@ -1,0 +1,21 @@
+package import CRDTCore
+
+/// One object of an import, with its place among those that come before it.
+package struct ImportedObject: Hashable, Codable, Sendable {
+    package var reference: Reference
+    package var type: String
+    package var kind: String
+    package var parent: Reference?
+    /// Whether the file says that it stands at the root.
+    package var isPlacedAtRoot = false
+    /// Whether these are further properties of an object that came before.
+    package var isContinuation = false
+    /// JSON texts by property name.
+    package var properties: [ExactText: String]
+
+    /// Names an object by its id, or by what its id is derived from.
+    package enum Reference: Hashable, Codable, Sendable {
+        case id(String)
+        case key(type: ExactText, key: ExactText)
+    }
+}

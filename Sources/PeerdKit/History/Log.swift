@@ -1,0 +1,83 @@
+internal import CRDTCore
+internal import Engine
+internal import Persistence
+
+extension Workspace {
+    /// All operations that this machine holds, or those on one object: each replica's in the order in which it wrote
+    /// them, branch by branch.
+    ///
+    /// It ends with what was there when it began.
+    ///
+    /// - Parameter object: only operations on this object; it may be deleted.
+    /// - Returns: a sequence that reads them as they are asked for.
+    public func log(of object: ObjectID? = nil) -> Log { Log(workspace: self, object: object) }
+}
+
+/// Operations, read piece by piece as they are asked for.
+public struct Log: AsyncSequence, Sendable {
+    /// Throws ``PeerdError``.
+    public typealias Failure = any Error
+
+    let workspace: Workspace
+    let object: ObjectID?
+
+    /// Begins at the first operation.
+    public func makeAsyncIterator() -> Iterator { Iterator(self) }
+
+    /// Reads operations one by one; a copy reads the same ones.
+    public struct Iterator: AsyncIteratorProtocol, Sendable {
+        private let log: Log
+        /// The chains that are left, the next one last; nil before they are looked for.
+        private var chains: [ChainEnd]?
+        private var reader: LogReader?
+        private var entries: ArraySlice<LogEntry> = []
+
+        init(_ log: Log) { self.log = log }
+
+        /// The next operation; nil behind the last.
+        ///
+        /// - Throws: ``PeerdError`` if the log cannot be read; `CancellationError`.
+        public mutating func next() async throws -> LogEntry? {
+            let workspace = self.log.workspace
+            if self.chains == nil {
+                let founder = workspace.identity.founder
+                self.chains = try await workspace.reading { transaction in
+                    Array(try ChainEnd.all(founder: founder, in: &transaction).reversed())
+                }
+            }
+            while self.entries.isEmpty {
+                if self.reader?.isAtEnd ?? true {
+                    guard let chain = self.chains?.popLast() else { return nil }
+                    self.reader = LogReader(chain: chain, object: self.log.object, device: workspace.identity.device)
+                }
+                guard let current = self.reader, !current.isAtEnd else { continue }
+                let (entries, reader) = try await workspace.reading { transaction in
+                    var reader = current
+                    let entries = try reader.nextEntries(in: &transaction)
+                    return (entries, reader)
+                }
+                (self.entries, self.reader) = (entries[...], reader)
+            }
+            return self.entries.popFirst()
+        }
+    }
+}
+
+extension ChainEnd {
+    /// All stretches, by replica and place.
+    fileprivate static func all(
+        founder: UserID,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [ChainEnd] {
+        var merge = Merge(now: SystemClock.now().wall, founder: founder)
+        let waits = try merge.waits(in: &transaction)
+        var ends: [ChainEnd] = []
+        for position in 0..<transaction.lineCount {
+            let line = LineIndex(rawValue: UInt32(position))
+            var end = ChainEnd(of: line, in: transaction)
+            if case .held? = waits[line] { end.isHeld = true }
+            ends.append(end)
+        }
+        return ends.sorted { ($0.id, $0.firstSequence) < ($1.id, $1.firstSequence) }
+    }
+}

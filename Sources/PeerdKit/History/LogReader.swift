@@ -1,0 +1,143 @@
+internal import CRDTCore
+
+/// A stretch of a replica's chain without a fork, as far as a listing goes.
+struct ChainEnd: Hashable, Sendable {
+    var id: ReplicaID
+    var index: LineIndex
+    var firstSequence: UInt64
+    var sequence: UInt64
+    var appliedSequence: UInt64
+    /// Whether what is not applied waits for its time, and not for other changes.
+    var isHeld = false
+
+    init(of index: LineIndex, in transaction: borrowing some StoreTransaction) {
+        let record = transaction.line(index)
+        self.id = record.id
+        self.index = index
+        self.firstSequence = record.firstSequence
+        self.sequence = record.storedSequence
+        self.appliedSequence = record.appliedSequence
+    }
+}
+
+/// Reads one stretch of a chain piece by piece.
+struct LogReader: Sendable {
+    private let chain: ChainEnd
+    /// Only operations on this object.
+    private let object: ObjectID?
+    private let device: DeviceID
+    private var nextSequence: UInt64
+    /// The hash of the change before.
+    private var previous: Hash256?
+    private var seen = SeenPoints()
+
+    /// How much is read at once.
+    private static let limits = RunLimits(changeCountMax: 256, operationCountMax: 4096, byteCountMax: 1 << 20)
+
+    init(chain: ChainEnd, object: ObjectID?, device: DeviceID) {
+        self.chain = chain
+        self.object = object
+        self.device = device
+        self.nextSequence = chain.firstSequence
+    }
+
+    var isAtEnd: Bool { self.nextSequence > self.chain.sequence }
+
+    /// The operations of the next changes.
+    mutating func nextEntries(in transaction: inout some StoreTransaction) throws -> [LogEntry] {
+        let run = try transaction.loadRun(
+            of: self.chain.index,
+            from: self.nextSequence,
+            limits: Self.limits,
+            signed: false
+        )
+        guard let run, !run.changes.isEmpty else {
+            throw StoreError.damaged("change \(self.nextSequence) of replica \(self.chain.id) is missing from the log")
+        }
+        let record = transaction.line(self.chain.index)
+        if self.nextSequence == self.chain.firstSequence { try self.begin(record, in: &transaction) }
+        let verdicts = LogVerdicts(appliedSequence: record.appliedSequence, isHeld: self.chain.isHeld)
+        var entries: [LogEntry] = []
+        for change in run.changes where !self.isAtEnd {
+            let place = LinePoint(line: self.chain.index, sequence: self.nextSequence)
+            guard let header = try transaction.header(at: place) else {
+                throw StoreError.damaged("change \(self.nextSequence) of replica \(self.chain.id) has no hash")
+            }
+            let isApplied = self.nextSequence <= record.appliedSequence
+            let stamp = isApplied ? try transaction.effectiveStamp(at: place) : header.stamp
+            for point in run.contextEntries[change.contextRange] { try self.seen.add(point, in: &transaction) }
+            for (index, position) in change.operationRange.enumerated() {
+                let operation = run.operations[position]
+                if let object, !operation.kind.hasObject || run.objects[Int(operation.object)] != object { continue }
+                let write = WriteReference(
+                    stamp: stamp,
+                    line: self.chain.index,
+                    sequence: self.nextSequence,
+                    index: UInt32(index)
+                )
+                let edit = try self.edit(operation, of: run)
+                entries.append(
+                    LogEntry(
+                        replica: self.chain.id,
+                        introduction: record.introduction,
+                        author: Author(record.introduction, of: self.device),
+                        write: write,
+                        header: header,
+                        previous: self.previous,
+                        context: self.seen.all,
+                        edit: edit,
+                        status: try verdicts.status(of: edit, write, in: &transaction)
+                    )
+                )
+            }
+            self.previous = header.hash
+            let name = ChangeName(header.hash)
+            self.seen.add(place, Point(replica: self.chain.id, sequence: self.nextSequence, name: name))
+            self.nextSequence += 1
+        }
+        return entries
+    }
+
+    /// A branch goes on with what the change had seen on which it hangs.
+    private mutating func begin(_ record: LineRecord, in transaction: inout some StoreTransaction) throws {
+        guard let before = record.origin?.parent, before.sequence > 0 else { return }
+        self.previous = try transaction.hash(at: before)
+        var context = try transaction.context(at: before)
+        transaction.cover(before, in: &context)
+        for (line, sequence) in context.all {
+            let place = LinePoint(line: line, sequence: sequence)
+            guard let hash = try transaction.hash(at: place) else { continue }
+            let replica = transaction.replicaID(place.line)
+            self.seen.add(place, Point(replica: replica, sequence: sequence, name: ChangeName(hash)))
+        }
+    }
+
+    private func edit(_ operation: Operation, of run: Run) throws -> Edit {
+        do throws(WireError) {
+            return try run.edit(operation)
+        } catch {
+            throw StoreError.damaged("an operation of change \(self.nextSequence) in the log cannot be read")
+        }
+    }
+}
+
+/// What the author of a change had seen, filled up change by change.
+private struct SeenPoints: Sendable {
+    private var stored: [LineIndex: Point] = [:]
+    private var missing: Set<Point> = []
+
+    /// The last changes; some may come before others in their chains.
+    var all: Set<Point> { self.missing.union(self.stored.values) }
+
+    mutating func add(_ point: Point, in transaction: inout some StoreTransaction) throws {
+        if let place = try transaction.place(of: point) {
+            self.add(place, point)
+        } else {
+            self.missing.insert(point)
+        }
+    }
+
+    mutating func add(_ place: LinePoint, _ point: Point) {
+        if self.stored[place.line]?.sequence ?? 0 < place.sequence { self.stored[place.line] = point }
+    }
+}

@@ -1,0 +1,43 @@
+internal import CRDTCore
+
+/// Judges operations of one stretch of a chain by the state.
+struct LogVerdicts {
+    let appliedSequence: UInt64
+    let isHeld: Bool
+
+    func status(
+        of edit: Edit,
+        _ write: WriteReference,
+        in transaction: inout some StoreTransaction
+    ) throws -> OperationStatus {
+        guard write.sequence <= self.appliedSequence else { return self.isHeld ? .held : .waiting }
+        switch edit {
+        case .set(let object, let name, _), .unset(let object, let name):
+            let key = RegisterKey(
+                object: try transaction.objectIndex(of: object),
+                name: try transaction.nameIndex(of: name)
+            )
+            guard let register = try transaction.register(key) else { return .superseded }
+            if register.winner == write { return .effective }
+            guard register.conflictCount > 0 else { return .superseded }
+            return try transaction.conflicts(at: key).contains(write) ? .conflict : .superseded
+        case .move(let object, _): return try self.status(ofMove: object, write, in: &transaction)
+        case .create, .delete, .introduce, .restamp: return .effective
+        case .unknown, .leftOut: return .unread
+        }
+    }
+
+    private func status(
+        ofMove object: ObjectID,
+        _ write: WriteReference,
+        in transaction: inout some StoreTransaction
+    ) throws -> OperationStatus {
+        let index = try transaction.objectIndex(of: object)
+        var after = write
+        after.index += 1
+        let last = try transaction.lastEffectiveMove(of: index, before: after)
+        guard last?.write == write else { return .withoutEffect }
+        if try transaction.moveInForce(of: index)?.write == write { return .effective }
+        return try transaction.openMoves(of: index).contains(write) ? .conflict : .superseded
+    }
+}
