@@ -14,16 +14,16 @@ private struct Mirror {
 
     mutating func apply(_ delta: Delta) {
         if delta.isReset { self.objects = [:] }
-        for entry in delta.objects where entry.state == nil { self.forget(entry.id) }
+        for entry in delta.objects where entry.state == nil { self.forget(entry.id, andBelow: entry.includesBelow) }
         for entry in delta.objects { if let state = entry.state { self.objects[entry.id] = state } }
         self.token = delta.token
         self.isAtAMoment = !delta.hasMore
     }
 
-    /// An object, and what stands below it.
-    private mutating func forget(_ id: ObjectID) {
+    private mutating func forget(_ id: ObjectID, andBelow: Bool) {
         self.objects[id] = nil
-        for child in self.objects.values where child.parent == id { self.forget(child.id) }
+        guard andBelow else { return }
+        for child in self.objects.values where child.parent == id { self.forget(child.id, andBelow: true) }
     }
 
     /// Takes in elements until one ends at a moment at which a condition holds.
@@ -48,6 +48,30 @@ private struct Mirror {
 
     private func next(_ changes: inout Changes.Iterator) async throws -> Delta {
         try #require(try await changes.next())
+    }
+
+    @Test func `what leaves a query takes nothing along, and what leaves a subtree all below it`() async throws {
+        let workspace = try await self.workspace()
+        let (top, upper, lower) = try await workspace.write { transaction in
+            let top = try transaction.create("folder")
+            let upper = try transaction.create("item", in: top)
+            let lower = try transaction.create("item", in: upper)
+            for item in [upper, lower] { try transaction.set(rank, to: 3, on: item) }
+            return (top, upper, lower)
+        }
+        let ranked = Query.objects(type: "item").filtered(rank, equals: 3)
+        var (query, tree) = (Mirror(), Mirror())
+        var queried = try workspace.changes(of: .query(ranked)).makeAsyncIterator()
+        var walked = try workspace.changes(of: .subtree(top)).makeAsyncIterator()
+        try await query.follow(&queried) { $0.objects.count == 2 }
+        try await tree.follow(&walked) { $0.objects.count == 3 }
+        try await workspace.write { try $0.set(rank, to: 4, on: upper) }
+        try await query.follow(&queried) { Set($0.objects.keys) == [lower] }
+        try await workspace.write { try $0.move(upper, to: nil) }
+        try await tree.follow(&walked) { Set($0.objects.keys) == [top] }
+        try await workspace.write { try $0.delete(upper) }
+        try await query.follow(&queried) { $0.objects.isEmpty }
+        await workspace.close()
     }
 
     @Test func `an element says what a transaction made of the state, and who wrote it`() async throws {

@@ -9,8 +9,10 @@ public struct Delta: Hashable, Sendable {
         public let id: ObjectID
         /// The object as it is now; nil if it was deleted or is not in the scope.
         ///
-        /// Then it is to be forgotten, and what stands below it, too. It may be one that was never told of.
+        /// Then it is to be forgotten. It may be one that was never told of.
         public let state: Object?
+        /// Whether what stands below it has left with it, and is to be forgotten, too: it was moved out of a subtree.
+        public let includesBelow: Bool
         /// Names of properties that were set or unset, in ascending order, or whose conflicts changed.
         public let changed: [String]
         /// Whether it was created, or came to life again.
@@ -45,5 +47,25 @@ public struct Delta: Hashable, Sendable {
         guard let first = self.authors.first else { return nil }
         if self.authors.contains(where: { $0.isThisMachine != first.isThisMachine }) { return .both }
         return first.isThisMachine ? .local : .peer
+    }
+}
+
+extension Delta.Entry {
+    init(_ state: Object, changed: [String] = [], isCreated: Bool = false, isMoved: Bool = false) {
+        self.id = state.id
+        self.state = state
+        self.includesBelow = false
+        self.changed = changed
+        self.isCreated = isCreated
+        self.isMoved = isMoved
+    }
+
+    init(gone id: ObjectID, includesBelow: Bool) {
+        self.id = id
+        self.state = nil
+        self.includesBelow = includesBelow
+        self.changed = []
+        self.isCreated = false
+        self.isMoved = false
     }
 }

@@ -144,7 +144,7 @@ private struct Reading {
         case .hidden:
             guard !isWhole, change.hidden > known else { return }
             if let line = try transaction.lineOfLastDeletion(of: change.index) { self.lines.insert(line) }
-            try self.tellLeft(change.index, in: &transaction)
+            try self.tellLeft(change.index, includesBelow: false, in: &transaction)
         case .elsewhere(let mayHaveBeenInside):
             // What did not show before was not in the scope.
             let mayHaveShown = change.hidden > known || change.shown <= known
@@ -155,13 +155,17 @@ private struct Reading {
             for (_, register) in try transaction.changedRegisters(of: change.index, since: known) {
                 self.lines.insert(register.winner.line)
             }
-            try self.tellLeft(change.index, in: &transaction)
+            try self.tellLeft(change.index, includesBelow: self.membership.isSubtree, in: &transaction)
         }
     }
 
-    private mutating func tellLeft(_ index: ObjectIndex, in transaction: inout SQLiteTransaction) throws {
+    private mutating func tellLeft(
+        _ index: ObjectIndex,
+        includesBelow: Bool,
+        in transaction: inout SQLiteTransaction
+    ) throws {
         let id = try transaction.object(index).id
-        self.left.append(Delta.Entry(id: id, state: nil, changed: [], isCreated: false, isMoved: false))
+        self.left.append(Delta.Entry(gone: id, includesBelow: includesBelow))
     }
 
     private mutating func tell(
@@ -173,8 +177,7 @@ private struct Reading {
         guard self.told.insert(change.index).inserted else { return }
         let state = try Object(change.index, in: &transaction)
         guard !isWhole else {
-            let entry = Delta.Entry(id: state.id, state: state, changed: [], isCreated: false, isMoved: false)
-            return self.present.append(entry)
+            return self.present.append(Delta.Entry(state))
         }
         var names: [String] = []
         for (name, register) in try transaction.changedRegisters(of: change.index, since: known) {
@@ -188,7 +191,7 @@ private struct Reading {
         }
         if isMoved, let line = try transaction.lineOfLastMove(of: change.index) { self.lines.insert(line) }
         self.present.append(
-            Delta.Entry(id: state.id, state: state, changed: names.sorted(), isCreated: isCreated, isMoved: isMoved)
+            Delta.Entry(state, changed: names.sorted(), isCreated: isCreated, isMoved: isMoved)
         )
     }
 
