@@ -79,7 +79,7 @@ let package = Package(
         .executableTarget(
             name: "Simulator",
             dependencies: [
-                "CRDTCore", "Engine", "MergeTestSupport", "PeerCrypto", "Persistence", "SyncProtocol",
+                "CRDTCore", "Engine", "MergeTestSupport", "PeerCrypto", "PeerdKit", "Persistence", "SyncProtocol",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],

@@ -99,6 +99,9 @@ package protocol StoreTransaction: LineOrdering {
     /// One stored operation in full words; nil if it is not stored.
     mutating func edit(_ write: WriteReference) throws(StoreError) -> Edit?
 
+    /// The number of the last commit that changed any object; 0 if there is none, or commits are not numbered.
+    var lastCommit: Int64 { get }
+
     // What follows from the log for whole changes: effective stamps, and contexts at some of them.
 
     mutating func raisedStamp(at point: LinePoint) throws(StoreError) -> RaisedStamp?
@@ -236,6 +239,8 @@ package protocol StoreTransaction: LineOrdering {
 }
 
 extension StoreTransaction {
+    package var lastCommit: Int64 { 0 }
+
     package func firstLine(of id: ReplicaID) -> LineIndex? {
         for position in 0..<self.lineCount {
             let index = LineIndex(rawValue: UInt32(position))

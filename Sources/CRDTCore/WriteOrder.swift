@@ -1,5 +1,8 @@
-/// The strict total order of operations: effective stamp, then replica id, then place in the chain, then, between two
-/// branches of a chain, the hashes of the changes with which they begin.
+/// The strict total order of operations: effective stamp, then replica id, then number of the change, then, between two
+/// branches of a chain, the hashes of the changes with which they begin, then place in the change.
+///
+/// All operations of one change stand on the same side of those of another that had not seen it, so that no transaction
+/// is in force in part.
 package enum WriteOrder {
     /// Whether the first of two operations comes before the second.
     package static func precedes(
@@ -14,7 +17,7 @@ package enum WriteOrder {
         #endif
         let (leftID, rightID) = (lines.replicaID(left.line), lines.replicaID(right.line))
         if leftID != rightID { return leftID < rightID }
-        if left.ordinal != right.ordinal { return left.ordinal < right.ordinal }
+        if left.sequence != right.sequence { return left.sequence < right.sequence }
         return self.branchPrecedes(left.line, right.line, lines)
     }
 

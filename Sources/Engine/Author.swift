@@ -60,7 +60,8 @@ struct Author: ~Copyable {
     func merge() -> Merge {
         var merge = Merge(now: self.now, founder: self.membership.founder)
         merge.hasDueRestamps = self.hasDueRestamps
-        merge.putsOffRestamps = !self.restampPace.allowsMore
+        // What a peer sends, or a user writes, does not wait for restamps; nor is it they who are slow then.
+        merge.putsOffRestamps = true
         return merge
     }
 

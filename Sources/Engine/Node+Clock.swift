@@ -11,14 +11,15 @@ extension Node where Store: ~Copyable {
             return
         }
         #endif
-        self.finishMerging()
+        self.finishMerging(settlesRestamps: false)
     }
 
-    private mutating func finishMerging() {
+    private mutating func finishMerging(settlesRestamps: Bool) {
         let standing = self.author.standing
         do throws(StoreError) {
             try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
                 var merge = self.author.merge()
+                merge.putsOffRestamps = !settlesRestamps
                 try self.author.finish(&merge, in: &transaction)
             }
             try self.refreshWaits()
@@ -29,10 +30,10 @@ extension Node where Store: ~Copyable {
         }
     }
 
-    /// Settles the restamps that were put off, if it is time.
+    /// Settles the restamps that have come, if it is time.
     mutating func settleDueRestamps() {
         guard let deadline = self.restampDeadline, deadline <= self.now.monotonicMilliseconds else { return }
-        self.finishMerging()
+        self.finishMerging(settlesRestamps: true)
     }
 
     /// When restamps that were put off are due; nil if there are none.

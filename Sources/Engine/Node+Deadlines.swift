@@ -18,7 +18,6 @@ extension Node where Store: ~Copyable {
         }
         self.forgetWhoDidNotCome()
         if let due = self.nextDue, due <= self.now.wall, self.nextDueTry <= now { self.applyDueChanges() }
-        self.settleDueRestamps()
         self.dialWhoeverIsDue()
         if self.configuration.discovers, self.nextBeacon <= now { self.sendBeacon() }
     }

@@ -91,7 +91,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         case .dialAll: self.dialAll()
         case .takePart(let participation): self.takePart(participation)
         case .withdraw: self.withdraw()
-        case .timer: break
+        case .timer: self.settleDueRestamps()
         }
         self.handleDeadlines()
         var effects: [Effect] = []
@@ -132,11 +132,10 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
             #if PLANTED_BUGS
             if PlantedBug.copyUnnoticed.isPlanted { isCopy = false }
             #endif
-            // What somebody has seen of the database before may not be what it has under the same numbers now.
-            let history = try transaction.fact(NodeFact.history)
-            if isCopy || history == nil {
-                try transaction.setFact(NodeFact.history, configuration.nextToken)
-            }
+            var history = try transaction.fact(NodeFact.history).flatMap { DatabaseHistory(decoding: $0) }
+            history = history ?? DatabaseHistory()
+            history?.begin(configuration.nextToken, after: transaction.lastCommit)
+            try transaction.setFact(NodeFact.history, history?.encoded)
             if let active = start.active {
                 // It must never write under the id its original may still be writing under.
                 if isCopy { start.left = .copiedOrRestored }

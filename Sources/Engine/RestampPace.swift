@@ -1,7 +1,8 @@
-/// When restamps are settled: at once, as long as that is little, and otherwise so that it takes a part of the time.
+/// When restamps are settled: soon, as long as that is little, and otherwise so that it takes a small part of the time.
 ///
-/// A restamp of a few bytes may order a long history anew, and the next one again. Put off, it waits like something
-/// that has not arrived, and many that wait are settled together; nothing else waits for them, whoever sent them.
+/// A restamp of a few bytes may order a long history anew, and the next one again. Until it is settled it is like
+/// something that has not arrived, and many are settled together, by a transaction of their own: nothing else waits for
+/// them but for the length of that one, whoever sent them.
 struct RestampPace {
     /// So much may be looked at at any time.
     #if DEBUG || PLANTED_BUGS
@@ -10,14 +11,12 @@ struct RestampPace {
     #else
     static let costMax = 20_000
     #endif
-    /// What is beyond that waits until so much for each millisecond has passed: a core does several times as much.
-    static let costPerMillisecond = 25
+    /// What is beyond that waits until so much for each millisecond has passed: a core does 50 times as much.
+    static let costPerMillisecond = 4
 
     /// What was looked at, less what is made up for by time, at a moment in monotonic milliseconds.
     private var debt = 0
     private var time: UInt64 = 0
-
-    var allowsMore: Bool { self.debt <= Self.costMax }
 
     /// When more is allowed.
     var nextTime: UInt64 {

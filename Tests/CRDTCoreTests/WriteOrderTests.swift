@@ -39,10 +39,9 @@ struct WriteOrderTests {
         if left.stamp != right.stamp { return left.stamp < right.stamp }
         if one.replica != other.replica { return one.replica < other.replica }
         if one.sequence != other.sequence { return one.sequence < other.sequence }
-        if left.index != right.index { return left.index < right.index }
         let paths = [one, other].map { Self.sample.history.path(to: $0.hash) }
         let parting = zip(paths[0], paths[1]).first { $0.hash != $1.hash }
-        return parting.map { $0.hash < $1.hash } ?? false
+        return parting.map { $0.hash < $1.hash } ?? (left.index < right.index)
     }
 
     @Test func `writes are in one strict total order, whichever branch came first`() throws {

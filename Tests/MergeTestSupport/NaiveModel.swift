@@ -22,8 +22,8 @@ package struct NaiveModel: Sendable {
             if mine.stamp != theirs.stamp { return mine.stamp < theirs.stamp }
             if mine.replica != theirs.replica { return mine.replica < theirs.replica }
             if mine.sequence != theirs.sequence { return mine.sequence < theirs.sequence }
-            if mine.index != theirs.index { return mine.index < theirs.index }
-            return zip(self.path, other.path).first { $0 != $1 }.map { $0 < $1 } ?? false
+            let parting = zip(self.path, other.path).first { $0 != $1 }
+            return parting.map { $0 < $1 } ?? (mine.index < theirs.index)
         }
     }
 

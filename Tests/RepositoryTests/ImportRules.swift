@@ -21,7 +21,8 @@ enum ImportRules {
         "PeerdKit": system.union(pure).union(["NIOConcurrencyHelpers", "PeerTransport", "Persistence"]),
         "peerd": system.union(pure).union(shells).union(commandLine)
             .union(["Dispatch", "NIOConcurrencyHelpers", "PeerdKit"]),
-        "Simulator": system.union(pure).union(shells).union(commandLine).union(["GRDBSQLite", "MergeTestSupport"]),
+        "Simulator": system.union(pure).union(shells).union(commandLine)
+            .union(["GRDBSQLite", "MergeTestSupport", "PeerdKit"]),
     ]
 
     static func violations(in file: SourceFile) -> [String] {

@@ -132,7 +132,7 @@ def operations_from(lines):
         members = (line[name] for name in ("index", "kind", "object", "name", "value", "author"))
         operation = Operation(change, *members, line=line)
         path = change.path() if change.replica in forked else []
-        operation.order = (change.stamp, change.replica, change.sequence, operation.index, path)
+        operation.order = (change.stamp, change.replica, change.sequence, path, operation.index)
         operations.append(operation)
     return sorted(operations, key=lambda op: op.order)
 

@@ -8,7 +8,7 @@ internal import Persistence
 public struct ChangeToken: Hashable, Sendable, Codable, CustomStringConvertible {
     /// The first bytes of the workspace's id.
     let workspace: UInt64
-    /// Names the database as long as it goes forward; another if it was put back or copied.
+    /// Names the era of the last commit that was seen; see `DatabaseHistory`.
     let history: Bytes16
     let scope: UInt64
     let place: ChangePlace

@@ -1,11 +1,11 @@
-internal import CRDTCore
+package import CRDTCore
 internal import Engine
-internal import Persistence
+package import Persistence
 
 /// Reads one delta from a state of the database.
-struct DeltaReading {
+package struct DeltaReading {
     /// Where to read on, as a sequence of changes keeps it.
-    struct Position: Hashable, Sendable {
+    package struct Position: Hashable, Sendable {
         var history: Bytes16?
         var place: ChangePlace
         var resetEnd: Int64
@@ -14,7 +14,7 @@ struct DeltaReading {
         var isWithinCommit: Bool { self.place.object != .max && self != .start }
 
         /// Before everything.
-        static let start = Position(history: nil, place: ChangePlace(commit: 0, object: -1), resetEnd: 0)
+        package static let start = Position(history: nil, place: ChangePlace(commit: 0, object: -1), resetEnd: 0)
 
         init(history: Bytes16?, place: ChangePlace, resetEnd: Int64) {
             (self.history, self.place, self.resetEnd) = (history, place, resetEnd)
@@ -25,37 +25,42 @@ struct DeltaReading {
     let workspace: UInt64
     let device: DeviceID
 
+    /// `workspace`: the first bytes of its id; `device`: who reads.
+    package init(scope: Scope, workspace: UInt64, device: DeviceID) {
+        (self.scope, self.workspace, self.device) = (scope, workspace, device)
+    }
+
     /// Objects that are looked at for one element.
     static let countMax = 1_000
 
     /// What has changed behind a position, and the next one.
     ///
     /// The delta is nil if nothing of the scope has changed; then the position may be a later one all the same.
-    func delta(
+    package func delta(
         after former: Position,
         in transaction: inout SQLiteTransaction
     ) throws -> (delta: Delta?, next: Position) {
-        guard let history = try transaction.fact(NodeFact.history).flatMap({ Bytes16($0) }) else {
+        guard let history = try transaction.fact(NodeFact.history).flatMap({ DatabaseHistory(decoding: $0) }) else {
             throw StoreError.damaged("the database does not say which one it is")
         }
         let last = transaction.lastCommit
         var position = former
-        // A database that was put back has numbered other commits, and fewer.
-        let isReset = former.history != history || former.place.commit > last
+        let seen = max(former.place.commit, former.resetEnd)
+        let isReset = !(former.history.map { history.holds(seen, of: $0, last: last) } ?? false)
         if isReset {
             position = Position.start
             position.resetEnd = last
         }
-        position.history = history
         var reading = Reading(scope: self.scope, device: self.device, since: position)
         let isWhole = try reading.read(in: &transaction)
         position.place = isWhole ? .end(of: last) : reading.place
         if isWhole || position.place.commit > position.resetEnd { position.resetEnd = 0 }
+        position.history = history.era(of: max(position.place.commit, position.resetEnd))
         // After a part there is always another one, which says that it is the last.
         guard !reading.isEmpty || isReset || former.isWithinCommit else { return (nil, position) }
         let token = ChangeToken(
             workspace: self.workspace,
-            history: history,
+            history: position.history ?? Bytes16(high: 0, low: 0),
             scope: self.scope.digest,
             place: position.place,
             resetEnd: position.resetEnd
@@ -75,6 +80,8 @@ private struct Reading {
     private var left: [Delta.Entry] = []
     private var present: [Delta.Entry] = []
     private var told: Set<ObjectIndex> = []
+    /// What the top of a subtree stands below, once somebody has asked.
+    private var aboveTop: Set<ObjectIndex>?
     private var lines: Set<LineIndex> = []
     private var authors: Set<Author> = []
 
@@ -156,6 +163,7 @@ private struct Reading {
                 self.lines.insert(register.winner.line)
             }
             try self.tellLeft(change.index, includesBelow: self.membership.isSubtree, in: &transaction)
+            try self.tellTopAgain(ifBelow: change.index, in: &transaction)
         }
     }
 
@@ -166,6 +174,29 @@ private struct Reading {
     ) throws {
         let id = try transaction.object(index).id
         self.left.append(Delta.Entry(gone: id, includesBelow: includesBelow))
+    }
+
+    /// Where an object has left that the top of a subtree stands below now, whoever forgets what is below that one
+    /// forgets the top.
+    private mutating func tellTopAgain(
+        ifBelow index: ObjectIndex,
+        in transaction: inout SQLiteTransaction
+    ) throws {
+        guard case .subtree(let id) = self.membership.scope, let top = try transaction.existingObjectIndex(of: id),
+            try transaction.object(top).isVisible
+        else { return }
+        if self.aboveTop == nil {
+            var above: Set<ObjectIndex> = []
+            var next = try transaction.object(top).parent
+            while let object = next {
+                above.insert(object)
+                next = try transaction.object(object).parent
+            }
+            self.aboveTop = above
+        }
+        guard self.aboveTop?.contains(index) ?? false, let change = try transaction.changes(of: top) else { return }
+        try self.tell(change, change.changed, isWhole: false, in: &transaction)
+        try self.tellAllBelow(top, in: &transaction)
     }
 
     private mutating func tell(

@@ -1,5 +1,6 @@
+package import CRDTCore
 public import Foundation
-internal import Persistence
+package import Persistence
 
 /// An object as it was at one moment.
 public struct Object: Identifiable, Hashable, Sendable, Codable {
@@ -31,7 +32,7 @@ public struct Object: Identifiable, Hashable, Sendable, Codable {
 }
 
 extension Object {
-    init(_ index: ObjectIndex, in transaction: inout SQLiteTransaction) throws(StoreError) {
+    package init(_ index: ObjectIndex, in transaction: inout SQLiteTransaction) throws(StoreError) {
         let record = try transaction.object(index)
         self.id = record.id
         self.type = try record.creation.map { creation throws(StoreError) in try transaction.name(creation.type) } ?? ""

@@ -49,6 +49,8 @@ final class Machine {
     var comparedStoredCount: UInt64 = 0
     /// Whether its disk has broken a promise: lost what it had synced, or changed it.
     var isTainted = false
+    /// Programs of its user that follow what changes, with an index of their own that no fault touches.
+    var observers: [Observer] = []
     /// What has taken the place of its node, if it does not keep to the protocol any more.
     var hostile: HostileMember?
     /// How often its present process went on under a new replica id because a peer knew more of its chain.

@@ -177,6 +177,7 @@ extension World {
         self.checkMembership(of: machine)
         if let last = machine.inspection, last.view == machine.view { return last.state }
         let state = self.inspectAnew(machine)
+        self.checkObservers(of: machine)
         machine.inspection = (machine.view, state)
         return state
     }

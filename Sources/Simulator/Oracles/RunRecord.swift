@@ -74,6 +74,8 @@ enum Property: String, CaseIterable, Codable, Hashable, Sendable {
     case notRepaired
     /// What was written with a clock that was not ahead is ordered as if it had been.
     case timelyRestamped
+    /// What a reader has put together from the changes that he was told of is not the state.
+    case observation
     /// P31: a connection on which nothing happens has something left over.
     case sessionResidue
     /// A chain has forked where nothing could have led to that.

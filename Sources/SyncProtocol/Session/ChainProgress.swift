@@ -91,10 +91,10 @@ extension SyncSession {
         #if PLANTED_BUGS
         if PlantedBug.differenceOverlooked.isPlanted { return .awaited }
         #endif
-        let way = transaction.way(to: line)
-        let known = transaction.reach(of: self.sent, along: way)
+        let known = transaction.firstMissing(toward: line, in: self.sent).next.sequence - 1
         let lacked = chain.lacked[line] ?? last + 1
         guard lacked > known + 1 + TransferLimits.repeatedChangeCountMax else { return .known }
+        let way = transaction.way(to: line)
         let isFirst = chain.lacked[line] == nil
         let sequences = isFirst ? Self.receding(from: last, to: known) : Self.spread(between: known, lacked)
         var points: [ChainPoint] = []
@@ -116,7 +116,7 @@ extension SyncSession {
         guard let question = self.chains[entry.replica]?.question,
             entry.sequence == 0 || question.sequences.contains(entry.sequence)
         else { return }
-        let known = transaction.reach(of: self.sent, along: transaction.way(to: question.line))
+        let known = transaction.firstMissing(toward: question.line, in: self.sent).next.sequence - 1
         self.chains[entry.replica]?.question = nil
         self.chains[entry.replica]?.lacked[question.line] = question.sequences.first { $0 > known }
     }
@@ -149,7 +149,7 @@ extension StoreTransaction {
         var next: LinePoint? = LinePoint(line: line, sequence: self.progress(of: line).storedSequence)
         while let place = next {
             way.append(place)
-            next = self.line(place.line).origin?.parent
+            next = self.origin(of: place.line)?.parent
         }
         return way
     }
@@ -159,12 +159,24 @@ extension StoreTransaction {
         way.first { self.progress(of: $0.line).firstSequence <= sequence }
     }
 
-    /// How far along a way a context reaches.
-    func reach(of context: SeenLines, along way: [LinePoint]) -> UInt64 {
-        for part in way {
-            let sequence = min(context[part.line], part.sequence)
-            if sequence >= self.progress(of: part.line).firstSequence { return sequence }
+    /// The first change on the way to the end of a line that a context does not have, and the last one of its line that
+    /// is on the way; one behind that if it has all.
+    ///
+    /// - Complexity: O(*n*) for *n* lines of the way of which the context has nothing.
+    func firstMissing(toward line: LineIndex, in context: SeenLines) -> (next: LinePoint, last: UInt64) {
+        var part = LinePoint(line: line, sequence: self.progress(of: line).storedSequence)
+        var missing = (next: part, last: part.sequence)
+        while true {
+            let first = self.progress(of: part.line).firstSequence
+            let held = min(context[part.line], part.sequence)
+            if held >= first {
+                // All of this one up to where the next part hangs on it, or not.
+                guard held < part.sequence || part.line == line else { return missing }
+                return (LinePoint(line: part.line, sequence: held + 1), part.sequence)
+            }
+            missing = (LinePoint(line: part.line, sequence: first), part.sequence)
+            guard let parent = self.origin(of: part.line)?.parent, parent.sequence > 0 else { return missing }
+            part = parent
         }
-        return 0
     }
 }

@@ -14,7 +14,8 @@ extension SyncSession {
     ///
     /// `last`: a run that was sent last, perhaps to another peer; nothing may have been stored since. `own`: the device
     /// whose changes go to a peer that does not want others'.
-    /// - Complexity: O(*n*) for *n* lines.
+    /// - Complexity: O(*n*) for *n* lines: a line hangs on one with a lower number, so that those of its way that are
+    ///   not sent are candidates themselves.
     package mutating func next(
         after last: EncodedRun?,
         own device: DeviceID,
@@ -31,10 +32,9 @@ extension SyncSession {
             switch try self.standing(of: line, in: &transaction) {
             case .known:
                 // What the line hangs on comes first, whatever is known of the line that this is of.
-                let way = transaction.way(to: line)
-                let next = transaction.reach(of: self.sent, along: way) + 1
-                guard let part = transaction.part(of: way, at: next), next <= part.sequence else { continue }
-                candidates.append((LinePoint(line: part.line, sequence: next), part.sequence))
+                let missing = transaction.firstMissing(toward: line, in: self.sent)
+                guard missing.next.sequence <= missing.last else { continue }
+                candidates.append(missing)
             case .awaited: isAsking = true
             case .asked(let probe): return .message(.probe(probe))
             }

@@ -15,8 +15,8 @@ extension LogEntry {
         counter
           stamp      the time that counts: the highest of the claimed one (none if the change is restamped), and one \
         above those of the previous change and of what the author had seen. Writes are ordered by (stamp, replica, \
-        sequence, index), all compared as text or numbers, then the hashes with which their branches begin. Of what is \
-        held or waiting it is the claimed one
+        sequence), all compared as text or numbers, then the hashes with which their branches begin, then index. Of \
+        what is held or waiting it is the claimed one
           time_ms    the milliseconds of the stamp
           context    what the author had seen: {replica: {first 16 digits of a hash: sequence}}, and what comes before \
         these in their chains; within its own change also the earlier operations

@@ -1,0 +1,120 @@
+internal import CRDTCore
+internal import Engine
+internal import PeerdKit
+internal import Persistence
+
+/// Follows what changes in a scope of one machine, as an application does that keeps an index of its own.
+///
+/// Its process and its index survive whatever happens to the machine: kills, power cuts, disks that lose what they
+/// promised to keep, and databases that are put back.
+struct Observer {
+    private let scope: Scope
+    private var position = DeltaReading.Position.start
+    private var objects: [ObjectID: Object] = [:]
+
+    init(_ scope: Scope) { self.scope = scope }
+
+    /// Reads on to the state of the moment.
+    ///
+    /// Returns how what is known then differs from it, in words; nil if it does not.
+    mutating func catchUp(in transaction: inout SQLiteTransaction) throws -> String? {
+        // Who reads does not matter to the state.
+        let reading = DeltaReading(scope: self.scope, workspace: 1, device: DeviceID(bytes: .zero))
+        // Of a transaction that fails nothing is taken in.
+        var next = self
+        while true {
+            let (delta, position) = try reading.delta(after: next.position, in: &transaction)
+            next.position = position
+            guard let delta else { break }
+            next.take(delta)
+            if !delta.hasMore { break }
+        }
+        self = next
+        let expected = try Self.objects(of: self.scope, in: &transaction)
+        if expected == self.objects { return nil }
+        let ids = Set(expected.keys).union(self.objects.keys).sorted()
+        let id = ids.first { expected[$0] != self.objects[$0] }
+        return "object \(id?.description ?? "?") is \(Self.text(expected, id)), and was told to be "
+            + Self.text(self.objects, id)
+    }
+
+    private mutating func take(_ delta: Delta) {
+        if delta.isReset { self.objects = [:] }
+        for entry in delta.objects where entry.state == nil { self.forget(entry.id, andBelow: entry.includesBelow) }
+        for entry in delta.objects { if let state = entry.state { self.objects[entry.id] = state } }
+    }
+
+    private mutating func forget(_ id: ObjectID, andBelow: Bool) {
+        self.objects[id] = nil
+        guard andBelow else { return }
+        for child in self.objects.values where child.parent == id { self.forget(child.id, andBelow: true) }
+    }
+
+    private static func text(_ objects: [ObjectID: Object], _ id: ObjectID?) -> String {
+        guard let object = id.flatMap({ objects[$0] }) else { return "not there" }
+        let properties = object.properties.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        return "under \(object.parent?.description ?? "the root") with \(properties.joined(separator: " "))"
+    }
+
+    private static func objects(
+        of scope: Scope,
+        in transaction: inout SQLiteTransaction
+    ) throws(StoreError) -> [ObjectID: Object] {
+        var found: [ObjectID: Object] = [:]
+        switch scope {
+        case .subtree(let id):
+            guard let root = try transaction.existingObjectIndex(of: id) else { return [:] }
+            for index in try StateExport.subtree(root, in: &transaction) {
+                let object = try Object(index, in: &transaction)
+                found[object.id] = object
+            }
+        default:
+            for index in try transaction.visibleObjects() {
+                let object = try Object(index, in: &transaction)
+                found[object.id] = object
+            }
+        }
+        return found
+    }
+}
+
+extension World {
+    /// What observers have put together is the state, whatever has happened to the machine.
+    ///
+    /// One machine has them, since it takes time.
+    func checkObservers(of machine: Machine) {
+        guard machine.number == 0, machine.hostile == nil else { return }
+        let first = machine.observers.isEmpty
+        do throws(StoreError) {
+            let found = try machine.read { transaction throws(StoreError) -> ([Observer], String?) in
+                var observers = machine.observers
+                if first {
+                    observers = [Observer(.everything)]
+                    if let top = try transaction.visibleChildren(of: nil, after: nil, limit: 1).first {
+                        observers.append(Observer(.subtree(try transaction.object(top).id)))
+                    }
+                }
+                var difference: String?
+                for number in observers.indices {
+                    do {
+                        let found = try observers[number].catchUp(in: &transaction)
+                        difference = difference ?? found
+                    } catch let error as StoreError {
+                        throw error
+                    } catch {
+                        difference = "\(error)"
+                    }
+                }
+                return (observers, difference)
+            }
+            guard let found else { return }
+            // The second comes with the first object.
+            machine.observers = found.0.count < 2 ? [] : found.0
+            if let difference = found.1 {
+                self.record.find(.observation, "machine \(machine.number): \(difference)")
+            }
+        } catch {
+            self.record.mark(.storeFailed)
+        }
+    }
+}
