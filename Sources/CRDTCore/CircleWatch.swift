@@ -8,7 +8,7 @@ package struct CircleWatch<Place: Equatable> {
 
     package init() {}
 
-    static var damage: StoreError { .damaged("the hierarchy in the database goes round in a circle") }
+    package static var damage: StoreError { .damaged("the hierarchy in the database goes round in a circle") }
 
     /// Throws once a place has been passed before: at the latest after three times as many steps as the circle and the
     /// way to it have.

@@ -189,7 +189,7 @@ private struct Reading {
             var above: Set<ObjectIndex> = []
             var next = try transaction.object(top).parent
             while let object = next {
-                above.insert(object)
+                guard above.insert(object).inserted else { throw CircleWatch<ObjectIndex>.damage }
                 next = try transaction.object(object).parent
             }
             self.aboveTop = above
@@ -228,7 +228,9 @@ private struct Reading {
 
     private mutating func tellAllBelow(_ top: ObjectIndex, in transaction: inout SQLiteTransaction) throws {
         var open: [ObjectIndex] = [top]
+        var seen: Set<ObjectIndex> = []
         while let parent = open.popLast() {
+            guard seen.insert(parent).inserted else { throw CircleWatch<ObjectIndex>.damage }
             var last: SiblingPlace?
             while true {
                 let children = try transaction.visibleChildren(of: parent, after: last, limit: DeltaReading.countMax)

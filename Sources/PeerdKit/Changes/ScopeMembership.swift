@@ -30,8 +30,10 @@ struct ScopeMembership {
                 return .elsewhere(mayHaveBeenInside: false)
             }
             var next: ObjectIndex? = index
+            var watch = CircleWatch<ObjectIndex>()
             while let object = next {
                 if object == top { return .inside }
+                try watch.pass(object)
                 next = try transaction.object(object).parent
             }
             return .elsewhere(mayHaveBeenInside: false)
