@@ -1,0 +1,150 @@
+import Foundation
+import PeerdKit
+import Testing
+
+/// Readers in one process, while the process that writes is killed again and again.
+@Suite(.serialized) struct KilledWriterTests {
+    private static let killCount = 200
+    private static let rank = Property<Int>("rank")
+
+    private let place = FileManager.default.temporaryDirectory.appendingPathComponent("peerd-kills-\(UUID())")
+
+    private var directory: URL { self.place.appendingPathComponent("w") }
+
+    /// The program that was built with these tests.
+    private static func program() throws -> URL {
+        let bundle = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+        let program = bundle.appendingPathComponent("peerd")
+        try #require(FileManager.default.isExecutableFile(atPath: program.path), "\(program.path)")
+        return program
+    }
+
+    /// Runs the program and kills it after some milliseconds, or lets it end; returns its exit code.
+    @discardableResult
+    private func run(_ arguments: [String], killedAfter milliseconds: Int? = nil) throws -> Int32 {
+        let process = Process()
+        process.executableURL = try Self.program()
+        process.arguments = arguments + ["--dir", self.directory.path]
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        if let milliseconds {
+            usleep(UInt32(milliseconds) * 1_000)
+            kill(process.processIdentifier, SIGKILL)
+        }
+        process.waitUntilExit()
+        return process.terminationReason == .exit ? process.terminationStatus : -1
+    }
+
+    /// A file with many objects in several folders, some of them elsewhere than before.
+    private func file(_ round: Int) throws -> String {
+        var objects = (0..<4).map { #"{"type":"folder","key":"f\#($0)","parent_key":"top","parent_type":"folder"}"# }
+        objects.insert(#"{"type":"folder","key":"top"}"#, at: 0)
+        let filler = String(repeating: "x", count: 400)
+        for number in 0..<600 {
+            let folder = (number + round * 7) % 5
+            let parent = folder == 4 ? #""parent":null"# : #""parent_key":"f\#(folder)","parent_type":"folder""#
+            let properties = #"{"rank":\#((number + round) % 9),"text":"\#(filler)\#(round)"}"#
+            objects.append(#"{"type":"item","key":"\#(number)",\#(parent),"properties":\#(properties)}"#)
+        }
+        let file = self.place.appendingPathComponent("\(round).json")
+        try Data("[\(objects.joined(separator: ",\n"))]".utf8).write(to: file)
+        return file.path
+    }
+
+    /// What somebody knows who takes in every element.
+    private struct Index {
+        var objects: [ObjectID: Object] = [:]
+        var token: ChangeToken?
+        var isAtAMoment = false
+
+        mutating func take(_ delta: Delta) {
+            if delta.isReset { self.objects = [:] }
+            for entry in delta.objects where entry.state == nil { self.forget(entry.id, andBelow: entry.includesBelow) }
+            for entry in delta.objects { if let state = entry.state { self.objects[entry.id] = state } }
+            self.token = delta.token
+            self.isAtAMoment = !delta.hasMore
+        }
+
+        private mutating func forget(_ id: ObjectID, andBelow: Bool) {
+            self.objects[id] = nil
+            guard andBelow else { return }
+            for child in self.objects.values where child.parent == id { self.forget(child.id, andBelow: true) }
+        }
+    }
+
+    private static func state(_ scope: Scope, of reader: Workspace) async throws -> [ObjectID: Object] {
+        try await reader.read { snapshot in
+            var objects: [Object] = []
+            switch scope {
+            case .everything: objects = try snapshot.page(.all, limit: 10_000).objects
+            case .query(let query): objects = try snapshot.page(query, limit: 10_000).objects
+            case .object(let id): objects = try [snapshot.object(id)].compactMap { $0 }
+            case .subtree(let id):
+                var open = try [snapshot.object(id)].compactMap { $0 }
+                while let next = open.popLast() {
+                    objects.append(next)
+                    if next.childCount > 0 { open += try snapshot.page(.children(of: next.id), limit: 10_000).objects }
+                }
+            }
+            return Dictionary(uniqueKeysWithValues: objects.map { ($0.id, $0) })
+        }
+    }
+
+    /// Nobody writes meanwhile: as long as there is a difference, there is an element.
+    private static func catchUp(_ index: inout Index, _ scope: Scope, _ reader: Workspace) async throws {
+        let expected = try await self.state(scope, of: reader)
+        var changes = try reader.changes(of: scope, since: index.token).makeAsyncIterator()
+        while !index.isAtAMoment || index.objects != expected {
+            let copy = changes
+            let element = Task {
+                var changes = copy
+                return (try await changes.next(), changes)
+            }
+            let alarm = Task {
+                try await Task.sleep(for: .seconds(30))
+                element.cancel()
+            }
+            let (delta, next) = try await element.value
+            alarm.cancel()
+            changes = next
+            guard let delta else { break }
+            index.take(delta)
+        }
+        #expect(index.objects == expected, "\(scope)")
+    }
+
+    @Test func `what readers have put together is the state, after each of 200 kills of the writer`() async throws {
+        try FileManager.default.createDirectory(at: self.place, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: self.place) }
+        try #require(try self.run(["init", "--name", "killed"]) == 0)
+        try #require(try self.run(["import", try self.file(0)]) == 0)
+        let files = try (1...3).map { try self.file($0) }
+        var reader = try await Workspace.open(at: self.directory, access: .readOnly)
+        let folders = try await reader.page(.objects(type: "folder")).objects
+        let top = try #require(folders.first { $0.parent == nil })
+        let ranked = Query.objects(type: "item").filtered(Self.rank, equals: 3)
+        let scopes: [Scope] = [.everything, .subtree(top.id), .query(ranked), .object(top.id)]
+        var indexes = Array(repeating: Index(), count: scopes.count)
+        var unfinishedCount = 0
+        var random = SystemRandomNumberGenerator()
+        for number in 0..<Self.killCount {
+            let milliseconds = Int.random(in: 20..<250, using: &random)
+            let status = try self.run(["import", files[number % 3]], killedAfter: milliseconds)
+            if status != 0 { unfinishedCount += 1 }
+            for (place, scope) in scopes.enumerated() where (number + place) % 3 == 0 {
+                try await Self.catchUp(&indexes[place], scope, reader)
+            }
+            guard number % 20 == 19 else { continue }
+            await reader.close()
+            reader = try await Workspace.open(at: self.directory, access: .readOnly)
+        }
+        for (place, scope) in scopes.enumerated() { try await Self.catchUp(&indexes[place], scope, reader) }
+        await reader.close()
+        // Most were killed in the midst of it.
+        #expect(unfinishedCount > Self.killCount / 4)
+        let workspace = try await Workspace.open(at: self.directory)
+        #expect(try await workspace.diagnose().isHealthy)
+        await workspace.close()
+    }
+}
