@@ -130,7 +130,7 @@ let package = Package(
             dependencies: ["CRDTCore", "MergeTestSupport", "Persistence", "SyncProtocol"],
             swiftSettings: settings
         ),
-        .testTarget(name: "RepositoryTests", exclude: ["Fixtures"], swiftSettings: settings),
+        .testTarget(name: "RepositoryTests", swiftSettings: settings),
         .testTarget(
             name: "SimulatorTests",
             dependencies: [

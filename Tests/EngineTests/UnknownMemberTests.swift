@@ -72,7 +72,9 @@ struct UnknownMemberTests {
     @Test func `an address that leads to no member is named with the reason`() throws {
         let first = try self.founder()
         var entropy = TestNetwork.entropy(77)
-        guard let stranger = DeviceIdentity.founding(name: "stranger", entropy: &entropy) else { return }
+        guard let stranger = DeviceIdentity.founding(name: "stranger", entropy: &entropy) else {
+            throw TestFailure("no identity")
+        }
         let other = try self.network.add(stranger, seed: 78)
         let nowhere = NetworkAddress(host: "10.99.0.1", port: 1)
         self.network.handle(first, .addAddress(self.address(other)))
@@ -180,7 +182,7 @@ struct UnknownMemberTests {
                 own: own,
                 ephemeral: ephemeral
             )
-        else { return }
+        else { throw TestFailure("no handshake") }
         let id = ConnectionID(rawValue: 1 << 63 | 1 << 42)
         let toNode = start.bytes
         var link = start.takeLink()
@@ -220,7 +222,7 @@ struct UnknownMemberTests {
                 own: self.network.machines[second].node.author.identity.staticKey,
                 ephemeral: ephemeral
             )
-        else { return }
+        else { throw TestFailure("no handshake") }
         self.network.machines[second].isUp = false
         self.network.cut(first, second)
         self.network.settle(seconds: 30)

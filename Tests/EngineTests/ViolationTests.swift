@@ -99,7 +99,7 @@ struct ViolationTests {
         let (network, member) = try self.world()
         let before = try network.export(0)
         let peer = try RawPeer(member, to: 0, of: network, connection: 1)
-        guard case .hello(var hello) = peer.hello else { return }
+        guard case .hello(var hello) = peer.hello else { throw TestFailure("no hello") }
         hello.deviceStart += 1
         peer.send(.hello(hello))
         try self.expectViolation(network, peer, before)
@@ -254,7 +254,9 @@ struct ViolationTests {
     @Test func `a stranger with an unknown key gets no answer at all`() throws {
         let (network, _) = try self.world()
         var entropy = TestNetwork.entropy(77)
-        guard let identity = DeviceIdentity.founding(name: "stranger", entropy: &entropy) else { return }
+        guard let identity = DeviceIdentity.founding(name: "stranger", entropy: &entropy) else {
+            throw TestFailure("no identity")
+        }
         let stranger = RawPeer.IdentityBox(identity)
         let peer = try RawPeer(stranger, to: 0, of: network, connection: 3)
         #expect(peer.isClosed)
@@ -294,7 +296,7 @@ struct ViolationTests {
         var entropy = TestNetwork.entropy(5)
         guard let ephemeral = AgreementKey(seed: entropy.secret(32)),
             let start = PeerLink.dialling(key, own: member.value.staticKey, ephemeral: ephemeral)
-        else { return }
+        else { throw TestFailure("no handshake") }
         for number in 0..<20 {
             let id = ConnectionID(rawValue: 1 << 63 | 1 << 51 | UInt64(number))
             let address = NetworkAddress(host: "10.6.6.\(number)", port: 5)

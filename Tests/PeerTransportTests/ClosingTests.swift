@@ -77,7 +77,10 @@ import Testing
         let peer = TestPeer()
         let address = try await peer.listen()
         let raw = try RawSocket(connectingTo: address.port)
-        guard case .accepted(let id, _) = await peer.next() else { return }
+        guard case .accepted(let id, _) = await peer.next() else {
+            Issue.record("nothing was accepted")
+            return
+        }
         raw.reset()
         guard case .closed(id, .failed(let reason)) = await peer.next() else {
             Issue.record("a reset did not end the connection with a failure")
@@ -91,7 +94,10 @@ import Testing
         let peer = TestPeer()
         let address = try await peer.listen()
         let raw = try RawSocket(connectingTo: address.port)
-        guard case .accepted(let id, _) = await peer.next() else { return }
+        guard case .accepted(let id, _) = await peer.next() else {
+            Issue.record("nothing was accepted")
+            return
+        }
         try raw.write([1, 2, 3])
         raw.endStream()
         #expect(await peer.next() == .received(id, [1, 2, 3]))

@@ -64,7 +64,10 @@ import Testing
             let id = ConnectionID(rawValue: number)
             dialler.transport.dial(id, address, timeout: .seconds(30))
             #expect(await dialler.next() == .connected(id))
-            guard case .accepted(let id, _) = await listener.next() else { return }
+            guard case .accepted(let id, _) = await listener.next() else {
+                Issue.record("nothing was accepted")
+                return
+            }
             accepted.append(id)
         }
         #expect(Set(accepted).count == 2)
@@ -73,7 +76,10 @@ import Testing
         dialler.transport.dial(third, address, timeout: .seconds(30))
         let outcome = await dialler.next()
         if outcome == .connected(third) {
-            guard case .closed(third, _) = await dialler.next() else { return }
+            guard case .closed(third, _) = await dialler.next() else {
+                Issue.record("the third was not closed")
+                return
+            }
         }
         #expect(await listener.transport.counters().refusedAccepts == 1)
         listener.transport.dial(self.id, address, timeout: .seconds(30))
@@ -95,7 +101,10 @@ import Testing
         let dialler = TestPeer()
         dialler.transport.dial(self.id, PeerAddress(host: "127.0.0.1", port: bound.port), timeout: .seconds(30))
         #expect(await dialler.next() == .connected(self.id))
-        guard case .accepted(_, let from) = await listener.next() else { return }
+        guard case .accepted(_, let from) = await listener.next() else {
+            Issue.record("nothing was accepted")
+            return
+        }
         #expect(from.host == "127.0.0.1")
         await dialler.stop()
         await listener.stop()

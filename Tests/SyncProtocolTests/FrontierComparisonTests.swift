@@ -74,7 +74,10 @@ import Testing
             var reader = MessageReader()
             reader.append(Message.ranges(claims).encoded())
             let received = try #require(try reader.next())
-            guard case .ranges(let arrived) = received.message else { return }
+            guard case .ranges(let arrived) = received.message else {
+                Issue.record("ranges came as something else")
+                return
+            }
             let hearer = messageCount % 2
             claims = sides[hearer].hear(arrived, frontiers[hearer])
         }
@@ -135,7 +138,10 @@ import Testing
             var reader = MessageReader()
             reader.append(Message.ranges(claims).encoded())
             let received = try #require(try reader.next())
-            guard case .ranges(let arrived) = received.message else { return }
+            guard case .ranges(let arrived) = received.message else {
+                Issue.record("ranges came as something else")
+                return
+            }
             let hearer = messageCount % 2
             claims = sides[hearer].hear(arrived, frontiers[hearer])
         }
