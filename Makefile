@@ -31,6 +31,28 @@ setup-system:
 build: setup-system  ## build peerd for use (release)
 	$(SWIFT) build -c release --product peerd
 
+# Where "make install" puts things; DESTDIR is in front of it and in no file.
+PREFIX ?= /usr/local
+DESTDIR ?=
+STATIC_PEERD = .build-static/release/peerd
+
+.PHONY: build-static
+build-static: setup-system  ## build peerd with the Swift library inside, for machines without a toolchain
+	$(SWIFT) build -c release --static-swift-stdlib --product peerd --scratch-path .build-static
+
+.PHONY: install
+install: build-static  ## install program, man pages, completions and units (PREFIX=/usr/local, DESTDIR=)
+	@scripts/install.sh $(STATIC_PEERD) "$(DESTDIR)" "$(PREFIX)"
+
+.PHONY: deb
+deb: build-static  ## make a Debian package
+	@rm -rf .build-static/deb && scripts/install.sh $(STATIC_PEERD) .build-static/deb /usr
+	@scripts/deb.sh .build-static/deb
+
+.PHONY: test-deb
+test-deb: deb  ## install the package in a bare Debian, and try the quick start there (as root)
+	@scripts/test-deb.sh peerd_*.deb
+
 .PHONY: demo
 demo: build  ## three peers edit apart and come together, with real data, processes and sockets
 	@PEERD="$(RELEASE_PEERD)" python3 scripts/demo.py

@@ -19,7 +19,7 @@ extension Merge {
         if context.number == self.contextNumber, let own = self.examined[key] {
             seen = own.map { [$0] } ?? []
         } else {
-            seen = try transaction.conflicts(at: key).filter { context.covers($0) }
+            seen = try transaction.conflicts(at: key, coveredBy: context)
         }
         for conflict in seen {
             guard register.conflictCount > 0 else {

@@ -156,6 +156,13 @@ package protocol StoreTransaction: LineOrdering {
     mutating func removeVersion(_ write: WriteReference, at key: RegisterKey) throws(StoreError)
     /// The writes recorded with `.conflict`, in no particular order.
     mutating func conflicts(at key: RegisterKey) throws(StoreError) -> [WriteReference]
+    /// Those of them that a context covers.
+    ///
+    /// Apart, since of very many mostly none is.
+    mutating func conflicts(
+        at key: RegisterKey,
+        coveredBy context: CausalContext
+    ) throws(StoreError) -> [WriteReference]
     /// All registers of an object, in no particular order.
     mutating func registers(of object: ObjectIndex) throws(StoreError) -> [(NameIndex, Register)]
     /// Takes away everything that is recorded of a register, or of a name that stands for something else.
@@ -240,6 +247,13 @@ package protocol StoreTransaction: LineOrdering {
 
 extension StoreTransaction {
     package var lastCommit: Int64 { 0 }
+
+    package mutating func conflicts(
+        at key: RegisterKey,
+        coveredBy context: CausalContext
+    ) throws(StoreError) -> [WriteReference] {
+        try self.conflicts(at: key).filter { context.covers($0) }
+    }
 
     package func firstLine(of id: ReplicaID) -> LineIndex? {
         for position in 0..<self.lineCount {

@@ -58,6 +58,17 @@ struct VersionOverlay {
 
     subscript(key: RegisterKey) -> Row? { self.rows[key] }
 
+    /// The conflicts that are held of a register and fulfil a condition.
+    func conflicts(at key: RegisterKey, where condition: (WriteReference) -> Bool) -> [WriteReference] {
+        guard let row = self.rows[key] else { return [] }
+        var found: [WriteReference] = []
+        for position in row.entries.indices
+        where row.entries[position].status == .conflict && condition(row.entries[position].write) {
+            found.append(row.entries[position].write)
+        }
+        return found
+    }
+
     mutating func add(_ write: WriteReference, status: VersionStatus, at key: RegisterKey) {
         let entry = Entry(write: write, status: status, isChanged: true)
         if status == .conflict {

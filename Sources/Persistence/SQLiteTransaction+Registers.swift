@@ -99,11 +99,21 @@ extension SQLiteTransaction {
     }
 
     package func conflicts(at key: RegisterKey) throws(StoreError) -> [WriteReference] {
-        if self.versions[key]?.hasStoredConflicts != true {
-            self.versions.note(storedConflicts: try self.storedConflicts(at: key), at: key)
-        }
-        let entries = self.versions[key]?.entries ?? []
-        return entries.filter { $0.status == .conflict }.map(\.write)
+        try self.loadConflicts(at: key)
+        return self.versions.conflicts(at: key) { _ in true }
+    }
+
+    package func conflicts(
+        at key: RegisterKey,
+        coveredBy context: CausalContext
+    ) throws(StoreError) -> [WriteReference] {
+        try self.loadConflicts(at: key)
+        return self.versions.conflicts(at: key) { context.covers($0) }
+    }
+
+    private func loadConflicts(at key: RegisterKey) throws(StoreError) {
+        guard self.versions[key]?.hasStoredConflicts != true else { return }
+        self.versions.note(storedConflicts: try self.storedConflicts(at: key), at: key)
     }
 
     private func storedConflicts(at key: RegisterKey) throws(StoreError) -> [WriteReference] {

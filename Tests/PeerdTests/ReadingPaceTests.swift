@@ -10,11 +10,6 @@ struct ReadingPaceTests {
 
     private static func connection(_ number: UInt64) -> ConnectionID { ConnectionID(rawValue: number) }
 
-    /// The bytes of an event.
-    private static func numbers(_ event: Event?) -> [UInt8] {
-        if case .received(_, let bytes) = event { bytes } else { [] }
-    }
-
     private static func wait(
         _ pace: inout ReadingPace,
         _ party: ReadingPace.Party,
@@ -51,7 +46,7 @@ struct ReadingPaceTests {
         // What comes when the time is over waits its turn behind what was kept back.
         let isLateHeld = pace.holds([4], on: Self.connection(1), of: Self.first, at: 2_220)
         #expect(isLateHeld)
-        #expect(Self.numbers(pace.release(at: 2_220)) == [1, 2, 3, 4])
+        #expect(pace.release(at: 2_220)?.bytes == [1, 2, 3, 4])
         let waits = Self.wait(&pace, Self.first, 1, at: 2_220)
         #expect(!waits && pace.nextEnd == nil)
     }
@@ -65,7 +60,7 @@ struct ReadingPaceTests {
         #expect(pace.nextEnd == nil)
         let stillWaits = Self.wait(&pace, Self.first, 2, at: 1_200)
         #expect(stillWaits)
-        #expect(Self.numbers(pace.release(at: 9_000)) == [1])
+        #expect(pace.release(at: 9_000)?.bytes == [1])
     }
 
     @Test func `whoever has been served longest ago is next, however much the others have sent`() {
@@ -77,8 +72,8 @@ struct ReadingPaceTests {
             _ = pace.holds([number], on: Self.connection(1), of: Self.first, at: 300)
         }
         _ = pace.holds([10], on: Self.connection(2), of: Self.second, at: 310)
-        #expect(Self.numbers(pace.release(at: 5_000)) == [10])
-        #expect(Self.numbers(pace.release(at: 5_000)) == Array(1...9))
+        #expect(pace.release(at: 5_000)?.bytes == [10])
+        #expect(pace.release(at: 5_000)?.bytes == Array(1...9))
     }
 
     /// Which share of two minutes goes to devices each of which has something slow to say whenever it may.

@@ -129,17 +129,21 @@ package actor NodeDriver {
             let party = device.map { ReadingPace.Party.device($0) } ?? .connection(connection)
             let start = SystemClock.now().monotonicMilliseconds
             if self.pace.holds(bytes, on: connection, of: party, at: start) { return self.scheduleRelease() }
-            // Nothing here waits for another task, so that all of it is this thread's.
-            let before = SystemClock.threadMilliseconds()
-            self.handle(event)
-            let spent = SystemClock.threadMilliseconds() - before
-            let end = SystemClock.now().monotonicMilliseconds
-            self.pace.handled(byteCount: bytes.count, of: party, milliseconds: spent, at: end)
+            self.handle(bytes, on: connection, of: party)
         case .closed(let connection):
             self.pace.ended(connection)
             self.handle(event)
         default: self.handle(event)
         }
+    }
+
+    private func handle(_ bytes: [UInt8], on connection: Engine.ConnectionID, of party: ReadingPace.Party) {
+        // Nothing here waits for another task, so that all of it is this thread's.
+        let before = SystemClock.threadMilliseconds()
+        self.handle(.received(connection, bytes))
+        let spent = SystemClock.threadMilliseconds() - before
+        let end = SystemClock.now().monotonicMilliseconds
+        self.pace.handled(byteCount: bytes.count, of: party, milliseconds: spent, at: end)
     }
 
     private func scheduleRelease() {
@@ -154,8 +158,10 @@ package actor NodeDriver {
     }
 
     private func releaseDue() {
-        // Before what has come since, on the same connections.
-        if let due = self.pace.release(at: SystemClock.now().monotonicMilliseconds) { self.events.insert(due, at: 0) }
+        // At once, before what has come since on the same connection.
+        if let due = self.pace.release(at: SystemClock.now().monotonicMilliseconds) {
+            self.handle(due.bytes, on: due.connection, of: due.party)
+        }
         self.inbox.ring()
         self.scheduleRelease()
     }

@@ -15,6 +15,8 @@ package struct ReadingPace {
     package static let millisecondsPerDebt: UInt64 = 3
     /// A debt is never larger: a peer that hears nothing for `ConnectionTimes.silenceMax` hangs up.
     package static let debtMaxMilliseconds: UInt64 = 5_000
+    /// So much is handled at once of what was kept back.
+    package static let releasedByteCountMax = 64 << 10
     /// Who made a debt shares in it for so long.
     package static let memoryMilliseconds: UInt64 = 600_000
 
@@ -62,14 +64,20 @@ package struct ReadingPace {
     /// When something that is kept back is due; nil if nothing is.
     package var nextEnd: UInt64? { self.held.isEmpty ? nil : self.end }
 
-    /// What is due on the connection that has been served longest ago, as if it had arrived at once: what it has done
-    /// anew is done once for all of it.
-    package mutating func release(at now: UInt64) -> Event? {
+    /// What is due on the connection that has been served longest ago, as if it had arrived at once.
+    ///
+    /// So what it has done anew is done once for all of it. The rest of the connection stays behind it.
+    package mutating func release(at now: UInt64) -> (party: Party, connection: ConnectionID, bytes: [UInt8])? {
         guard now >= self.end else { return nil }
         let next = self.held.min { (self.debtors[$0.party] ?? 0) < (self.debtors[$1.party] ?? 0) }
         guard let next else { return nil }
-        let due = self.held.filter { $0.connection == next.connection }.flatMap(\.bytes)
-        self.held.removeAll { $0.connection == next.connection }
-        return .received(next.connection, due)
+        var due: [UInt8] = []
+        // No more than a socket hands over at once: a user's write may have to wait for it.
+        while due.count < Self.releasedByteCountMax,
+            let position = self.held.firstIndex(where: { $0.connection == next.connection })
+        {
+            due += self.held.remove(at: position).bytes
+        }
+        return (next.party, next.connection, due)
     }
 }
