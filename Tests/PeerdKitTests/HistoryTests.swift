@@ -11,6 +11,12 @@ struct HistoryTests {
 
     init() throws { self.place = try TemporaryPlace() }
 
+    /// Syncs until nothing is missing: on a busy machine the other may not answer at once.
+    private static func bringInStep(_ workspace: Workspace) async throws {
+        for _ in 0..<20 where try await workspace.sync(timeout: .seconds(30)).isInSync { return }
+        Issue.record("the two did not come in step")
+    }
+
     /// Two workspaces in which a note got a title and a place apart, synced.
     private func worlds() async throws -> (first: Workspace, second: Workspace, note: ObjectID, folders: [ObjectID]) {
         let first = try await Workspace.create(at: self.place.directory("a"), name: "first")
@@ -24,7 +30,7 @@ struct HistoryTests {
             at: self.place.directory("b"),
             name: "second"
         )
-        #expect(try await second.sync(timeout: .seconds(30)).isInSync)
+        try await Self.bringInStep(second)
         await first.stopSync()
         for (workspace, text, folder) in [(first, "ours", folders[0]), (second, "theirs", folders[1])] {
             try await workspace.write { transaction in
@@ -33,7 +39,7 @@ struct HistoryTests {
             }
         }
         try await first.startSync(discovers: false)
-        #expect(try await second.sync(timeout: .seconds(30)).isInSync)
+        try await Self.bringInStep(second)
         return (first, second, note, folders)
     }
 
@@ -41,7 +47,7 @@ struct HistoryTests {
         let (first, second, note, folders) = try await self.worlds()
         var found: [[Conflict]] = []
         for workspace in [first, second] { found.append(try await workspace.conflicts()) }
-        #expect(found[0].map(\.property) == ["title", nil])
+        try #require(found[0].map(\.property) == ["title", nil])
         #expect(found[0].map { $0.losers.map(\.id) } == found[1].map { $0.losers.map(\.id) })
         let conflict = found[0][0]
         let winner = try #require(conflict.winner)
@@ -57,7 +63,7 @@ struct HistoryTests {
         try await first.resolve(decoded, with: decoded.losers[0].content)
         try await first.resolve(found[0][1], with: .place(folders[0]))
         #expect(try await first.conflicts().isEmpty)
-        #expect(try await second.sync(timeout: .seconds(30)).isInSync)
+        try await Self.bringInStep(second)
         #expect(try await second.conflicts().isEmpty)
         #expect(try await second.object(note)?[title].map { .string($0) } == conflict.losers[0].value)
         #expect(try await second.object(note)?.parent == folders[0])
@@ -68,6 +74,7 @@ struct HistoryTests {
     @Test func `a conflict that is not the one that was read is left alone`() async throws {
         let (first, second, note, _) = try await self.worlds()
         let conflicts = try await first.conflicts()
+        try #require(conflicts.count == 2)
         await #expect(throws: PeerdError.self) {
             try await first.resolve(conflicts[0], with: .place(nil))
         }

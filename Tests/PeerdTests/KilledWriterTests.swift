@@ -59,17 +59,9 @@ import Testing
         var isAtAMoment = false
 
         mutating func take(_ delta: Delta) {
-            if delta.isReset { self.objects = [:] }
-            for entry in delta.objects where entry.state == nil { self.forget(entry.id, andBelow: entry.includesBelow) }
-            for entry in delta.objects { if let state = entry.state { self.objects[entry.id] = state } }
+            delta.apply(to: &self.objects)
             self.token = delta.token
             self.isAtAMoment = !delta.hasMore
-        }
-
-        private mutating func forget(_ id: ObjectID, andBelow: Bool) {
-            self.objects[id] = nil
-            guard andBelow else { return }
-            for child in self.objects.values where child.parent == id { self.forget(child.id, andBelow: true) }
         }
     }
 

@@ -1,7 +1,7 @@
 /// What has changed in a scope since a token: states, and not what led to them.
 ///
-/// Somebody who takes in each delta has, after one without ``hasMore``, exactly what the workspace had at one moment.
-/// First he forgets what has left, then he takes in the states.
+/// Whoever applies each delta has, after one without ``hasMore``, exactly what the workspace had at one moment: first
+/// what has left is forgotten, then the states are taken in. ``apply(to:)`` does that for a dictionary.
 public struct Delta: Hashable, Sendable {
     /// An object that has changed, has come into the scope, or has left it.
     public struct Entry: Identifiable, Hashable, Sendable {
@@ -47,6 +47,24 @@ public struct Delta: Hashable, Sendable {
         guard let first = self.authors.first else { return nil }
         if self.authors.contains(where: { $0.isThisMachine != first.isThisMachine }) { return .both }
         return first.isThisMachine ? .local : .peer
+    }
+}
+
+extension Delta {
+    /// Brings a dictionary of the scope's objects up to date.
+    ///
+    /// - Complexity: O(*n*) for *n* entries; where something was moved out of a subtree, O(*m*) for the *m* objects of
+    ///   the dictionary for each object that left.
+    public func apply(to objects: inout [ObjectID: Object]) {
+        if self.isReset { objects = [:] }
+        for entry in self.objects where entry.state == nil {
+            var open = [entry.id]
+            while let id = open.popLast() {
+                objects[id] = nil
+                if entry.includesBelow { open += objects.values.filter { $0.parent == id }.map(\.id) }
+            }
+        }
+        for entry in self.objects { if let state = entry.state { objects[entry.id] = state } }
     }
 }
 

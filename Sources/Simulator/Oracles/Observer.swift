@@ -26,7 +26,7 @@ struct Observer {
             let (delta, position) = try reading.delta(after: next.position, in: &transaction)
             next.position = position
             guard let delta else { break }
-            next.take(delta)
+            delta.apply(to: &next.objects)
             if !delta.hasMore { break }
         }
         self = next
@@ -36,18 +36,6 @@ struct Observer {
         let id = ids.first { expected[$0] != self.objects[$0] }
         return "object \(id?.description ?? "?") is \(Self.text(expected, id)), and was told to be "
             + Self.text(self.objects, id)
-    }
-
-    private mutating func take(_ delta: Delta) {
-        if delta.isReset { self.objects = [:] }
-        for entry in delta.objects where entry.state == nil { self.forget(entry.id, andBelow: entry.includesBelow) }
-        for entry in delta.objects { if let state = entry.state { self.objects[entry.id] = state } }
-    }
-
-    private mutating func forget(_ id: ObjectID, andBelow: Bool) {
-        self.objects[id] = nil
-        guard andBelow else { return }
-        for child in self.objects.values where child.parent == id { self.forget(child.id, andBelow: true) }
     }
 
     private static func text(_ objects: [ObjectID: Object], _ id: ObjectID?) -> String {
