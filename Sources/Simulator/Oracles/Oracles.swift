@@ -190,7 +190,7 @@ extension World {
                 let visible = try VisibleObjects(of: &transaction)
                 found.tree = try StateChecks.tree(visible, in: &transaction)
                 found.twins = try StateChecks.twins(in: &transaction)
-                found.isWaiting = StateChecks.isWaiting(in: transaction)
+                found.isWaiting = try StateChecks.isWaiting(of: machine.founder, in: &transaction)
                 found.hasConflict = try !transaction.conflictedRegisters().isEmpty
                 found.hasMoveWithoutEffect = try !transaction.movesWithoutEffect().isEmpty
                 guard !found.isWaiting, isDue else { return found }

@@ -41,11 +41,23 @@ enum StateChecks {
         return nil
     }
 
-    /// Whether something is stored and not applied.
+    /// Whether something is stored and not applied, or a restamp is stored, due and not settled.
     ///
-    /// Not a question to the clock: what has come due is applied at the node's next event.
-    static func isWaiting(in transaction: borrowing some StoreTransaction) -> Bool {
-        !self.waitingLines(in: transaction).isEmpty
+    /// Not a question to the clock: what has come due is applied at the node's next event, and what has come to stand
+    /// elsewhere is settled at the next one that finds room on the disk.
+    static func isWaiting(of founder: UserID, in transaction: inout some StoreTransaction) throws(StoreError) -> Bool {
+        if !self.waitingLines(in: transaction).isEmpty { return true }
+        return try self.hasDueRestamps(of: founder, in: &transaction)
+    }
+
+    /// Whether a restamp is stored that orders something anew, and is not settled.
+    static func hasDueRestamps(
+        of founder: UserID,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        // Mostly there is none, and those that cover nothing stay in the list.
+        guard !transaction.restamps.unsettled.isEmpty else { return false }
+        return try !Merge(now: WallTime(milliseconds: 0), founder: founder).dueRestamps(in: &transaction).isEmpty
     }
 
     /// The lines of which something is stored and not applied.

@@ -203,7 +203,8 @@ extension World {
         let now = machine.clock.wall(at: self.time)
         let founder = machine.founder
         let found = try? machine.read { transaction throws(StoreError) -> Bool in
-            guard StateChecks.isWaiting(in: transaction) else { return false }
+            guard try StateChecks.isWaiting(of: founder, in: &transaction) else { return false }
+            if try StateChecks.hasDueRestamps(of: founder, in: &transaction) { return true }
             // Others may wait for what is ready.
             var merge = Merge(now: now, founder: founder)
             let waits = try merge.waits(in: &transaction)
