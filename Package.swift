@@ -124,7 +124,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .testTarget(name: "PeerdKitTests", dependencies: ["PeerdKit"], swiftSettings: settings),
+        .testTarget(name: "PeerdKitTests", dependencies: ["PeerdKit", "peerd"], swiftSettings: settings),
         .testTarget(
             name: "PersistenceTests",
             dependencies: ["CRDTCore", "MergeTestSupport", "Persistence", "SyncProtocol"],

@@ -1,4 +1,4 @@
-/// Ids and values for whoever encodes what he was told: an id as text, a value as JSON.
+/// Codings of ids and values for applications: an id is text, a value is JSON.
 extension ObjectID: Codable {
     /// Reads an id as text.
     public init(from decoder: any Decoder) throws {
@@ -17,12 +17,30 @@ extension ObjectID: Codable {
 }
 
 extension Value: Codable {
-    /// Reads JSON: a scalar, an array or an object, or one of the objects that stand for what JSON cannot say.
-    public init(from decoder: any Decoder) throws { self.init(try JSON(from: decoder)) }
+    /// Reads JSON: a scalar, an array or an object, or one of the objects that stand for what JSON cannot express.
+    ///
+    /// - Throws: `DecodingError` for a value more than 128 levels below the top.
+    public init(from decoder: any Decoder) throws {
+        self.init(try JSON(from: decoder))
+        if case .document(let text) = self, JSON(parsing: text.utf8) == nil {
+            let context = DecodingError.Context(
+                codingPath: decoder.codingPath,
+                debugDescription: "This JSON has a value more than \(JSON.depthMax) levels below its top."
+            )
+            throw DecodingError.dataCorrupted(context)
+        }
+    }
 
-    /// Writes JSON; bytes, blobs, and doubles that JSON would take for integers or not at all are objects with one
-    /// member whose name begins with `$`.
-    public func encode(to encoder: any Encoder) throws { try self.json.encode(to: encoder) }
+    /// Writes JSON.
+    ///
+    /// Bytes, blobs, and doubles without a fraction (which encoders write like integers) are objects with one member
+    /// whose name begins with `$`, so that every value is read back as it was. In a document, 1.0 becomes 1.
+    public func encode(to encoder: any Encoder) throws {
+        if case .double(let bits) = self, Double(bitPattern: bits).rounded() == Double(bitPattern: bits) {
+            return try Value.exact(bits).encode(to: encoder)
+        }
+        try self.json.encode(to: encoder)
+    }
 }
 
 extension JSON: Codable {

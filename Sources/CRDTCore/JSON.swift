@@ -118,10 +118,7 @@ extension Value {
         case .int(let number): return .int(number)
         case .double(let bits):
             let number = Double(bitPattern: bits)
-            guard !number.isFinite else { return .double(number) }
-            var bytes: [UInt8] = []
-            bytes.appendBigEndian(bits)
-            return .object(["$double": .string(Hexadecimal.text(bytes))])
+            return number.isFinite ? .double(number) : Value.exact(bits)
         case .string(let text): return .string(text)
         case .document(let text): return JSON(parsing: text.utf8) ?? .string(text)
         case .bytes(let bytes): return .object(["$bytes": .string(Hexadecimal.text(bytes))])
@@ -134,6 +131,13 @@ extension Value {
                 ])
             ])
         }
+    }
+
+    /// A double as the object that keeps all of its bits.
+    static func exact(_ bits: UInt64) -> JSON {
+        var bytes: [UInt8] = []
+        bytes.appendBigEndian(bits)
+        return .object(["$double": .string(Hexadecimal.text(bytes))])
     }
 
     private static func special(_ members: [ExactText: JSON]) -> Value? {

@@ -125,11 +125,12 @@ extension SQLiteTransaction {
         return isOrdered ? moves : moves.sorted { self.precedes($0.write, $1.write) }
     }
 
-    private static func bind(_ write: WriteReference, to statement: Statement) {
-        statement.bind(1, bits: write.stamp.rawValue)
-        statement.bind(2, write.line.rawValue)
-        statement.bind(3, bits: write.sequence)
-        statement.bind(4, write.index)
+    /// Binds a write to four parameters: stamp, line, sequence, index.
+    static func bind(_ write: WriteReference, to statement: Statement, at first: Int32 = 1) {
+        statement.bind(first, bits: write.stamp.rawValue)
+        statement.bind(first + 1, write.line.rawValue)
+        statement.bind(first + 2, bits: write.sequence)
+        statement.bind(first + 3, write.index)
     }
 
     private func move(_ statement: Statement) throws(StoreError) -> MoveRecord {

@@ -54,10 +54,7 @@ extension SQLiteTransaction {
         try self.flush()
         let statement = try self.statements[.restampVersion]
         statement.bind(1, key.rowNumber)
-        statement.bind(2, bits: write.stamp.rawValue)
-        statement.bind(3, write.line.rawValue)
-        statement.bind(4, bits: write.sequence)
-        statement.bind(5, write.index)
+        Self.bind(write, to: statement, at: 2)
         statement.bind(6, bits: stamp.rawValue)
         try statement.run()
     }
@@ -66,10 +63,7 @@ extension SQLiteTransaction {
         try self.flush()
         let statement = try self.statements[.deleteVersion]
         statement.bind(1, key.rowNumber)
-        statement.bind(2, bits: write.stamp.rawValue)
-        statement.bind(3, write.line.rawValue)
-        statement.bind(4, bits: write.sequence)
-        statement.bind(5, write.index)
+        Self.bind(write, to: statement, at: 2)
         try statement.run()
     }
 
@@ -181,10 +175,7 @@ extension SQLiteTransaction {
         let statement = try self.statements[.setRegister]
         for (key, register) in changes {
             statement.bind(1, key)
-            statement.bind(2, bits: register.winner.stamp.rawValue)
-            statement.bind(3, register.winner.line.rawValue)
-            statement.bind(4, bits: register.winner.sequence)
-            statement.bind(5, register.winner.index)
+            Self.bind(register.winner, to: statement, at: 2)
             statement.bind(6, register.isRemoval)
             statement.bind(7, register.conflictCount)
             statement.bind(8, commit)
@@ -203,10 +194,7 @@ extension SQLiteTransaction {
             if PlantedBug.conflictRowsDropped.isPlanted, entry.status == .conflict { continue }
             #endif
             statement.bind(1, key)
-            statement.bind(2, bits: entry.write.stamp.rawValue)
-            statement.bind(3, entry.write.line.rawValue)
-            statement.bind(4, bits: entry.write.sequence)
-            statement.bind(5, entry.write.index)
+            Self.bind(entry.write, to: statement, at: 2)
             statement.bind(6, Int64(entry.status.rawValue))
             try statement.run()
         }

@@ -6,28 +6,6 @@ private let title = Property<String>("title")
 private let done = Property<Bool>("done")
 private let rank = Property<Int>("rank")
 
-/// What somebody knows who has nothing but the deltas of one scope.
-private struct Mirror {
-    private(set) var objects: [ObjectID: Object] = [:]
-    private(set) var token: ChangeToken?
-    private(set) var isAtAMoment = false
-
-    mutating func apply(_ delta: Delta) {
-        delta.apply(to: &self.objects)
-        self.token = delta.token
-        self.isAtAMoment = !delta.hasMore
-    }
-
-    /// Takes in elements until one ends at a moment at which a condition holds.
-    mutating func follow(_ changes: inout Changes.Iterator, until isMet: (Mirror) throws -> Bool) async throws {
-        while let delta = try await changes.next() {
-            self.apply(delta)
-            if self.isAtAMoment, try isMet(self) { return }
-        }
-        Issue.record("the sequence ended")
-    }
-}
-
 /// What changes in a scope, as those see it who wait for it.
 @Suite(.serialized) struct ChangesTests {
     private let place: TemporaryPlace
@@ -271,22 +249,6 @@ private struct Mirror {
         }
     }
 
-    private static func expected(_ scope: Scope, in snapshot: borrowing Snapshot) throws -> [ObjectID: Object] {
-        var objects: [Object] = []
-        switch scope {
-        case .everything: objects = try snapshot.page(.all, limit: 10_000).objects
-        case .query(let query): objects = try snapshot.page(query, limit: 10_000).objects
-        case .object(let id): objects = try [snapshot.object(id)].compactMap { $0 }
-        case .subtree(let id):
-            var open = try [snapshot.object(id)].compactMap { $0 }
-            while let next = open.popLast() {
-                objects.append(next)
-                open += try snapshot.page(.children(of: next.id), limit: 10_000).objects
-            }
-        }
-        return Dictionary(uniqueKeysWithValues: objects.map { ($0.id, $0) })
-    }
-
     @Test func `whatever happens, what a reader has put together is the state`() async throws {
         var random = SystemRandomNumberGenerator()
         let first = try await Workspace.create(at: self.place.directory("a"), name: "first")
@@ -315,12 +277,12 @@ private struct Mirror {
                 try await Self.write(step % 2 == 0 ? first : second, &random)
                 // Readers that lag behind in different ways.
                 for (number, scope) in scopes.enumerated() where (step + round) % (number + 2) == 0 {
-                    try await Self.catchUp(&mirrors[number], &readers[number], scope, second)
+                    try await mirrors[number].catchUp(&readers[number], of: scope, in: second)
                 }
             }
             _ = try await second.sync(timeout: .seconds(30))
             for (number, scope) in scopes.enumerated() {
-                try await Self.catchUp(&mirrors[number], &readers[number], scope, second)
+                try await mirrors[number].catchUp(&readers[number], of: scope, in: second)
             }
             if round % 2 == 1 {
                 await second.close()
@@ -329,35 +291,5 @@ private struct Mirror {
         }
         await second.close()
         await first.close()
-    }
-
-    /// Reads on until what is known is the state of the moment.
-    private static func catchUp(
-        _ mirror: inout Mirror,
-        _ reader: inout Changes.Iterator,
-        _ scope: Scope,
-        _ workspace: Workspace
-    ) async throws {
-        for _ in 0..<200 {
-            let expected = try await workspace.read { try Self.expected(scope, in: $0) }
-            if mirror.token != nil, mirror.isAtAMoment, mirror.objects == expected { return }
-            // There is a difference, so there is an element; unless the peer's changes came between.
-            let copy = reader
-            let element = Task {
-                var reader = copy
-                return (try await reader.next(), reader)
-            }
-            let alarm = Task {
-                try await Task.sleep(for: .seconds(10))
-                element.cancel()
-            }
-            let (delta, next) = try await element.value
-            alarm.cancel()
-            guard let delta else { break }
-            reader = next
-            mirror.apply(delta)
-        }
-        let expected = try await workspace.read { try Self.expected(scope, in: $0) }
-        #expect(mirror.objects == expected, "\(scope)")
     }
 }

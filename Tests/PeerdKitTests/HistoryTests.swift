@@ -71,6 +71,42 @@ struct HistoryTests {
         await first.close()
     }
 
+    @Test func `what is in force already can be confirmed, and ends the conflict`() async throws {
+        let (first, second, note, _) = try await self.worlds()
+        for conflict in try await first.conflicts() {
+            try await first.resolve(conflict, with: try #require(conflict.winner).content)
+        }
+        #expect(try await first.conflicts().isEmpty)
+        let object = try await first.object(note)
+        try await Self.bringInStep(second)
+        #expect(try await second.conflicts().isEmpty)
+        #expect(try await second.object(note)?.properties == object?.properties)
+        #expect(try await second.object(note)?.parent == object?.parent)
+        await second.close()
+        await first.close()
+    }
+
+    @Test(
+        arguments: [
+            .null, .bool(true), .int(-1), .int(.max), .double(1), .double(-0.0), .double(1.5), .double(1e300),
+            .double(.nan), .double(-.infinity), .string("{\"$bytes\":\"00\"}"), .bytes([0, 255]),
+            .document("{\"a\":[1,null,1.5]}"),
+            .document("[]"),
+        ] as [Value]
+    )
+    func `values are read back from JSON as they were`(value: Value) throws {
+        let encoder = JSONEncoder()
+        #expect(try JSONDecoder().decode(Value.self, from: encoder.encode(value)) == value)
+        #expect(try JSONDecoder().decode([Value].self, from: encoder.encode([value, value])) == [value, value])
+    }
+
+    @Test func `JSON that lies too deep for a property is refused, and nothing traps`() {
+        for depth in [130, 400, 100_000] {
+            let text = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+            #expect(throws: (any Error).self) { try JSONDecoder().decode(Value.self, from: Data(text.utf8)) }
+        }
+    }
+
     @Test func `a conflict that is not the one that was read is left alone`() async throws {
         let (first, second, note, _) = try await self.worlds()
         let conflicts = try await first.conflicts()
@@ -96,6 +132,8 @@ struct HistoryTests {
         for try await entry in second.log(of: note) { entries.append(entry) }
         // It was made at a place, too.
         #expect(entries.count == 6)
+        let decoded = try JSONDecoder().decode([LogEntry].self, from: JSONEncoder().encode(entries))
+        #expect(decoded == entries && Set(entries.map(\.id)).count == 6)
         #expect(entries.filter { $0.action == .create(type: "note", kind: "") }.count == 1)
         let titles = entries.filter { if case .set = $0.action { true } else { false } }
         #expect(Set(titles.map(\.status)) == [.effective, .conflict])

@@ -52,58 +52,10 @@ import Testing
         return file.path
     }
 
-    /// What somebody knows who takes in every element.
-    private struct Index {
-        var objects: [ObjectID: Object] = [:]
-        var token: ChangeToken?
-        var isAtAMoment = false
-
-        mutating func take(_ delta: Delta) {
-            delta.apply(to: &self.objects)
-            self.token = delta.token
-            self.isAtAMoment = !delta.hasMore
-        }
-    }
-
-    private static func state(_ scope: Scope, of reader: Workspace) async throws -> [ObjectID: Object] {
-        try await reader.read { snapshot in
-            var objects: [Object] = []
-            switch scope {
-            case .everything: objects = try snapshot.page(.all, limit: 10_000).objects
-            case .query(let query): objects = try snapshot.page(query, limit: 10_000).objects
-            case .object(let id): objects = try [snapshot.object(id)].compactMap { $0 }
-            case .subtree(let id):
-                var open = try [snapshot.object(id)].compactMap { $0 }
-                while let next = open.popLast() {
-                    objects.append(next)
-                    if next.childCount > 0 { open += try snapshot.page(.children(of: next.id), limit: 10_000).objects }
-                }
-            }
-            return Dictionary(uniqueKeysWithValues: objects.map { ($0.id, $0) })
-        }
-    }
-
-    /// Nobody writes meanwhile: as long as there is a difference, there is an element.
-    private static func catchUp(_ index: inout Index, _ scope: Scope, _ reader: Workspace) async throws {
-        let expected = try await self.state(scope, of: reader)
-        var changes = try reader.changes(of: scope, since: index.token).makeAsyncIterator()
-        while !index.isAtAMoment || index.objects != expected {
-            let copy = changes
-            let element = Task {
-                var changes = copy
-                return (try await changes.next(), changes)
-            }
-            let alarm = Task {
-                try await Task.sleep(for: .seconds(30))
-                element.cancel()
-            }
-            let (delta, next) = try await element.value
-            alarm.cancel()
-            changes = next
-            guard let delta else { break }
-            index.take(delta)
-        }
-        #expect(index.objects == expected, "\(scope)")
+    /// Nobody writes meanwhile.
+    private static func catchUp(_ mirror: inout Mirror, _ scope: Scope, _ reader: Workspace) async throws {
+        var changes = try reader.changes(of: scope, since: mirror.token).makeAsyncIterator()
+        try await mirror.catchUp(&changes, of: scope, in: reader, patience: .seconds(30))
     }
 
     @Test func `what readers have put together is the state, after each of 200 kills of the writer`() async throws {
@@ -117,7 +69,7 @@ import Testing
         let top = try #require(folders.first { $0.parent == nil })
         let ranked = Query.objects(type: "item").filtered(Self.rank, equals: 3)
         let scopes: [Scope] = [.everything, .subtree(top.id), .query(ranked), .object(top.id)]
-        var indexes = Array(repeating: Index(), count: scopes.count)
+        var mirrors = Array(repeating: Mirror(), count: scopes.count)
         var unfinishedCount = 0
         var random = SystemRandomNumberGenerator()
         for number in 0..<Self.killCount {
@@ -125,13 +77,13 @@ import Testing
             let status = try self.run(["import", files[number % 3]], killedAfter: milliseconds)
             if status != 0 { unfinishedCount += 1 }
             for (place, scope) in scopes.enumerated() where (number + place) % 3 == 0 {
-                try await Self.catchUp(&indexes[place], scope, reader)
+                try await Self.catchUp(&mirrors[place], scope, reader)
             }
             guard number % 20 == 19 else { continue }
             await reader.close()
             reader = try await Workspace.open(at: self.directory, access: .readOnly)
         }
-        for (place, scope) in scopes.enumerated() { try await Self.catchUp(&indexes[place], scope, reader) }
+        for (place, scope) in scopes.enumerated() { try await Self.catchUp(&mirrors[place], scope, reader) }
         await reader.close()
         // Most were killed in the midst of it.
         #expect(unfinishedCount > Self.killCount / 4)

@@ -34,7 +34,7 @@ import Testing
         let report = try await second.sync(timeout: .seconds(30))
         #expect(report.isInSync && report.pulled > 0)
         #expect(try await second.object(note)?[Self.title] == "Milk")
-        #expect(report.peers.map(\.name) == ["first"])
+        #expect(report.peers.map(\.name) == ["first"] && report.peers[0].reason == nil)
         await #expect { try await Workspace.join(line, at: self.place.directory("c"), name: "third") } throws: {
             ($0 as? PeerdError)?.code == .inviteSpent
         }
@@ -45,6 +45,9 @@ import Testing
         try await self.until { try await second.object(note)?[Self.title] == "Bread" }
         await second.stopSync()
         try await self.until { try await !first.peers().contains(where: \.isConnected) }
+        let away = try #require(try await first.peers().first)
+        let seen = try #require(away.lastSeen)
+        #expect(away.reason == .offline(since: seen) && abs(seen.timeIntervalSinceNow) < 3_600)
         try await first.write { try $0.set(Self.title, to: "Tea", on: note) }
         #expect(try await second.object(note)?[Self.title] == "Bread")
         try await second.startSync(discovers: false)

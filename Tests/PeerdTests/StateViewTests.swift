@@ -136,13 +136,13 @@ import Testing
 
 extension LogReader {
     /// All operations of a line.
-    static func entries(of line: LineIndex, in transaction: inout some StoreTransaction) throws -> [LogEntry] {
+    static func entries(of line: LineIndex, in transaction: inout some StoreTransaction) throws -> [LogEntry.Source] {
         var end = ChainEnd(of: line, in: transaction)
         end.isHeld = true
         var reader = LogReader(chain: end, object: nil, device: DeviceID(bytes: .zero))
         var entries: [LogEntry] = []
         while !reader.isAtEnd { entries += try reader.nextEntries(in: &transaction) }
-        return entries
+        return entries.compactMap(\.source)
     }
 }
 

@@ -2,9 +2,9 @@
 ///
 /// Whoever applies each delta has, after one without ``hasMore``, exactly what the workspace had at one moment: first
 /// what has left is forgotten, then the states are taken in. ``apply(to:)`` does that for a dictionary.
-public struct Delta: Hashable, Sendable {
+public struct Delta: Hashable, Sendable, Codable {
     /// An object that has changed, has come into the scope, or has left it.
-    public struct Entry: Identifiable, Hashable, Sendable {
+    public struct Entry: Identifiable, Hashable, Sendable, Codable {
         /// Names it on all machines.
         public let id: ObjectID
         /// The object as it is now; nil if it was deleted or is not in the scope.
@@ -53,15 +53,20 @@ public struct Delta: Hashable, Sendable {
 extension Delta {
     /// Brings a dictionary of the scope's objects up to date.
     ///
-    /// - Complexity: O(*n*) for *n* entries; where something was moved out of a subtree, O(*m*) for the *m* objects of
-    ///   the dictionary for each object that left.
+    /// - Complexity: O(*n*) for *n* entries; where something was moved out of a subtree, O(*n* + *m*) for the *m*
+    ///   objects of the dictionary.
     public func apply(to objects: inout [ObjectID: Object]) {
         if self.isReset { objects = [:] }
+        var children: [ObjectID?: [ObjectID]] = [:]
+        if self.objects.contains(where: \.includesBelow) {
+            children = Dictionary(grouping: objects.values, by: \.parent).mapValues { $0.map(\.id) }
+        }
         for entry in self.objects where entry.state == nil {
             var open = [entry.id]
             while let id = open.popLast() {
                 objects[id] = nil
-                if entry.includesBelow { open += objects.values.filter { $0.parent == id }.map(\.id) }
+                // Taken out, so that each is passed once even if the dictionary goes round in a circle.
+                if entry.includesBelow { open += children.removeValue(forKey: id) ?? [] }
             }
         }
         for entry in self.objects { if let state = entry.state { objects[entry.id] = state } }

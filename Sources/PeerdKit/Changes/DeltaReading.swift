@@ -80,8 +80,9 @@ private struct Reading {
     private var left: [Delta.Entry] = []
     private var present: [Delta.Entry] = []
     private var told: Set<ObjectIndex> = []
-    /// What the top of a subtree stands below, once somebody has asked.
+    /// The objects above the top of a subtree, once they were looked up.
     private var aboveTop: Set<ObjectIndex>?
+    private var hasToldTopAgain = false
     private var lines: Set<LineIndex> = []
     private var authors: Set<Author> = []
 
@@ -176,14 +177,14 @@ private struct Reading {
         self.left.append(Delta.Entry(gone: id, includesBelow: includesBelow))
     }
 
-    /// Where an object has left that the top of a subtree stands below now, whoever forgets what is below that one
-    /// forgets the top.
+    /// Tells the whole subtree again if an object has left that its top stands below now: a reader that forgets what
+    /// is below the object forgets the top, too.
     private mutating func tellTopAgain(
         ifBelow index: ObjectIndex,
         in transaction: inout SQLiteTransaction
     ) throws {
         guard case .subtree(let id) = self.membership.scope, let top = try transaction.existingObjectIndex(of: id),
-            try transaction.object(top).isVisible
+            try transaction.object(top).isVisible, !self.hasToldTopAgain
         else { return }
         if self.aboveTop == nil {
             var above: Set<ObjectIndex> = []
@@ -195,6 +196,7 @@ private struct Reading {
             self.aboveTop = above
         }
         guard self.aboveTop?.contains(index) ?? false, let change = try transaction.changes(of: top) else { return }
+        self.hasToldTopAgain = true
         try self.tell(change, change.changed, isWhole: false, in: &transaction)
         try self.tellAllBelow(top, in: &transaction)
     }

@@ -97,9 +97,7 @@ extension Conflict.Version {
         }
         self.author = Author(record.introduction, of: device)
         self.date = Date(milliseconds: reference.stamp.milliseconds)
-        // Two changes of one replica may have the same number.
-        let change = ChangeName(try transaction.hash(at: reference.point) ?? .zero)
-        self.id = "\(record.id)-\(reference.sequence)-\(reference.index)-\(String(change.rawValue, radix: 16))"
+        self.id = reference.name(in: record.id, ChangeName(try transaction.hash(at: reference.point) ?? .zero))
         self.source = Source(
             user: record.introduction?.user,
             stamp: reference.stamp,

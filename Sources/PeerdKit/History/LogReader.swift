@@ -76,19 +76,17 @@ struct LogReader: Sendable {
                     index: UInt32(index)
                 )
                 let edit = try self.edit(operation, of: run)
-                entries.append(
-                    LogEntry(
-                        replica: self.chain.id,
-                        introduction: record.introduction,
-                        author: Author(record.introduction, of: self.device),
-                        write: write,
-                        header: header,
-                        previous: self.previous,
-                        context: self.seen.all,
-                        edit: edit,
-                        status: try verdicts.status(of: edit, write, in: &transaction)
-                    )
+                let source = LogEntry.Source(
+                    replica: self.chain.id,
+                    introduction: record.introduction,
+                    write: write,
+                    header: header,
+                    previous: self.previous,
+                    context: self.seen.all,
+                    edit: edit,
+                    status: try verdicts.status(of: edit, write, in: &transaction)
                 )
+                entries.append(LogEntry(source, readBy: self.device))
             }
             self.previous = header.hash
             let name = ChangeName(header.hash)

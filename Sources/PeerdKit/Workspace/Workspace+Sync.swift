@@ -1,4 +1,5 @@
 internal import Engine
+public import Foundation
 internal import PeerTransport
 
 extension Workspace {
@@ -123,14 +124,46 @@ public struct Peer: Identifiable, Hashable, Sendable, Codable {
     /// Changes that it has and this machine lacks; nil if that is not known.
     public let isAheadBy: Int?
 
+    /// The last time it was connected; nil if it was not since the workspace was opened.
+    public let lastSeen: Date?
+
     /// Whether both are known to hold the same.
     public var isInSync: Bool { self.lacks == 0 && self.isAheadBy == 0 }
+
+    /// The reason why a machine is not known to hold the same.
+    public enum Reason: Hashable, Sendable, Codable {
+        /// There has been no connection since the workspace was opened.
+        case notMet
+        /// There is no connection; the last one ended then.
+        case offline(since: Date)
+        /// The two are finding out what the other one lacks.
+        case comparing
+        /// Changes are on their way.
+        case exchanging
+
+        /// What to do, as a sentence.
+        public var advice: String {
+            switch self {
+            case .notMet: "Start the sync there; if it runs in another network, give its address to this machine."
+            case .offline: "Wait until it is back, or start the sync there."
+            case .comparing, .exchanging: "Wait."
+            }
+        }
+    }
+
+    /// The reason why the machine is not in sync; nil if it is connected and in sync.
+    public var reason: Reason? {
+        guard self.isConnected else { return self.lastSeen.map { .offline(since: $0) } ?? .notMet }
+        if self.isInSync { return nil }
+        return self.lacks == nil || self.isAheadBy == nil ? .comparing : .exchanging
+    }
 
     init(_ status: PeerStatus) {
         self.id = status.device.description
         self.name = status.name
         self.isConnected = status.isConnected
         self.address = status.address?.description
+        self.lastSeen = status.lastSeen.map { Date(milliseconds: $0.milliseconds) }
         self.lacks = status.missingThereCount.map { Int(clamping: $0) }
         self.isAheadBy = status.missingHereCount.map { Int(clamping: $0) }
     }

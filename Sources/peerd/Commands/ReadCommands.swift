@@ -72,7 +72,7 @@ struct LogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "log",
         abstract: "Print every operation ever stored, branch by branch of each replica's chain.",
-        discussion: LogEntry.fieldHelp,
+        discussion: LogEntry.Source.fieldHelp,
         exitCodes: ExitStatus.commonWithObject
     )
 

@@ -15,7 +15,8 @@ extension Executor {
             id = found.id
         }
         for try await entry in self.workspace.log(of: id) {
-            try await output.line(isJSON ? entry.json.canonicalText : entry.text)
+            guard let source = entry.source else { continue }
+            try await output.line(isJSON ? source.json.canonicalText : source.text)
         }
     }
 }

@@ -2,7 +2,7 @@ internal import CRDTCore
 internal import PeerdKit
 
 /// Operations of the log as they are shown.
-extension LogEntry {
+extension LogEntry.Source {
     /// What each member means; also the help text of `log`.
     static let fieldHelp = """
         With --json, one operation a line, each branch of a chain in its order, with these members:
