@@ -17,8 +17,8 @@ package=peerd_${version}_${architecture}.deb
 depends=$(
     ldd "$binary" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | xargs -r readlink -f | sort -u |
         while read -r library; do
-            dpkg-query -S "$library" 2>/dev/null || dpkg-query -S "/usr${library#/usr}" 2>/dev/null ||
-                dpkg-query -S "${library#/usr}"
+            # Packages made before / and /usr became one have their libraries in /lib.
+            dpkg-query -S "$library" 2>/dev/null || dpkg-query -S "${library#/usr}"
         done | cut -d: -f1 | sort -u |
         while read -r name; do
             dpkg-query -W -f='${Package} (>= ${Version})\n' "$name" | sed -E 's/(\(>= [^-+~)]*)[^)]*\)/\1)/'

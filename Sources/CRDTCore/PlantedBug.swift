@@ -90,6 +90,8 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case restampIgnored
     /// Everyone may restamp.
     case strangersRestamp
+    /// A reader's token is taken to be good whatever became of the commits that it has seen.
+    case eraIgnored
     /// Of conflicting writes that are restamped the one that was in force stays so.
     case winnerStaysWhenRestamped
     /// A device does not restamp its own changes once its clock is right.

@@ -114,6 +114,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
     private mutating func open() throws(StoreError) {
         let configuration = self.configuration
         let founder = self.author.membership.founder
+        let era = self.author.entropy.nextUInt64()
         let start = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) -> Start in
             var start = Start()
             // What was applied by then shows what the clock showed, too.
@@ -134,7 +135,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
             #endif
             var history = try transaction.fact(NodeFact.history).flatMap { DatabaseHistory(decoding: $0) }
             history = history ?? DatabaseHistory()
-            history?.begin(configuration.nextToken, after: transaction.lastCommit)
+            history?.begin(era, after: transaction.lastCommit)
             try transaction.setFact(NodeFact.history, history?.encoded)
             if let active = start.active {
                 // It must never write under the id its original may still be writing under.

@@ -45,6 +45,27 @@ struct LateKnowledgeTests {
         #expect(try !store.receive([sample.run("r2")], at: Self.late).1.isRevised)
     }
 
+    @Test func `a restamp that is put off has no effect, and a replay of the log can leave it out`() throws {
+        var sample = Self.sample()
+        sample.write("r", after: "f1", at: Self.present + 9, [sample.restamp(to: "a2")])
+        let names = ["a1", "a2", "b1", "b2", "f1"]
+        let without = try sample.store(names, at: Self.late)
+        let store = try sample.store(names, at: Self.late)
+        try store.receive([sample.run("r")], at: Self.late, puttingOff: true)
+        #expect(try store.state().objects == without.state().objects && store.title() == "a2")
+        let due = try store.dueRestamps()
+        #expect(due.map(\.lastHash) == [sample["a2"].hash])
+        // As doctor computes the state again from the log.
+        let replay = SampleStore()
+        for name in names + ["r"] { try replay.receive([sample.run(name)], at: Self.late, puttingOff: true) }
+        try replay.receive([], at: Self.late, ignoring: due)
+        #expect(try replay.state() == store.state())
+        for each in [store, replay] {
+            try each.receive([], at: Self.late, ignoring: [])
+            #expect(try each.dueRestamps().isEmpty && each.title() == "b2")
+        }
+    }
+
     @Test func `what had only seen a restamped change comes after it, and falls with it`() throws {
         var sample = Self.sample()
         sample.write("b3", after: "b2", at: Self.present + 2, saw: ["a2"])

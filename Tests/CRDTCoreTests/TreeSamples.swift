@@ -111,14 +111,24 @@ final class SampleStore {
     @discardableResult
     func receive(
         _ runs: [VerifiedRun],
-        at now: WallTime = TreeSample.now
+        at now: WallTime = TreeSample.now,
+        puttingOff: Bool = false,
+        ignoring ignored: Set<Restamp>? = nil
     ) throws -> ([Merge.Reception], Merge.Summary) {
         try self.store.write { transaction throws(StoreError) in
             var merge = Merge(now: now, founder: TestDevice.user)
+            merge.putsOffRestamps = puttingOff
+            if let ignored { (merge.hasDueRestamps, merge.ignoredRestamps) = (true, ignored) }
             var receptions: [Merge.Reception] = []
             for run in runs { receptions.append(try merge.receive(run, in: &transaction)) }
             try merge.finish(in: &transaction)
             return (receptions, merge.summary)
+        }
+    }
+
+    func dueRestamps() throws -> Set<Restamp> {
+        try self.read { transaction throws(StoreError) in
+            try Merge(now: TreeSample.now, founder: TestDevice.user).dueRestamps(in: &transaction)
         }
     }
 

@@ -102,6 +102,8 @@ import Testing
                 var merge = Merge(now: Author.now, founder: TestDevice.user)
                 for run in others { _ = try merge.receive(run, in: &transaction) }
                 try transaction.addRestamp(record)
+                try transaction.settleRestamp(record)
+                #expect(!transaction.restamps.isUnsettled(record))
                 #expect(transaction.lineCount == 5)
                 #expect(transaction.restamps.records(of: restamp.replica, endingIn: 1...9) == [record])
                 throw .inputOutput("on purpose")
@@ -114,7 +116,15 @@ import Testing
         try store.read { transaction in
             #expect(transaction.firstLine(of: stranger.replica) == nil)
             #expect(!transaction.restamps.hasAny(of: restamp.replica))
+            #expect(!transaction.restamps.isUnsettled(record))
         }
+        // One that was there is what it was.
+        try store.write { transaction throws(StoreError) in try transaction.addRestamp(record) }
+        try? store.write { transaction throws(StoreError) in
+            try transaction.settleRestamp(record)
+            throw .inputOutput("on purpose")
+        }
+        #expect(try store.read { transaction in transaction.restamps.unsettled } == [record])
         // A branch is added behind the last that is left.
         try store.receive(tree.branches[1].runs)
         try store.receive(tree.branches[2...].flatMap(\.runs))

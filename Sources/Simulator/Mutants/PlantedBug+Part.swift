@@ -47,6 +47,7 @@ extension PlantedBug {
             .clockNeedsNoWitness,
             .setBackClockIsBelieved,
             .ownChangesNotRestamped,
+            .eraIgnored,
             .secondBranchNotSent,
             .differenceOverlooked,
             .copyUnnoticed,
