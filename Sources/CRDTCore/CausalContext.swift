@@ -3,8 +3,6 @@ package struct CausalContext: Sendable {
     package var seen: SeenLines
     package var author: LineIndex
     package var ordinal: ChainOrdinal
-    /// The same for changes that follow each other in a line and add nothing to the context; nil where nobody counts.
-    var number: UInt64?
 
     package init(seen: SeenLines, author: LineIndex, ordinal: ChainOrdinal) {
         self.seen = seen

@@ -1,34 +1,75 @@
-/// Writes to properties.
-extension Merge {
-    /// Contexts are counted anew: registers may have changed in another way since.
-    mutating func forgetExamined() {
-        self.contextNumber += 1
-        self.examined.removeAll(keepingCapacity: true)
+/// How far the conflicting writes of properties were looked through, by contexts of a chain's changes.
+///
+/// What a context covers is applied before whatever has it. So once a write has met a property, no conflict there is
+/// ever covered by the write's context again, and a later write need only look for what it has seen beyond that.
+/// Branches of a chain have mostly seen the same.
+struct ExaminedConflicts {
+    private struct Key: Hashable {
+        var register: RegisterKey
+        /// The first line of the chain.
+        var chain: LineIndex
     }
 
+    /// What was seen by the last write of a chain to a property.
+    private var seen: [Key: SeenLines] = [:]
+
+    /// Beyond that it all is forgotten.
+    private static let countMax = 1 << 16
+
+    subscript(register: RegisterKey, chain: LineIndex) -> SeenLines {
+        get { self.seen[Key(register: register, chain: chain)] ?? [] }
+        set {
+            if self.seen.count >= Self.countMax { self.seen.removeAll() }
+            self.seen[Key(register: register, chain: chain)] = newValue
+        }
+    }
+}
+
+/// Writes to properties.
+extension Merge {
     /// Puts what a write had seen of the conflicting writes of a property behind it.
-    ///
-    /// Of very many, those that a context does not cover are looked at once for all writes with that context.
     private mutating func supersede(
         _ register: inout Register,
         at key: RegisterKey,
         _ context: CausalContext,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        let seen: [WriteReference]
-        if context.number == self.contextNumber, let own = self.examined[key] {
-            seen = own.map { [$0] } ?? []
-        } else {
-            seen = try transaction.conflicts(at: key, coveredBy: context)
-        }
-        for conflict in seen {
+        for conflict in try self.conflicts(at: key, coveredBy: context, in: &transaction) {
             guard register.conflictCount > 0 else {
                 throw .damaged("a property has more conflicting writes than the database counts")
             }
             try transaction.setVersion(conflict, status: .superseded, at: key)
             register.conflictCount -= 1
         }
-        if context.number == self.contextNumber { self.examined[key] = .some(nil) }
+    }
+
+    /// The conflicting writes of a property that a context covers.
+    ///
+    /// There may be very many conflicting writes, and a context may have seen very many lines; each is passed over to
+    /// the next one that the other has.
+    /// - Complexity: O(*n* log *m*) for *m* conflicting writes, where *n* is at most *m*, and at most the number of
+    ///   lines that the context has seen beyond the one that was looked for last.
+    private mutating func conflicts(
+        at key: RegisterKey,
+        coveredBy context: CausalContext,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [WriteReference] {
+        // Its own line sees each of its writes.
+        var found = try transaction.firstConflicts(at: key, from: context.author).filter {
+            $0.line == context.author && context.covers($0)
+        }
+        let chain = transaction.firstLine(of: transaction.replicaID(context.author)) ?? context.author
+        let examined = self.examined[key, chain]
+        var next = context.seen.next(from: LineIndex(rawValue: 0), beyond: examined)
+        while let seen = next {
+            let conflicts = try transaction.firstConflicts(at: key, from: seen)
+            guard let line = conflicts.first?.line else { break }
+            if line != context.author { found += conflicts.filter { context.covers($0) } }
+            guard line.rawValue < .max else { break }
+            next = context.seen.next(from: LineIndex(rawValue: line.rawValue + 1), beyond: examined)
+        }
+        self.examined[key, chain] = context.seen
+        return found
     }
 
     /// A write meets a register: the highest in order is in force; what the new write had seen is superseded, what it
@@ -67,7 +108,6 @@ extension Merge {
         } else {
             try transaction.addVersion(write, status: .conflict, at: key)
             register.conflictCount += 1
-            if self.examined[key] != nil { self.examined[key] = .some(write) }
         }
         try transaction.setRegister(register, at: key)
     }

@@ -23,7 +23,7 @@ extension Merge {
     ) throws(StoreError) {
         guard !formerStamps.isEmpty else { return }
         self.summary.isRevised = true
-        self.forgetExamined()
+        self.examined = ExaminedConflicts()
         // Moves that this transaction applied are not recorded yet.
         try self.settleMoves(in: &transaction)
         var effects: [ObjectIndex: Effect] = [:]

@@ -10,7 +10,7 @@ extension Merge {
     mutating func revise(_ places: [LinePoint], in transaction: inout some StoreTransaction) throws(StoreError) {
         guard !places.isEmpty else { return }
         self.summary.isRevised = true
-        self.forgetExamined()
+        self.examined = ExaminedConflicts()
         let one = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
         var objects: Set<ObjectIndex> = []
         for place in places {

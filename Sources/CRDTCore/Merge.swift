@@ -58,12 +58,8 @@ package struct Merge {
     private var spareIndexes = RunIndexes(line: LineIndex(rawValue: 0), objects: [], names: [])
     /// What the change that is looked at adds to its line's context.
     private var seen: [LinePoint] = []
-    /// The line of the change that was applied last, and how often contexts differed from the one before.
-    private var contextLine: LineIndex?
-    var contextNumber: UInt64 = 0
-    /// Properties of which all conflicting writes were looked at with the context of that number, and which of those is
-    /// that line's own: it sees each of its writes, but no more of the others'.
-    var examined: [RegisterKey: WriteReference?] = [:]
+    /// What conflicts were looked for lately, so that nobody looks for the same again.
+    var examined = ExaminedConflicts()
 
     /// `founder`: the user whose devices may restamp everyone's changes.
     package init(now: WallTime, founder: UserID) {
@@ -395,13 +391,8 @@ package struct Merge {
         }
         for place in self.seen { transaction.cover(place, in: &record.context, noting: &record.trail.recent) }
         record.trail.recentPointCount += change.contextRange.count
-        if self.contextLine != indexes.line || !self.seen.isEmpty || sequence == record.firstSequence {
-            self.forgetExamined()
-            self.contextLine = indexes.line
-        }
         var write = WriteReference(stamp: stamp, line: indexes.line, sequence: sequence, index: 0)
         var context = CausalContext(seen: record.context, author: indexes.line, ordinal: write.ordinal)
-        context.number = self.contextNumber
         for position in change.operationRange {
             context.ordinal = write.ordinal
             try self.apply(run.operations[position], write, context, of: run, indexes: indexes, in: &transaction)
@@ -573,7 +564,7 @@ package struct Merge {
 
     private mutating func resetDerivedState(in transaction: inout some StoreTransaction) throws(StoreError) {
         self.needsRebuild = false
-        self.forgetExamined()
+        self.examined = ExaminedConflicts()
         self.moves = []
         self.stale = []
         self.withdrawnMoves = nil

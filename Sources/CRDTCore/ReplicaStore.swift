@@ -156,13 +156,8 @@ package protocol StoreTransaction: LineOrdering {
     mutating func removeVersion(_ write: WriteReference, at key: RegisterKey) throws(StoreError)
     /// The writes recorded with `.conflict`, in no particular order.
     mutating func conflicts(at key: RegisterKey) throws(StoreError) -> [WriteReference]
-    /// Those of them that a context covers.
-    ///
-    /// Apart, since of very many mostly none is.
-    mutating func conflicts(
-        at key: RegisterKey,
-        coveredBy context: CausalContext
-    ) throws(StoreError) -> [WriteReference]
+    /// Those on the first line, from one on, that has any; all conflicts of a line are in one place.
+    mutating func firstConflicts(at key: RegisterKey, from line: LineIndex) throws(StoreError) -> [WriteReference]
     /// All registers of an object, in no particular order.
     mutating func registers(of object: ObjectIndex) throws(StoreError) -> [(NameIndex, Register)]
     /// Takes away everything that is recorded of a register, or of a name that stands for something else.
@@ -248,11 +243,13 @@ package protocol StoreTransaction: LineOrdering {
 extension StoreTransaction {
     package var lastCommit: Int64 { 0 }
 
-    package mutating func conflicts(
+    package mutating func firstConflicts(
         at key: RegisterKey,
-        coveredBy context: CausalContext
+        from line: LineIndex
     ) throws(StoreError) -> [WriteReference] {
-        try self.conflicts(at: key).filter { context.covers($0) }
+        let conflicts = try self.conflicts(at: key).filter { $0.line.rawValue >= line.rawValue }
+        let first = conflicts.map(\.line.rawValue).min()
+        return conflicts.filter { $0.line.rawValue == first }
     }
 
     package func firstLine(of id: ReplicaID) -> LineIndex? {

@@ -75,7 +75,7 @@ package struct RestampedChain: Sendable {
 
 extension Array {
     /// The first position from which on all elements fulfil a condition, where they are ordered by it.
-    func firstPosition(where condition: (Element) -> Bool) -> Int {
+    package func firstPosition(where condition: (Element) -> Bool) -> Int {
         var (low, high) = (0, self.count)
         while low < high {
             let middle = low + (high - low) / 2

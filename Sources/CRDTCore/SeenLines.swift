@@ -38,6 +38,32 @@ package struct SeenLines: Sendable {
         return self.row.indices.filter { self.row[$0] > 0 }.map { (LineIndex(rawValue: UInt32($0)), self.row[$0]) }
     }
 
+    /// The first line, from one on, that was seen farther than by others.
+    ///
+    /// - Complexity: O(log *n*) for the highest line *n*, and O(1) for each line that has to be looked at and that is
+    ///   not in a part which both share.
+    package func next(from line: LineIndex, beyond others: SeenLines) -> LineIndex? {
+        if let tree = self.tree {
+            if let other = others.tree {
+                return tree.next(from: line.rawValue, beyond: other).map { LineIndex(rawValue: $0) }
+            }
+            var next = tree.next(from: line.rawValue, beyond: SeenTree())
+            while let found = next {
+                let index = LineIndex(rawValue: found)
+                if tree[found] > others[index] { return index }
+                next = found < .max ? tree.next(from: found + 1, beyond: SeenTree()) : nil
+            }
+            return nil
+        }
+        var position = Int(line.rawValue)
+        while position < self.row.count {
+            let index = LineIndex(rawValue: UInt32(position))
+            if self.row[position] > others[index] { return index }
+            position += 1
+        }
+        return nil
+    }
+
     /// Takes in that a line was seen up to a sequence above 0; returns false if that was known.
     package mutating func raise(_ line: LineIndex, to sequence: UInt64) -> Bool {
         guard self[line] < sequence else { return false }

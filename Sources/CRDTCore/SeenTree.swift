@@ -62,14 +62,52 @@ struct SeenTree: Sendable {
         return found
     }
 
+    /// The first line, from one on, that was seen farther than in another tree.
+    ///
+    /// - Complexity: O(log *n*) for the highest line *n*, and O(1) for each node that has to be looked at and that the
+    ///   trees do not share.
+    func next(from line: UInt32, beyond other: SeenTree) -> UInt32? {
+        var (tree, other) = (self, other)
+        while tree.depth < other.depth { tree.grow() }
+        while other.depth < tree.depth { other.grow() }
+        guard tree.reaches(line) else { return nil }
+        return SeenTree.next(from: line, in: tree.root, beyond: other.root, tree.depth)
+    }
+
+    private static func next(from line: UInt32, in node: Node, beyond other: Node?, _ level: Int) -> UInt32? {
+        if node === other { return nil }
+        let shift = UInt32(level * self.bitsPerNode)
+        // The places from that of the line on.
+        var open = node.taken & (.max << self.place(of: line, at: level))
+        while open != 0 {
+            let place = UInt32(open.trailingZeroBitCount)
+            open &= open - 1
+            let position = node.position(of: place)
+            let isInOther = other.map { $0.taken & (1 << place) != 0 } ?? false
+            let first = (line >> shift & ~31 | place) << shift
+            if level == 0 {
+                let former = isInOther ? other.map { $0.sequences[$0.position(of: place)] } ?? 0 : 0
+                if node.sequences[position] > former { return first }
+                continue
+            }
+            let below = isInOther ? other.map { $0.children[$0.position(of: place)] } : nil
+            let found = self.next(from: max(line, first), in: node.children[position], beyond: below, level - 1)
+            if let found { return found }
+        }
+        return nil
+    }
+
+    /// Puts a level above the root.
+    private mutating func grow() {
+        let root = Node()
+        if self.root.taken != 0 { (root.taken, root.children) = (1, [self.root]) }
+        self.root = root
+        self.depth += 1
+    }
+
     /// Puts a line's sequence in place of the one that was there.
     mutating func raise(_ line: UInt32, to sequence: UInt64) {
-        while !self.reaches(line) {
-            let root = Node()
-            if self.root.taken != 0 { (root.taken, root.children) = (1, [self.root]) }
-            self.root = root
-            self.depth += 1
-        }
+        while !self.reaches(line) { self.grow() }
         SeenTree.set(line, sequence, in: &self.root, self.depth)
     }
 

@@ -46,9 +46,42 @@ struct VersionOverlay {
     }
 
     struct Row {
-        var entries: [Entry] = []
+        /// In the order of the lines, and of the writes of one line.
+        fileprivate(set) var entries: [Entry] = []
         /// Whether the conflicts that the database has are among the entries.
-        var hasStoredConflicts = false
+        fileprivate(set) var hasStoredConflicts = false
+
+        /// The first entry of a line or a later one.
+        fileprivate func position(from line: LineIndex) -> Int {
+            self.entries.firstPosition { $0.write.line.rawValue >= line.rawValue }
+        }
+
+        fileprivate func position(of write: WriteReference) -> Int? {
+            var position = self.position(from: write.line)
+            while position < self.entries.count, self.entries[position].write.line == write.line {
+                if self.entries[position].write == write { return position }
+                position += 1
+            }
+            return nil
+        }
+
+        fileprivate mutating func insert(_ entry: Entry) {
+            let place = (entry.write.line.rawValue, entry.write.ordinal)
+            let position = self.entries.firstPosition { ($0.write.line.rawValue, $0.write.ordinal) > place }
+            self.entries.insert(entry, at: position)
+        }
+
+        /// The conflicts on the first line, from one on, that has any.
+        func firstConflicts(from line: LineIndex) -> [WriteReference] {
+            var found: [WriteReference] = []
+            for entry in self.entries[self.position(from: line)...] {
+                if let first = found.first, first.line != entry.write.line { break }
+                if entry.status == .conflict { found.append(entry.write) }
+            }
+            return found
+        }
+
+        func holds(_ write: WriteReference) -> Bool { self.position(of: write) != nil }
     }
 
     private var rows: [RegisterKey: Row] = [:]
@@ -58,21 +91,15 @@ struct VersionOverlay {
 
     subscript(key: RegisterKey) -> Row? { self.rows[key] }
 
-    /// The conflicts that are held of a register and fulfil a condition.
-    func conflicts(at key: RegisterKey, where condition: (WriteReference) -> Bool) -> [WriteReference] {
-        guard let row = self.rows[key] else { return [] }
-        var found: [WriteReference] = []
-        for position in row.entries.indices
-        where row.entries[position].status == .conflict && condition(row.entries[position].write) {
-            found.append(row.entries[position].write)
-        }
-        return found
+    /// The conflicts that are held of a register.
+    func conflicts(at key: RegisterKey) -> [WriteReference] {
+        self.rows[key]?.entries.filter { $0.status == .conflict }.map(\.write) ?? []
     }
 
     mutating func add(_ write: WriteReference, status: VersionStatus, at key: RegisterKey) {
         let entry = Entry(write: write, status: status, isChanged: true)
         if status == .conflict {
-            self.rows[key, default: Row()].entries.append(entry)
+            self.rows[key, default: Row()].insert(entry)
         } else {
             self.settled.append((key.rowNumber, entry))
         }
@@ -81,8 +108,8 @@ struct VersionOverlay {
 
     /// Changes the status of a write.
     mutating func set(_ write: WriteReference, status: VersionStatus, at key: RegisterKey) {
-        guard let position = self.rows[key]?.entries.firstIndex(where: { $0.write == write }) else {
-            self.rows[key, default: Row()].entries.append(Entry(write: write, status: status, isChanged: true))
+        guard let position = self.rows[key]?.position(of: write) else {
+            self.rows[key, default: Row()].insert(Entry(write: write, status: status, isChanged: true))
             self.count += 1
             return
         }
@@ -93,9 +120,8 @@ struct VersionOverlay {
     /// Holds the conflicts that the database has, but for those that are held already.
     mutating func note(storedConflicts conflicts: [WriteReference], at key: RegisterKey) {
         var row = self.rows.removeValue(forKey: key) ?? Row()
-        let held = Set(row.entries.map(\.write))
-        for write in conflicts where !held.contains(write) {
-            row.entries.append(Entry(write: write, status: .conflict, isChanged: false))
+        for write in conflicts where row.position(of: write) == nil {
+            row.insert(Entry(write: write, status: .conflict, isChanged: false))
             self.count += 1
         }
         row.hasStoredConflicts = true

@@ -94,15 +94,47 @@ extension SQLiteTransaction {
 
     package func conflicts(at key: RegisterKey) throws(StoreError) -> [WriteReference] {
         try self.loadConflicts(at: key)
-        return self.versions.conflicts(at: key) { _ in true }
+        return self.versions.conflicts(at: key)
     }
 
-    package func conflicts(
+    /// Few conflicts are loaded once; of many, those that are asked for.
+    private static let loadedConflictCountMax = 8
+
+    package func firstConflicts(at key: RegisterKey, from line: LineIndex) throws(StoreError) -> [WriteReference] {
+        let count = try self.register(key)?.conflictCount ?? 0
+        if count <= Self.loadedConflictCountMax { try self.loadConflicts(at: key) }
+        let row = self.versions[key]
+        let held = row?.firstConflicts(from: line) ?? []
+        if row?.hasStoredConflicts ?? false { return held }
+        guard !self.objects.isNew(key.object) else { return held }
+        let (stored, passedCount) = try self.storedConflicts(at: key, from: line, through: held.first?.line, row)
+        // Not again and again.
+        if passedCount > Self.passedConflictCountMax { try self.flush() }
+        guard let first = stored.first?.line else { return held }
+        return stored + held.filter { $0.line == first }
+    }
+
+    /// So many conflicts of the database may be passed over that are none any more, before the database hears of it.
+    private static let passedConflictCountMax = 64
+
+    /// The conflicts in the database that are not among the entries of a row, on the first line that has any.
+    private func storedConflicts(
         at key: RegisterKey,
-        coveredBy context: CausalContext
-    ) throws(StoreError) -> [WriteReference] {
-        try self.loadConflicts(at: key)
-        return self.versions.conflicts(at: key) { context.covers($0) }
+        from line: LineIndex,
+        through last: LineIndex?,
+        _ row: VersionOverlay.Row?
+    ) throws(StoreError) -> (writes: [WriteReference], passedCount: Int) {
+        let statement = try self.statements[.conflictsFromLine]
+        defer { statement.reset() }
+        statement.bind(1, key.rowNumber)
+        statement.bind(2, line.rawValue)
+        var (writes, passedCount): ([WriteReference], Int) = ([], 0)
+        while try statement.step() {
+            let write = try self.write(statement)
+            if let last = writes.first?.line ?? last, write.line.rawValue > last.rawValue { break }
+            if row?.holds(write) ?? false { passedCount += 1 } else { writes.append(write) }
+        }
+        return (writes, passedCount)
     }
 
     private func loadConflicts(at key: RegisterKey) throws(StoreError) {

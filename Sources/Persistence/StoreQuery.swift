@@ -21,8 +21,8 @@ enum StoreQuery: Int, CaseIterable {
     case insertOperation, operationsFrom
     case insertSignature, deleteSignature, lastSignatures, signatureAt, signatureFrom, signatureUpTo
     case register, setRegister, registersOfObject, conflictedRegisters, changedRegisters
-    case setVersion, restampVersion, deleteVersion, conflicts, deleteRegister, deleteVersions, historyOfObject
-    case creationsOfObject, lastStampsOfObject
+    case setVersion, restampVersion, deleteVersion, conflicts, conflictsFromLine, deleteRegister, deleteVersions
+    case historyOfObject, creationsOfObject, lastStampsOfObject
     case insertMove, setMove, deleteMove, movesInRange, movesOfObject, objectsWithoutEffect, objectsWithOpenMoves
     case fact, setFact, deleteFact
     case pairedDevices, addPairedDevice, clearPairedDevices
@@ -56,8 +56,8 @@ enum StoreQuery: Int, CaseIterable {
             .signatureUpTo:
             self.logSQL
         case .register, .setRegister, .registersOfObject, .conflictedRegisters, .changedRegisters, .setVersion,
-            .restampVersion, .deleteVersion, .conflicts, .deleteRegister, .deleteVersions, .historyOfObject,
-            .creationsOfObject, .lastStampsOfObject:
+            .restampVersion, .deleteVersion, .conflicts, .conflictsFromLine, .deleteRegister, .deleteVersions,
+            .historyOfObject, .creationsOfObject, .lastStampsOfObject:
             self.registerSQL
         case .insertMove, .setMove, .deleteMove, .movesInRange, .movesOfObject, .objectsWithoutEffect,
             .objectsWithOpenMoves:
@@ -328,6 +328,11 @@ enum StoreQuery: Int, CaseIterable {
             SELECT stamp, line, sequence, idx FROM register WHERE register BETWEEN ?1 AND ?2
             UNION ALL
             SELECT stamp, line, sequence, idx FROM move WHERE object = ?3
+            """
+        case .conflictsFromLine:
+            """
+            SELECT stamp, line, sequence, idx FROM version
+            WHERE register = ? AND line >= ? AND status = 1 ORDER BY line
             """
         default: "SELECT stamp, line, sequence, idx FROM version WHERE register = ? AND status = 1"
         }

@@ -32,6 +32,33 @@ struct SeenLinesTests {
         }
     }
 
+    @Test(arguments: [40, 300, 5_000] as [UInt64])
+    func `what one has seen beyond another is found from any line on`(lineCount: UInt64) throws {
+        var random = SplitMix64(seed: lineCount + 1)
+        for round in 0..<12 {
+            var common = SeenLines()
+            for _ in 0..<[0, 30, 700][round % 3] {
+                _ = common.raise(LineIndex(rawValue: UInt32(random.next() % lineCount)), to: random.next() % 20 + 1)
+            }
+            // Copies that share parts, and one that shares none.
+            var (left, right) = (common, round % 2 == 0 ? common : SeenLines())
+            for _ in 0..<round {
+                _ = left.raise(LineIndex(rawValue: UInt32(random.next() % lineCount)), to: random.next() % 50 + 1)
+                _ = right.raise(LineIndex(rawValue: UInt32(random.next() % lineCount)), to: random.next() % 50 + 1)
+            }
+            for (seen, other) in [(left, right), (right, left), (left, left), (left, SeenLines())] {
+                let expected = seen.all.filter { $0.sequence > other[$0.line] }.map(\.line.rawValue)
+                var found: [UInt32] = []
+                var next = seen.next(from: LineIndex(rawValue: 0), beyond: other)
+                while let line = next {
+                    found.append(line.rawValue)
+                    next = seen.next(from: LineIndex(rawValue: line.rawValue + 1), beyond: other)
+                }
+                #expect(found == expected)
+            }
+        }
+    }
+
     @Test func `nothing was seen at first`() {
         let seen = SeenLines()
         #expect(seen.isEmpty && seen.all.isEmpty && seen.endOfLines == 0)

@@ -363,7 +363,7 @@ enum FixtureSchema0001 {
         CREATE INDEX object_place ON object (parent, position);
         CREATE INDEX object_changed ON object (changed);
         CREATE INDEX object_open_moves ON object (object) WHERE other_open_moves IS NOT NULL;
-        CREATE INDEX version_conflict ON version (register) WHERE status = 1;
+        CREATE INDEX version_conflict ON version (register, line) WHERE status = 1;
         CREATE INDEX move_object ON move (object, effective, stamp);
         CREATE INDEX move_without_effect ON move (object) WHERE effective = 0;
         CREATE VIEW object_uuid (object, uuid) AS

@@ -1,5 +1,4 @@
 import CRDTCore
-import Foundation
 import MergeTestSupport
 import Persistence
 import Testing
@@ -7,28 +6,6 @@ import Testing
 /// The same histories, deliveries and relays through the store in memory and the one in SQLite: each must agree with
 /// the naive model all the way, and both must end with the same state, export and frontier.
 @Suite struct StoreComparisonTests {
-    /// Directories of databases, removed with this object.
-    private final class Directories {
-        private let root: URL
-        private var count = 0
-
-        init() throws {
-            // In memory where there is such a place: every commit waits for the disk otherwise.
-            let shared = URL(fileURLWithPath: "/dev/shm")
-            let isWritable = FileManager.default.isWritableFile(atPath: shared.path)
-            let base = isWritable ? shared : FileManager.default.temporaryDirectory
-            self.root = base.appendingPathComponent("peerd-agreement-\(UUID().uuidString)")
-            try FileManager.default.createDirectory(at: self.root, withIntermediateDirectories: true)
-        }
-
-        deinit { try? FileManager.default.removeItem(at: self.root) }
-
-        func next() -> String {
-            self.count += 1
-            return self.root.appendingPathComponent("\(self.count)").path
-        }
-    }
-
     private func compare(seeds: [UInt64], changes: Int, traits: HistoryTraits) throws {
         for seed in seeds {
             let directories = try Directories()

@@ -20,7 +20,7 @@ struct LogVerdicts {
             guard let register = try transaction.register(key) else { return .superseded }
             if register.winner == write { return .effective }
             guard register.conflictCount > 0 else { return .superseded }
-            return try transaction.conflicts(at: key).contains(write) ? .conflict : .superseded
+            return try transaction.firstConflicts(at: key, from: write.line).contains(write) ? .conflict : .superseded
         case .move(let object, _): return try self.status(ofMove: object, write, in: &transaction)
         case .create, .delete, .introduce, .restamp: return .effective
         case .unknown, .leftOut: return .unread

@@ -167,7 +167,7 @@ extension SchemaMigration {
                 status INTEGER NOT NULL,
                 PRIMARY KEY (register, stamp, line, sequence, idx)
             ) WITHOUT ROWID;
-            CREATE INDEX version_conflict ON version (register) WHERE status = 1;
+            CREATE INDEX version_conflict ON version (register, line) WHERE status = 1;
 
             -- State: all moves.
             CREATE TABLE move (

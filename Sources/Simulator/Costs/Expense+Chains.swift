@@ -39,6 +39,16 @@ extension Expense {
         }
     }
 
+    /// Branches each of which writes every one of the same properties.
+    private static func contest(_ member: CostlyMember) -> [Message] {
+        (0..<1_000).map { number in
+            let edits = (0..<250).map { name in
+                Edit.set(self.object(0), name: "n\(name)", value: .int(Int64(number)))
+            }
+            return member.run([Draft(edits: edits)], branching: true)
+        }
+    }
+
     static var chains: [Expense] {
         [
             Expense("introduce: 2,000 replicas") { member in
@@ -154,6 +164,12 @@ extension Expense {
                 let branches = (0..<1_000).map { _ in member.run([Draft(edits: [edit])], branching: true) }
                 let drafts = (0..<2).map { _ in Draft(edits: Array(repeating: edit, count: 60_000)) }
                 return branches + drafts.map { member.run([$0], on: 1) }
+            },
+            Expense("fork: 1,000 branches that write the same 250 properties", after: self.opening) { member in
+                self.contest(member)
+            },
+            Expense("fork: the same, of a change that has seen 2,000 replicas", after: self.wideChange) { member in
+                self.contest(member)
             },
             Expense("fork: 1,000 branches of one change", after: self.opening) { member in
                 (0..<1_000).map { number in
