@@ -174,6 +174,16 @@ struct MemoryMoves: Sendable {
         return self.ordered[start...].map { self.table[Int($0)] }
     }
 
+    mutating func count(after stamp: Stamp, upTo limit: Int, _ lines: [LineRecord]) -> Int {
+        self.order(lines)
+        var count = 0
+        for position in self.ordered.reversed() {
+            guard count < limit, self.table[Int(position)].write.stamp > stamp else { break }
+            count += 1
+        }
+        return count
+    }
+
     mutating func lastEffective(
         of object: ObjectIndex,
         before write: WriteReference,

@@ -4,6 +4,30 @@
 /// Late arrivals are handled for a whole transaction at once: the moves ordered after the earliest new one are undone,
 /// then all are done again in order. What was not moved since keeps its place and is read from the store as it is met.
 extension Merge {
+    /// Whether a change that is ready is put off, since so many moves would have to be done again for its own.
+    ///
+    /// A late move of a few bytes may come before very many, and the next one again. Many that come in together cost as
+    /// much as the earliest of them.
+    mutating func putsOff(
+        _ place: LinePoint,
+        _ operations: ArraySlice<Operation>,
+        _ stamp: Stamp,
+        _ transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        if let first = self.putOff[place.line], place.sequence >= first { return true }
+        guard self.redoneMoveCountMax < .max, place.line != self.promptLine,
+            self.firstLateStamp.map({ stamp < $0 }) ?? true, operations.contains(where: { $0.kind == .move })
+        else { return false }
+        let count = try transaction.moveCount(after: stamp, upTo: self.redoneMoveCountMax + 1)
+        guard count > 0 else { return false }
+        if count > self.redoneMoveCountMax {
+            self.putOff[place.line] = place.sequence
+            return true
+        }
+        self.firstLateStamp = stamp
+        return false
+    }
+
     /// Takes the transaction's moves into the hierarchy.
     ///
     /// - Complexity: O((*n* + *k*) log *m* + *d*) for *n* new moves, *k* recorded ones ordered after the earliest of
@@ -20,6 +44,7 @@ extension Merge {
         }
         guard let earliest else { return }
         let undone = try transaction.moves(after: earliest)
+        self.summary.settlingCost += undone.count
         var window = MoveWindow()
         let withdrawnObjects = (withdrawn?.objects ?? []).sorted { $0.rawValue < $1.rawValue }
         for object in withdrawnObjects + undone.map(\.object) where !(window[object]?.isPlaced ?? false) {

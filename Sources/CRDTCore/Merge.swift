@@ -16,8 +16,8 @@ package struct Merge {
         package var isRevised = false
         /// Replicas whose chains have forked newly.
         package var forked: [ReplicaID] = []
-        /// How many changes and operations were looked at for the sake of restamps.
-        package var restampCost = 0
+        /// How much was looked at for the sake of restamps and of late moves: changes, operations and moves.
+        package var settlingCost = 0
     }
 
     /// Why a line's next stored change is not applied.
@@ -52,6 +52,14 @@ package struct Merge {
     package var putsOffRestamps = false
     /// Restamps that are left so in any case.
     package var ignoredRestamps: Set<Restamp> = []
+    /// So many recorded moves may be done again for the sake of late ones; changes beyond that are put off.
+    package var redoneMoveCountMax = Int.max
+    /// The first change of a line that is put off, and with it all that follow: the state is as if they had not come.
+    package var putOff: [LineIndex: UInt64] = [:]
+    /// The line of which nothing is put off.
+    package var promptLine: LineIndex?
+    /// The earliest stamp of the moves that this transaction takes in late.
+    var firstLateStamp: Stamp?
     /// Whether a name turned out to be that of two changes, which may be anywhere in contexts.
     var needsRebuild = false
     /// Room for the numbers of the next run, so that not each run allocates its own.
@@ -277,6 +285,7 @@ package struct Merge {
             case .waits(let wait): record.waitsFor = wait
             case .ready(let stamp, let cause):
                 record.waitsFor = nil
+                if try self.putsOff(next, run.operations[change.operationRange], stamp, &transaction) { break }
                 let place = next
                 if cause != nil || stamp != change.stamp {
                     try transaction.setRaisedStamp(RaisedStamp(stamp: stamp, cause: cause), at: place)
@@ -527,6 +536,7 @@ package struct Merge {
                     guard transaction.progress(of: index).isPending else { break }
                     var record = transaction.line(index)
                     guard try !self.isKnownToWait(record, &transaction) else { break }
+                    if let first = self.putOff[index], record.appliedSequence + 1 >= first { break }
                     // Chains may wait for ever, and be long: of those only the first change is read.
                     if let wait = try self.waitOfNext(of: index, record, &transaction) {
                         record.waitsFor = wait

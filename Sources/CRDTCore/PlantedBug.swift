@@ -94,6 +94,8 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case eraIgnored
     /// Of conflicting writes that are restamped the one that was in force stays so.
     case winnerStaysWhenRestamped
+    /// Late moves that were put off come in when something else is settled, or never.
+    case lateMovesForgotten
     /// A device does not restamp its own changes once its clock is right.
     case ownChangesNotRestamped
     /// A clock takes no note of what was applied.

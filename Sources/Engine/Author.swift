@@ -16,10 +16,12 @@ struct Author: ~Copyable {
     var newReplicaReason = NewReplicaReason.first
     /// The wall time of the event being handled.
     var now: WallTime
-    /// What has been looked at for the sake of restamps, and how much of that is little.
-    var restampPace = RestampPace()
+    /// What has been looked at for the sake of restamps and late moves, and how much of that is little.
+    var settlingPace = SettlingPace()
     /// Whether restamps wait to be settled.
-    private(set) var hasDueRestamps = false
+    private var hasDueRestamps = false
+    /// The changes that wait with all that follow in their lines, since they have late moves.
+    private var putOff: [LineIndex: UInt64] = [:]
 
     init(
         identity: consuming DeviceIdentity,
@@ -39,6 +41,7 @@ struct Author: ~Copyable {
         fileprivate(set) var activeLine: LineIndex?
         fileprivate var newReplicaReason: NewReplicaReason
         fileprivate var hasDueRestamps: Bool
+        fileprivate var putOff: [LineIndex: UInt64]
     }
 
     var standing: Standing {
@@ -46,31 +49,48 @@ struct Author: ~Copyable {
             Standing(
                 activeLine: self.activeLine,
                 newReplicaReason: self.newReplicaReason,
-                hasDueRestamps: self.hasDueRestamps
+                hasDueRestamps: self.hasDueRestamps,
+                putOff: self.putOff
             )
         }
         set {
             self.activeLine = newValue.activeLine
             self.newReplicaReason = newValue.newReplicaReason
             self.hasDueRestamps = newValue.hasDueRestamps
+            self.putOff = newValue.putOff
         }
     }
 
+    /// Whether something was put off that a timer is to settle.
+    var hasPutOff: Bool {
+        #if PLANTED_BUGS
+        if PlantedBug.lateMovesForgotten.isPlanted { return self.hasDueRestamps }
+        #endif
+        return self.hasDueRestamps || !self.putOff.isEmpty
+    }
+
     /// A merge by the clock as it is now.
-    func merge() -> Merge {
+    ///
+    /// `settles`: with all that was put off.
+    func merge(settles: Bool = false) -> Merge {
         var merge = Merge(now: self.now, founder: self.membership.founder)
         merge.hasDueRestamps = self.hasDueRestamps
+        if settles { return merge }
+        merge.putOff = self.putOff
+        merge.redoneMoveCountMax = self.settlingPace.allowance
+        merge.promptLine = self.activeLine
         // What a peer sends, or a user writes, does not wait for restamps; nor is it they who are slow then.
         merge.putsOffRestamps = true
         return merge
     }
 
-    /// Finishes a merge, and takes note of what it did, or did not do, about restamps.
+    /// Finishes a merge, and takes note of what it settled, and of what it put off.
     mutating func finish(_ merge: inout Merge, in transaction: inout some StoreTransaction) throws(StoreError) {
-        let before = merge.summary.restampCost
+        let before = merge.summary.settlingCost
         try merge.finish(in: &transaction)
-        self.restampPace.note(cost: merge.summary.restampCost - before)
+        self.settlingPace.note(cost: merge.summary.settlingCost - before)
         self.hasDueRestamps = merge.hasDueRestamps
+        self.putOff = merge.putOff
     }
 
     mutating func perform(

@@ -11,15 +11,14 @@ extension Node where Store: ~Copyable {
             return
         }
         #endif
-        self.finishMerging(settlesRestamps: false)
+        self.finishMerging(settles: false)
     }
 
-    private mutating func finishMerging(settlesRestamps: Bool) {
+    private mutating func finishMerging(settles: Bool) {
         let standing = self.author.standing
         do throws(StoreError) {
             try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
-                var merge = self.author.merge()
-                merge.putsOffRestamps = !settlesRestamps
+                var merge = self.author.merge(settles: settles)
                 try self.author.finish(&merge, in: &transaction)
             }
             try self.refreshWaits()
@@ -30,15 +29,15 @@ extension Node where Store: ~Copyable {
         }
     }
 
-    /// Settles the restamps that have come, if it is time.
-    mutating func settleDueRestamps() {
-        guard let deadline = self.restampDeadline, deadline <= self.now.monotonicMilliseconds else { return }
-        self.finishMerging(settlesRestamps: true)
+    /// Settles the restamps and the late moves that have come, if it is time.
+    mutating func settleWhatWasPutOff() {
+        guard let deadline = self.settlingDeadline, deadline <= self.now.monotonicMilliseconds else { return }
+        self.finishMerging(settles: true)
     }
 
-    /// When restamps that were put off are due; nil if there are none.
-    var restampDeadline: UInt64? {
-        self.author.hasDueRestamps ? max(self.nextDueTry, self.author.restampPace.nextTime) : nil
+    /// When what was put off is due; nil if there is nothing.
+    var settlingDeadline: UInt64? {
+        self.author.hasPutOff ? max(self.nextDueTry, self.author.settlingPace.nextTime) : nil
     }
 
     /// What is held may be another lot now, and others must hear what the clock shows.

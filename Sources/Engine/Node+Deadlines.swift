@@ -57,7 +57,7 @@ extension Node where Store: ~Copyable {
         if self.configuration.discovers { consider(self.nextBeacon) }
         if !self.clock.isTold { consider(self.monotonicTime(of: self.clock.dueTime)) }
         if let due = self.nextDue { consider(max(self.nextDueTry, self.monotonicTime(of: due))) }
-        consider(self.restampDeadline)
+        consider(self.settlingDeadline)
         for device in self.pairedDevices {
             if let lapse = device.lapse { consider(max(lapse.deadline, self.monotonicTime(of: lapse.time))) }
         }

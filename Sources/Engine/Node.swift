@@ -74,7 +74,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         let before = self.now
         self.now = now
         self.author.now = now.wall
-        self.author.restampPace.advance(to: now.monotonicMilliseconds)
+        self.author.settlingPace.advance(to: now.monotonicMilliseconds)
         if now.wall.isSet(since: before, at: now) { self.clockWasSet(from: before.wall) }
         switch event {
         case .accepted(let id, let address): self.accepted(id, from: address)
@@ -91,7 +91,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         case .dialAll: self.dialAll()
         case .takePart(let participation): self.takePart(participation)
         case .withdraw: self.withdraw()
-        case .timer: self.settleDueRestamps()
+        case .timer: self.settleWhatWasPutOff()
         }
         self.handleDeadlines()
         var effects: [Effect] = []

@@ -50,31 +50,40 @@ import Testing
     }
 
     /// What both lives have written, in one store.
-    private static func forked() throws -> MemoryStore {
+    ///
+    /// `puttingOff`: the life that moved first comes second, and its move, of another object, is put off.
+    private static func forked(puttingOff: Bool = false) throws -> MemoryStore {
         let shared = try self.live(
             on: MemoryStore(origin: try self.identity().origin),
             at: self.now,
             [[self.create(0), self.create(1), self.create(2)]]
         )
-        func life(_ value: String, under parent: Int, after milliseconds: UInt64) throws -> MemoryStore {
+        func life(
+            _ value: String,
+            _ object: Int = 0,
+            under parent: Int,
+            after milliseconds: UInt64
+        ) throws -> MemoryStore {
             try self.live(
                 on: shared,
                 at: self.now.advanced(byMilliseconds: milliseconds),
                 [
                     [.set(self.ids[0], name: "title", value: .string(value))],
-                    [.move(self.ids[0], parent: self.ids[parent], before: nil)],
+                    [.move(self.ids[object], parent: self.ids[parent], before: nil)],
                 ]
             )
         }
-        var first = try life("old", under: 1, after: 1000)
+        var first = try puttingOff ? life("old", 1, under: 2, after: 1000) : life("old", under: 1, after: 1000)
         var second = try life("new", under: 2, after: 2000)
+        if puttingOff { swap(&first, &second) }
         let membership = try self.identity().membership
         try first.write { (transaction: inout MemoryTransaction) throws(StoreError) in
             var merge = Merge(now: self.now.advanced(byMilliseconds: 3000), founder: membership.founder)
+            if puttingOff { merge.redoneMoveCountMax = 0 }
             for run in try second.read({ (other: inout MemoryTransaction) throws(StoreError) in
                 try self.runs(after: self.sharedSequence, of: &other, membership)
             }) {
-                #expect(try merge.receive(run, in: &transaction) == .stored)
+                guard try merge.receive(run, in: &transaction) == .stored else { throw .damaged("a run does not fit") }
             }
             try merge.finish(in: &transaction)
             #expect(merge.summary.forked.count == 1)
@@ -170,6 +179,25 @@ import Testing
             #expect(try !Self.replay().isEqual(to: &transaction))
             transaction.setRegister(register, at: key)
             #expect(try Self.replay().isEqual(to: &transaction))
+        }
+    }
+
+    @Test func `a late move that was put off is no damage`() throws {
+        // Of that branch the first change, which moves nothing, is applied.
+        var store = try Self.forked(puttingOff: true)
+        try Self.read(store) { transaction in
+            let progress = transaction.progress(of: LineIndex(rawValue: 1))
+            let isEqual = try Self.replay().isEqual(to: &transaction)
+            #expect(progress.isPending && isEqual)
+        }
+        let founder = try Self.identity().membership.founder
+        try store.write { (transaction: inout MemoryTransaction) throws(StoreError) in
+            var merge = Merge(now: Self.now.advanced(byMilliseconds: 3000), founder: founder)
+            try merge.finish(in: &transaction)
+        }
+        try Self.read(store) { transaction in
+            let isEqual = try Self.replay().isEqual(to: &transaction)
+            #expect(!transaction.progress(of: LineIndex(rawValue: 1)).isPending && isEqual)
         }
     }
 

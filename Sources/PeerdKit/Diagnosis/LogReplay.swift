@@ -64,15 +64,40 @@ final class LogReplay: Sendable {
         var settling = Merge(now: now, founder: self.membership.founder)
         settling.hasDueRestamps = true
         settling.ignoredRestamps = try settling.dueRestamps(in: &transaction)
+        let putOff = try self.putOff(settling, in: &transaction)
         let computed = try self.content.withLock { content in
             try content.copy.write { (copy: inout MemoryTransaction) throws(StoreError) in
-                try settling.finish(in: &copy)
+                for (replica, sequence, hash) in putOff {
+                    guard let place = try copy.place(of: replica, sequence: sequence, hash: hash) else { continue }
+                    settling.putOff[place.line] = place.sequence
+                }
+                // Some of that may be applied in the copy.
+                if putOff.isEmpty { try settling.finish(in: &copy) } else { try settling.rebuild(in: &copy) }
             }
             return try content.copy.read { (copy: inout MemoryTransaction) throws(StoreError) in
                 try StateExport.json(of: &copy)
             }
         }
         return stored == computed
+    }
+
+    /// The changes that are ready in the store and not applied: it put off late moves.
+    private func putOff(
+        _ merge: Merge,
+        in transaction: inout some StoreTransaction
+    ) throws -> [(replica: ReplicaID, sequence: UInt64, hash: Hash256)] {
+        var merge = merge
+        let waits = try merge.waits(in: &transaction)
+        var found: [(replica: ReplicaID, sequence: UInt64, hash: Hash256)] = []
+        for position in 0..<transaction.lineCount {
+            let index = LineIndex(rawValue: UInt32(position))
+            let progress = transaction.progress(of: index)
+            guard progress.isPending, waits[index] == nil else { continue }
+            let next = LinePoint(line: index, sequence: progress.appliedSequence + 1)
+            guard let hash = try transaction.hash(at: next) else { continue }
+            found.append((transaction.replicaID(index), next.sequence, hash))
+        }
+        return found
     }
 
     /// How far a line was read; nil if it hangs on what has not been read.

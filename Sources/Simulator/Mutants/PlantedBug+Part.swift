@@ -48,6 +48,7 @@ extension PlantedBug {
             .setBackClockIsBelieved,
             .ownChangesNotRestamped,
             .eraIgnored,
+            .lateMovesForgotten,
             .secondBranchNotSent,
             .differenceOverlooked,
             .copyUnnoticed,

@@ -64,6 +64,7 @@ extension PlantedBug {
         case .failedCommitComesBack: Victim("P28", "found-commit-whose")
         case .rollbackUnnoticed: Victim("P11", "S14-restored-backup.scn")
         case .replicaForgotten: Victim("P11", "S12")
+        case .lateMovesForgotten: Victim("P24")
         case .eraIgnored: Victim("P11", "fork-found-earlier")
         case .livePushForgotten,
             .announcedNotAskedFor,

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Engine
 
-/// Many restamps, each of which orders much anew.
-struct RestampPaceTests {
+/// Many restamps, each of which orders much anew, and many late moves.
+struct SettlingPaceTests {
     private let note = ObjectID(bytes: Bytes16(high: 7, low: 7))
 
     private func title(_ network: TestNetwork) throws -> String {
@@ -57,37 +57,93 @@ struct RestampPaceTests {
 
     @Test func `restamps that cost much wait and come together, and nothing else waits for them`() throws {
         let network = try self.world()
-        #expect(network.machines[0].node.restampDeadline != nil)
+        #expect(network.machines[0].node.settlingDeadline != nil)
         try network.write(0, .set(self.note, name: "other", value: .int(1)))
         #expect(try network.export(0).contains("\"other\":1"))
-        #expect(network.machines[0].node.restampDeadline != nil)
+        #expect(network.machines[0].node.settlingDeadline != nil)
         network.sleep(seconds: 5)
-        #expect(network.machines[0].node.restampDeadline == nil)
+        #expect(network.machines[0].node.settlingDeadline == nil)
         #expect(try self.title(network) == "\"ours\"")
     }
 
     @Test func `who ends while restamps wait has settled them when he starts again`() throws {
         let network = try self.world()
-        #expect(network.machines[0].node.restampDeadline != nil)
+        #expect(network.machines[0].node.settlingDeadline != nil)
         try network.restart(0, with: network.copyStore(of: 0), seed: 5)
-        #expect(network.machines[0].node.restampDeadline == nil)
+        #expect(network.machines[0].node.settlingDeadline == nil)
         #expect(try self.title(network) == "\"ours\"")
     }
 
+    private static let lateCount = 20
+
+    /// A device that has made many objects, and is then sent moves that come before all of these, one by one.
+    private func lateWorld() throws -> TestNetwork {
+        let network = TestNetwork()
+        var entropy = TestNetwork.entropy(1)
+        guard let identity = DeviceIdentity.founding(name: "first", entropy: &entropy) else {
+            throw TestFailure("no identity")
+        }
+        _ = try network.add(identity, seed: 2)
+        try network.write(0, .create(.init(id: .given(self.note), type: "note")))
+        let member = try RawPeer.member(of: network, invitedBy: 0, seed: 9)
+        let peer = try RawPeer(member, to: 0, of: network, connection: 1)
+        var runs: [VerifiedRun] = []
+        for number in 0..<Self.lateCount {
+            let id = ObjectID(bytes: Bytes16(high: 9, low: UInt64(number)))
+            let edits: [Edit] = [
+                .create(id, type: "late", kind: ""), .move(id, Place(parent: self.note, position: .initial)),
+            ]
+            let first = number == 0 ? 1 : UInt64(number) + 2
+            runs.append(peer.chain([edits], nonce: 1, from: first, previous: runs.last?.hashes.last))
+        }
+        network.sleep(seconds: 1)
+        for number in 0..<60 as Range<UInt64> {
+            let id = ObjectID(bytes: Bytes16(high: 8, low: number))
+            try network.write(0, .create(.init(id: .given(id), type: "note", parent: self.note)))
+        }
+        peer.send(peer.hello)
+        for run in runs { peer.send(.run(run.run)) }
+        #expect(!peer.isClosed)
+        return network
+    }
+
+    private func lateObjectCount(_ network: TestNetwork) throws -> Int {
+        try network.export(0).split(separator: "\"type\":\"late\"").count - 1
+    }
+
+    @Test func `moves that come late wait if they cost much, and nothing else waits for them`() throws {
+        let network = try self.lateWorld()
+        #expect(network.machines[0].node.settlingDeadline != nil)
+        #expect(try self.lateObjectCount(network) < Self.lateCount)
+        try network.write(0, .set(self.note, name: "other", value: .int(1)))
+        #expect(try network.export(0).contains("\"other\":1"))
+        network.sleep(seconds: 5)
+        #expect(network.machines[0].node.settlingDeadline == nil)
+        #expect(try self.lateObjectCount(network) == Self.lateCount)
+    }
+
+    @Test func `who ends while late moves wait has them when he starts again`() throws {
+        let network = try self.lateWorld()
+        #expect(network.machines[0].node.settlingDeadline != nil)
+        try network.restart(0, with: network.copyStore(of: 0), seed: 5)
+        #expect(network.machines[0].node.settlingDeadline == nil)
+        #expect(try self.lateObjectCount(network) == Self.lateCount)
+    }
+
     @Test func `what was looked at is made up for by time`() {
-        var pace = RestampPace()
+        var pace = SettlingPace()
         pace.advance(to: 1_000)
-        pace.note(cost: RestampPace.costMax)
+        pace.note(cost: SettlingPace.costMax)
         #expect(pace.nextTime == 1_000)
         pace.note(cost: 1_000)
-        #expect(pace.nextTime == 1_000 + 1_000 / UInt64(RestampPace.costPerMillisecond))
+        #expect(pace.nextTime == 1_000 + 1_000 / UInt64(SettlingPace.costPerMillisecond))
         let due = pace.nextTime
         pace.advance(to: due - 1)
         #expect(pace.nextTime == due)
         pace.advance(to: due)
         #expect(pace.nextTime == due)
         pace.advance(to: .max)
-        pace.note(cost: RestampPace.costMax + 1)
+        pace.note(cost: SettlingPace.costMax + 1)
         #expect(pace.nextTime == .max)
     }
 }

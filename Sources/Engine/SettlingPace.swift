@@ -1,12 +1,13 @@
-/// When restamps are settled: soon, as long as that is little, and otherwise so that it takes a small part of the time.
+/// When restamps and late moves are settled: soon, as long as that is little, and otherwise so that it takes a small
+/// part of the time.
 ///
-/// A restamp of a few bytes may order a long history anew, and the next one again. Until it is settled it is like
-/// something that has not arrived, and many are settled together, by a transaction of their own: nothing else waits for
-/// them but for the length of that one, whoever sent them.
-struct RestampPace {
+/// A restamp of a few bytes may order a long history anew, and the next one again; a move that comes late has all later
+/// ones done again. Until it is settled it is like something that has not arrived, and many are settled together, by a
+/// transaction of their own: nothing else waits for them but for the length of that one, whoever sent them.
+struct SettlingPace {
     /// So much may be looked at at any time.
     #if DEBUG || PLANTED_BUGS
-    /// Little, so that whatever looks for errors puts restamps off, too.
+    /// Little, so that whatever looks for errors puts things off, too.
     static let costMax = 30
     #else
     static let costMax = 20_000
@@ -17,6 +18,10 @@ struct RestampPace {
     /// What was looked at, less what is made up for by time, at a moment in monotonic milliseconds.
     private var debt = 0
     private var time: UInt64 = 0
+
+    /// So many moves may be done again at once for the sake of a late one: a few always, so that devices that write at
+    /// the same time do not wait.
+    var allowance: Int { max(Self.costMax / 64, Self.costMax - self.debt) }
 
     /// When more is allowed.
     var nextTime: UInt64 {
