@@ -174,11 +174,11 @@ struct MemoryMoves: Sendable {
         return self.ordered[start...].map { self.table[Int($0)] }
     }
 
-    mutating func count(after stamp: Stamp, upTo limit: Int, _ lines: [LineRecord]) -> Int {
+    mutating func count(from stamp: Stamp, upTo limit: Int, _ lines: [LineRecord]) -> Int {
         self.order(lines)
         var count = 0
         for position in self.ordered.reversed() {
-            guard count < limit, self.table[Int(position)].write.stamp > stamp else { break }
+            guard count < limit, self.table[Int(position)].write.stamp >= stamp else { break }
             count += 1
         }
         return count

@@ -380,8 +380,8 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         self.moveLog.after(write, self.lines)
     }
 
-    package mutating func moveCount(after stamp: Stamp, upTo limit: Int) -> Int {
-        self.moveLog.count(after: stamp, upTo: limit, self.lines)
+    package mutating func moveCount(from stamp: Stamp, upTo limit: Int) -> Int {
+        self.moveLog.count(from: stamp, upTo: limit, self.lines)
     }
 
     package mutating func lastEffectiveMove(of object: ObjectIndex, before write: WriteReference) -> MoveRecord? {

@@ -18,7 +18,8 @@ extension Merge {
         guard self.redoneMoveCountMax < .max, place.line != self.promptLine,
             self.firstLateStamp.map({ stamp < $0 }) ?? true, operations.contains(where: { $0.kind == .move })
         else { return false }
-        let count = try transaction.moveCount(after: stamp, upTo: self.redoneMoveCountMax + 1)
+        // Those of the same stamp, too: their replicas say which comes first.
+        let count = try transaction.moveCount(from: stamp, upTo: self.redoneMoveCountMax + 1)
         guard count > 0 else { return false }
         if count > self.redoneMoveCountMax {
             self.putOff[place.line] = place.sequence
@@ -44,7 +45,7 @@ extension Merge {
         }
         guard let earliest else { return }
         let undone = try transaction.moves(after: earliest)
-        self.summary.settlingCost += undone.count
+        self.summary.redoneMoveCount += undone.count
         var window = MoveWindow()
         let withdrawnObjects = (withdrawn?.objects ?? []).sorted { $0.rawValue < $1.rawValue }
         for object in withdrawnObjects + undone.map(\.object) where !(window[object]?.isPlaced ?? false) {

@@ -123,7 +123,7 @@ extension Merge {
         self.hasDueRestamps = false
         var news: [RestampedChain.Piece] = []
         for record in transaction.restamps.unsettled where !self.ignoredRestamps.contains(record.restamp) {
-            self.summary.settlingCost += 1
+            self.summary.restampCost += 1
             guard let end = try self.end(of: record, in: &transaction) else { continue }
             let replica = record.restamp.replica
             var chain = try self.restampedChain(of: replica, in: &transaction)
@@ -176,7 +176,7 @@ extension Merge {
         var changed: [LinePoint: Stamp] = [:]
         while let (former, place) = queue.popLast() {
             queued.remove(place)
-            self.summary.settlingCost += 1
+            self.summary.restampCost += 1
             guard try self.settleStamp(at: place, former, in: &transaction) else { continue }
             if changed[place] == nil { changed[place] = former }
             for effect in try transaction.raisedStamps(causedBy: place) where queued.insert(effect).inserted {

@@ -38,7 +38,7 @@ extension Merge {
                 let change = run.changes.first
             else { throw .damaged("a change is missing from the log") }
             let stamp = try transaction.effectiveStamp(at: place)
-            self.summary.settlingCost += change.operationRange.count
+            self.summary.restampCost += change.operationRange.count
             for position in change.operationRange where run.operations[position].kind.hasObject {
                 let index = UInt32(position - change.operationRange.lowerBound)
                 let write = WriteReference(stamp: former, line: place.line, sequence: place.sequence, index: index)

@@ -16,8 +16,10 @@ package struct Merge {
         package var isRevised = false
         /// Replicas whose chains have forked newly.
         package var forked: [ReplicaID] = []
-        /// How much was looked at for the sake of restamps and of late moves: changes, operations and moves.
-        package var settlingCost = 0
+        /// How many changes and operations were looked at for the sake of restamps.
+        package var restampCost = 0
+        /// How many moves were done again for the sake of late ones.
+        package var redoneMoveCount = 0
     }
 
     /// Why a line's next stored change is not applied.

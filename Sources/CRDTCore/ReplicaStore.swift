@@ -214,8 +214,8 @@ package protocol StoreTransaction: LineOrdering {
     mutating func setMove(_ move: MoveRecord) throws(StoreError)
     /// The recorded moves ordered after a write, ascending in (stamp, replica id, ordinal).
     mutating func moves(after write: WriteReference) throws(StoreError) -> [MoveRecord]
-    /// How many recorded moves have a stamp after one; no more than the limit are counted.
-    mutating func moveCount(after stamp: Stamp, upTo limit: Int) throws(StoreError) -> Int
+    /// How many recorded moves have a stamp or a later one; no more than the limit are counted.
+    mutating func moveCount(from stamp: Stamp, upTo limit: Int) throws(StoreError) -> Int
     /// The last effective recorded move of an object ordered before a write.
     mutating func lastEffectiveMove(
         of object: ObjectIndex,

@@ -17,7 +17,8 @@ struct Author: ~Copyable {
     /// The wall time of the event being handled.
     var now: WallTime
     /// What has been looked at for the sake of restamps and late moves, and how much of that is little.
-    var settlingPace = SettlingPace()
+    var restampPace = SettlingPace.restamps
+    var lateMovePace = SettlingPace.lateMoves
     /// Whether restamps wait to be settled.
     private var hasDueRestamps = false
     /// The changes that wait with all that follow in their lines, since they have late moves.
@@ -61,34 +62,46 @@ struct Author: ~Copyable {
         }
     }
 
-    /// Whether something was put off that a timer is to settle.
-    var hasPutOff: Bool {
+    /// When what was put off is due, in monotonic milliseconds; nil if there is nothing.
+    var settlingTime: UInt64? {
+        var times: [UInt64] = []
+        if self.hasDueRestamps { times.append(self.restampPace.nextTime) }
+        var hasLateMoves = !self.putOff.isEmpty
         #if PLANTED_BUGS
-        if PlantedBug.lateMovesForgotten.isPlanted { return self.hasDueRestamps }
+        if PlantedBug.lateMovesForgotten.isPlanted { hasLateMoves = false }
         #endif
-        return self.hasDueRestamps || !self.putOff.isEmpty
+        if hasLateMoves { times.append(self.lateMovePace.nextTime) }
+        return times.min()
+    }
+
+    /// What is looked at is made up for by time.
+    mutating func advancePaces(to now: UInt64) {
+        self.restampPace.advance(to: now)
+        self.lateMovePace.advance(to: now)
     }
 
     /// A merge by the clock as it is now.
     ///
-    /// `settles`: with all that was put off.
-    func merge(settles: Bool = false) -> Merge {
+    /// `settlesAt`: with what was put off and is due by then.
+    func merge(settlesAt time: UInt64? = nil) -> Merge {
         var merge = Merge(now: self.now, founder: self.membership.founder)
         merge.hasDueRestamps = self.hasDueRestamps
-        if settles { return merge }
-        merge.putOff = self.putOff
-        merge.redoneMoveCountMax = self.settlingPace.allowance
-        merge.promptLine = self.activeLine
+        if time.map({ self.lateMovePace.nextTime > $0 }) ?? true {
+            merge.putOff = self.putOff
+            merge.redoneMoveCountMax = self.lateMovePace.allowance
+            merge.promptLine = self.activeLine
+        }
         // What a peer sends, or a user writes, does not wait for restamps; nor is it they who are slow then.
-        merge.putsOffRestamps = true
+        merge.putsOffRestamps = time.map { self.restampPace.nextTime > $0 } ?? true
         return merge
     }
 
     /// Finishes a merge, and takes note of what it settled, and of what it put off.
     mutating func finish(_ merge: inout Merge, in transaction: inout some StoreTransaction) throws(StoreError) {
-        let before = merge.summary.settlingCost
+        let before = merge.summary
         try merge.finish(in: &transaction)
-        self.settlingPace.note(cost: merge.summary.settlingCost - before)
+        self.restampPace.note(cost: merge.summary.restampCost - before.restampCost)
+        self.lateMovePace.note(cost: merge.summary.redoneMoveCount - before.redoneMoveCount)
         self.hasDueRestamps = merge.hasDueRestamps
         self.putOff = merge.putOff
     }

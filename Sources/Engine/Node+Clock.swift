@@ -11,14 +11,14 @@ extension Node where Store: ~Copyable {
             return
         }
         #endif
-        self.finishMerging(settles: false)
+        self.finishMerging()
     }
 
-    private mutating func finishMerging(settles: Bool) {
+    private mutating func finishMerging(settlesAt time: UInt64? = nil) {
         let standing = self.author.standing
         do throws(StoreError) {
             try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
-                var merge = self.author.merge(settles: settles)
+                var merge = self.author.merge(settlesAt: time)
                 try self.author.finish(&merge, in: &transaction)
             }
             try self.refreshWaits()
@@ -32,12 +32,12 @@ extension Node where Store: ~Copyable {
     /// Settles the restamps and the late moves that have come, if it is time.
     mutating func settleWhatWasPutOff() {
         guard let deadline = self.settlingDeadline, deadline <= self.now.monotonicMilliseconds else { return }
-        self.finishMerging(settles: true)
+        self.finishMerging(settlesAt: self.now.monotonicMilliseconds)
     }
 
     /// When what was put off is due; nil if there is nothing.
     var settlingDeadline: UInt64? {
-        self.author.hasPutOff ? max(self.nextDueTry, self.author.settlingPace.nextTime) : nil
+        self.author.settlingTime.map { max(self.nextDueTry, $0) }
     }
 
     /// What is held may be another lot now, and others must hear what the clock shows.

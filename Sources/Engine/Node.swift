@@ -74,7 +74,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         let before = self.now
         self.now = now
         self.author.now = now.wall
-        self.author.settlingPace.advance(to: now.monotonicMilliseconds)
+        self.author.advancePaces(to: now.monotonicMilliseconds)
         if now.wall.isSet(since: before, at: now) { self.clockWasSet(from: before.wall) }
         switch event {
         case .accepted(let id, let address): self.accepted(id, from: address)

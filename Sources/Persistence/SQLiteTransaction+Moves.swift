@@ -58,12 +58,11 @@ extension SQLiteTransaction {
         return self.settlingTies(moves)
     }
 
-    package func moveCount(after stamp: Stamp, upTo limit: Int) throws(StoreError) -> Int {
-        guard let first = stamp.successor else { return 0 }
+    package func moveCount(from stamp: Stamp, upTo limit: Int) throws(StoreError) -> Int {
         let statement = try self.statements[.movesInRange]
         defer { statement.reset() }
         var count = 0
-        for range in SignedRange.from(first) {
+        for range in SignedRange.from(stamp) {
             statement.bind(1, range.lowerBound)
             statement.bind(2, range.upperBound)
             while count < limit, try statement.step() { count += 1 }

@@ -1,4 +1,5 @@
 import CRDTCore
+import MergeTestSupport
 import PeerCrypto
 import SyncProtocol
 import Testing
@@ -122,6 +123,38 @@ struct SettlingPaceTests {
         #expect(try self.lateObjectCount(network) == Self.lateCount)
     }
 
+    @Test func `moves of one stamp are late for each other, whichever replica comes first`() throws {
+        var history = GeneratedHistory()
+        let objects = (0..<2).map { ObjectID(bytes: Bytes16(high: 3, low: $0)) }
+        var moves: [NaiveChange] = []
+        for number in 0..<2 {
+            let device = TestDevice(number: UInt64(number) + 1, user: TestDevice.user)
+            let nonce = Bytes16(high: 4, low: UInt64(number))
+            let replica = device.replica(nonce: nonce)
+            history.devices[replica] = device
+            let move = Edit.move(objects[number], Place(parent: objects[1 - number], position: .initial))
+            let edits = [
+                .introduce(device.introduction(nonce: nonce)), .create(objects[number], type: "note", kind: ""), move,
+            ]
+            moves.append(history.append(replica, stamp: Stamp(milliseconds: 1_000), edits))
+        }
+        for order in [[0, 1], [1, 0]] {
+            var store = MemoryStore(origin: ChainHash.origin(TestDevice.workspace))
+            for number in order {
+                try store.write { (transaction: inout MemoryTransaction) throws(StoreError) in
+                    var merge = Merge(now: WallTime(milliseconds: 1_000), founder: TestDevice.user)
+                    merge.redoneMoveCountMax = 0
+                    _ = try merge.receive(history.sealed([moves[number]]), in: &transaction)
+                    try merge.finish(in: &transaction)
+                }
+            }
+            let pending = try store.read { (transaction: inout MemoryTransaction) throws(StoreError) in
+                (0..<2).map { transaction.progress(of: LineIndex(rawValue: $0)).isPending }
+            }
+            #expect(pending == [false, true])
+        }
+    }
+
     @Test func `who ends while late moves wait has them when he starts again`() throws {
         let network = try self.lateWorld()
         #expect(network.machines[0].node.settlingDeadline != nil)
@@ -131,19 +164,19 @@ struct SettlingPaceTests {
     }
 
     @Test func `what was looked at is made up for by time`() {
-        var pace = SettlingPace()
+        var pace = SettlingPace.lateMoves
         pace.advance(to: 1_000)
-        pace.note(cost: SettlingPace.costMax)
+        pace.note(cost: pace.costMax)
         #expect(pace.nextTime == 1_000)
         pace.note(cost: 1_000)
-        #expect(pace.nextTime == 1_000 + 1_000 / UInt64(SettlingPace.costPerMillisecond))
+        #expect(pace.nextTime == 1_000 + 1_000 / UInt64(pace.costPerMillisecond))
         let due = pace.nextTime
         pace.advance(to: due - 1)
         #expect(pace.nextTime == due)
         pace.advance(to: due)
         #expect(pace.nextTime == due)
         pace.advance(to: .max)
-        pace.note(cost: SettlingPace.costMax + 1)
+        pace.note(cost: pace.costMax + 1)
         #expect(pace.nextTime == .max)
     }
 }
