@@ -228,6 +228,7 @@ extension Node where Store: ~Copyable {
 
     /// Seals a message and hands it to the transport.
     mutating func send(_ message: Message, on connection: PeerConnection) {
+        if case .ping = message { connection.openPingCount += 1 }
         self.transmit(connection.link.seal(message, now: self.now.monotonicMilliseconds), on: connection)
     }
 

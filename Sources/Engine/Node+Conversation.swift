@@ -84,7 +84,12 @@ extension Node where Store: ~Copyable {
             case .greeted(let hello): self.greeted(connection, hello)
             case .heardTime(let time, let isAsked):
                 self.noteClock(time, of: connection)
-                if isAsked { self.send(.pong(self.shownTime), on: connection) }
+                if isAsked {
+                    self.send(.pong(self.shownTime), on: connection)
+                } else {
+                    connection.openPingCount = max(0, connection.openPingCount - 1)
+                    connection.awaitedPongCount = max(0, connection.awaitedPongCount - 1)
+                }
             case .lacks(let entries): try self.checkOwnReplica(entries, on: connection)
             case .resume: connection.mayHaveMore = true
             case .violation(let reason): self.violation(connection, reason)

@@ -41,6 +41,11 @@ extension Node where Store: ~Copyable {
             self.book.unknownAddresses[address]?.backoff = ConnectionTimes.backoffFirst
         }
         if self.configuration.discovers { self.nextBeacon = now }
+        // What a peer wrote before it answers comes before its answer.
+        for connection in self.readyConnections {
+            self.send(.ping(self.shownTime), on: connection)
+            connection.awaitedPongCount = connection.openPingCount
+        }
     }
 
     /// Reads who is a member from the log and from pairings.

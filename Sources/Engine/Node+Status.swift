@@ -88,7 +88,8 @@ extension Node where Store: ~Copyable {
             clockAheadMilliseconds: connection?.clock?.millisecondsAhead(at: now),
             missingThereCount: missing?.there,
             missingHereCount: missing?.here,
-            traffic: connection?.traffic ?? Traffic()
+            traffic: connection?.traffic ?? Traffic(),
+            hasAnswered: connection.map { $0.awaitedPongCount == 0 } ?? false
         )
     }
 }

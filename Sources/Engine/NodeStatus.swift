@@ -43,6 +43,8 @@ package struct PeerStatus: Hashable, Sendable {
     /// Changes the peer holds that we do not; nil while not known.
     package var missingHereCount: UInt64?
     package var traffic: Traffic
+    /// Whether it has answered since everyone was to be met; what it had written by then has come.
+    package var hasAnswered: Bool
 
     /// Whether both are known to hold the same.
     package var isInSync: Bool { self.missingThereCount == 0 && self.missingHereCount == 0 }

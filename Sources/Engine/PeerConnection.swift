@@ -36,6 +36,10 @@ final class PeerConnection {
     /// Since when the other side is known, in monotonic milliseconds.
     var readySince: UInt64?
     var pingSent = false
+    /// Pings that were sent and not answered.
+    var openPingCount = 0
+    /// So many pongs will come before the peer has answered what it was asked when everyone was to be met.
+    var awaitedPongCount = 0
     /// Whether what the peer has said lets more be sent to it.
     var mayHaveMore = false
     /// The static key proved in the handshake; whose it is, only a hello shows.

@@ -75,10 +75,10 @@ struct TransactionPlan {
         for (name, value) in creation.properties.sorted(by: { $0.key < $1.key }) {
             try self.set(object, name: name.text, value: value)
         }
-        // What stands at the root has an order too: new ones come last.
-        if creation.parent != nil || !exists {
-            try self.move(object, under: creation.parent, before: nil, in: &transaction)
-        }
+        // What stands at the root has an order too: new ones come last. What is there already keeps its place.
+        var isInPlace = exists
+        if exists, let parent = creation.parent { isInPlace = try self.place(of: object, in: &transaction) == parent }
+        if !isInPlace { try self.move(object, under: creation.parent, before: nil, in: &transaction) }
     }
 
     /// An object that is made again begins anew: what it held before its deletion does not come back with it.

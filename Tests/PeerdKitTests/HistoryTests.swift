@@ -107,6 +107,28 @@ struct HistoryTests {
         }
     }
 
+    @Test func `what was written apart and says the same is no conflict`() async throws {
+        let (first, second, note, folders) = try await self.worlds()
+        await first.stopSync()
+        for workspace in [first, second] {
+            try await workspace.write { transaction in
+                try transaction.set(title, to: "both", on: note)
+                try transaction.move(note, to: folders[0])
+                let made = try transaction.create("day", key: "2026-01-31")
+                try transaction.create("entry", in: made, key: "2026-01-31/water")
+            }
+        }
+        try await first.startSync(discovers: false)
+        try await Self.bringInStep(second)
+        for workspace in [first, second] {
+            #expect(try await workspace.conflicts() == [])
+            #expect(try await workspace.status().conflictCount == 0)
+            #expect(try await workspace.count(.objects(type: "entry")) == 1)
+        }
+        await second.close()
+        await first.close()
+    }
+
     @Test func `a conflict that is not the one that was read is left alone`() async throws {
         let (first, second, note, _) = try await self.worlds()
         let conflicts = try await first.conflicts()

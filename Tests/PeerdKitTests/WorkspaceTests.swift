@@ -53,6 +53,24 @@ struct WorkspaceTests {
         await again.close()
     }
 
+    @Test func `what is made again where it is writes nothing, and keeps its place`() async throws {
+        let workspace = try await self.workspace()
+        let make: @Sendable (inout WriteTransaction) throws -> [ObjectID] = { transaction in
+            let list = try transaction.create("list", key: "groceries")
+            return [list] + (try ["a", "b", "c"].map { try transaction.create("item", in: list, key: $0) })
+        }
+        let made = try await workspace.write(make)
+        let count = try await workspace.status().changeCount
+        #expect(try await workspace.write(make) == made)
+        #expect(try await workspace.status().changeCount == count)
+        #expect(try await workspace.page(.children(of: made[0])).objects.map(\.id) == Array(made[1...]))
+        // From elsewhere it comes back, behind the others.
+        try await workspace.write { try $0.move(made[1], to: nil) }
+        #expect(try await workspace.write(make) == made)
+        #expect(try await workspace.page(.children(of: made[0])).objects.map(\.id) == [made[2], made[3], made[1]])
+        await workspace.close()
+    }
+
     @Test func `a transaction reads what it wrote, and is written as a whole or not at all`() async throws {
         struct Refusal: Error {}
         let workspace = try await self.workspace()

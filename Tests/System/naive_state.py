@@ -214,6 +214,15 @@ class State:
                 found += [(name, prop, op) for op in ops[:-1] if not any(other.had_seen(op) for other in ops)]
         return found
 
+    def is_opposed(self, name, op):
+        """Whether what is in force says something else than a write or a move that lost."""
+        if op.kind == "move":
+            winner = self.moves_in_force.get(name)
+            return winner is None or winner.line["parent"] != op.line["parent"]
+        winner = [other for other in self.things[name].operations
+                  if other.kind in ("set", "unset") and other.name == op.name][-1]
+        return (winner.kind, winner.line.get("value")) != (op.kind, op.line.get("value"))
+
     def open_moves(self):
         """By object the moves that no other move of it has seen, where there are several."""
         found = {}

@@ -292,8 +292,10 @@ def check_recomputation(peers, agreement):
     for op, status in model.statuses().items():
         check(op.line["status"] == status, f"by the rules this is {status}: {op.line}")
     shown = peers[0].json("conflicts")
-    conflicts = [(identity, name, op) for identity, name, op in model.conflicts() if identity in model.visible]
-    moves = [(identity, None, op) for identity, op in model.move_conflicts() if identity in model.visible]
+    conflicts = [(identity, name, op) for identity, name, op in model.conflicts()
+                 if identity in model.visible and model.is_opposed(identity, op)]
+    moves = [(identity, None, op) for identity, op in model.move_conflicts()
+             if identity in model.visible and model.is_opposed(identity, op)]
     useless = [(identity, None, op) for identity, op in model.moves_without_effect.items() if identity in model.visible]
     check(losers(shown["properties"]) == computed(conflicts), "conflicts shows other values than the rules give")
     check(losers(shown["moves"]) == computed(moves), "conflicts shows other moves than the rules give")

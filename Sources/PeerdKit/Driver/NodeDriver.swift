@@ -341,8 +341,9 @@ package actor NodeDriver {
             let inbox = self.inbox
             self.transport = TCPTransport(events: { inbox.post(Event($0)) })
         }
-        self.inbox.post(.introduce)
-        self.inbox.post(.dialAll)
+        // At once, so that a status that is asked for next knows who has not answered.
+        self.handle(.introduce)
+        self.handle(.dialAll)
     }
 
     package func makeInvite(addresses: [String], port: UInt16) throws -> Invite {

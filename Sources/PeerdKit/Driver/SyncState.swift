@@ -28,7 +28,7 @@ package struct SyncState: Sendable {
     package var connected: [PeerStatus] { self.status.peers.filter(\.isConnected) }
 
     /// Whether nothing is left to exchange with those who are there.
-    private var isExchanged: Bool { self.connected.allSatisfy(\.isInSync) }
+    private var isExchanged: Bool { self.connected.allSatisfy { $0.isInSync && $0.hasAnswered } }
 
     /// Whether the sync may end without those who have not answered yet.
     package var isSettled: Bool {
@@ -43,6 +43,29 @@ package struct SyncState: Sendable {
     /// Whether all known machines are there and hold the same.
     package var isComplete: Bool {
         !self.connected.isEmpty && self.connected.count == self.status.peers.count && self.isExchanged
+    }
+}
+
+/// How often everyone was asked in a sync.
+///
+/// A peer answers behind what it has sent, but sends no more than one thing at a time that is not acknowledged: so what
+/// it had written is here after a round in which nothing has come.
+package struct SyncRounds: Sendable {
+    private var pulledChangeCount: Int
+    private var count = 1
+
+    /// Some write all the time.
+    private static let countMax = 4
+
+    /// `traffic`: that before the first round.
+    package init(_ traffic: Traffic) { self.pulledChangeCount = traffic.pulledChangeCount }
+
+    /// Whether something has come in the round that ends, so that there should be another one.
+    package mutating func wantsAnother(_ traffic: Traffic) -> Bool {
+        guard self.count < Self.countMax, traffic.pulledChangeCount != self.pulledChangeCount else { return false }
+        self.pulledChangeCount = traffic.pulledChangeCount
+        self.count += 1
+        return true
     }
 }
 

@@ -4,7 +4,7 @@ public import Foundation
 /// Writes to a property, or moves of an object, that had not seen each other.
 ///
 /// One of them is in force, on all machines the same. The others are kept, until somebody who has seen them writes
-/// again.
+/// again. Writes that say the same as the one in force are no conflict.
 public struct Conflict: Hashable, Sendable, Codable {
     /// The object.
     public let object: ObjectID
@@ -109,6 +109,24 @@ extension Conflict.Version {
 }
 
 extension Conflict {
+    /// Nil if nobody wanted anything else than what is in force.
+    private init?(
+        object: ObjectID,
+        property: String?,
+        winner: Version?,
+        others: [WriteReference],
+        readBy device: DeviceID,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        var losers: [Version] = []
+        for other in others {
+            let version = try Version(other, readBy: device, in: &transaction)
+            if version.content != winner?.content { losers.append(version) }
+        }
+        if losers.isEmpty { return nil }
+        self.init(object: object, property: property, winner: winner, losers: losers)
+    }
+
     /// What is in conflict about a property; nil if nothing is.
     init?(
         of key: RegisterKey,
@@ -117,13 +135,13 @@ extension Conflict {
     ) throws(StoreError) {
         guard let register = try transaction.register(key), register.conflictCount > 0 else { return nil }
         let losers = try transaction.conflicts(at: key).sorted { WriteOrder.precedes($1, $0, transaction) }
-        self.init(
+        try self.init(
             object: try transaction.object(key.object).id,
             property: try transaction.name(key.name),
             winner: try Version(register.winner, readBy: device, in: &transaction),
-            losers: try losers.map { loser throws(StoreError) in
-                try Version(loser, readBy: device, in: &transaction)
-            }
+            others: losers,
+            readBy: device,
+            in: &transaction
         )
     }
 
@@ -136,15 +154,15 @@ extension Conflict {
         let open = try transaction.openMoves(of: object)
         guard open.count > 1 else { return nil }
         let winner = try transaction.moveInForce(of: object)?.write
-        self.init(
+        try self.init(
             object: try transaction.object(object).id,
             property: nil,
             winner: try winner.map { winner throws(StoreError) in
                 try Version(winner, readBy: device, in: &transaction)
             },
-            losers: try open.reversed().filter { $0 != winner }.map { loser throws(StoreError) in
-                try Version(loser, readBy: device, in: &transaction)
-            }
+            others: open.reversed().filter { $0 != winner },
+            readBy: device,
+            in: &transaction
         )
     }
 

@@ -93,7 +93,8 @@ extension Workspace {
 
     /// What the database says of itself.
     package func counts() async throws -> WorkspaceCounts {
-        try await self.reading { transaction in try WorkspaceCounts(in: &transaction) }
+        let device = self.identity.device
+        return try await self.reading { transaction in try WorkspaceCounts(readBy: device, in: &transaction) }
     }
 }
 
@@ -104,14 +105,18 @@ package struct WorkspaceCounts: Hashable, Sendable {
     package private(set) var replicas = 0
     package private(set) var conflicts = 0
 
-    init(in transaction: inout some StoreTransaction) throws {
+    init(readBy device: DeviceID, in transaction: inout some StoreTransaction) throws {
         self.objects = try transaction.visibleObjectCount()
         for position in 0..<transaction.lineCount {
             let record = transaction.line(LineIndex(rawValue: UInt32(position)))
             self.changes += record.storedSequence - min(record.storedSequence, record.firstSequence - 1)
             if record.origin == nil, record.storedSequence > 0 { self.replicas += 1 }
         }
-        let conflicted = try transaction.conflictedRegisters().map(\.0.object) + transaction.objectsWithOpenMoves()
-        self.conflicts = try conflicted.count { try transaction.object($0).isVisible }
+        for (key, _) in try transaction.conflictedRegisters() where try transaction.object(key.object).isVisible {
+            if try Conflict(of: key, readBy: device, in: &transaction) != nil { self.conflicts += 1 }
+        }
+        for object in try transaction.objectsWithOpenMoves() where try transaction.object(object).isVisible {
+            if try Conflict(movesOf: object, readBy: device, in: &transaction) != nil { self.conflicts += 1 }
+        }
     }
 }

@@ -52,6 +52,7 @@ extension Workspace {
         let driver = try self.driver()
         let before = try await driver.status()
         await driver.meetEveryone()
+        var rounds = SyncRounds(before.traffic)
         let start = ContinuousClock.now
         while true {
             let state = SyncState(try await driver.status(), .whoeverAnswers)
@@ -59,7 +60,9 @@ extension Workspace {
             let report = SyncReport(state, since: before.traffic)
             let isSettled = elapsed >= SyncState.dialPatience && state.isSettled
             if let failure = state.status.storeFailure { throw PeerdError(failure) }
-            if state.isComplete || isSettled || elapsed >= timeout { return report }
+            let isDone = state.isComplete || isSettled
+            if elapsed >= timeout || isDone && !rounds.wantsAnother(state.status.traffic) { return report }
+            if isDone { await driver.meetEveryone() }
             progress?(report)
             try await Task.sleep(for: SyncState.pollInterval)
         }

@@ -30,7 +30,8 @@ public struct WriteTransaction: ~Copyable {
     ///   - kind: a finer distinction, if wanted.
     ///   - parent: what it stands under, behind all that stands there; nil for the root.
     ///   - key: what the object means. Two machines that make the same type with the same key apart make one object. If
-    ///     it is there already, it stays as it is, and goes under `parent` if there is one.
+    ///     it is there already, it stays as it is; it goes under `parent` if it stands under another one. So a program
+    ///     can make what it needs at each start, and writes nothing if it is there.
     /// - Returns: the id of the object.
     /// - Throws: ``PeerdError`` with `noSuchObject` for the parent, or `tooLarge`.
     @discardableResult

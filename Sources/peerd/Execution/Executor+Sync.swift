@@ -16,6 +16,7 @@ extension Executor {
             )
         }
         await self.driver.meetEveryone()
+        var rounds = SyncRounds(before.traffic)
         let start = ContinuousClock.now
         var nextProgress = start + Self.progressInterval
         while true {
@@ -23,12 +24,14 @@ extension Executor {
             let state = SyncState(status, scope)
             let elapsed = ContinuousClock.now - start
             let isSettled = elapsed >= SyncState.dialPatience && state.isSettled
-            if state.isComplete || isSettled || elapsed >= timeout || status.storeFailure != nil {
+            let isDone = state.isComplete || isSettled
+            if elapsed >= timeout || status.storeFailure != nil || isDone && !rounds.wantsAnother(status.traffic) {
                 try await self.print(state, since: before.traffic, output)
                 if let failure = status.storeFailure { throw CommandFailure(failure) }
                 if let reason = state.shortcoming { throw CommandFailure(.syncIncomplete, reason) }
                 return Completion()
             }
+            if isDone { await self.driver.meetEveryone() }
             if ContinuousClock.now >= nextProgress {
                 nextProgress = ContinuousClock.now + Self.progressInterval
                 let traffic = status.traffic.subtracting(before.traffic)
