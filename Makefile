@@ -73,7 +73,8 @@ test-unit: setup  ## build with the import check, and run the Swift tests
 .PHONY: examples
 examples: setup-system  ## build the examples (release) as the packages of others would be, and run them
 	@for example in Examples/*/; do \
-	    $(SWIFT) run -c release --package-path "$$example" --scratch-path .build-examples "$$(basename "$$example")"; \
+	    at="-c release --package-path $$example --scratch-path .build-examples"; \
+	    $(SWIFT) build $$at && $(SWIFT) run $$at --skip-build "$$(basename "$$example")" || exit 1; \
 	done
 
 .PHONY: test-system
