@@ -61,6 +61,7 @@ demo: build  ## three peers edit apart and come together, with real data, proces
 test: setup  ## set up, lint, build, run every test, and have the simulator look for bugs
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory test-unit
+	@$(MAKE) --no-print-directory docs
 	@$(MAKE) --no-print-directory examples
 	@$(MAKE) --no-print-directory simulate
 	@$(MAKE) --no-print-directory test-system
@@ -69,6 +70,16 @@ test: setup  ## set up, lint, build, run every test, and have the simulator look
 test-unit: setup  ## build with the import check, and run the Swift tests
 	$(SWIFT) build --build-tests $(IMPORT_CHECK)
 	$(SWIFT) test --skip-build $(IMPORT_CHECK)
+
+.PHONY: docs
+docs: setup-system  ## check the public surface of the library against PUBLIC-API.txt, and build its documentation
+	$(SWIFT) build --target PeerdKit $(IMPORT_CHECK)
+	@scripts/docs.sh "$$($(SWIFT) build --show-bin-path)"
+
+.PHONY: public-api
+public-api: setup-system  ## write PUBLIC-API.txt, after a change of the public surface that is meant
+	$(SWIFT) build --target PeerdKit $(IMPORT_CHECK)
+	@scripts/docs.sh "$$($(SWIFT) build --show-bin-path)" --update
 
 .PHONY: examples
 examples: setup-system  ## build the examples (release) as the packages of others would be, and run them
@@ -108,5 +119,5 @@ mutants: setup-system  ## plant bugs one at a time, and see that the simulator f
 	@scripts/mutants.sh $(MUTANTS)
 
 .PHONY: bench
-bench: setup build
+bench: setup build  ## measure merge, store and wire beside others (see Benchmarks/README.md)
 	@scripts/bench.sh

@@ -31,6 +31,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
+        .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         .target(name: "CRDTCore", swiftSettings: coreSettings),
@@ -67,6 +68,7 @@ let package = Package(
         .executableTarget(
             name: "peerd",
             dependencies: [
+                "CQREncode",
                 "CRDTCore", "Engine", "PeerCrypto", "PeerTransport", "PeerdKit", "Persistence", "SyncProtocol",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -76,19 +78,34 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .executableTarget(
-            name: "Simulator",
+        .target(name: "MergeModel", dependencies: ["CRDTCore"], swiftSettings: settings),
+        .target(
+            name: "Simulation",
             dependencies: [
-                "CRDTCore", "Engine", "MergeTestSupport", "PeerCrypto", "PeerdKit", "Persistence", "SyncProtocol",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "CRDTCore", "Engine", "MergeModel", "PeerCrypto", "PeerdKit", "Persistence", "SyncProtocol",
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: settings
         ),
-        .target(
-            name: "MergeTestSupport",
-            dependencies: ["CRDTCore"],
-            path: "Tests/MergeTestSupport",
+        .executableTarget(
+            name: "Simulator",
+            dependencies: [
+                "CRDTCore", "MergeModel", "Simulation",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "Workbench",
+            dependencies: ["CRDTCore", "PeerCrypto", "Persistence", "SyncProtocol"],
+            path: "Benchmarks/Workbench",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "BulkSyncReader",
+            dependencies: ["PeerdKit"],
+            path: "Benchmarks/BulkSyncReader",
+            packageAccess: false,
             swiftSettings: settings
         ),
         .target(
@@ -99,12 +116,12 @@ let package = Package(
         ),
         .testTarget(
             name: "CRDTCoreTests",
-            dependencies: ["CRDTCore", "MergeTestSupport", "PeerCrypto"],
+            dependencies: ["CRDTCore", "MergeModel", "PeerCrypto"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "EngineTests",
-            dependencies: ["CRDTCore", "Engine", "MergeTestSupport", "PeerCrypto", "SyncProtocol"],
+            dependencies: ["CRDTCore", "Engine", "MergeModel", "PeerCrypto", "SyncProtocol"],
             swiftSettings: settings
         ),
         .testTarget(name: "NoiseTests", dependencies: ["PeerCrypto", "SyncProtocol"], swiftSettings: settings),
@@ -127,14 +144,14 @@ let package = Package(
         .testTarget(name: "PeerdKitTests", dependencies: ["PeerdKit", "peerd"], swiftSettings: settings),
         .testTarget(
             name: "PersistenceTests",
-            dependencies: ["CRDTCore", "MergeTestSupport", "Persistence", "SyncProtocol"],
+            dependencies: ["CRDTCore", "MergeModel", "Persistence", "SyncProtocol"],
             swiftSettings: settings
         ),
         .testTarget(name: "RepositoryTests", swiftSettings: settings),
         .testTarget(
             name: "SimulatorTests",
             dependencies: [
-                "CRDTCore", "Engine", "MergeTestSupport", "Persistence", "Simulator",
+                "CRDTCore", "Engine", "MergeModel", "Persistence", "Simulation", "Simulator",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["LEDGER.md", "Lives", "Scenarios"],
@@ -142,7 +159,7 @@ let package = Package(
         ),
         .testTarget(
             name: "StoreAgreementTests",
-            dependencies: ["CRDTCore", "MergeTestSupport", "Persistence"],
+            dependencies: ["CRDTCore", "MergeModel", "Persistence"],
             swiftSettings: settings
         ),
         .testTarget(

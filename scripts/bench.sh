@@ -1,20 +1,54 @@
 #!/usr/bin/env bash
-# Measures peerd beside Loro, Yrs and plain SQLite, and prints a table.
+# Measures peerd, and prints tables.
 #
-#   scripts/bench.sh                 all rows; about ten minutes, most of them building
-#   scripts/bench.sh --quick         without the rows of a million operations
+#   scripts/bench.sh                 merge, store and wire beside Loro, Yrs and plain SQLite; about ten minutes
+#   scripts/bench.sh --quick         the same without the rows of a million operations
 #   scripts/bench.sh --only TEXT     only the rows whose work contains TEXT
+#   scripts/bench.sh verbs           time and peak memory of each verb at 10k, 100k and 1M objects
+#   scripts/bench.sh reads           10,000 reads a second beside a bulk sync, and the same in C with SQLite
 #
-# The row of live latency needs a release build of peerd, and those of the simulator one of Simulator, or others named
-# by PEERD and SIMULATOR; rows are left out if there is none. BENCH_SCRATCH_PATH is where the benchmarks are built.
+# `verbs` and `reads` take `--help`. They keep what they made, in the folder that BENCH_CACHE names.
+#
+# The row of live latency and `verbs` need a release build of peerd, and the rows of the simulator one of Simulator, or
+# others named by PEERD and SIMULATOR; rows are left out if there is none. BENCH_SCRATCH_PATH is where Swift builds.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 swift=${SWIFT:-$(scripts/swift-path.sh)}
-scratch=${BENCH_SCRATCH_PATH:-.build-bench}
+scratch=${BENCH_SCRATCH_PATH:-.build}
+programs=.build-bench
+cache=${BENCH_CACHE:-.build-bench/cache}
+mkdir -p "$programs"
+
+# Builds a Swift program for release.
+build() {
+    "$swift" build -c release --scratch-path "$scratch" --product "$1"
+}
+
+# Builds a C program of Benchmarks/Beside, linked with a library.
+compile() {
+    "${CC:-gcc}" -O2 -pthread -o "$programs/$1" "Benchmarks/Beside/$1.c" "-l$2"
+}
+
+peerd=${PEERD:-$scratch/release/peerd}
+case ${1:-} in
+verbs)
+    if [ ! -x "$peerd" ]; then
+        echo "bench: there is no $peerd; build it with \"make build\", or name another by PEERD" >&2
+        exit 1
+    fi
+    exec python3 Benchmarks/Beside/verbs.py --peerd "$peerd" --cache "$cache" "${@:2}"
+    ;;
+reads)
+    build BulkSyncReader
+    compile reads sqlite3
+    exec python3 Benchmarks/Beside/reads.py --reader "$scratch/release/BulkSyncReader" --reads "$programs/reads" \
+        --cache "$cache" "${@:2}"
+    ;;
+esac
+
 venv=.build-bench-venv
 requirements=Benchmarks/requirements.txt
-
 if ! cmp -s "$requirements" "$venv/installed.txt" || ! "$venv/bin/python" -c '' 2>/dev/null; then
     echo "bench: making a Python environment with Loro and Yrs in $venv"
     rm -rf "$venv"
@@ -23,15 +57,12 @@ if ! cmp -s "$requirements" "$venv/installed.txt" || ! "$venv/bin/python" -c '' 
     cp "$requirements" "$venv/installed.txt"
 fi
 
-"$swift" build -c release --package-path Benchmarks --scratch-path "$scratch" --product Workbench
-floor=$scratch/floor
-"${CC:-gcc}" -O2 -o "$floor" Benchmarks/Beside/floor.c -lsqlite3
-primitives=$scratch/primitives
-"${CC:-gcc}" -O2 -o "$primitives" Benchmarks/Beside/primitives.c -lsodium
-
-peerd=${PEERD:-.build/release/peerd}
+build Workbench
+compile floor sqlite3
+compile primitives sodium
 [ -x "$peerd" ] || peerd=
-simulator=${SIMULATOR:-.build/release/Simulator}
+simulator=${SIMULATOR:-$scratch/release/Simulator}
 [ -x "$simulator" ] || simulator=
-exec "$venv/bin/python" Benchmarks/Beside/bench.py --workbench "$scratch/release/Workbench" --floor "$floor" \
-    --primitives "$primitives" ${peerd:+--peerd "$peerd"} ${simulator:+--simulator "$simulator"} "$@"
+exec "$venv/bin/python" Benchmarks/Beside/bench.py --workbench "$scratch/release/Workbench" \
+    --floor "$programs/floor" --primitives "$programs/primitives" ${peerd:+--peerd "$peerd"} \
+    ${simulator:+--simulator "$simulator"} "$@"

@@ -9,7 +9,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packages=(
-    libsodium-dev libzstd-dev libsqlite3-dev pkg-config # the build
+    libsodium-dev libzstd-dev libqrencode-dev           # the build
+    libsqlite3-dev pkg-config
     python3 python3-venv                                # the system tests and the demo
     iproute2 nftables sqlite3                           # network namespaces, packet loss, reading the database
     iso-codes                                           # the data set of the demo
@@ -40,7 +41,7 @@ is_installed() {
 
 install_packages() {
     if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-        pkg-config --exists libsodium libzstd sqlite3 2>/dev/null && command -v python3 >/dev/null && return
+        pkg-config --exists libsodium libzstd libqrencode sqlite3 2>/dev/null && command -v python3 >/dev/null && return
         fail "this is not Debian or Ubuntu; install what these packages hold by hand: ${packages[*]}"
     fi
     local missing=() package

@@ -44,6 +44,8 @@ inside peerd run --dir /root/laptop --listen 127.0.0.1:7400 > "$root/laptop.log"
 wait_for inside peerd invite --dir /root/laptop
 inside peerd join --dir /root/desk --name desk "$(inside peerd invite --dir /root/laptop)"
 inside peerd run --dir /root/desk --listen 127.0.0.1:7401 > "$root/desk.log" 2>&1 & pids+=($!)
+script -qec "chroot $root env -i /usr/bin/peerd invite --dir /root/laptop" /dev/null | grep '▀' > /dev/null ||
+    { echo "test-deb: no QR code is drawn on a terminal" >&2; exit 1; }
 id=$(inside peerd create --dir /root/laptop note title='Buy seeds' done=false)
 wait_for inside peerd get --dir /root/desk "$id"
 inside peerd set --dir /root/desk "$id" done=true

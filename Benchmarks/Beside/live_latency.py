@@ -17,7 +17,7 @@ class Control:
         self.buffer = b""
 
     def request(self, request):
-        line = json.dumps({"version": 1, "format": {"isJSON": True, "isTerminal": False}, "request": request})
+        line = json.dumps({"version": 2, "format": {"isJSON": True}, "request": request})
         self.socket.sendall(line.encode() + b"\n")
         text = ""
         while True:

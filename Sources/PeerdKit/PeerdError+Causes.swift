@@ -2,7 +2,7 @@ package import CRDTCore
 package import Engine
 
 extension PeerdError {
-    /// A store that failed.
+    /// Says what a failure of the store means.
     package init(_ error: StoreError) {
         switch error {
         case .diskFull:
@@ -10,8 +10,8 @@ extension PeerdError {
         case .inputOutput(let reason):
             self.init(
                 .storageFailed,
-                "The disk refused to work: \(Self.sentence(reason))",
-                advice: "Check the disk."
+                "The disk failed: \(Self.sentence(reason))",
+                advice: "Check the disk, then try again."
             )
         case .damaged(let reason):
             self.init(
@@ -20,7 +20,11 @@ extension PeerdError {
                 advice: "Export what can be read, then restore a backup or join again."
             )
         case .unavailable(let reason):
-            self.init(.storageFailed, Self.sentence(reason), advice: "Check who uses it, and its permissions.")
+            self.init(
+                .storageFailed,
+                Self.sentence(reason),
+                advice: "Check the permissions, and whether another process uses it."
+            )
         case .newerSchema(let reason):
             self.init(
                 .newerVersion,
@@ -30,46 +34,50 @@ extension PeerdError {
         }
     }
 
-    /// A write that was refused.
+    /// Says why a write was refused.
     package init(_ refusal: WriteRefusal) {
         switch refusal {
         case .noSuchObject(let object):
             self.init(
                 .noSuchObject,
                 "There is no object \(object).",
-                advice: "It may have been deleted meanwhile; look again."
+                advice: "It may have been deleted; check the id."
             )
         case .wouldCloseCycle(let object):
             self.init(
                 .wouldCloseCycle,
-                "\(object) cannot be moved under itself or under what is below it.",
-                advice: "Move it elsewhere first."
+                "\(object) cannot be moved below itself.",
+                advice: "Choose a parent that is not below it."
             )
         case .notASibling(let object):
             self.init(
                 .notASibling,
-                "\(object) is not directly under that parent, so nothing can be put before it there.",
+                "\(object) is not a child of that parent, so nothing can be placed before it there.",
                 advice: "Name a child of that parent, or none."
             )
         case .tooLarge(let what, let limit):
             self.init(
                 .tooLarge,
-                "Too large: the limit for \(what) is \(limit).",
-                advice: "Divide it."
+                "The write is too large: the limit for \(what) is \(limit).",
+                advice: "Split it into smaller parts."
             )
         case .clockExhausted:
-            self.init(.clockExhausted, "The clock has reached the end of time.", advice: "Set it right.")
+            self.init(
+                .clockExhausted,
+                "The clock of this machine is later than any stamp can be.",
+                advice: "Set the clock."
+            )
         case .clockUnconfirmed:
             self.init(
                 .clockUnconfirmed,
                 """
-                No other machine that is online says that this clock is right, and a wrong one would bring older \
-                writes into force.
+                No other machine that is online confirms this clock, and with a wrong clock older writes would win \
+                over newer ones.
                 """,
-                advice: "Look at the clocks of all machines, and say so if this one is right."
+                advice: "Check the clocks of all machines, and confirm this one if it is right."
             )
         case .abandoned:
-            self.init(.invalidArgument, "The transaction was given up; nothing was written.", advice: "Try again.")
+            self.init(.invalidArgument, "The transaction was abandoned; nothing was written.", advice: "Try again.")
         case .store(let error):
             self.init(error)
         }

@@ -1,96 +1,100 @@
-/// Why something could not be done, and what to do about it.
+/// The reason why a call failed, and advice on what to do about it.
 ///
-/// Nothing was changed, unless the code is ``Code/outcomeUnknown``.
+/// A call that throws has changed nothing, unless its documentation says otherwise.
 public struct PeerdError: Error, Hashable, Sendable, Codable, CustomStringConvertible {
-    /// What went wrong, for programs.
+    /// The kinds of failures, for programs to act on.
     ///
-    /// New ones may be added.
+    /// Later versions may add codes, so a `switch` over them needs a `default`.
     public enum Code: String, Hashable, Sendable, Codable, CaseIterable {
-        /// There is no workspace in the directory.
+        /// The directory holds no workspace.
         case noWorkspace
         /// The directory holds a workspace already.
         case workspaceExists
-        /// The directory holds a database, and the keys that belong to it are gone.
+        /// The directory holds a database without the keys that belong to it.
         case keysMissing
-        /// Another process, or another `Workspace`, has the directory.
+        /// The directory is open for writing elsewhere: in another process, or by another ``Workspace`` of this one.
         case alreadyOpen
-        /// The workspace was opened for reading alone.
+        /// The workspace was opened with ``Workspace/Access/readOnly``.
         case readOnly
         /// The workspace has been closed.
         case closed
-        /// No such object, or it has been deleted.
+        /// The object does not exist, or it has been deleted.
         case noSuchObject
-        /// A move would put an object below itself.
+        /// The move would put an object below itself.
         case wouldCloseCycle
-        /// The object before which another was to be put is not under that parent.
+        /// The sibling that was named as the place of a move is not a child of that parent.
         case notASibling
-        /// A value, a name or a transaction is beyond its limit.
+        /// The value, name or transaction is larger than its limit.
         case tooLarge
-        /// An argument that means nothing.
+        /// The argument is outside what the call accepts.
         case invalidArgument
-        /// A property holds a value of another type than was asked for.
+        /// The property holds a value of another type than was asked for.
         case wrongType
-        /// The clock of this machine stands at the end of time.
+        /// The clock of this machine shows a time beyond the last that a stamp can hold.
         case clockExhausted
-        /// No other machine says that the clock of this one is right.
+        /// No other machine that is online confirms the clock of this one.
         case clockUnconfirmed
-        /// A token of a sequence of changes is that of another workspace.
+        /// The token of a sequence of changes belongs to another workspace.
         case tokenFromAnotherWorkspace
-        /// A token of a sequence of changes is that of another scope.
+        /// The token of a sequence of changes belongs to another scope.
         case tokenOfAnotherScope
-        /// Other writes are in conflict than were read.
+        /// The conflict has changed since it was read.
         case conflictChanged
-        /// A file to import is not of the form that it should be.
+        /// The file to import has the wrong form.
         case importInvalid
-        /// The line is no invite.
+        /// The text is not an invite.
         case inviteInvalid
-        /// The invite was used before, or is too old.
+        /// The invite was used before, or has expired.
         case inviteSpent
         /// The other machine refused this one.
         case joinRefused
-        /// No other machine was reached, or none can reach this one.
+        /// No other machine was reached, or the port to listen on is taken.
         case unreachable
-        /// What was asked for needs the sync to run.
+        /// The call needs the sync to run.
         case notSyncing
         /// The disk is full.
         case diskFull
-        /// The disk, or its permissions, do not allow it.
+        /// The disk, or its permissions, refused the access.
         case storageFailed
-        /// What is stored is not what was written.
+        /// The stored data differs from what was written.
         case damaged
-        /// The data was written by a newer version.
+        /// The data was written by a newer version of peerd.
         case newerVersion
-        /// Others may write where the data is.
+        /// Other users may write to the directory.
         case notPrivate
-        /// The system gave no randomness.
+        /// The system returned no random bytes.
         case noRandomness
-        /// The disk failed while a commit was being written: it may be there, or not.
+        /// The disk failed during a commit, and the transaction is there as a whole or not at all.
+        ///
+        /// No call of this version throws it; a failed commit is ``storageFailed``, and is undone.
         case outcomeUnknown
     }
 
-    /// What went wrong, for programs.
+    /// The kind of failure, for programs.
     public let code: Code
-    /// What went wrong, as a sentence.
+    /// The failure as a sentence, for people.
     public let message: String
-    /// What to do, as a sentence.
+    /// The way out as a sentence, for people.
     public let advice: String
 
+    /// Makes an error.
+    ///
     /// - Parameters:
-    ///   - code: what went wrong, for programs.
-    ///   - message: the same as a sentence.
-    ///   - advice: what to do, as a sentence.
+    ///   - code: the kind of failure, for programs.
+    ///   - message: the failure as a sentence.
+    ///   - advice: the way out as a sentence.
     public init(_ code: Code, _ message: String, advice: String) {
         self.code = code
         self.message = message
         self.advice = advice
     }
 
-    /// Both sentences.
+    /// The message and the advice.
     public var description: String { "\(self.message) \(self.advice)" }
 
     static let noRandomness = PeerdError(
         .noRandomness,
-        "The system gave no randomness.",
+        "The system returned no random bytes.",
         advice: "Check that /dev/urandom can be read."
     )
 }

@@ -21,22 +21,20 @@ extension CommandFailure {
 
     /// What the workspace says, with advice in the words of the command line.
     init(_ error: PeerdError) {
-        // Messages may name what a file, or another machine, says.
-        let message = PlainText.printable(error.message)
-        self.init(ExitStatus(error.code), "\(message) \(Self.advice[error.code] ?? error.advice)")
+        self.init(ExitStatus(error.code), "\(error.message) \(Self.advice[error.code] ?? error.advice)")
     }
 
     private static let advice: [PeerdError.Code: String] = [
-        .noWorkspace: "Make one with \"peerd init\", or join one with \"peerd join LINE\".",
+        .noWorkspace: "Create one with \"peerd init\", or join one with \"peerd join LINE\".",
         .workspaceExists: "Name another directory with --dir DIR for a second one.",
         .keysMissing: "Put the file \"keys\" back beside it, or name another directory with --dir DIR.",
-        .notPrivate: "Make it yours alone with \"chmod 700\", or name another place with --dir DIR.",
+        .notPrivate: "Run \"chmod 700\" on it, or name another place with --dir DIR.",
         .damaged: "Run \"peerd doctor\".",
-        .importInvalid: "Nothing was imported; \"peerd help import\" has the form.",
+        .importInvalid: "Nothing was imported; \"peerd help import\" describes the form.",
         .inviteSpent: "Print a new one there with \"peerd invite\".",
         .unreachable: "Check that \"peerd run\" runs there and that the network is up.",
-        .clockExhausted: "Set it right and run \"peerd doctor\".",
-        .clockUnconfirmed: "See \"peerd status\"; if the clock is right: peerd restamp --clock-is-right",
+        .clockExhausted: "Set the clock and run \"peerd doctor\".",
+        .clockUnconfirmed: "Compare the clocks; if this one is right, run \"peerd restamp --clock-is-right\".",
     ]
 }
 

@@ -24,7 +24,7 @@ extension DirectoryPaths {
         } else {
             throw CommandFailure(
                 .usage,
-                "There is no place for the data directory, since HOME is not set; name one with --dir DIR."
+                "HOME is not set, so there is no default data directory; name one with --dir DIR."
             )
         }
         if !path.hasPrefix("/") { path = currentDirectory + "/" + path }

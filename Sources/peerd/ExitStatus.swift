@@ -17,7 +17,8 @@ enum ExitStatus: Int32, CaseIterable, Codable, Sendable {
     var meaning: String {
         switch self {
         case .success: "done"
-        case .failure: "not done, for the reason on standard error; doctor: something is wrong"
+        case .failure:
+            "not done, for the reason on standard error; doctor: something is wrong; preview: look at the result"
         case .usage: "the command line is not understood"
         case .noSuchObject: "no such object or property, or an abbreviated id that fits several objects"
         case .workspace: "the data directory has no workspace yet, or init or join found one there already"

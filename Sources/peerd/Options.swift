@@ -38,6 +38,6 @@ struct DataOptions: ParsableArguments {
     }
 
     var format: OutputFormat {
-        OutputFormat(isJSON: self.isJSON, isTerminal: StandardStreams.outputIsTerminal)
+        OutputFormat(isJSON: self.isJSON)
     }
 }

@@ -6,15 +6,15 @@ internal import Foundation
 struct Peerd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "peerd",
-        abstract: "Keep structured data on several machines, edit it offline, and bring it together without a server.",
+        abstract: "Keep structured data in sync between machines that edit it offline, without a server.",
         discussion: ExitStatus.help(ExitStatus.allCases),
         version: Version.text,
         subcommands: [
             InitCommand.self, RunCommand.self, InviteCommand.self, JoinCommand.self, PeersCommand.self,
             StatusCommand.self, SyncCommand.self, CreateCommand.self, SetCommand.self, UnsetCommand.self,
             GetCommand.self, MoveCommand.self, RemoveCommand.self, ListCommand.self, TreeCommand.self,
-            ConflictsCommand.self, LogCommand.self, ImportCommand.self, ExportCommand.self, DoctorCommand.self,
-            RestampCommand.self, CompletionCommand.self,
+            ConflictsCommand.self, PreviewCommand.self, LogCommand.self, ImportCommand.self, ExportCommand.self,
+            DoctorCommand.self, RestampCommand.self, CompletionCommand.self,
         ]
     )
 
@@ -34,22 +34,31 @@ struct Peerd: AsyncParsableCommand {
             }
             return .success
         } catch {
-            guard let failure = CommandFailure(error) else { return self.report(error) }
-            StandardStreams.error("peerd: \(failure.message)\n")
+            guard let failure = CommandFailure(error) else { return self.report(error, of: arguments) }
+            StandardStreams.note(failure.message)
             return failure.status
         }
     }
 
     /// Help and version requests are "errors" of the parser, too.
-    private static func report(_ error: any Error) -> ExitStatus {
+    private static func report(_ error: any Error, of arguments: [String]) -> ExitStatus {
         let code = self.exitCode(for: error)
-        let message = self.fullMessage(for: error)
         if code.isSuccess {
-            try? StandardStreams.output(Array((message + "\n").utf8)[...])
+            try? StandardStreams.output((self.fullMessage(for: error) + "\n").utf8)
             return .success
         }
-        StandardStreams.error(message + "\n")
+        StandardStreams.usage(self.fullMessage(for: self.parserError(of: arguments) ?? error))
         return code == .validationFailure ? .usage : .failure
+    }
+
+    /// The parser's error with each argument on one line, since its message quotes what was typed.
+    private static func parserError(of arguments: [String]) -> (any Error)? {
+        do {
+            _ = try self.parseAsRoot(arguments.map(TerminalText.line))
+            return nil
+        } catch {
+            return error
+        }
     }
 }
 

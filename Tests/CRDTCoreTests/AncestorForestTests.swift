@@ -1,7 +1,7 @@
 import Testing
 
 @testable import CRDTCore
-@testable import MergeTestSupport
+@testable import MergeModel
 
 /// What the forest says of random hierarchies is what climbing says.
 struct AncestorForestTests {

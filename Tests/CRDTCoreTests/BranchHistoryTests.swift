@@ -1,5 +1,5 @@
 import CRDTCore
-import MergeTestSupport
+import MergeModel
 import Testing
 
 /// Small histories around a chain that forks, in every order of delivery, against the naive model.

@@ -1,5 +1,5 @@
 import CRDTCore
-import MergeTestSupport
+import MergeModel
 import Testing
 
 /// What the author of a change had seen, for changes that are long past.

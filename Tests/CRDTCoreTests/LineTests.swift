@@ -1,5 +1,5 @@
 import CRDTCore
-import MergeTestSupport
+import MergeModel
 import Testing
 
 /// How a store keeps a chain that has forked.

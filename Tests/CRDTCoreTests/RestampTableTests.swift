@@ -1,7 +1,7 @@
 import Testing
 
 @testable import CRDTCore
-@testable import MergeTestSupport
+@testable import MergeModel
 
 struct RestampTableTests {
     private func record(_ replica: UInt64, _ first: UInt64, _ last: UInt64) -> RestampRecord {

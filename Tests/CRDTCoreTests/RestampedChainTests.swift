@@ -1,5 +1,5 @@
 import CRDTCore
-import MergeTestSupport
+import MergeModel
 import Testing
 
 /// What is restamped of a chain with branches, against the set of its changes.

@@ -1,5 +1,5 @@
 import CRDTCore
-import MergeTestSupport
+import MergeModel
 
 /// Small runs that between them use every part of the format.
 enum SampleRuns {

@@ -1,5 +1,5 @@
 import CRDTCore
-import MergeTestSupport
+import MergeModel
 import Testing
 
 /// A context inside a store, whether most of its lines or few of very many were seen.

@@ -1,5 +1,5 @@
 import CRDTCore
-import MergeTestSupport
+import MergeModel
 
 /// Forked chains to look at, with their changes by name.
 struct TreeSample {

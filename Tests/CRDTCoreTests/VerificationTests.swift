@@ -1,5 +1,5 @@
 import CRDTCore
-import MergeTestSupport
+import MergeModel
 import Testing
 
 /// What a signature over the last change of a run holds together, with real hashes and signatures.

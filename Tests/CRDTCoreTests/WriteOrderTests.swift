@@ -1,5 +1,5 @@
 import CRDTCore
-import MergeTestSupport
+import MergeModel
 import Testing
 
 /// P17: of any two writes one comes first, whoever compares them.

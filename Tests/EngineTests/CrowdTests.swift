@@ -1,6 +1,6 @@
 import CRDTCore
 import Engine
-import MergeTestSupport
+import MergeModel
 import Testing
 
 /// Who answers for very many chains.

@@ -1,5 +1,5 @@
 import CRDTCore
-import MergeTestSupport
+import MergeModel
 import Testing
 
 @testable import Engine
@@ -120,6 +120,21 @@ struct LocalTransactionTests {
         let export = try self.network.export(machine)
         #expect(export.contains("folder") && !export.contains("\"old\"") && !export.contains("\"new\""))
         #expect(try self.network.frontier(machine).entries.map(\.sequence) == [3])
+    }
+
+    @Test func `a circle is refused among objects that one transaction makes`() throws {
+        let machine = try self.machine()
+        for count in 1...3 {
+            let result = try self.write(machine) { transaction throws(WriteRefusal) in
+                var chain = [try transaction.create(.init(type: "folder"))]
+                for _ in 0..<count { chain.append(try transaction.create(.init(type: "folder", parent: chain.last))) }
+                try transaction.perform(.move(chain[0], parent: chain[count], before: nil))
+            }
+            guard case .failure(.wouldCloseCycle) = result else {
+                Issue.record("a circle of \(count + 1) is written")
+                continue
+            }
+        }
     }
 
     @Test func `a step that was refused spoils the transaction, whatever the caller makes of it`() throws {

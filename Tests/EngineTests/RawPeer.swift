@@ -106,23 +106,13 @@ final class RawPeer {
             var session = JoinSession(invite: invite, deviceName: "raw", entropy: TestNetwork.entropy(seed))
         else { throw TestFailure("no session") }
         let id = ConnectionID(rawValue: 1 << 63 | 1 << 41 | seed)
-        var toNode = session.start()
         network.handle(inviter, .accepted(id, from: NetworkAddress(host: "10.8.8.8", port: 1)))
-        while true {
-            var answer: [UInt8] = []
-            let moment = network.moment(of: inviter)
-            for effect in network.machines[inviter].node.handle(.received(id, toNode), at: moment) {
-                if case .send(id, let bytes) = effect { answer += bytes }
-            }
-            switch session.received(answer, now: network.time) {
-            case .send(let bytes):
-                guard !bytes.isEmpty else { throw TestFailure("the pairing stalled") }
-                toNode = bytes
-            case .failed(let reason): throw TestFailure(reason)
-            case .joined(let identity, _, let goodbye):
-                network.handle(inviter, .received(id, goodbye))
-                return IdentityBox(identity)
-            }
+        switch session.converse(now: network.time, { network.answer(of: inviter, to: $0, on: id) }) {
+        case .send: throw TestFailure("the pairing stalled")
+        case .failed(let reason): throw TestFailure(reason)
+        case .joined(let identity, _, let goodbye):
+            network.handle(inviter, .received(id, goodbye))
+            return IdentityBox(identity)
         }
     }
 

@@ -1,5 +1,5 @@
 import CRDTCore
-import MergeTestSupport
+import MergeModel
 import PeerCrypto
 import SyncProtocol
 import Testing
@@ -14,9 +14,8 @@ struct SettlingPaceTests {
         try String(network.export(0).split(separator: "\"title\":")[1].prefix { $0 != "," && $0 != "}" })
     }
 
-    /// A device that wrote a title in the midst of a member's titles, which that member then restamps one by one, from
-    /// the last to the first.
-    private func world() throws -> TestNetwork {
+    /// A network of one device with a note.
+    private func network() throws -> TestNetwork {
         let network = TestNetwork()
         var entropy = TestNetwork.entropy(1)
         guard let identity = DeviceIdentity.founding(name: "first", entropy: &entropy) else {
@@ -24,6 +23,13 @@ struct SettlingPaceTests {
         }
         _ = try network.add(identity, seed: 2)
         try network.write(0, .create(.init(id: .given(self.note), type: "note")))
+        return network
+    }
+
+    /// A device that wrote a title in the midst of a member's titles, which that member then restamps one by one, from
+    /// the last to the first.
+    private func world() throws -> TestNetwork {
+        let network = try self.network()
         let member = try RawPeer.member(of: network, invitedBy: 0, seed: 9)
         var hashes: [Hash256] = []
         var runs: [Message] = []
@@ -79,13 +85,7 @@ struct SettlingPaceTests {
 
     /// A device that has made many objects, and is then sent moves that come before all of these, one by one.
     private func lateWorld() throws -> TestNetwork {
-        let network = TestNetwork()
-        var entropy = TestNetwork.entropy(1)
-        guard let identity = DeviceIdentity.founding(name: "first", entropy: &entropy) else {
-            throw TestFailure("no identity")
-        }
-        _ = try network.add(identity, seed: 2)
-        try network.write(0, .create(.init(id: .given(self.note), type: "note")))
+        let network = try self.network()
         let member = try RawPeer.member(of: network, invitedBy: 0, seed: 9)
         let peer = try RawPeer(member, to: 0, of: network, connection: 1)
         var runs: [VerifiedRun] = []

@@ -94,26 +94,25 @@ final class TestNetwork {
         }
         let id = ConnectionID(rawValue: self.nextAccepted)
         self.nextAccepted += 1
-        let stranger = NetworkAddress(host: "10.0.1.\(seed)", port: 1)
-        var toNode = session.start()
-        self.handle(inviter, .accepted(id, from: stranger))
-        while true {
-            var toSession: [UInt8] = []
-            let effects = self.machines[inviter].node.handle(.received(id, toNode), at: self.moment(of: inviter))
-            for effect in effects { if case .send(id, let bytes) = effect { toSession += bytes } }
-            switch session.received(toSession, now: self.time) {
-            case .send(let bytes):
-                guard !bytes.isEmpty else { throw TestFailure("the pairing stalled") }
-                toNode = bytes
-            case .failed(let reason): throw TestFailure(reason)
-            case .joined(let identity, let inviterKey, let goodbye):
-                self.handle(inviter, .received(id, goodbye))
-                let machine = try self.add(identity, seed: seed &+ 1000)
-                let address = NetworkAddress(host: self.machines[inviter].host, port: Self.port)
-                self.machines[machine].node.noteInviter(inviterKey, addresses: [address])
-                return machine
-            }
+        self.handle(inviter, .accepted(id, from: NetworkAddress(host: "10.0.1.\(seed)", port: 1)))
+        switch session.converse(now: self.time, { self.answer(of: inviter, to: $0, on: id) }) {
+        case .send: throw TestFailure("the pairing stalled")
+        case .failed(let reason): throw TestFailure(reason)
+        case .joined(let identity, let inviterKey, let goodbye):
+            self.handle(inviter, .received(id, goodbye))
+            let machine = try self.add(identity, seed: seed &+ 1000)
+            let address = NetworkAddress(host: self.machines[inviter].host, port: Self.port)
+            self.machines[machine].node.noteInviter(inviterKey, addresses: [address])
+            return machine
         }
+    }
+
+    /// What a machine says to bytes on a connection that is not one of the network's.
+    func answer(of machine: Int, to bytes: [UInt8], on id: ConnectionID) -> [UInt8] {
+        var answer: [UInt8] = []
+        let effects = self.machines[machine].node.handle(.received(id, bytes), at: self.moment(of: machine))
+        for effect in effects { if case .send(id, let bytes) = effect { answer += bytes } }
+        return answer
     }
 
     /// What a newcomer says up to the message for which he is welcomed; the welcome does not reach him.
@@ -124,9 +123,7 @@ final class TestNetwork {
         let id = ConnectionID(rawValue: self.nextAccepted)
         self.nextAccepted += 1
         self.handle(inviter, .accepted(id, from: NetworkAddress(host: "10.0.1.\(seed)", port: 1)))
-        let effects = self.machines[inviter].node.handle(.received(id, session.start()), at: self.moment(of: inviter))
-        var toSession: [UInt8] = []
-        for effect in effects { if case .send(id, let bytes) = effect { toSession += bytes } }
+        let toSession = self.answer(of: inviter, to: session.start(), on: id)
         if case .send(let bytes) = session.received(toSession, now: self.time), !bytes.isEmpty {
             self.handle(inviter, .received(id, bytes))
         }

@@ -38,7 +38,7 @@ import Testing
 
     @Test(arguments: Self.requests)
     func `a request comes back as it was sent, on one line`(request: Request) throws {
-        let envelope = RequestEnvelope(format: OutputFormat(isJSON: true, isTerminal: false), request: request)
+        let envelope = RequestEnvelope(format: OutputFormat(isJSON: true), request: request)
         let line = try ControlCodec.line(envelope)
         #expect(line.last == 0x0a)
         #expect(!line.dropLast().contains(0x0a))
@@ -46,8 +46,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "{}", "[]", "null", "{\"version\":1}", "{\"version\":1,\"format\":{},\"request\":{\"status\":{}}}",
-        "{\"version\":1,\"format\":{\"isJSON\":true,\"isTerminal\":true},\"request\":{\"nonsense\":{}}}", "\u{0}",
+        "", "{}", "[]", "null", "{\"version\":2}", "{\"version\":2,\"format\":{},\"request\":{\"status\":{}}}",
+        "{\"version\":2,\"format\":{\"isJSON\":true},\"request\":{\"nonsense\":{}}}", "\u{0}",
     ])
     func `what is no request is not understood`(text: String) {
         #expect(throws: ControlError.notUnderstood) {

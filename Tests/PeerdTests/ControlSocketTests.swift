@@ -29,7 +29,7 @@ import Testing
         let bytes = NIOLockedValueBox<[UInt8]>([])
 
         func output() -> CommandOutput {
-            CommandOutput(format: OutputFormat(isJSON: false, isTerminal: false)) { piece in
+            CommandOutput(format: OutputFormat(isJSON: false)) { piece in
                 if case .data(let data) = piece { self.bytes.withLockedValue { $0 += data } }
             }
         }

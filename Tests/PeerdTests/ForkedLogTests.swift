@@ -1,5 +1,6 @@
 import CRDTCore
 import Engine
+import Foundation
 import PeerCrypto
 import SyncProtocol
 import Testing
@@ -134,7 +135,8 @@ import Testing
 
     private static func replay() throws -> LogReplay {
         let identity = try self.identity()
-        return LogReplay(origin: identity.origin, membership: identity.membership)
+        let directory = FileManager.default.temporaryDirectory.path
+        return try LogReplay(origin: identity.origin, membership: identity.membership, in: directory)
     }
 
     @Test func `both branches are in the log, and what lost is a conflict`() throws {

@@ -6,7 +6,7 @@ import Testing
 @Suite struct HelpTests {
     static let verbs = [
         "init", "run", "invite", "join", "peers", "status", "sync", "create", "set", "unset", "get", "mv", "rm", "ls",
-        "tree", "conflicts", "log", "import", "export", "doctor", "restamp", "completion",
+        "tree", "conflicts", "preview", "log", "import", "export", "doctor", "restamp", "completion",
     ]
 
     @Test func `every verb is there`() {
@@ -27,7 +27,9 @@ import Testing
     @Test func `every verb that prints data takes a directory and --json`() {
         for verb in Peerd.configuration.subcommands where verb.configuration.commandName != "completion" {
             let help = Peerd.helpMessage(for: verb)
-            #expect(help.contains("--json") && help.contains("--dir"), "\(verb)")
+            // A preview names directories, and has none of its own.
+            let hasDirectory = verb.configuration.commandName == "preview" ? "<dir>" : "--dir"
+            #expect(help.contains("--json") && help.contains(hasDirectory), "\(verb)")
         }
     }
 
@@ -42,6 +44,8 @@ import Testing
         ["mv", "abcd"], ["mv", "abcd", "efgh", "--root"], ["set", "abcd", "x"], ["create", "a=1"],
         ["sync", "--timeout", "-1"], ["join", "peerd:1:xyz"], ["run", "--listen", "nonsense", "--no-discovery"],
         ["run", "--log-level", "loud"], ["completion", "tcsh"],
+        ["preview"], ["preview", "only-one"], ["preview", "a", "b", "--link", "pigeon"],
+        ["preview", "a", "b", "--orders", "0"],
     ])
     func `a command line that cannot be meant is a usage error`(arguments: [String]) async throws {
         let status = await Peerd.run(arguments + self.directory(arguments))
@@ -49,6 +53,6 @@ import Testing
     }
 
     private func directory(_ arguments: [String]) -> [String] {
-        arguments.first == "completion" ? [] : ["--dir", "/nonexistent/peerd"]
+        ["completion", "preview"].contains(arguments.first) ? [] : ["--dir", "/nonexistent/peerd"]
     }
 }

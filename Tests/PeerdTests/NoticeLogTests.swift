@@ -32,10 +32,10 @@ struct NoticeLogTests {
             log.write(.connected(device: "raw"))
             log.write(.disconnected(device: "raw"))
         }
-        #expect(lines.count("broke the protocol") == NoticeLog.countMaxByDevice)
-        #expect(lines.count("left out") == 3)
+        #expect(lines.count("violated the protocol") == NoticeLog.countMaxByDevice)
+        #expect(lines.count("suppressed") == 3)
         for number in 0..<1_000 { log.write(.protocolViolation(device: "made up \(number)", reason: "any")) }
-        #expect(lines.count("broke the protocol") == NoticeLog.countMax)
+        #expect(lines.count("violated the protocol") == NoticeLog.countMax)
         // Of what no other can bring about everything is told.
         for _ in 0..<200 { log.write(.newReplica(.forked)) }
         #expect(lines.count("new replica id") == 200)

@@ -15,7 +15,7 @@ import Testing
                     expected += "line \(number)\n"
                 }
                 let written = NIOLockedValueBox<[UInt8]>([])
-                let output = CommandOutput(format: OutputFormat(isJSON: false, isTerminal: false)) { piece in
+                let output = CommandOutput(format: OutputFormat(isJSON: false)) { piece in
                     if case .data(let data) = piece { written.withLockedValue { $0 += data } }
                 }
                 try await spool.drain(to: output)
@@ -25,13 +25,29 @@ import Testing
         }
     }
 
-    @Test func `nothing from a peer steers the terminal`() {
-        #expect(PlainText.printable("a\u{1b}[2Jb\nc\u{7}\u{202e}d") == "a\\u{1b}[2Jb\\nc\\u{7}\\u{202e}d")
-        #expect(PlainText.printable("ä 世界 😀") == "ä 世界 😀")
-    }
-
     @Test func `columns line up and lines have no trailing blanks`() {
         #expect(PlainText.table([["a", "bb"], ["ccc", ""], ["", "d"]]) == "a    bb\nccc\n     d\n")
+        #expect(PlainText.table([["a\n", "b"], ["ccc", "d"]]) == "a\\n  b\nccc  d\n")
+    }
+
+    @Test func `a line for people is one line, and JSON is what it is`() async throws {
+        let written = NIOLockedValueBox<[UInt8]>([])
+        let output = CommandOutput(format: OutputFormat(isJSON: false)) { piece in
+            if case .data(let data) = piece { written.withLockedValue { $0 += data } }
+        }
+        let spool = Spool(directory: "/tmp")
+        spool.line("a\nb\u{9b}")
+        spool.table([["c\u{202e}"]])
+        spool.json(.string("\u{202e}\n"))
+        spool.write("d\u{1b}\n".utf8)
+        try await spool.drain(to: output)
+        try await output.line("a\nb\u{9b}")
+        try await output.table([["c\u{202e}"]])
+        try await output.json(.string("\u{202e}\n"))
+        try await output.flush()
+        let common = "a\\nb\\u009b\nc\\u202e\n\"\u{202e}\\n\"\n"
+        let text = written.withLockedValue { String(decoding: $0, as: UTF8.self) }
+        #expect(text == common + "d\u{1b}\n" + common)
     }
 
     @Test func `stamps sort as text`() {

@@ -150,7 +150,7 @@ extension Spool {
     /// All of it as text.
     func text() async throws -> String {
         var bytes: [UInt8] = []
-        let output = CommandOutput(format: OutputFormat(isJSON: false, isTerminal: false)) { piece in
+        let output = CommandOutput(format: OutputFormat(isJSON: false)) { piece in
             if case .data(let data) = piece { bytes += data }
         }
         try await self.drain(to: output)

@@ -1,5 +1,5 @@
 import CRDTCore
-import MergeTestSupport
+import MergeModel
 import Persistence
 
 /// Writes runs of one replica, each behind the one before.

@@ -1,5 +1,5 @@
 import CRDTCore
-import MergeTestSupport
+import MergeModel
 import Persistence
 import Testing
 
@@ -95,7 +95,9 @@ struct DamagedRowsTests {
         private var branch: Author
         private var other = Author(number: 2, stamp: Stamp(milliseconds: Author.start.milliseconds - 60_000))
         private var late = Author(number: 3)
-        private let history = HistoryGenerator.history(seed: 5, changes: 12, traits: [.fastClocks])
+        private let history = GeneratedHistory(
+            MergePlanGenerator.plan(seed: 5, changes: 12, troubles: [.fastClocks])
+        )
 
         /// Fills a store so that every table has rows, and closes it.
         init(in store: SQLiteStoreHandle) throws {

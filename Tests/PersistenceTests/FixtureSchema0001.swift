@@ -361,6 +361,7 @@ enum FixtureSchema0001 {
         CREATE INDEX line_replica ON line (replica);
         CREATE INDEX raised_cause ON raised (cause_line, cause_sequence);
         CREATE INDEX object_place ON object (parent, position);
+        CREATE INDEX object_type ON object (type, id) WHERE visible;
         CREATE INDEX object_changed ON object (changed);
         CREATE INDEX object_open_moves ON object (object) WHERE other_open_moves IS NOT NULL;
         CREATE INDEX version_conflict ON version (register, line) WHERE status = 1;

@@ -1,6 +1,6 @@
 import CRDTCore
 import Glibc
-import MergeTestSupport
+import MergeModel
 import Persistence
 import Synchronization
 import Testing

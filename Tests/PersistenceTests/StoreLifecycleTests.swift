@@ -1,5 +1,6 @@
 import CRDTCore
-import MergeTestSupport
+import Foundation
+import MergeModel
 import Persistence
 import Testing
 
@@ -172,5 +173,26 @@ import Testing
             try store.receive([author.run([[.set(object(1), name: "n", value: .int(number))]])])
         }
         #expect(try directory.bytes(of: directory.database + "-wal").count <= 1 << 20)
+    }
+
+    @Test func `a scratch store works, and leaves nothing behind`() throws {
+        let directory = try TemporaryDirectory()
+        try FileManager.default.createDirectory(atPath: directory.path, withIntermediateDirectories: true)
+        // As a process leaves it that is killed while it makes one.
+        let abandoned = directory.path + "/scratch-abcdef"
+        try FileManager.default.createDirectory(atPath: abandoned, withIntermediateDirectories: true)
+        for name in ["lock", "peerd.sqlite", "peerd.sqlite-journal"] {
+            #expect(FileManager.default.createFile(atPath: "\(abandoned)/\(name)", contents: nil))
+        }
+        var store = try SQLiteStore.scratch(in: directory.path, origin: Author.origin)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty)
+        for number in 0..<200 {
+            try store.write { transaction throws(StoreError) in
+                try transaction.setFact("fact \(number)", [UInt8](repeating: 7, count: 100_000))
+            }
+        }
+        let fact = try store.read { transaction throws(StoreError) in try transaction.fact("fact 3") }
+        #expect(fact?.count == 100_000)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty)
     }
 }

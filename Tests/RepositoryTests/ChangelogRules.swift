@@ -1,8 +1,8 @@
 /// The form of CHANGELOG.md: versions newest first, each with the same sections in the same order.
 enum ChangelogRules {
-    static let sections = ["Safety and format", "Features", "Internals"]
+    static let sections = ["Features", "Formats", "Internals"]
 
-    /// What a reader must be able to look up in the newest entry, as bytes on disk and wire depend on it.
+    /// The formats whose numbers the newest entry must give, since bytes on disk and wire depend on them.
     static let formats = ["change format", "wire protocol", "database schema"]
 
     static func violations(in changelog: String) -> [String] {

@@ -13,13 +13,13 @@ import Testing
 
         ## 0.2.0, unreleased
 
-        ### Safety and format
-
-        - Formats: change format 1, wire protocol 1, database schema 2.
-
         ### Features
 
         - A verb.
+
+        ### Formats
+
+        - Formats: change format 1, wire protocol 1, database schema 2.
 
         ## 0.1.0, 2026-01-02
 

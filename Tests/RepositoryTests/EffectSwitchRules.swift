@@ -1,6 +1,6 @@
 /// Whoever performs the effects of a node names each of them: a new effect must not compile until both drivers do.
 enum EffectSwitchRules {
-    static let drivers: Set<String> = ["peerd", "Simulator"]
+    static let drivers: Set<String> = ["PeerdKit", "Simulation", "peerd"]
 
     static func violations(in file: SourceFile) -> [String] {
         guard let module = file.module, self.drivers.contains(module) else { return [] }

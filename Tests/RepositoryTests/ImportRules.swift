@@ -20,9 +20,12 @@ enum ImportRules {
         "LocalAPI": system.union(pure).union(["NIO*", "Hummingbird*", "HTTPTypes", "Logging"]),
         "PeerdKit": system.union(pure).union(["NIOConcurrencyHelpers", "PeerTransport", "Persistence"]),
         "peerd": system.union(pure).union(shells).union(commandLine)
-            .union(["Dispatch", "NIOConcurrencyHelpers", "PeerdKit"]),
-        "Simulator": system.union(pure).union(shells).union(commandLine)
-            .union(["GRDBSQLite", "MergeTestSupport", "PeerdKit"]),
+            .union(["CQREncode", "Dispatch", "NIOConcurrencyHelpers", "PeerdKit"]),
+        "MergeModel": system.union(["CRDTCore"]),
+        "Simulation": system.union(pure).union(shells).union(["GRDBSQLite", "MergeModel", "PeerdKit"]),
+        "Simulator": system.union(pure).union(["ArgumentParser", "MergeModel", "Simulation"]),
+        "Workbench": system.union(pure).union(["Persistence"]),
+        "BulkSyncReader": system.union(["PeerdKit"]),
     ]
 
     static func violations(in file: SourceFile) -> [String] {

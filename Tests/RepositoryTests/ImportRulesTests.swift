@@ -26,10 +26,13 @@ import Testing
         ("PeerTransport", "import CSodium"),
         ("PeerTransport", "import peerd"),
         ("PeerdKit", "import ArgumentParser"),
+        ("PeerdKit", "import CQREncode"),
         ("PeerdKit", "import GRDB"),
         ("PeerdKit", "import peerd"),
         ("peerd", "import NIOPosix"),
         ("peerd", "import GRDB"),
+        ("Workbench", "import PeerTransport"),
+        ("BulkSyncReader", "import Persistence"),
         ("Newcomer", "import Swift"),
     ])
     func `an import against the arrows is found`(module: String, line: String) {
@@ -48,7 +51,10 @@ import Testing
         ("PeerTransport", "import NIOPosix"),
         ("PeerdKit", "import Persistence"),
         ("peerd", "import ArgumentParser"),
+        ("peerd", "import CQREncode"),
         ("peerd", "import PeerdKit"),
+        ("Workbench", "import Persistence"),
+        ("BulkSyncReader", "import PeerdKit"),
     ])
     func `an import along the arrows is allowed`(module: String, line: String) {
         let file = SourceFile(path: "Sources/\(module)/Folder/Example.swift", text: line)
@@ -57,6 +63,12 @@ import Testing
 
     @Test func `the sources are really read`() throws {
         let modules = Set(try Repository.swiftFiles().compactMap(\.module))
-        #expect(modules.isSuperset(of: ["CRDTCore", "PeerCrypto"]))
+        #expect(modules.isSuperset(of: ["CRDTCore", "PeerCrypto", "Workbench"]))
+    }
+
+    @Test func `a file of the benchmarks is part of a module if it is Swift`() {
+        #expect(SourceFile(path: "Benchmarks/Workbench/Workload.swift", text: "").module == "Workbench")
+        #expect(SourceFile(path: "Benchmarks/Beside/verbs.py", text: "").module == nil)
+        #expect(SourceFile(path: "Tests/RepositoryTests/Repository.swift", text: "").module == nil)
     }
 }

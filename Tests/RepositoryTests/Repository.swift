@@ -16,10 +16,12 @@ struct SourceFile {
         String(self.path.split(separator: "/").last ?? "")
     }
 
-    /// The module this file is part of: the folder below `Sources`.
+    /// The module this file is part of: the folder below `Sources`, or below `Benchmarks` for a Swift file.
     var module: String? {
         let parts = self.path.split(separator: "/")
-        return parts.count > 2 && parts[0] == "Sources" ? String(parts[1]) : nil
+        guard parts.count > 2 else { return nil }
+        let isModule = parts[0] == "Sources" || (parts[0] == "Benchmarks" && self.path.hasSuffix(".swift"))
+        return isModule ? String(parts[1]) : nil
     }
 
     /// Where the code matches, one line of report a match.

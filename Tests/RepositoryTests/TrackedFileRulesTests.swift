@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "Package.resolved", "Benchmarks/Package.resolved", ".build/debug/peerd", ".build-venv/bin/python",
+        "Package.resolved", "Examples/Habits/Package.resolved", ".build/debug/peerd", ".build-venv/bin/python",
         "Tests/System/__pycache__/run.cpython-311.pyc", ".swiftpm/configuration/x.json",
     ])
     func `an artifact is found`(path: String) {

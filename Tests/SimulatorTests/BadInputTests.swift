@@ -1,6 +1,7 @@
 import ArgumentParser
 import Testing
 
+@testable import Simulation
 @testable import Simulator
 
 /// What cannot be run is refused before anything is, with a sentence and not with a trap.

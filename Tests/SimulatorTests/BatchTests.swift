@@ -1,6 +1,7 @@
 import ArgumentParser
 import Testing
 
+@testable import Simulation
 @testable import Simulator
 
 /// What is said of many seeds together.

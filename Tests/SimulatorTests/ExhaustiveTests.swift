@@ -1,6 +1,7 @@
-import MergeTestSupport
+import MergeModel
 import Testing
 
+@testable import Simulation
 @testable import Simulator
 
 /// A part of what `Simulator explore` tries in full.

@@ -1,6 +1,7 @@
-import MergeTestSupport
+import MergeModel
 import Testing
 
+@testable import Simulation
 @testable import Simulator
 
 struct RelayTrialTests {

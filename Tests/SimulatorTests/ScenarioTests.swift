@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import Simulation
 @testable import Simulator
 
 struct ScenarioTests {

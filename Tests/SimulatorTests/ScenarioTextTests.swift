@@ -1,5 +1,6 @@
 import Testing
 
+@testable import Simulation
 @testable import Simulator
 
 /// What is written of a run is all of it: read back, it is the same run.

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import Simulation
 @testable import Simulator
 
 /// Processes that run things for another: how they end is a finding.

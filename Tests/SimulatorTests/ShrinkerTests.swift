@@ -1,5 +1,6 @@
 import Testing
 
+@testable import Simulation
 @testable import Simulator
 
 /// How failures are told from each other, and made smaller.

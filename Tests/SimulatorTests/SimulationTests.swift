@@ -1,6 +1,7 @@
 import Engine
 import Testing
 
+@testable import Simulation
 @testable import Simulator
 
 struct SimulationTests {

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import Simulation
 @testable import Simulator
 
 /// What is drawn of a run, and that looking at it changes nothing.

@@ -3,6 +3,7 @@ import PeerCrypto
 import SyncProtocol
 import Testing
 
+@testable import Simulation
 @testable import Simulator
 
 /// What machines of a world remember together must be what each would have found.

@@ -1,5 +1,5 @@
 import CRDTCore
-import MergeTestSupport
+import MergeModel
 import Persistence
 import Testing
 

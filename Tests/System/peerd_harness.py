@@ -306,8 +306,8 @@ class ControlSocket:
 
     def perform(self, request):
         """Has one request carried out, and returns what it printed."""
-        output = {"isJSON": False, "isTerminal": False}
-        envelope = {"version": 1, "format": output, "request": request}
+        output = {"isJSON": False}
+        envelope = {"version": 2, "format": output, "request": request}
         self.socket.sendall(json.dumps(envelope).encode() + b"\n")
         text = ""
         for line in self.lines:

@@ -29,8 +29,8 @@ USAGE, NO_SUCH_OBJECT, WORKSPACE, BUSY, SYNC_INCOMPLETE = 2, 3, 4, 5, 6
 RANDOM_STEPS = 120
 NOBODY = "00000000-0000-4000-8000-000000000000"
 VERBS = (
-    "init run invite join peers status sync create set unset get mv rm ls tree conflicts log import export doctor "
-    "restamp completion"
+    "init run invite join peers status sync create set unset get mv rm ls tree conflicts preview log import export "
+    "doctor restamp completion"
 ).split()
 
 

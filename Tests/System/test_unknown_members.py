@@ -35,7 +35,7 @@ def check_static_address():
         c.start(peers=[b.start()])
         Agreement().settle([b, c])
         check("c" in names_of(b) and "b" in names_of(c), "they do not know each other")
-        check("joined through another" in c.log_path.read_text() + b.log_path.read_text(), "the log does not say it")
+        check("through another machine" in c.log_path.read_text() + b.log_path.read_text(), "the log does not say it")
         # From now on they know each other by their keys.
         b.restart()
         c.restart(peers=[b.address])

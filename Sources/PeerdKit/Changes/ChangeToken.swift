@@ -2,17 +2,18 @@ internal import CRDTCore
 internal import Foundation
 internal import Persistence
 
-/// Up to where somebody has seen what changed in a scope of a workspace, on one machine.
+/// A position in the changes of a scope of a workspace, on one machine.
 ///
-/// It can be kept, as its text or as `Codable`, and given to ``Workspace/changes(of:since:)`` at any later time.
+/// Store it, as its text or as `Codable`, and give it to ``Workspace/changes(of:since:)`` at any later time. It does
+/// not expire.
 public struct ChangeToken: Hashable, Sendable, Codable, CustomStringConvertible {
     /// The first bytes of the workspace's id.
     let workspace: UInt64
-    /// Names the era of the last commit that was seen; see `DatabaseHistory`.
+    /// The era of the last commit that was seen; see `DatabaseHistory`.
     let history: Bytes16
     let scope: UInt64
     let place: ChangePlace
-    /// As long as the whole state is told from the beginning, the last commit that belongs to it; else 0.
+    /// The last commit that belongs to the whole state, while its parts are read; otherwise 0.
     let resetEnd: Int64
 
     init(workspace: UInt64, history: Bytes16, scope: UInt64, place: ChangePlace, resetEnd: Int64) {
@@ -25,16 +26,16 @@ public struct ChangeToken: Hashable, Sendable, Codable, CustomStringConvertible 
 
     private static let version: UInt8 = 1
 
-    /// Reads the text of a token.
+    /// Reads the text of a token, as ``description`` gives it.
     ///
-    /// - Throws: ``PeerdError`` with `invalidArgument` for anything else.
+    /// - Throws: ``PeerdError`` with `invalidArgument` if the text is not a complete token.
     public init(_ text: String) throws {
         let base64 = text.replacing("-", with: "+").replacing("_", with: "/")
         let padding = String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
         guard let data = Data(base64Encoded: base64 + padding), let token = try? Self.decode([UInt8](data)) else {
             throw PeerdError(
                 .invalidArgument,
-                "This is not a token of a sequence of changes, or not all of one.",
+                "This is not a complete token of a sequence of changes.",
                 advice: "Begin without one: the first element is the whole state."
             )
         }
@@ -75,12 +76,16 @@ public struct ChangeToken: Hashable, Sendable, Codable, CustomStringConvertible 
         )
     }
 
-    /// Reads the token's text.
+    /// Reads a token from its text.
+    ///
+    /// - Throws: ``PeerdError`` with `invalidArgument`; the errors of the decoder.
     public init(from decoder: any Decoder) throws {
         try self.init(decoder.singleValueContainer().decode(String.self))
     }
 
     /// Writes the token as its text.
+    ///
+    /// - Throws: the errors of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(self.description)

@@ -1,48 +1,51 @@
-/// What has changed in a scope since a token: states, and not what led to them.
+/// The changes in a scope since a token, as states and not as operations.
 ///
-/// Whoever applies each delta has, after one without ``hasMore``, exactly what the workspace had at one moment: first
-/// what has left is forgotten, then the states are taken in. ``apply(to:)`` does that for a dictionary.
+/// To apply a delta, first remove the entries without a ``Entry/state``, then store the states of the others.
+/// ``apply(to:)`` does this for a dictionary. After a delta without ``hasMore`` the result is exactly the scope at one
+/// moment.
 public struct Delta: Hashable, Sendable, Codable {
-    /// An object that has changed, has come into the scope, or has left it.
+    /// An object that changed, entered the scope, or left it.
     public struct Entry: Identifiable, Hashable, Sendable, Codable {
-        /// Names it on all machines.
+        /// The id of the object.
         public let id: ObjectID
-        /// The object as it is now; nil if it was deleted or is not in the scope.
+        /// The object as it is now; nil if it was deleted or left the scope.
         ///
-        /// Then it is to be forgotten. It may be one that was never told of.
+        /// Remove an object without a state from an index. It may be an object that no element has mentioned before.
         public let state: Object?
-        /// Whether what stands below it has left with it, and is to be forgotten, too: it was moved out of a subtree.
+        /// Tells whether everything below the object left the scope with it, because it was moved out of a subtree.
+        ///
+        /// Remove those objects from an index too; they have no entries of their own.
         public let includesBelow: Bool
-        /// Names of properties that were set or unset, in ascending order, or whose conflicts changed.
+        /// The names of the properties that were set or unset, or whose conflicts changed, in ascending order.
         public let changed: [String]
-        /// Whether it was created, or came to life again.
+        /// Tells whether the object was created, or revived by a concurrent edit after its deletion.
         public let isCreated: Bool
-        /// Whether it stands under another parent than before.
+        /// Tells whether the object has another parent than before.
         public let isMoved: Bool
     }
 
-    /// Where changes come from.
+    /// The sources of changes.
     public enum Origin: String, Hashable, Sendable, Codable {
-        /// All were written on this machine.
+        /// This machine wrote all of them.
         case local
-        /// All came from others.
+        /// Other machines wrote all of them.
         case peer
-        /// There are some of either kind.
+        /// This machine wrote some, and others wrote the rest.
         case both
     }
 
-    /// Those that have left first, and the others in the order in which they were changed.
+    /// The entries: first the objects that left, then the others in the order in which they changed.
     public let objects: [Entry]
-    /// Whether everything that was known before is to be forgotten: this is the first part of the whole state.
+    /// Tells whether this is the first part of the whole state; forget everything from earlier elements.
     public let isReset: Bool
-    /// Whether the next element belongs to the same moment.
+    /// Tells whether the next element belongs to the same moment; show the result only after an element without it.
     public let hasMore: Bool
-    /// Who wrote what has changed, in the order of their names; empty in parts of the whole state.
+    /// The authors of the changes, sorted by name; empty in parts of the whole state.
     public let authors: [Author]
-    /// Where the next element begins.
+    /// The token to continue with after this element; store it together with what was made of the element.
     public let token: ChangeToken
 
-    /// Where the changes come from; nil in parts of the whole state.
+    /// The source of the changes; nil in parts of the whole state.
     public var origin: Origin? {
         guard let first = self.authors.first else { return nil }
         if self.authors.contains(where: { $0.isThisMachine != first.isThisMachine }) { return .both }

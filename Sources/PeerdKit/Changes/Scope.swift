@@ -1,17 +1,17 @@
 internal import CRDTCore
 
-/// Of which objects one wants to know what changes.
+/// A choice of objects to observe, or to look for conflicts in.
 public enum Scope: Hashable, Sendable {
-    /// All objects.
+    /// All objects of the workspace.
     case everything
-    /// One object.
+    /// A single object, whether it exists or not.
     case object(ObjectID)
-    /// An object, and everything below it.
+    /// The object and everything below it, as the tree is at each moment.
     case subtree(ObjectID)
-    /// The objects of a query; its order does not matter.
+    /// The objects of a query; its order is ignored.
     case query(Query)
 
-    /// A short name, the same in every process, so that a token of another scope is noticed.
+    /// A hash of the scope, the same in every process, by which a token of another scope is recognised.
     var digest: UInt64 {
         var bytes: [UInt8] = []
         switch self {
@@ -32,7 +32,7 @@ public enum Scope: Hashable, Sendable {
 }
 
 extension Query {
-    /// What decides which objects it has.
+    /// Appends what decides which objects the query has.
     fileprivate func appendFilter(to bytes: inout [UInt8]) {
         switch self.scope {
         case .all: bytes.append(0)

@@ -3,34 +3,34 @@ internal import Engine
 internal import Foundation
 internal import Persistence
 
-/// What was found to be wrong with a workspace, and right.
+/// The findings of a check of a workspace.
 public struct Diagnosis: Hashable, Sendable, Codable {
-    /// How bad something is.
+    /// The severities of findings.
     public enum Level: String, Hashable, Sendable, Codable {
-        /// All is well.
+        /// Nothing is wrong.
         case ok
-        /// Something to know, or to do.
+        /// Something needs attention; no data is in danger.
         case warning
-        /// Data is in danger, or not exchanged.
+        /// Data is in danger, or is not exchanged.
         case problem
     }
 
-    /// One thing that was looked at.
+    /// The result of one of the checks.
     public struct Finding: Hashable, Sendable, Codable {
-        /// How bad it is.
+        /// The severity.
         public let level: Level
-        /// What was looked at, in a word.
+        /// The thing that was checked, in a word.
         public let subject: String
-        /// What was found, as a sentence without a full stop.
+        /// The result as a sentence without a full stop.
         public let detail: String
-        /// What to do; nil if there is nothing to do.
+        /// The way out, as a sentence without a full stop; nil if there is nothing to do.
         public let advice: String?
     }
 
-    /// All that was looked at.
+    /// The results, in the order of the checks.
     public private(set) var findings: [Finding] = []
 
-    /// Whether there is no problem; warnings do not count.
+    /// Tells whether there is no finding of level ``Level/problem``.
     public var isHealthy: Bool { !self.findings.contains { $0.level == .problem } }
 
     package mutating func add(_ level: Level, _ subject: String, _ detail: String, _ advice: String? = nil) {
@@ -42,19 +42,26 @@ public struct Diagnosis: Hashable, Sendable, Codable {
 }
 
 extension Workspace {
-    /// Checks the files, the database, every change and signature, and that the state is what the log says.
+    /// Checks the files, the database, every change and signature, and the state against the log.
     ///
-    /// - Parameter progress: called with what is being done, where it may take long.
-    /// - Returns: what was found.
-    /// - Throws: ``PeerdError`` if the database cannot be read at all; what `progress` throws.
-    /// - Complexity: O(*n* log *n*) in the operations of the log, with the state computed from it in memory; whoever
-    ///   writes or syncs goes on meanwhile.
+    /// Writes and the sync continue meanwhile. Nothing is changed.
+    ///
+    /// - Parameter progress: a function that is called with a description of each step that may take long.
+    /// - Returns: the findings, good ones included.
+    /// - Throws: ``PeerdError`` if the workspace is closed or the database cannot be read at all; the error of
+    ///   `progress`.
+    /// - Complexity: O(*n* log *n*) in the operations of the log. The state is rebuilt from it on the disk of the
+    ///   workspace, which must have room.
     public func diagnose(progress: ((String) async throws -> Void)? = nil) async throws -> Diagnosis {
         var diagnosis = Diagnosis()
         try self.requireOpen()
         diagnosis.checkFiles(self.paths)
-        let damages = try await self.reading { transaction in try transaction.damages() }
-        diagnosis.checkDatabase(damages)
+        do {
+            diagnosis.checkDatabase(try await self.reading { transaction in try transaction.damages() })
+        } catch let error as PeerdError where error.code == .damaged {
+            diagnosis.checkDatabase([error.message])
+            return diagnosis
+        }
         try await self.checkLog(&diagnosis, progress)
         diagnosis.check(try await self.reading { transaction in Crowd.all(in: transaction) })
         return diagnosis
@@ -67,34 +74,54 @@ extension Workspace {
         do {
             let identity = try Identity(self.paths)
             diagnosis.add(.ok, "keys", "the key file can be read")
-            let replay = LogReplay(origin: identity.origin, membership: identity.membership)
-            try await progress?("computing the state anew from the log")
+            let replay = try self.replay(identity)
+            try await progress?("rebuilding the state from the log")
             while try await !self.reading({ transaction in try replay.advance(from: &transaction) }) {}
-            diagnosis.add(.ok, "log", "every change follows the one before, and every signature holds")
+            diagnosis.add(.ok, "log", "every change follows its predecessor, and every signature is valid")
             let isEqual = try await self.reading { transaction in try replay.isEqual(to: &transaction) }
             diagnosis.checkState(isEqual: isEqual)
+        } catch let failure as LogReplay.CopyFailure {
+            diagnosis.checkCopy(failure: PeerdError(failure.cause))
         } catch let error as PeerdError {
             diagnosis.checkStore(failure: error)
         }
         try await progress?("")
     }
+
+    private func replay(_ identity: Identity) throws -> LogReplay {
+        do throws(StoreError) {
+            return try LogReplay(
+                origin: identity.origin,
+                membership: identity.membership,
+                in: self.paths.directory
+            )
+        } catch {
+            throw LogReplay.CopyFailure(cause: error)
+        }
+    }
 }
 
 extension Diagnosis {
     fileprivate mutating func checkDatabase(_ damages: [String]) {
-        if damages.isEmpty { return self.add(.ok, "database", "SQLite finds the file sound") }
-        let detail = "SQLite finds the file damaged: \(damages.joined(separator: "; "))"
+        if damages.isEmpty { return self.add(.ok, "database", "SQLite reports no damage") }
+        let detail = "SQLite reports damage: \(damages.joined(separator: "; "))"
         self.add(.problem, "database", detail, Self.restoreAdvice)
     }
 
     fileprivate mutating func checkState(isEqual: Bool) {
-        if isEqual { return self.add(.ok, "state", "the state is what the log says") }
-        self.add(.problem, "state", "the state is not what the log says", Self.restoreAdvice)
+        if isEqual { return self.add(.ok, "state", "the state agrees with the log") }
+        self.add(.problem, "state", "the state differs from the log", Self.restoreAdvice)
     }
 
     fileprivate mutating func checkStore(failure: PeerdError) {
         let advice = "restore the data directory from a backup, or join again"
         self.add(.problem, "store", failure.message, advice)
+    }
+
+    /// Reports that the state could not be rebuilt, which is no fault of the workspace.
+    fileprivate mutating func checkCopy(failure: PeerdError) {
+        let detail = "the state was not compared with the log, because a copy could not be written: \(failure.message)"
+        self.add(.warning, "state", detail, "make room in the data directory, and run doctor again")
     }
 
     fileprivate mutating func checkFiles(_ paths: DirectoryPaths) {
@@ -110,14 +137,14 @@ extension Diagnosis {
             self.add(
                 .problem,
                 "permissions",
-                "\(path) may be used by others (mode \(String(actual, radix: 8)))",
+                "\(path) is accessible to other users (mode \(String(actual, radix: 8)))",
                 "run: chmod \(String(mode, radix: 8)) \(path)"
             )
         }
-        if isPrivate { self.add(.ok, "permissions", "only you may use \(paths.directory)") }
+        if isPrivate { self.add(.ok, "permissions", "only you can access \(paths.directory)") }
     }
 
-    /// Each chain and each branch costs everyone a little for ever, and nobody can refuse one that others have.
+    /// Reports devices that opened many chains: each costs every member a little for ever, and none can be refused.
     fileprivate mutating func check(_ crowds: [Crowd]) {
         for crowd in crowds {
             let name = crowd.deviceName

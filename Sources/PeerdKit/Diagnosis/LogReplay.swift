@@ -1,26 +1,39 @@
 internal import CRDTCore
 internal import Engine
+internal import NIOConcurrencyHelpers
+internal import Persistence
 internal import SyncProtocol
-internal import Synchronization
 
-/// Computes the state anew from the log: every chain and signature is checked, and everything merged again, in memory.
+/// Rebuilds the state from the log: every chain and signature is checked, and everything is merged again, into a store
+/// of its own on the disk, so that memory does not grow with the workspace.
 ///
 /// The clock of this machine does not come into it, since it may have been another one when the state was computed. Its
 /// place takes the earliest clock by which all that is applied is not held.
-final class LogReplay: Sendable {
-    private let content: Mutex<Content>
+///
+/// It is sent from one reading connection to the next; a lock keeps it to one at a time.
+final class LogReplay: @unchecked Sendable {
+    private let lock = NIOLock()
+    private var content: Content
     private let origin: Hash256
     private let membership: Membership
 
-    private struct Content {
-        var copy: MemoryStore
+    private struct Content: ~Copyable {
+        var copy: SQLiteStore
         /// How far each line of the store was read, and the hash there.
         var ends: [LineIndex: (sequence: UInt64, hash: Hash256)] = [:]
     }
 
-    init(origin: Hash256, membership: Membership) {
+    private static let comparedCount = 512
+
+    /// A failure of the copy, which says nothing of the workspace.
+    struct CopyFailure: Error {
+        let cause: StoreError
+    }
+
+    /// `directory`: where the copy is for as long as this object lives; there must be room for as much as is stored.
+    init(origin: Hash256, membership: Membership, in directory: String) throws(StoreError) {
         self.origin = origin
-        self.content = Mutex(Content(copy: MemoryStore(origin: origin)))
+        self.content = Content(copy: try SQLiteStore.scratch(in: directory, origin: origin))
         self.membership = membership
     }
 
@@ -35,23 +48,23 @@ final class LogReplay: Sendable {
 
     /// Takes in the next piece of each line; true when there is nothing more.
     func advance(from transaction: inout some StoreTransaction) throws -> Bool {
-        try self.content.withLock { content in
+        try self.lock.withLock {
             var runs: [VerifiedRun] = []
             var isComplete = true
             for position in 0..<transaction.lineCount {
                 let index = LineIndex(rawValue: UInt32(position))
                 let record = transaction.line(index)
-                let end = try self.end(of: index, record, content, &transaction)
+                let end = try self.end(of: index, record, &transaction)
                 guard end?.sequence != record.storedSequence else { continue }
                 isComplete = false
                 // A branch comes after the change that it hangs on.
                 guard let end else { continue }
                 let run = try self.nextRun(of: index, record, after: end, in: &transaction)
-                content.ends[index] = (run.run.lastSequence, run.hashes.last ?? end.hash)
+                self.content.ends[index] = (run.run.lastSequence, run.hashes.last ?? end.hash)
                 runs.append(run)
             }
             if runs.isEmpty, !isComplete { throw StoreError.damaged("a branch hangs on nothing") }
-            try self.receive(runs, &content.copy, now: HybridClock.dueTime(of: Self.latestStamp(in: transaction)))
+            try self.receive(runs, now: HybridClock.dueTime(of: Self.latestStamp(in: transaction)))
             return isComplete
         }
     }
@@ -59,14 +72,13 @@ final class LogReplay: Sendable {
     /// Whether the state that comes out, with what has been written meanwhile, is the one that is stored.
     func isEqual(to transaction: inout some StoreTransaction) throws -> Bool {
         while try !self.advance(from: &transaction) {}
-        let stored = try StateExport.json(of: &transaction)
         let now = HybridClock.dueTime(of: Self.latestStamp(in: transaction))
         var settling = Merge(now: now, founder: self.membership.founder)
         settling.hasDueRestamps = true
         settling.ignoredRestamps = try settling.dueRestamps(in: &transaction)
         let putOff = try self.putOff(settling, in: &transaction)
-        let computed = try self.content.withLock { content in
-            try content.copy.write { (copy: inout MemoryTransaction) throws(StoreError) in
+        return try self.lock.withLock {
+            try self.writeCopy { copy throws(StoreError) in
                 for (replica, sequence, hash) in putOff {
                     guard let place = try copy.place(of: replica, sequence: sequence, hash: hash) else { continue }
                     settling.putOff[place.line] = place.sequence
@@ -74,11 +86,60 @@ final class LogReplay: Sendable {
                 // Some of that may be applied in the copy.
                 if putOff.isEmpty { try settling.finish(in: &copy) } else { try settling.rebuild(in: &copy) }
             }
-            return try content.copy.read { (copy: inout MemoryTransaction) throws(StoreError) in
-                try StateExport.json(of: &copy)
+            return try self.content.copy.read { copy throws(StoreError) in try Self.isEqual(&copy, &transaction) }
+        }
+    }
+
+    /// Compares what shows in two stores, a page at a time.
+    private static func isEqual(
+        _ left: inout some StoreTransaction,
+        _ right: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        var last: ObjectID?
+        while true {
+            let page = try left.visibleObjects(after: last, limit: Self.comparedCount)
+            let other = try right.visibleObjects(after: last, limit: Self.comparedCount)
+            guard page.count == other.count else { return false }
+            for (object, twin) in zip(page, other) {
+                let json = try StateExport.json(of: object, in: &left)
+                guard try json == StateExport.json(of: twin, in: &right) else { return false }
+                let counts = try Counts(of: object, in: &left)
+                guard try counts == Counts(of: twin, in: &right) else { return false }
+            }
+            guard page.count == Self.comparedCount, let end = page.last else { return true }
+            last = try left.object(end).id
+        }
+    }
+
+    /// The counts of an object that an export does not show.
+    private struct Counts: Equatable {
+        struct Property: Equatable {
+            var isRemoval: Bool
+            var counted: UInt32
+            var conflicts: Int
+        }
+
+        var children: UInt32
+        var visibleChildren: UInt32
+        var openMoves: Int
+        var isInPlace: Bool
+        var properties: [ExactText: Property] = [:]
+
+        init(of object: ObjectIndex, in transaction: inout some StoreTransaction) throws(StoreError) {
+            let record = try transaction.object(object)
+            self.children = record.childCount
+            self.visibleChildren = record.visibleChildCount
+            self.openMoves = try transaction.openMoves(of: object).count
+            self.isInPlace = try transaction.moveInForce(of: object)?.parent == record.parent
+            for (name, register) in try transaction.registers(of: object) {
+                let key = RegisterKey(object: object, name: name)
+                self.properties[ExactText(try transaction.name(name))] = Property(
+                    isRemoval: register.isRemoval,
+                    counted: register.conflictCount,
+                    conflicts: try transaction.conflicts(at: key).count
+                )
             }
         }
-        return stored == computed
     }
 
     /// The changes that are ready in the store and not applied: it put off late moves.
@@ -104,13 +165,12 @@ final class LogReplay: Sendable {
     private func end(
         of index: LineIndex,
         _ record: LineRecord,
-        _ content: Content,
         _ transaction: inout some StoreTransaction
     ) throws -> (sequence: UInt64, hash: Hash256)? {
-        if let end = content.ends[index] { return end }
+        if let end = self.content.ends[index] { return end }
         let parent = record.origin?.parent ?? LinePoint(line: index, sequence: 0)
         guard parent.sequence > 0 else { return (0, self.origin) }
-        guard parent.sequence <= content.ends[parent.line]?.sequence ?? 0 else { return nil }
+        guard parent.sequence <= self.content.ends[parent.line]?.sequence ?? 0 else { return nil }
         guard let hash = try transaction.hash(at: parent) else {
             throw StoreError.damaged("change \(parent.sequence) of replica \(record.id) is missing from the log")
         }
@@ -141,8 +201,8 @@ final class LogReplay: Sendable {
         }
     }
 
-    private func receive(_ runs: [VerifiedRun], _ copy: inout MemoryStore, now: WallTime) throws {
-        try copy.write { (copy: inout MemoryTransaction) throws(StoreError) in
+    private func receive(_ runs: [VerifiedRun], now: WallTime) throws {
+        try self.writeCopy { copy throws(StoreError) in
             var merge = Merge(now: now, founder: self.membership.founder)
             // Settled in the end, as far as they are in the store.
             merge.putsOffRestamps = true
@@ -150,6 +210,17 @@ final class LogReplay: Sendable {
                 throw .damaged("changes of replica \(run.run.replica) do not follow each other")
             }
             try merge.finish(in: &copy)
+        }
+    }
+
+    /// Writes to the copy, and tells what its disk refuses from what is wrong with the log.
+    private func writeCopy(_ body: (inout SQLiteTransaction) throws(StoreError) -> Void) throws {
+        do throws(StoreError) {
+            try self.content.copy.write(body)
+        } catch .damaged(let what) {
+            throw StoreError.damaged(what)
+        } catch {
+            throw CopyFailure(cause: error)
         }
     }
 }

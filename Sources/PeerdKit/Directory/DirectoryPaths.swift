@@ -33,14 +33,14 @@ package struct DirectoryPaths: Hashable, Sendable {
         if self.hasWorkspace {
             throw PeerdError(
                 .workspaceExists,
-                "\(self.directory) holds a workspace already.",
+                "\(self.directory) already holds a workspace.",
                 advice: "Open it, or name another directory for a second one."
             )
         }
         if access(self.database, F_OK) == 0 {
             throw PeerdError(
                 .keysMissing,
-                "\(self.database) is there, but the keys that belong to it are not.",
+                "\(self.database) exists, but its keys are missing.",
                 advice: "Put the file “keys” back beside it, or name another directory."
             )
         }

@@ -15,7 +15,12 @@ package enum KeyFile {
 
     /// Reads the keys of the directory's workspace.
     package static func load(_ paths: DirectoryPaths) throws -> DeviceIdentity {
-        guard let identity = DeviceIdentity.decode(try self.read(paths.keys)) else { throw self.damaged(paths.keys) }
+        try self.identity(in: self.read(paths.keys), paths.keys)
+    }
+
+    /// Decodes the content of a key file.
+    static func identity(in content: borrowing SecretBytes, _ path: String) throws -> DeviceIdentity {
+        guard let identity = DeviceIdentity.decode(content) else { throw self.damaged(path) }
         return identity
     }
 
@@ -26,7 +31,7 @@ package enum KeyFile {
         } catch is PrivateFile.AlreadyThere {
             throw PeerdError(
                 .workspaceExists,
-                "\(path) is there already; it was not touched.",
+                "\(path) already exists; it was not changed.",
                 advice: "Open the workspace, or name another directory for a second one."
             )
         }
@@ -37,6 +42,11 @@ package enum KeyFile {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw PrivateFile.failure(path, "cannot be read") }
         defer { close(descriptor) }
+        return try self.read(descriptor, path)
+    }
+
+    /// Reads all of an open file into memory that is zeroed afterwards.
+    static func read(_ descriptor: Int32, _ path: String) throws -> SecretBytes {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw PrivateFile.failure(path, "cannot be read") }
         let byteCount = Int(status.st_size)

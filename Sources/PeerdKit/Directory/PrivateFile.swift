@@ -66,8 +66,8 @@ package enum PrivateFile {
         guard status.st_mode & 0o022 == 0, status.st_uid == geteuid() || status.st_uid == 0 else {
             throw PeerdError(
                 .notPrivate,
-                "Others may write into \(path).",
-                advice: "Make it yours alone with “chmod 700”, or name another place."
+                "Other users can write to \(path).",
+                advice: "Run “chmod 700” on it, or name another place."
             )
         }
     }

@@ -32,7 +32,7 @@ package struct Pairing {
             case .refused(let reason):
                 throw PeerdError(
                     .joinRefused,
-                    "The other machine did not let this one in: \(reason).",
+                    "The other machine refused this one: \(reason).",
                     advice: "Make a new invite there."
                 )
             }
@@ -41,15 +41,15 @@ package struct Pairing {
             throw PeerdError(
                 .inviteSpent,
                 """
-                The other machine turned this one away without a word: the invite has been used already, or is older \
-                than ten minutes.
+                The other machine closed the connection without a reason: the invite has been used already, or is \
+                older than ten minutes.
                 """,
                 advice: "Make a new invite there."
             )
         }
         throw PeerdError(
             .unreachable,
-            "The machine that invites was not reached (\(reasons.joined(separator: "; "))).",
+            "The inviting machine was not reached (\(reasons.joined(separator: "; "))).",
             advice: "Check that it syncs, and that the network is up."
         )
     }

@@ -1,3 +1,4 @@
+internal import CRDTCore
 package import Engine
 
 /// With whom a sync exchanges before it ends.
@@ -10,62 +11,113 @@ package enum SyncScope: String, Hashable, Codable, Sendable {
     case everyone
 }
 
-/// How far a sync has come.
+/// The state of a sync that runs.
 package struct SyncState: Sendable {
     package let status: NodeStatus
+    /// The traffic since the sync began.
+    package let traffic: Traffic
     package let scope: SyncScope
+    /// Machines that were connected in this sync, and left before everything was exchanged.
+    package let departed: [PeerStatus]
+    private let elapsed: Duration
 
-    package init(_ status: NodeStatus, _ scope: SyncScope) {
+    fileprivate init(
+        _ status: NodeStatus,
+        since before: NodeStatus,
+        _ scope: SyncScope,
+        departed: [PeerStatus],
+        elapsed: Duration
+    ) {
         self.status = status
+        self.departed = departed
+        self.traffic = status.traffic.subtracting(before.traffic)
         self.scope = scope
+        self.elapsed = elapsed
     }
 
-    /// How long machines that do not answer are waited for when only those within reach are wanted.
-    package static let dialPatience = Duration.seconds(3)
-    /// How often a sync is looked at.
-    package static let pollInterval = Duration.milliseconds(20)
+    /// Time for machines to be reached, when only those within reach are wanted.
+    private static let dialPatience = Duration.seconds(3)
+    /// Time for connected machines to answer, when only those within reach are wanted.
+    private static let answerPatience = Duration.seconds(10)
 
     package var connected: [PeerStatus] { self.status.peers.filter(\.isConnected) }
 
-    /// Whether nothing is left to exchange with those who are there.
+    /// Returns true if nothing is left to exchange with those who are there.
     private var isExchanged: Bool { self.connected.allSatisfy { $0.isInSync && $0.hasAnswered } }
 
-    /// Whether the sync may end without those who have not answered yet.
-    package var isSettled: Bool {
+    /// Returns true if the sync may end without those who have not answered yet.
+    private var isSettled: Bool {
+        guard self.elapsed >= Self.dialPatience else { return false }
         if self.status.peers.isEmpty, !self.status.isDialling, !self.status.failingAddresses.isEmpty { return true }
         switch self.scope {
-        case .whoeverAnswers: return self.isExchanged && !(self.connected.isEmpty && self.status.isDialling)
+        case .whoeverAnswers:
+            if self.connected.isEmpty { return !self.status.isDialling }
+            return self.isExchanged
+                || self.elapsed >= Self.answerPatience && self.connected.allSatisfy { $0.isInSync || !$0.hasAnswered }
         case .anyone: return self.isExchanged && !self.connected.isEmpty
         case .everyone: return false
         }
     }
 
-    /// Whether all known machines are there and hold the same.
-    package var isComplete: Bool {
+    /// Returns true if all known machines are there and hold the same.
+    private var isComplete: Bool {
         !self.connected.isEmpty && self.connected.count == self.status.peers.count && self.isExchanged
     }
+
+    fileprivate var isDone: Bool { self.isComplete || self.isSettled }
 }
 
-/// How often everyone was asked in a sync.
+/// The number of times that everyone was asked in a sync.
 ///
 /// A peer answers behind what it has sent, but sends no more than one thing at a time that is not acknowledged: so what
 /// it had written is here after a round in which nothing has come.
-package struct SyncRounds: Sendable {
-    private var pulledChangeCount: Int
+private struct SyncRounds: Sendable {
+    private var pulledChangeCount = 0
     private var count = 1
 
     /// Some write all the time.
     private static let countMax = 4
 
-    /// `traffic`: that before the first round.
-    package init(_ traffic: Traffic) { self.pulledChangeCount = traffic.pulledChangeCount }
-
-    /// Whether something has come in the round that ends, so that there should be another one.
-    package mutating func wantsAnother(_ traffic: Traffic) -> Bool {
+    /// Returns true if something has come in the round that ends, so that there should be another one.
+    mutating func wantsAnother(_ traffic: Traffic) -> Bool {
         guard self.count < Self.countMax, traffic.pulledChangeCount != self.pulledChangeCount else { return false }
         self.pulledChangeCount = traffic.pulledChangeCount
         self.count += 1
         return true
+    }
+}
+
+extension NodeDriver {
+    private static let syncPollInterval = Duration.milliseconds(20)
+
+    /// Exchanges changes with the peers until nothing is missing on either side, time is up, or the store fails.
+    ///
+    /// `before`: the status when the sync began. `progress` is called with each state but the last, which is returned.
+    package nonisolated func sync(
+        _ scope: SyncScope,
+        since before: NodeStatus,
+        timeout: Duration,
+        progress: (SyncState) async throws -> Void
+    ) async throws -> SyncState {
+        await self.meetEveryone()
+        var rounds = SyncRounds()
+        var unfinished: Set<DeviceID> = []
+        let start = ContinuousClock.now
+        while true {
+            let elapsed = ContinuousClock.now - start
+            let status = try await self.status()
+            for peer in status.peers where peer.isConnected {
+                if peer.isInSync { unfinished.remove(peer.device) } else { unfinished.insert(peer.device) }
+            }
+            let departed = status.peers.filter { !$0.isConnected && unfinished.contains($0.device) }
+            let state = SyncState(status, since: before, scope, departed: departed, elapsed: elapsed)
+            let isDone = state.isDone
+            let isLast = elapsed >= timeout || state.status.storeFailure != nil
+            if isLast || isDone && !rounds.wantsAnother(state.traffic) { return state }
+            if isDone { await self.meetEveryone() }
+            try await progress(state)
+            try await Task.sleep(for: Self.syncPollInterval)
+        }
     }
 }
 

@@ -57,7 +57,7 @@ package struct ImportFile {
     private static func element(_ json: JSON, number: Int, randomID: () -> ObjectID) throws -> Element {
         guard case .object(let members) = json else { throw self.failure(number, "is not a JSON object") }
         if let unknown = members.keys.map(\.text).filter({ !self.knownMembers.contains($0) }).min() {
-            throw self.failure(number, "has a member \"\(unknown)\", which means nothing here")
+            throw self.failure(number, "has an unknown member \"\(unknown)\"")
         }
         func text(_ name: String) throws -> String? {
             switch members[ExactText(name)] {

@@ -5,27 +5,34 @@ internal import PeerCrypto
 internal import Persistence
 
 extension Workspace {
-    /// What an import has done so far.
+    /// The progress of an import.
     public struct ImportReport: Hashable, Sendable, Codable {
-        /// Objects taken in.
+        /// The number of objects that were imported.
         public let objectCount: Int
-        /// Objects of the file.
+        /// The number of objects in the file.
         public let totalCount: Int
     }
 
-    /// Takes in objects that ``export(to:under:)`` wrote, or any JSON array of objects of this form.
+    /// Imports objects from JSON, as ``export(to:under:)`` writes it.
     ///
-    /// Members of an object: `type`; `kind`; `id` (a UUID) or `key` (text from which, with the type, the id is
-    /// derived), or neither for a random one; `parent` (an id), or `parent_key` with `parent_type`; `position`
-    /// (siblings are put in its order, as text); `properties`. An export's other members are not taken over: this is a
-    /// new edit by this machine. Objects that are there already get the file's properties and place.
+    /// The text is an array of objects with these members, all but `type` optional:
+    ///
+    /// - `type` and `kind`: text.
+    /// - `id`: a UUID. Or `key`: text from which, with the type, the id is derived. Without both the id is random.
+    /// - `parent`, an id; or `parent_key` and `parent_type`.
+    /// - `position`: text; siblings are sorted by it.
+    /// - `properties`: an object with the values by name.
+    ///
+    /// The other members of an export are ignored, since an import is a new edit by this machine. Objects that exist
+    /// already get the properties and the place in the file.
     ///
     /// - Parameters:
-    ///   - json: the array.
-    ///   - progress: called after each transaction.
-    /// - Returns: how many objects were taken in.
-    /// - Throws: ``PeerdError`` with `importInvalid`, and nothing was imported; `readOnly`, `closed`, and what a disk
-    ///   can refuse, and the objects of former transactions stay: importing the rest again does no harm.
+    ///   - json: the text of the array.
+    ///   - progress: a function that is called after each transaction.
+    /// - Returns: the number of objects.
+    /// - Throws: ``PeerdError`` with `importInvalid`, and nothing was imported. With `readOnly`, `closed`, what a disk
+    ///   can refuse, or `CancellationError`, the objects of earlier transactions stay; the import can be repeated.
+    /// - Complexity: O(*n*) in the bytes of the text, which is held in memory as a whole.
     @discardableResult
     public func importObjects(
         from json: Data,
@@ -44,9 +51,9 @@ extension Workspace {
         return ImportReport(objectCount: count, totalCount: file.objects.count)
     }
 
-    /// Takes in objects as one transaction.
+    /// Imports objects as one transaction.
     ///
-    /// Objects that are there already get only what differs. Returns how many begin with these.
+    /// Objects that are there already get only what differs. Returns the number of objects that begin in this batch.
     package func importBatch(_ objects: [ImportedObject]) async throws -> Int {
         let driver = try self.driver()
         let namespace = self.identity.objectNamespace
@@ -59,16 +66,18 @@ extension Workspace {
         return objects.count { !$0.isContinuation }
     }
 
-    /// Writes all objects, or one with what is below it, as canonical JSON: equal bytes wherever the same is in force.
+    /// Writes all objects, or one and everything below it, to a file as canonical JSON.
     ///
-    /// The file is of one moment. It is written under another name and then put in its place, and only its owner can
-    /// read it.
+    /// Machines that have seen the same changes write the same bytes. The file shows one moment. It replaces an old one
+    /// only when it is complete, and only its owner can read it.
     ///
     /// - Parameters:
-    ///   - file: where to write it; replaced if it is there.
-    ///   - object: the object at the top; nil for everything.
-    /// - Throws: ``PeerdError`` with `noSuchObject`, or what a disk can refuse; then nothing was replaced.
-    /// - Complexity: O(*n*) in the objects, with memory for a page of them; for one object, for what is below it.
+    ///   - file: the file to write or replace.
+    ///   - object: the object at the top; nil for all objects.
+    /// - Throws: ``PeerdError`` with `noSuchObject`, `closed`, or what a disk can refuse; `CancellationError`. An old
+    ///   file stays.
+    /// - Complexity: O(*n*) in the objects, with memory for a part of them. With an object at the top, O(*n* log *n*)
+    ///   in what is below it, with memory for all of that.
     public func export(to file: URL, under object: ObjectID? = nil) async throws {
         let temporary = file.deletingLastPathComponent()
             .appendingPathComponent(".\(file.lastPathComponent).\(UUID().uuidString)")
@@ -76,7 +85,7 @@ extension Workspace {
         guard FileManager.default.createFile(atPath: temporary.path, contents: nil, attributes: attributes) else {
             throw PeerdError(
                 .storageFailed,
-                "\(temporary.deletingLastPathComponent().path) cannot be written to.",
+                "\(temporary.deletingLastPathComponent().path) is not writable.",
                 advice: "Choose another place."
             )
         }
@@ -88,7 +97,7 @@ extension Workspace {
                 if let object {
                     guard let index = try transaction.existingObjectIndex(of: object),
                         try transaction.object(index).isVisible
-                    else { throw PeerdError(.noSuchObject, "There is no object \(object).", advice: "Look again.") }
+                    else { throw PeerdError(.noSuchObject, "There is no object \(object).", advice: "Check the id.") }
                     root = index
                 }
                 try ExportText.write(under: root, in: &transaction) { bytes in try handle.write(contentsOf: bytes) }
@@ -115,7 +124,7 @@ extension Workspace {
 
 /// The canonical export, written object by object instead of as one array of bytes.
 package enum ExportText {
-    /// How many objects are looked up at once.
+    /// The number of objects that are looked up at once.
     private static let pageCount = 256
     private static let pieceByteCount = 64 << 10
 

@@ -1,18 +1,18 @@
 package import CRDTCore
 public import Foundation
 
-/// Writes to a property, or moves of an object, that had not seen each other.
+/// Concurrent writes to one property, or concurrent moves of one object.
 ///
-/// One of them is in force, on all machines the same. The others are kept, until somebody who has seen them writes
-/// again. Writes that say the same as the one in force are no conflict.
+/// One of them is in force, the same on all machines. The others are kept until a machine that has seen them writes
+/// again. Writes with the same content as the one in force are not in conflict with it.
 public struct Conflict: Hashable, Sendable, Codable {
-    /// The object.
+    /// The id of the object.
     public let object: ObjectID
     /// The name of the property; nil for moves.
     public let property: String?
-    /// The write in force; nil if each of the moves would put the object below itself.
+    /// The version in force; nil if each of the moves would put the object below itself.
     public let winner: Version?
-    /// The others, the last in order first.
+    /// The other versions, the latest first.
     public let losers: [Version]
 
     package init(object: ObjectID, property: String?, winner: Version?, losers: [Version]) {
@@ -24,30 +24,30 @@ public struct Conflict: Hashable, Sendable, Codable {
 }
 
 extension Conflict {
-    /// One write to a property, or one move of an object.
+    /// A write to a property, or a move of an object.
     public struct Version: Identifiable, Hashable, Sendable, Codable {
-        /// What a write says.
+        /// The contents that a version can have.
         public enum Content: Hashable, Sendable, Codable {
-            /// The property gets a value.
+            /// The write sets the property to this value.
             case value(Value)
-            /// The property is taken away.
+            /// The write removes the property.
             case removal
-            /// The object goes under another; nil is the root.
+            /// The move puts the object under this parent; nil is the root.
             case place(ObjectID?)
         }
 
-        /// Names the write on all machines.
+        /// The id of the write, which is the same on all machines.
         public let id: String
-        /// What it says.
+        /// The content of the write.
         public let content: Content
-        /// Who wrote it.
+        /// The machine that wrote it.
         public let author: Author
-        /// When, by the clock that counts: mostly that of the author.
+        /// The time of the write that decides the order: that of the author's clock, unless that clock was wrong.
         public let date: Date
-        /// Where it stands in the log; nil if this was decoded.
+        /// The place in the log; nil if this was decoded.
         package private(set) var source: Source?
 
-        /// Where a write stands in the log.
+        /// The place of a write in the log.
         package struct Source: Sendable {
             package let user: UserID?
             package let stamp: Stamp
@@ -60,26 +60,26 @@ extension Conflict {
             case id, content, author, date
         }
 
-        /// The value; nil for anything else.
+        /// The value of the content; nil for a removal or a move.
         public var value: Value? {
             if case .value(let value) = self.content { value } else { nil }
         }
 
-        /// Whether both are the same write, with the same time.
+        /// Compares the id, the time and the content.
         public static func == (left: Version, right: Version) -> Bool {
             left.id == right.id && left.date == right.date && left.content == right.content
         }
 
-        /// Takes the id in.
+        /// Hashes the id.
         public func hash(into hasher: inout Hasher) { hasher.combine(self.id) }
     }
 }
 
-/// A move that is the last of its object and has no effect, since it would put the object below itself.
+/// A move that is the last of its object, and has no effect because it would put the object below itself.
 public struct MoveWithoutEffect: Hashable, Sendable, Codable {
-    /// The object.
+    /// The id of the object.
     public let object: ObjectID
-    /// The move.
+    /// The move without effect.
     public let move: Conflict.Version
 }
 
@@ -90,11 +90,7 @@ extension Conflict.Version {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         let record = transaction.line(reference.line)
-        switch try transaction.edit(reference) {
-        case .move(_, let place): self.content = .place(place.parent)
-        case .set(_, _, let value): self.content = .value(value)
-        default: self.content = .removal
-        }
+        self.content = Content(try transaction.edit(reference))
         self.author = Author(record.introduction, of: device)
         self.date = Date(milliseconds: reference.stamp.milliseconds)
         self.id = reference.name(in: record.id, ChangeName(try transaction.hash(at: reference.point) ?? .zero))
@@ -108,8 +104,50 @@ extension Conflict.Version {
     }
 }
 
+extension Conflict.Version.Content {
+    /// The content of a write to a property, or of a move.
+    init(_ edit: Edit?) {
+        switch edit {
+        case .move(_, let place): self = .place(place.parent)
+        case .set(_, _, let value): self = .value(value)
+        default: self = .removal
+        }
+    }
+}
+
 extension Conflict {
-    /// Nil if nobody wanted anything else than what is in force.
+    /// Returns true if one of the writes says something else than the one in force.
+    ///
+    /// - Complexity: O(1) for most conflicts: reading ends at the first write that differs.
+    private static func isOpposed(
+        _ winner: WriteReference?,
+        by others: [WriteReference],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        guard let winner else { return !others.isEmpty }
+        let content = Version.Content(try transaction.edit(winner))
+        for other in others where Version.Content(try transaction.edit(other)) != content { return true }
+        return false
+    }
+
+    /// Returns true if a property is in conflict, without reading more of it than that takes.
+    static func exists(of key: RegisterKey, in transaction: inout some StoreTransaction) throws(StoreError) -> Bool {
+        guard let register = try transaction.register(key), register.conflictCount > 0 else { return false }
+        return try self.isOpposed(register.winner, by: transaction.conflicts(at: key), in: &transaction)
+    }
+
+    /// Returns true if the moves of an object are in conflict, without reading more of them than that takes.
+    static func exists(
+        movesOf object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        let open = try transaction.openMoves(of: object)
+        guard open.count > 1 else { return false }
+        let winner = try transaction.moveInForce(of: object)?.write
+        return try self.isOpposed(winner, by: open.filter { $0 != winner }, in: &transaction)
+    }
+
+    /// Makes a conflict; nil if no other version differs from the one in force.
     private init?(
         object: ObjectID,
         property: String?,
@@ -127,7 +165,7 @@ extension Conflict {
         self.init(object: object, property: property, winner: winner, losers: losers)
     }
 
-    /// What is in conflict about a property; nil if nothing is.
+    /// Reads the conflict of a property; nil if there is none.
     init?(
         of key: RegisterKey,
         readBy device: DeviceID,
@@ -145,7 +183,7 @@ extension Conflict {
         )
     }
 
-    /// The moves of an object that are in conflict; nil if none are.
+    /// Reads the conflict of an object's moves; nil if there is none.
     init?(
         movesOf object: ObjectIndex,
         readBy device: DeviceID,
@@ -166,21 +204,8 @@ extension Conflict {
         )
     }
 
-    /// Whether the same writes are in conflict.
+    /// Tells whether the same writes are in conflict.
     func isSame(as other: Conflict?) -> Bool {
         other?.winner?.id == self.winner?.id && other?.losers.map(\.id) == self.losers.map(\.id)
-    }
-}
-
-extension StoreTransaction {
-    /// The move that an object owes its place to; nil if it was never moved.
-    package mutating func moveInForce(of object: ObjectIndex) throws(StoreError) -> MoveRecord? {
-        let end = WriteReference(
-            stamp: Stamp(rawValue: .max),
-            line: LineIndex(rawValue: 0),
-            sequence: Limits.sequenceMax,
-            index: 0
-        )
-        return try self.lastEffectiveMove(of: object, before: end)
     }
 }

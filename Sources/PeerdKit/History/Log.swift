@@ -3,28 +3,29 @@ internal import Engine
 internal import Persistence
 
 extension Workspace {
-    /// All operations that this machine holds, or those on one object: each replica's in the order in which it wrote
-    /// them, branch by branch.
+    /// Returns the operations that this machine holds, or those on one object.
     ///
-    /// It ends with what was there when it began.
+    /// They come replica by replica, each replica's in the order in which it wrote them. The sequence ends with the
+    /// operations that were there when the first one was read.
     ///
-    /// - Parameter object: only operations on this object; it may be deleted.
-    /// - Returns: a sequence that reads them as they are asked for.
+    /// - Parameter object: the object whose operations are wanted, which may be deleted; nil for all operations.
+    /// - Returns: a sequence that reads the operations as they are asked for.
+    /// - Complexity: O(*n*) in the operations of the whole log, read in pieces.
     public func log(of object: ObjectID? = nil) -> Log { Log(workspace: self, object: object) }
 }
 
-/// Operations, read piece by piece as they are asked for.
+/// A sequence of operations, read in pieces as they are asked for.
 public struct Log: AsyncSequence, Sendable {
-    /// Throws ``PeerdError``.
+    /// The failures of the disk, each a ``PeerdError``.
     public typealias Failure = any Error
 
     let workspace: Workspace
     let object: ObjectID?
 
-    /// Begins at the first operation.
+    /// Returns an iterator that starts at the first operation.
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
-    /// Reads operations one by one; a copy reads the same ones.
+    /// The position of one reader; a copy reads the same operations again.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
         private let log: Log
         /// The chains that are left, the next one last; nil before they are looked for.
@@ -34,9 +35,9 @@ public struct Log: AsyncSequence, Sendable {
 
         init(_ log: Log) { self.log = log }
 
-        /// The next operation; nil behind the last.
+        /// Returns the next operation; nil after the last.
         ///
-        /// - Throws: ``PeerdError`` if the log cannot be read; `CancellationError`.
+        /// - Throws: ``PeerdError`` with `closed`, or if the log cannot be read; `CancellationError`.
         public mutating func next() async throws -> LogEntry? {
             let workspace = self.log.workspace
             if self.chains == nil {
@@ -64,7 +65,7 @@ public struct Log: AsyncSequence, Sendable {
 }
 
 extension ChainEnd {
-    /// All stretches, by replica and place.
+    /// Returns the ends of all stretches, sorted by replica and place.
     fileprivate static func all(
         founder: UserID,
         in transaction: inout some StoreTransaction

@@ -1,11 +1,11 @@
 package import CRDTCore
 public import Foundation
 
-/// One operation of the log.
+/// An operation of the log: one edit of one object, by one machine.
 public struct LogEntry: Identifiable, Hashable, Sendable, Codable {
     /// The kinds of operations.
     public enum Action: Hashable, Sendable, Codable {
-        /// Makes the object.
+        /// Creates the object.
         case create(type: String, kind: String)
         /// Sets a property.
         case set(name: String, to: Value)
@@ -15,23 +15,23 @@ public struct LogEntry: Identifiable, Hashable, Sendable, Codable {
         case move(under: ObjectID?)
         /// Deletes the object.
         case delete
-        /// Concerns no object: a machine introduces itself, or orders what a wrong clock has stamped.
+        /// Changes no object: introduces a machine, or restamps changes of a wrong clock.
         case housekeeping
         /// Has a kind that this version does not know, or was redacted by its sender.
         case unread
     }
 
-    /// The name of the operation on all machines.
+    /// The id of the operation, which is the same on all machines.
     public let id: String
     /// The object that the operation changes; nil if it changes none.
     public let object: ObjectID?
     /// The machine that wrote it.
     public let author: Author
-    /// The time of the write, by the clock that counts: mostly that of the author.
+    /// The time of the operation that decides the order: that of the author's clock, unless that clock was wrong.
     public let date: Date
-    /// The effect that the author wanted.
+    /// The edit that the author made.
     public let action: Action
-    /// The effect that the operation has.
+    /// The effect that the operation has on the state now.
     public let status: OperationStatus
     /// The operation in the words of the log; nil if the entry was decoded.
     package private(set) var source: Source?
@@ -56,12 +56,12 @@ public struct LogEntry: Identifiable, Hashable, Sendable, Codable {
         case id, object, author, date, action, status
     }
 
-    /// Entries are equal if they say the same of the same operation.
+    /// Compares the id, the time, the action and the status.
     public static func == (left: LogEntry, right: LogEntry) -> Bool {
         left.id == right.id && left.date == right.date && left.action == right.action && left.status == right.status
     }
 
-    /// Takes the id in.
+    /// Hashes the id.
     public func hash(into hasher: inout Hasher) { hasher.combine(self.id) }
 }
 
@@ -71,8 +71,17 @@ extension LogEntry {
         self.object = source.edit.object
         self.author = Author(source.introduction, of: device)
         self.date = Date(milliseconds: source.write.stamp.milliseconds)
-        self.action =
-            switch source.edit {
+        self.action = Action(source.edit)
+        self.status = source.status
+        self.source = source
+    }
+}
+
+extension LogEntry.Action {
+    /// The effect that an operation asks for.
+    init(_ edit: Edit) {
+        self =
+            switch edit {
             case .create(_, let type, let kind): .create(type: type, kind: kind)
             case .set(_, let name, let value): .set(name: name, to: value)
             case .unset(_, let name): .unset(name: name)
@@ -81,8 +90,6 @@ extension LogEntry {
             case .introduce, .restamp: .housekeeping
             case .unknown, .leftOut: .unread
             }
-        self.status = source.status
-        self.source = source
     }
 }
 
@@ -95,24 +102,24 @@ extension WriteReference {
     }
 }
 
-/// What became of an operation.
+/// The effect of an operation on the state.
 public enum OperationStatus: String, Hashable, Sendable, Codable {
-    /// It counts and nothing has replaced it.
+    /// The operation is in force.
     case effective
-    /// It counts, but someone who had seen it has written since.
+    /// A later operation replaced it, by an author that had seen it.
     case superseded
-    /// It counts, and lost against something concurrent.
+    /// The operation lost against a concurrent one, which may say the same, and no later operation has seen it yet.
     case conflict
-    /// A move that would have closed a cycle.
+    /// The operation is a move that would have closed a cycle.
     case withoutEffect = "without effect"
-    /// Stamped too far in the future; it will count when its time has come.
+    /// The operation is stamped too far in the future, and is applied when that time comes.
     case held
-    /// It had seen changes that are not here yet.
+    /// The operation builds on changes that have not arrived yet.
     case waiting
-    /// Of a kind that this version of peerd does not know, or left out by who sent it.
+    /// The operation has a kind that this version of peerd does not know, or was redacted by its sender.
     case unread
 
-    /// Whether the operation belongs to the set that the state is a function of.
+    /// Tells whether the operation belongs to the set from which the state is computed.
     public var isEffective: Bool {
         switch self {
         case .effective, .superseded, .conflict, .withoutEffect, .unread: true

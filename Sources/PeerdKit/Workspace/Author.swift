@@ -1,15 +1,15 @@
 internal import CRDTCore
 
-/// Who wrote something.
+/// The machine that wrote a change.
 public struct Author: Hashable, Sendable, Codable {
-    /// The name of the machine.
+    /// The name that the machine gave itself when it created or joined the workspace.
     public let name: String
-    /// Whether it is this machine.
+    /// Tells whether it is this machine.
     public let isThisMachine: Bool
 }
 
 extension Author {
-    /// The author of the changes of a chain, which is not known before its first change is there.
+    /// Names the author of a chain, which is unknown until the chain's first change is there.
     init(_ introduction: Introduction?, of device: DeviceID) {
         self.name = introduction?.deviceName ?? "?"
         self.isThisMachine = introduction?.device == device

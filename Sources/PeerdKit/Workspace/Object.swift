@@ -2,30 +2,30 @@ package import CRDTCore
 public import Foundation
 package import Persistence
 
-/// An object as it was at one moment.
+/// An object with its properties and its place in the tree, as it was at one moment.
 public struct Object: Identifiable, Hashable, Sendable, Codable {
-    /// Names it on all machines.
+    /// The id, which is the same on all machines.
     public let id: ObjectID
-    /// What it is, as whoever made it said.
+    /// The type that it was created with, such as `"list"`; empty if its creation is not here yet.
     public let type: String
-    /// What kind of its type it is; empty if nobody said.
+    /// The kind within its type; empty if it was created without one.
     public let kind: String
-    /// What it stands under; nil at the root.
+    /// The parent; nil at the root.
     public let parent: ObjectID?
-    /// How many objects stand under it.
+    /// The number of its direct children.
     public let childCount: Int
-    /// When it was made, by the clock of whoever made it; nil if its creation is not here yet.
+    /// The time of its creation, by the clock of the machine that made it; nil if its creation is not here yet.
     public let createdAt: Date?
     /// The name of the machine that made it; nil if its creation is not here yet.
     public let createdBy: String?
-    /// When anything of it was last written.
+    /// The time of the last write to it, its place included.
     public let updatedAt: Date
-    /// All values, by name.
+    /// The values of all its properties, by name.
     public let properties: [String: Value]
 
-    /// The value of a property; nil if there is none.
+    /// Returns the value of a property; nil if the object has no such property.
     ///
-    /// - Throws: ``PeerdError`` with `wrongType` if the value is of another type.
+    /// - Throws: ``PeerdError`` with `wrongType` if the value has another type.
     public subscript<Content>(_ property: Property<Content>) -> Content? {
         get throws { try self.properties[property.name].map { try property.content(of: $0) } }
     }

@@ -1,13 +1,16 @@
 public import Foundation
 
-/// The name of a property, and the Swift type that its values have.
+/// The name of a property, with the Swift type of its values.
 ///
 /// ```swift
 /// let title = Property<String>("title")
-/// let settings = Property<Settings>("settings")    // any Codable type, as one document
+/// let settings = Property<Settings>("settings")  // Any Codable type, as one document.
 /// ```
+///
+/// Declare each property of an application once, and use it wherever objects are read and written. Nothing is stored
+/// until a value is set.
 public struct Property<Content: Sendable>: Sendable {
-    /// The name.
+    /// The name, of at most 512 bytes.
     public let name: String
     let value: @Sendable (Content) throws -> Value
     private let decode: @Sendable (Value) -> Content?
@@ -22,29 +25,29 @@ public struct Property<Content: Sendable>: Sendable {
         self.decode = decode
     }
 
-    /// What a value says in this type.
+    /// Reads a value as this type.
     func content(of value: Value) throws -> Content {
         if let content = self.decode(value) { return content }
         throw PeerdError(
             .wrongType,
-            "The property “\(self.name)” holds \(value.typeName), and not \(Content.self).",
-            advice: "Ask for the type that it has, or write a value of yours."
+            "The property “\(self.name)” holds \(value.typeName), not \(Content.self).",
+            advice: "Read it with the type that it has, or write a value of this type."
         )
     }
 }
 
 extension Property where Content: PropertyValue {
-    /// A property whose values are scalars, bytes, or any value.
+    /// Makes a property whose values are scalars, bytes, or any ``Value``.
     public init(_ name: String) {
         self.init(name, value: { $0.value }, decode: { Content($0) })
     }
 }
 
 extension Property where Content: Codable {
-    /// A property that holds a whole document as JSON.
+    /// Makes a property that holds a whole document as JSON.
     ///
-    /// Two devices that change it at the same time are in conflict about all of it. Members that this type does not
-    /// know survive ``WriteTransaction/update(_:on:default:_:)``.
+    /// The document is one value: two machines that change it apart are in conflict about all of it. Members that this
+    /// type does not know survive ``WriteTransaction/update(_:on:default:_:)``.
     @_disfavoredOverload
     public init(_ name: String) {
         self.init(
@@ -58,9 +61,9 @@ extension Property where Content: Codable {
     }
 }
 
-/// What a property holds beside documents.
+/// A type whose values a property can hold directly, and not as a document.
 public protocol PropertyValue: Sendable {
-    /// Reads a value; nil if it is of another type.
+    /// Reads a value; nil if it has another type.
     init?(_ value: Value)
     /// The value to write.
     var value: Value { get }
@@ -111,7 +114,7 @@ extension Int64: PropertyValue {
 }
 
 extension Double: PropertyValue {
-    /// Integers are numbers, too.
+    /// Reads a double or an integer; nil if the value has another type.
     public init?(_ value: Value) {
         switch value {
         case .double(let bits): self.init(bitPattern: bits)
@@ -155,9 +158,10 @@ extension Value: PropertyValue {
 }
 
 extension Value {
-    /// A JSON text as a value: scalars as they are, arrays and objects as a document.
+    /// Reads JSON text: a scalar becomes a scalar, an array or object becomes a document.
     ///
-    /// - Throws: ``PeerdError`` with `invalidArgument` if it is not JSON, or more than 128 deep.
+    /// - Throws: ``PeerdError`` with `invalidArgument` if it is not JSON, or is nested more than 128 levels deep.
+    /// - Complexity: O(*n*) in the bytes of the text.
     public init(json data: Data) throws {
         guard let json = JSON(parsing: data) else {
             throw PeerdError(.invalidArgument, "The text is not JSON.", advice: "Write one JSON value.")
@@ -165,8 +169,11 @@ extension Value {
         self.init(json)
     }
 
-    /// The JSON text of the value; what JSON has no word for is an object with one member that begins with a dollar
-    /// sign.
+    /// The canonical JSON text of the value.
+    ///
+    /// A value that JSON cannot express becomes an object with one member whose name begins with `$`.
+    ///
+    /// - Complexity: O(*n*) in the bytes of the text.
     public var jsonText: String { self.json.canonicalText }
 
     fileprivate var typeName: String {

@@ -1,10 +1,14 @@
 internal import Foundation
 
-/// Which objects, and in which order.
+/// A description of the objects to read, and of their order.
 ///
 /// ```swift
 /// let open = Query.children(of: list).filtered(done, equals: false).ordered(by: title)
 /// ```
+///
+/// A query is a value and reads nothing. It is run by ``Workspace/page(_:after:limit:)``, ``Workspace/live(_:limit:)``,
+/// ``Workspace/count(_:)`` and the same functions of ``Snapshot``. No index exists for properties: a filter or an
+/// order looks at each object of the type or parent.
 public struct Query: Hashable, Sendable {
     enum Scope: Hashable, Sendable {
         case all
@@ -25,32 +29,34 @@ public struct Query: Hashable, Sendable {
     /// All objects, in the order of their ids.
     public static let all = Query(scope: .all)
 
-    /// The objects of a type, in the order of their ids.
+    /// Selects the objects of a type, in the order of their ids.
     public static func objects(type: String) -> Query { Query(scope: .type(type)) }
 
-    /// What stands under an object, or at the root, in the order in which it stands there.
+    /// Selects the direct children of an object, or those at the root for nil, in their order in the tree.
     public static func children(of parent: ObjectID?) -> Query { Query(scope: .children(parent)) }
 
     private init(scope: Scope) { self.scope = scope }
 
-    /// Only those of a kind.
+    /// Keeps the objects of a kind.
     public func filtered(kind: String) -> Query {
         var query = self
         query.kind = kind
         return query
     }
 
-    /// Only those whose property has a value.
+    /// Keeps the objects whose property equals a value.
     ///
-    /// One that has no such property has no value.
+    /// Objects without the property are dropped, whatever the value. Several filters must all hold.
     public func filtered<Content: PropertyValue>(_ property: Property<Content>, equals content: Content) -> Query {
         var query = self
         query.filters.append(Filter(name: property.name, value: content.value))
         return query
     }
 
-    /// In ascending order of a property: those without one first, then null, truth values, numbers, text by its bytes,
-    /// documents, bytes and blobs; where it is the same, in the order of ids.
+    /// Sorts by a property, in ascending order.
+    ///
+    /// Objects without the property come first. Then come null, truth values, numbers, text by its UTF-8 bytes,
+    /// documents, bytes and blobs. Objects with equal values are sorted by their ids. A second call replaces the first.
     public func ordered<Content>(by property: Property<Content>) -> Query {
         var query = self
         query.orderName = property.name
@@ -58,7 +64,7 @@ public struct Query: Hashable, Sendable {
     }
 }
 
-/// Where a page of a query ended.
+/// The place where a page of a query ended, and the next one begins.
 public struct Cursor: Hashable, Sendable {
     let query: Query
     let id: ObjectID
@@ -66,13 +72,13 @@ public struct Cursor: Hashable, Sendable {
     let orderValue: Value?
 }
 
-/// Some objects of a query.
+/// A part of the objects of a query.
 public struct Page: Hashable, Sendable {
     /// The objects, in the order of the query.
     public let objects: [Object]
-    /// Where the next page begins; nil if this one has reached the end.
+    /// The cursor for the next page; nil if this page is the last.
     public let next: Cursor?
 
-    /// As many objects may be asked for at once.
+    /// The most objects that one page may have.
     static let limitMax = 10_000
 }

@@ -13,7 +13,7 @@ struct QueryRun {
         guard cursor == nil || cursor?.query == query else {
             throw PeerdError(
                 .invalidArgument,
-                "The cursor is that of another query.",
+                "The cursor belongs to another query.",
                 advice: "Begin without one, or use the query that it came from."
             )
         }

@@ -1,14 +1,15 @@
 internal import Persistence
 
-/// One moment of a workspace, for as long as the closure runs that was given it.
+/// The state of a workspace at one moment, valid inside the closure of ``Workspace/read(_:)``.
 public struct Snapshot: ~Copyable {
     private let transaction: SQLiteTransaction
 
     init(_ transaction: SQLiteTransaction) { self.transaction = transaction }
 
-    /// An object with its properties; nil if there is none, or it is deleted.
+    /// Returns an object with its properties; nil if it does not exist or is deleted.
     ///
-    /// - Complexity: O(*n* log *m*) for *n* properties in a workspace of *m*.
+    /// - Throws: ``PeerdError`` if the disk fails or the database is damaged.
+    /// - Complexity: O(*n* log *m*) for *n* properties of the object in a workspace of *m*.
     public func object(_ id: ObjectID) throws -> Object? {
         try self.translating { transaction in
             guard let index = try transaction.existingObjectIndex(of: id),
@@ -18,9 +19,10 @@ public struct Snapshot: ~Copyable {
         }
     }
 
-    /// The value of a property; nil if the object, or the property, is not there.
+    /// Returns the value of a property; nil if the object or the property does not exist.
     ///
-    /// - Throws: ``PeerdError`` with `wrongType` if the value is of another type.
+    /// - Throws: ``PeerdError`` with `wrongType` if the value has another type, or if the disk fails.
+    /// - Complexity: O(log *m*) in a workspace of *m* properties.
     public func value<Content>(of property: Property<Content>, on id: ObjectID) throws -> Content? {
         let value = try self.translating { transaction -> Value? in
             guard let name = try transaction.existingNameIndex(of: property.name),
@@ -31,10 +33,17 @@ public struct Snapshot: ~Copyable {
         return try value.map { try property.content(of: $0) }
     }
 
-    /// So many objects of a query, behind a cursor.
+    /// Returns one page of the objects of a query.
     ///
-    /// - Complexity: In the order of ids or of siblings, O(*n*) for what is looked at until the page is full; in the
-    ///   order of a property, O(*n*) for all that the query looks at, with memory for one page.
+    /// - Parameters:
+    ///   - query: the objects to read, and their order.
+    ///   - cursor: ``Page/next`` of the page before; nil for the first page.
+    ///   - limit: the most objects to return, from 1 to 10,000.
+    /// - Returns: the objects, and the cursor for the next page.
+    /// - Throws: ``PeerdError`` with `invalidArgument` for a limit out of range or the cursor of another query, or if
+    ///   the disk fails.
+    /// - Complexity: O(*n*) in the objects that are looked at until the page is full. Sorted by a property, each page
+    ///   looks at all objects of the query. Memory holds one page.
     public func page(_ query: Query, after cursor: Cursor? = nil, limit: Int = 100) throws -> Page {
         guard (1...Page.limitMax).contains(limit) else {
             throw PeerdError(
@@ -48,9 +57,10 @@ public struct Snapshot: ~Copyable {
         }
     }
 
-    /// How many objects a query has.
+    /// Returns the number of objects of a query.
     ///
-    /// - Complexity: O(*n*) in the objects that it looks at.
+    /// - Throws: ``PeerdError`` if the disk fails or the database is damaged.
+    /// - Complexity: O(*n*) in the objects that the query looks at, before its filters.
     public func count(_ query: Query) throws -> Int {
         try self.translating { transaction in try QueryRun(query, after: nil).count(in: &transaction) }
     }

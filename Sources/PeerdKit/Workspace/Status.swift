@@ -3,48 +3,51 @@ internal import Engine
 public import Foundation
 internal import Persistence
 
-/// How a workspace stands on this machine at one moment.
+/// The state of a workspace on this machine at one moment: counts, peers, and anything unusual.
 public struct Status: Hashable, Sendable, Codable {
-    /// Changes that are stored and not applied yet.
+    /// A group of changes that are stored and not applied yet.
     public struct Wait: Hashable, Sendable, Codable {
-        /// What they wait for.
+        /// The reasons why changes wait.
         public enum Reason: Hashable, Sendable, Codable {
-            /// They are stamped in the future, and count from then on; `restampHeldChanges` is the way out if the clock
-            /// was wrong.
+            /// The changes are stamped in the future, and are applied when that time comes.
+            ///
+            /// ``Workspace/restampHeldChanges(isClockRight:)`` is the way out if the clock was wrong.
             case held(until: Date)
-            /// They were made on changes that no machine has brought here yet.
+            /// The changes build on others that have not arrived yet.
             case missingChanges
         }
 
-        /// The machine that wrote them.
+        /// The name of the machine that wrote the changes.
         public let deviceName: String
-        /// How many they are.
+        /// The number of changes.
         public let changeCount: Int
-        /// What they wait for.
+        /// The reason why they wait.
         public let reason: Reason
     }
 
-    /// Names the workspace.
+    /// The id of the workspace, as hexadecimal text.
     public let workspace: String
-    /// Names this machine.
+    /// The id of this machine, as hexadecimal text.
     public let device: String
-    /// How other members see it.
+    /// The name of this machine, as other members see it.
     public let deviceName: String
-    /// Objects that are there.
+    /// The number of objects, without deleted ones.
     public let objectCount: Int
-    /// Changes that are stored.
+    /// The number of changes in the log; each transaction on any machine is one.
     public let changeCount: Int
-    /// Databases that they were written in: a restored or copied one goes on as another.
+    /// The number of replicas that wrote them: one for each machine, and one more for each restored or copied database.
     public let replicaCount: Int
-    /// Properties and places that are in conflict.
+    /// The number of properties and places in conflict.
     public let conflictCount: Int
-    /// The other machines.
+    /// The other machines of the workspace.
     public let peers: [Peer]
-    /// What is stored and not applied yet.
+    /// The changes that are stored and not applied yet.
     public let waits: [Wait]
-    /// What the clock of this machine has shown, if it was set back since and nothing says that it is right now.
+    /// The time that the clock of this machine showed before it was set back; nil if nothing is wrong with it.
+    ///
+    /// It becomes nil again when another machine confirms the clock.
     public let clockSetBackFrom: Date?
-    /// Why the last write or merge failed; nil if it did not.
+    /// The failure of the last write or merge; nil if it succeeded.
     public let failure: PeerdError?
 
     init(_ node: NodeStatus, _ counts: WorkspaceCounts) {
@@ -74,16 +77,22 @@ extension Status.Wait {
 }
 
 extension Workspace {
-    /// How the workspace stands now.
+    /// Returns the state of the workspace on this machine.
+    ///
+    /// - Throws: ``PeerdError`` with `readOnly`, `closed`, or what a disk can refuse.
+    /// - Complexity: O(*n* log *n*) in what is in conflict, and O(*m*) in the replicas and peers.
     public func status() async throws -> Status {
         Status(try await self.driver().status(), try await self.counts())
     }
 
-    /// Brings in what is held because a clock was wrong: it is ordered directly after what its authors had seen.
+    /// Applies the changes that are held because a clock of one of the user's machines was ahead.
     ///
-    /// - Parameter isClockRight: whether somebody has looked and knows that the clock of this machine is right; else
-    ///   another machine that is online must say so.
-    /// - Returns: whether there was something to bring in.
+    /// They are ordered directly after what their authors had seen. Call it when the machine with the wrong clock does
+    /// not come back; if it does, it does the same by itself.
+    ///
+    /// - Parameter isClockRight: true if a person has checked the clock of this machine. Otherwise another machine
+    ///   that is online must confirm it.
+    /// - Returns: true if there were such changes.
     /// - Throws: ``PeerdError`` with `clockUnconfirmed`, or as ``write(_:)`` does.
     @discardableResult
     public func restampHeldChanges(isClockRight: Bool = false) async throws -> Bool {
@@ -91,21 +100,20 @@ extension Workspace {
         return try written.mapError { PeerdError($0) }.get().dot != nil
     }
 
-    /// What the database says of itself.
+    /// Counts what the database holds.
     package func counts() async throws -> WorkspaceCounts {
-        let device = self.identity.device
-        return try await self.reading { transaction in try WorkspaceCounts(readBy: device, in: &transaction) }
+        try await self.reading { transaction in try WorkspaceCounts(in: &transaction) }
     }
 }
 
-/// What the store's side of a status says.
+/// The part of a status that comes from the store.
 package struct WorkspaceCounts: Hashable, Sendable {
     package private(set) var objects = 0
     package private(set) var changes: UInt64 = 0
     package private(set) var replicas = 0
     package private(set) var conflicts = 0
 
-    init(readBy device: DeviceID, in transaction: inout some StoreTransaction) throws {
+    init(in transaction: inout some StoreTransaction) throws {
         self.objects = try transaction.visibleObjectCount()
         for position in 0..<transaction.lineCount {
             let record = transaction.line(LineIndex(rawValue: UInt32(position)))
@@ -113,10 +121,10 @@ package struct WorkspaceCounts: Hashable, Sendable {
             if record.origin == nil, record.storedSequence > 0 { self.replicas += 1 }
         }
         for (key, _) in try transaction.conflictedRegisters() where try transaction.object(key.object).isVisible {
-            if try Conflict(of: key, readBy: device, in: &transaction) != nil { self.conflicts += 1 }
+            if try Conflict.exists(of: key, in: &transaction) { self.conflicts += 1 }
         }
         for object in try transaction.objectsWithOpenMoves() where try transaction.object(object).isVisible {
-            if try Conflict(movesOf: object, readBy: device, in: &transaction) != nil { self.conflicts += 1 }
+            if try Conflict.exists(movesOf: object, in: &transaction) { self.conflicts += 1 }
         }
     }
 }

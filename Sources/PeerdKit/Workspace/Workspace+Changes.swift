@@ -2,21 +2,22 @@ internal import Engine
 internal import Persistence
 
 extension Workspace {
-    /// What changes in a scope: first what has changed since a token, then each further change.
+    /// Returns a sequence of the changes in a scope: first those since a token, then each further change.
     ///
     /// ```swift
-    /// for try await delta in workspace.changes(of: .subtree(list), since: index.token) {
-    ///     try index.apply(delta)
+    /// for try await delta in try workspace.changes(of: .subtree(list), since: index.token) {
+    ///     index.apply(delta)
+    ///     if !delta.hasMore { try index.save(to: file) }
     /// }
     /// ```
     ///
-    /// Without a token the first element is the whole state now (``Delta/isReset``), in parts of about 1,000 objects.
-    /// The same comes if the token is of the same workspace on another machine, or of a database that was put back or
-    /// copied since: no change is missed.
+    /// Without a token the sequence starts with the whole state (``Delta/isReset``), in parts of about 1,000 objects.
+    /// It does the same if the token comes from another machine of the workspace, or from a database that was restored
+    /// or copied since. No change is missed. <doc:Observing> explains how to keep an index in step.
     ///
     /// - Parameters:
-    ///   - scope: of which objects.
-    ///   - token: that of the last element that was taken in.
+    ///   - scope: the objects to observe.
+    ///   - token: ``Delta/token`` of the last element that was handled; nil to start with the whole state.
     /// - Returns: a sequence that waits for changes, and ends when the task is cancelled or the workspace is closed.
     /// - Throws: ``PeerdError`` with `tokenFromAnotherWorkspace`, `tokenOfAnotherScope` or `closed`.
     public func changes(of scope: Scope, since token: ChangeToken? = nil) throws -> Changes {
@@ -26,14 +27,14 @@ extension Workspace {
         guard token.workspace == self.identity.workspace else {
             throw PeerdError(
                 .tokenFromAnotherWorkspace,
-                "The token is of another workspace.",
-                advice: "Forget what was read from that one, and begin without a token."
+                "The token belongs to another workspace.",
+                advice: "Discard what was read from that one, and begin without a token."
             )
         }
         guard token.scope == scope.digest else {
             throw PeerdError(
                 .tokenOfAnotherScope,
-                "The token is of another scope.",
+                "The token belongs to another scope.",
                 advice: "Use the scope that it came from, or begin without a token."
             )
         }
@@ -41,17 +42,18 @@ extension Workspace {
         return Changes(workspace: self, reading: reading, start: start)
     }
 
-    /// The first objects of a query, now and after each change of them.
+    /// Returns a sequence of the first page of a query: as it is now, and after each change of it.
     ///
     /// ```swift
-    /// for try await page in workspace.live(open, limit: 50) { rows = page.objects }
+    /// for try await page in workspace.live(open, limit: 50) { self.rows = page.objects }
     /// ```
     ///
     /// - Parameters:
-    ///   - query: which objects, in which order.
-    ///   - limit: how many at most, from 1 to 10,000.
+    ///   - query: the objects to read, and their order.
+    ///   - limit: the most objects of a page, from 1 to 10,000.
     /// - Returns: a sequence that ends when the task is cancelled or the workspace is closed.
-    /// - Complexity: What ``page(_:after:limit:)`` costs, once after each commit that changes any object.
+    /// - Complexity: The query is run again, as by ``page(_:after:limit:)``, after each commit of the workspace, also
+    ///   if the commit changed none of its objects. Commits that come while it runs count as one.
     public func live(_ query: Query, limit: Int = 100) -> LivePages {
         LivePages(workspace: self, query: query, limit: limit)
     }
@@ -67,6 +69,6 @@ extension Workspace {
         }
     }
 
-    /// How soon a process that only reads sees what another has written.
+    /// The delay after which a process that only reads looks for new commits.
     private static let pollInterval = Duration.milliseconds(100)
 }

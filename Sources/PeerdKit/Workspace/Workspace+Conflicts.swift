@@ -3,9 +3,12 @@ internal import Engine
 internal import Persistence
 
 extension Workspace {
-    /// What is in conflict in a scope: properties and moves, by object and name.
+    /// Returns the conflicts in a scope: of properties and of moves, sorted by object and name.
     ///
-    /// - Complexity: O(*n* log *n*) in what is in conflict anywhere.
+    /// - Parameter scope: the objects to look at.
+    /// - Returns: one element for each property, and for the place of each object, that is in conflict.
+    /// - Throws: ``PeerdError`` with `closed`, or if the disk fails.
+    /// - Complexity: O(*n* log *n*) in the conflicts of the whole workspace.
     public func conflicts(in scope: Scope = .everything) async throws -> [Conflict] {
         let device = self.identity.device
         return try await self.reading { transaction in
@@ -29,7 +32,12 @@ extension Workspace {
         }
     }
 
-    /// Moves that have no effect, since they would put an object below itself; by object.
+    /// Returns the moves that have no effect because they would put an object below itself, sorted by object.
+    ///
+    /// - Parameter scope: the objects to look at.
+    /// - Returns: one element for each object whose last move has no effect.
+    /// - Throws: ``PeerdError`` with `closed`, or if the disk fails.
+    /// - Complexity: O(*n* log *n*) in such moves of the whole workspace.
     public func movesWithoutEffect(in scope: Scope = .everything) async throws -> [MoveWithoutEffect] {
         let device = self.identity.device
         return try await self.reading { transaction in
@@ -48,13 +56,13 @@ extension Workspace {
         }
     }
 
-    /// Ends a conflict: what is written has seen all of the writes that are in it.
+    /// Ends a conflict by a write that supersedes all of its versions.
     ///
     /// - Parameters:
-    ///   - conflict: what ``conflicts(in:)`` told of.
-    ///   - content: what is to be in force, for instance that of one of the losers.
-    /// - Throws: ``PeerdError`` with `conflictChanged` if other writes are in conflict by now, or none, and nothing was
-    ///   written; `invalidArgument` if the content is none for this conflict; as ``write(_:)`` does.
+    ///   - conflict: a result of ``conflicts(in:)``.
+    ///   - content: the value or place to put in force, for instance ``Conflict/Version/content`` of a loser.
+    /// - Throws: ``PeerdError`` with `conflictChanged` if other versions are in conflict by now, and nothing was
+    ///   written. With `invalidArgument` a property was given a place, or a move a value. As ``write(_:)`` does.
     public func resolve(_ conflict: Conflict, with content: Conflict.Version.Content) async throws {
         let device = self.identity.device
         try await self.write { transaction in
@@ -62,8 +70,8 @@ extension Workspace {
             guard conflict.isSame(as: now) else {
                 throw PeerdError(
                     .conflictChanged,
-                    "Something else has been written since this conflict was read; nothing was changed.",
-                    advice: "Read the conflicts again, and decide anew."
+                    "The conflict has changed since it was read; nothing was written.",
+                    advice: "Read the conflicts again, and decide again."
                 )
             }
             switch (conflict.property, content) {
@@ -74,8 +82,8 @@ extension Workspace {
             default:
                 throw PeerdError(
                     .invalidArgument,
-                    "A property is resolved with a value or a removal, and moves with a place.",
-                    advice: "Give one of those."
+                    "The resolution does not fit: a property takes a value or a removal, moves take a place.",
+                    advice: "Choose one that fits the conflict."
                 )
             }
         }
@@ -83,7 +91,7 @@ extension Workspace {
 }
 
 extension WriteTransaction {
-    /// What is in conflict about a property, or about the place, of an object that is there.
+    /// Finds the conflict of a property, or of the place, of an object that is there.
     fileprivate mutating func conflict(
         of object: ObjectID,
         _ property: String?,

@@ -1,14 +1,16 @@
 internal import Persistence
 
 extension Workspace {
-    /// Reads one moment of the workspace, beside whoever writes.
+    /// Reads one state of the workspace, beside concurrent writes.
     ///
-    /// All that the closure reads belongs to the last state that was committed when it began. It runs on a thread of
-    /// its own, may take its time, and delays neither writes nor the sync. Up to four read at the same time; further
-    /// ones wait.
+    /// Everything that the closure reads belongs to the last state that was committed when it began. It runs on a
+    /// thread of its own, may take long, and delays neither writes nor the sync. Up to four closures run at the same
+    /// time; more wait. While one runs, SQLite's write-ahead log cannot be emptied and may grow.
     ///
-    /// - Throws: what the closure throws; ``PeerdError``; `CancellationError` if the task is cancelled while it waits
-    ///   for its turn.
+    /// - Parameter body: reads from the snapshot; the snapshot cannot leave it.
+    /// - Returns: the result of the closure.
+    /// - Throws: the error of the closure; ``PeerdError`` with `closed`, or if the disk fails. `CancellationError` if
+    ///   the task is cancelled while it waits for its turn.
     public func read<Result: Sendable>(
         _ body: @Sendable (inout Snapshot) throws -> Result
     ) async throws -> Result {
@@ -18,26 +20,35 @@ extension Workspace {
         }
     }
 
-    /// An object; nil if there is none, or it is deleted.
+    /// Returns an object with its properties; nil if it does not exist or is deleted.
+    ///
+    /// - Throws: ``PeerdError`` with `closed`, or if the disk fails; `CancellationError`.
+    /// - Complexity: As ``Snapshot/object(_:)``.
     public func object(_ id: ObjectID) async throws -> Object? {
         try await self.read { try $0.object(id) }
     }
 
-    /// So many objects of a query, behind a cursor.
+    /// Returns one page of the objects of a query.
+    ///
+    /// Each page reads the state of its own moment. Read several pages inside one ``read(_:)`` if they must belong
+    /// together.
     ///
     /// - Parameters:
-    ///   - query: which objects, in which order.
-    ///   - cursor: the end of the page before; nil for the first.
-    ///   - limit: how many at most, from 1 to 10,000.
-    /// - Returns: the objects, and where the next page begins.
-    /// - Throws: ``PeerdError`` with `invalidArgument` for a limit, or the cursor of another query.
+    ///   - query: the objects to read, and their order.
+    ///   - cursor: ``Page/next`` of the page before; nil for the first page.
+    ///   - limit: the most objects to return, from 1 to 10,000.
+    /// - Returns: the objects, and the cursor for the next page.
+    /// - Throws: ``PeerdError`` with `invalidArgument` for a limit out of range or the cursor of another query,
+    ///   `closed`, or if the disk fails; `CancellationError`.
+    /// - Complexity: As ``Snapshot/page(_:after:limit:)``.
     public func page(_ query: Query, after cursor: Cursor? = nil, limit: Int = 100) async throws -> Page {
         try await self.read { try $0.page(query, after: cursor, limit: limit) }
     }
 
-    /// How many objects a query has.
+    /// Returns the number of objects of a query.
     ///
-    /// - Complexity: O(*n*) in the objects that it looks at.
+    /// - Throws: ``PeerdError`` with `closed`, or if the disk fails; `CancellationError`.
+    /// - Complexity: O(*n*) in the objects that the query looks at, before its filters.
     public func count(_ query: Query) async throws -> Int {
         try await self.read { try $0.count(query) }
     }

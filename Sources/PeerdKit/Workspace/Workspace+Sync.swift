@@ -3,14 +3,17 @@ public import Foundation
 internal import PeerTransport
 
 extension Workspace {
-    /// Exchanges what is written with the other machines, now and as it happens, until ``stopSync()`` or ``close()``.
+    /// Starts to exchange changes with the other machines, until ``stopSync()`` or ``close()``.
     ///
-    /// Calling it again changes nothing.
+    /// Returns once this machine listens, and does not wait for a connection. While the sync runs, calling it again
+    /// does nothing, whatever the arguments.
     ///
     /// - Parameters:
-    ///   - listenPort: where others reach this machine; nil for the port of last time, or any that is free.
-    ///   - addresses: machines to keep a connection to, as `host:port`, beside those that are found.
-    ///   - discovers: whether to find machines in the same network, and be found, by multicast.
+    ///   - listenPort: the TCP port on which other machines reach this one; nil for the port of the last time, or any
+    ///     free one.
+    ///   - addresses: machines to keep a connection to, as `host:port`, in addition to those that are discovered or
+    ///     known from before.
+    ///   - discovers: true to find machines in the local network, and be found, by multicast.
     /// - Throws: ``PeerdError`` with `readOnly`, `closed`, `invalidArgument` for an address, `unreachable` if the port
     ///   is taken.
     public func startSync(listenPort: UInt16? = nil, addresses: [String] = [], discovers: Bool = true) async throws {
@@ -30,20 +33,24 @@ extension Workspace {
         try? settings.save(self.paths)
     }
 
-    /// Ends all connections; nobody is met any more.
+    /// Ends all connections, and stops to listen and to dial.
+    ///
+    /// Reading and writing continue. Does nothing if the sync does not run.
     public func stopSync() async {
         if let runtime = self.runtime { await self.participant.stop(runtime) }
     }
 
-    /// Exchanges everything with whoever answers, and returns.
+    /// Exchanges changes with all machines that answer, and returns.
     ///
-    /// Works with and without ``startSync(listenPort:addresses:discovers:)``.
+    /// Works with and without ``startSync(listenPort:addresses:discovers:)``; without it, this machine dials the
+    /// others, but none can dial it. Machines that do not answer within about three seconds are not waited for.
     ///
     /// - Parameters:
-    ///   - timeout: how long to wait at most. What was exchanged until then stays.
-    ///   - progress: called now and then with what was exchanged so far.
-    /// - Returns: what was exchanged, and how it stands with each machine. A timeout is a result like others.
-    /// - Throws: ``PeerdError`` if the store fails; `CancellationError` if the task is cancelled.
+    ///   - timeout: the longest time to wait.
+    ///   - progress: a function that is called now and then with the exchange so far.
+    /// - Returns: the exchange, with the state of each machine. A timeout is a result, and not an error.
+    /// - Throws: ``PeerdError`` with `readOnly` or `closed`, or if the store fails; `CancellationError` if the task is
+    ///   cancelled. Changes that were exchanged before it throws stay.
     @discardableResult
     public func sync(
         timeout: Duration,
@@ -51,37 +58,32 @@ extension Workspace {
     ) async throws -> SyncReport {
         let driver = try self.driver()
         let before = try await driver.status()
-        await driver.meetEveryone()
-        var rounds = SyncRounds(before.traffic)
-        let start = ContinuousClock.now
-        while true {
-            let state = SyncState(try await driver.status(), .whoeverAnswers)
-            let elapsed = ContinuousClock.now - start
-            let report = SyncReport(state, since: before.traffic)
-            let isSettled = elapsed >= SyncState.dialPatience && state.isSettled
-            if let failure = state.status.storeFailure { throw PeerdError(failure) }
-            let isDone = state.isComplete || isSettled
-            if elapsed >= timeout || isDone && !rounds.wantsAnother(state.status.traffic) { return report }
-            if isDone { await driver.meetEveryone() }
-            progress?(report)
-            try await Task.sleep(for: SyncState.pollInterval)
+        let state = try await driver.sync(.whoeverAnswers, since: before, timeout: timeout) { state in
+            progress?(SyncReport(state))
         }
+        if let failure = state.status.storeFailure { throw PeerdError(failure) }
+        return SyncReport(state)
     }
 
-    /// The other machines of the workspace, and how it stands with each.
+    /// Returns the other machines of the workspace, with the state of the exchange with each.
+    ///
+    /// - Throws: ``PeerdError`` with `readOnly`, `closed`, or if the store fails.
+    /// - Complexity: O(*n*) in the machines and replicas.
     public func peers() async throws -> [Peer] {
         try await self.driver().status().peers.map { Peer($0) }
     }
 
-    /// Makes an invite for one more machine: good once, for ten minutes, while this one syncs.
+    /// Makes an invite for one more machine: valid once, for ten minutes, while this one syncs.
     ///
-    /// - Throws: ``PeerdError`` with `notSyncing` if nobody could reach this machine.
+    /// - Returns: the invite, with the addresses of this machine.
+    /// - Throws: ``PeerdError`` with `notSyncing` before ``startSync(listenPort:addresses:discovers:)``, `readOnly` or
+    ///   `closed`.
     public func invite() async throws -> Invitation {
         let driver = try self.driver()
         guard let address = await self.participant.address else {
             throw PeerdError(
                 .notSyncing,
-                "This machine does not sync, so that nobody could reach it.",
+                "The sync does not run, so no other machine could join.",
                 advice: "Start the sync first."
             )
         }
@@ -90,61 +92,63 @@ extension Workspace {
     }
 }
 
-/// What one sync exchanged.
+/// The result of one sync.
 public struct SyncReport: Hashable, Sendable, Codable {
-    /// Operations that other machines took in.
+    /// The number of operations that other machines stored.
     public let pushed: Int
-    /// Operations that this one took in.
+    /// The number of operations that this machine stored.
     public let pulled: Int
-    /// How it stands with each machine.
+    /// The other machines, with the state of the exchange with each.
     public let peers: [Peer]
-    /// Whether at least one machine was met, and nothing is missing on either side.
+    /// Tells whether a machine left before everything was exchanged with it.
+    public let wasInterrupted: Bool
+    /// Tells whether at least one machine is connected, and all connected ones hold the same changes as this one.
     public var isInSync: Bool {
         let connected = self.peers.filter(\.isConnected)
-        return !connected.isEmpty && connected.allSatisfy(\.isInSync)
+        return !connected.isEmpty && connected.allSatisfy(\.isInSync) && !self.wasInterrupted
     }
 
-    init(_ state: SyncState, since before: Traffic) {
-        let traffic = state.status.traffic.subtracting(before)
-        self.pushed = traffic.pushedOperationCount
-        self.pulled = traffic.pulledOperationCount
+    init(_ state: SyncState) {
+        self.pushed = state.traffic.pushedOperationCount
+        self.pulled = state.traffic.pulledOperationCount
         self.peers = state.status.peers.map { Peer($0) }
+        self.wasInterrupted = !state.departed.isEmpty
     }
 }
 
-/// Another machine of the workspace.
+/// Another machine of the workspace, as this one knows it.
 public struct Peer: Identifiable, Hashable, Sendable, Codable {
-    /// Names the machine.
+    /// The id of the machine, as hexadecimal text.
     public let id: String
-    /// The name that it gave itself.
+    /// The name that the machine gave itself.
     public let name: String
-    /// Whether there is a connection.
+    /// Tells whether there is a connection.
     public let isConnected: Bool
-    /// Where it was reached; nil if it never was.
+    /// The address where it was reached, as `host:port`; nil if it never was.
     public let address: String?
-    /// Changes that it lacks; nil if that is not known.
+    /// The number of changes that it lacks; nil if that is unknown.
     public let lacks: Int?
-    /// Changes that it has and this machine lacks; nil if that is not known.
+    /// The number of changes that it has and this machine lacks; nil if that is unknown.
     public let isAheadBy: Int?
 
-    /// The last time it was connected; nil if it was not since the workspace was opened.
+    /// The time of the last connection; nil if there was none since the workspace was opened.
     public let lastSeen: Date?
 
-    /// Whether both are known to hold the same.
+    /// Tells whether both machines are known to hold the same changes.
     public var isInSync: Bool { self.lacks == 0 && self.isAheadBy == 0 }
 
-    /// The reason why a machine is not known to hold the same.
+    /// The reasons why a machine is not in sync.
     public enum Reason: Hashable, Sendable, Codable {
         /// There has been no connection since the workspace was opened.
         case notMet
-        /// There is no connection; the last one ended then.
+        /// There is no connection; the last one ended at that time.
         case offline(since: Date)
-        /// The two are finding out what the other one lacks.
+        /// The two machines compare what they hold.
         case comparing
         /// Changes are on their way.
         case exchanging
 
-        /// What to do, as a sentence.
+        /// The way out as a sentence, for people.
         public var advice: String {
             switch self {
             case .notMet: "Start the sync there; if it runs in another network, give its address to this machine."
@@ -172,9 +176,9 @@ public struct Peer: Identifiable, Hashable, Sendable, Codable {
     }
 }
 
-/// Meets others on behalf of a workspace, one start or stop at a time.
+/// Starts and stops the sync of a workspace, one call at a time.
 actor Participant {
-    /// Where it listens; nil while it does not.
+    /// The address where it listens; nil while it does not.
     private(set) var address: PeerAddress?
     private var isBusy = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -246,7 +250,7 @@ extension NetworkAddress {
         guard let address = try? PeerAddress.parse(argument), address.port != 0 else {
             throw PeerdError(
                 .invalidArgument,
-                "“\(argument)” is no address.",
+                "“\(argument)” is not an address.",
                 advice: "Write HOST:PORT, with brackets around an IPv6 address."
             )
         }

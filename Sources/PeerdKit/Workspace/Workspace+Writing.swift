@@ -2,14 +2,17 @@ internal import Engine
 internal import NIOConcurrencyHelpers
 
 extension Workspace {
-    /// Writes one transaction.
+    /// Writes one transaction: all of its edits, or none.
     ///
-    /// The closure is called once, on the executor of the writer: whoever else writes, and the sync, wait for it. What
-    /// is written at the same time by several tasks becomes durable together.
+    /// The closure is called once, on the executor of the writer. Other writers and the sync wait for it, so compute
+    /// beforehand what takes long. Transactions that several tasks write at the same time share one commit.
     ///
-    /// - Returns: what the closure returned, once all of it is on the disk.
-    /// - Throws: what the closure throws, and nothing was written; ``PeerdError`` with `readOnly`, `closed`, `diskFull`
-    ///   and others that the disk causes.
+    /// Cancelling the task has no effect on the transaction.
+    ///
+    /// - Parameter body: makes the edits; the transaction cannot leave it.
+    /// - Returns: the result of the closure, once all edits are on the disk.
+    /// - Throws: the error of the closure, and nothing was written; ``PeerdError`` with `readOnly`, `closed`,
+    ///   `diskFull`, `storageFailed` or `damaged`.
     @discardableResult
     public func write<Result: Sendable>(
         _ body: @escaping @Sendable (inout WriteTransaction) throws -> Result

@@ -4,26 +4,27 @@ internal import NIOConcurrencyHelpers
 internal import PeerCrypto
 package import Persistence
 
-/// A workspace that is open in this process: objects with properties in a tree, on all machines of its members.
+/// A replicated tree of objects with properties, open in this process.
 ///
-/// Everything works without a network. ``startSync(listenPort:addresses:discovers:)`` exchanges what was written with
-/// the other machines, now and as it happens.
+/// Each machine of a workspace has all of its objects, in a directory of its own. Reading and writing work without a
+/// network. ``startSync(listenPort:addresses:discovers:)`` exchanges changes with the other machines.
 ///
-/// All functions can be called from any task, at the same time. What ``write(_:)`` has returned from is on the disk.
+/// All functions can be called from any task, at the same time. When ``write(_:)`` returns, its transaction is on the
+/// disk.
 public final class Workspace: Sendable {
-    /// What a workspace is opened for.
+    /// The ways to open a workspace.
     public enum Access: Hashable, Sendable {
-        /// To read, write and sync; one process can have a directory in this way.
+        /// Reads, writes and syncs; one process at a time can have a directory in this way.
         case readWrite
-        /// To read alone, beside another process that writes.
+        /// Reads only, beside another process that writes.
         case readOnly
     }
 
-    /// Where it lies.
+    /// The directory that holds its database and keys.
     public let directory: URL
     let paths: DirectoryPaths
     let snapshots: SnapshotPool
-    /// Nil for one that only reads.
+    /// The store and the node; nil if the workspace was opened for reading only.
     let runtime: WorkspaceRuntime?
     let identity: Identity
     let participant = Participant()
@@ -34,7 +35,7 @@ public final class Workspace: Sendable {
         case closed
     }
 
-    /// Whose it is, without what is secret.
+    /// The ids of the workspace and of this device, without secrets.
     struct Identity: Sendable {
         /// The first bytes of the workspace's id.
         let workspace: UInt64
@@ -66,18 +67,19 @@ public final class Workspace: Sendable {
         self.snapshots = runtime?.snapshots ?? SnapshotPool(directory: paths.directory)
     }
 
-    /// A workspace that something else has opened, and closes.
+    /// Shows a workspace that the caller has opened, and closes.
     package convenience init(_ runtime: WorkspaceRuntime, at paths: DirectoryPaths) throws {
         self.init(paths, try Identity(paths), runtime: runtime)
     }
 
-    /// Makes a workspace, and opens it.
+    /// Creates a workspace in a directory, and opens it.
     ///
     /// - Parameters:
-    ///   - directory: where to put it; made if it is not there. Nobody but its owner can read what is in it.
-    ///   - name: how other members see this machine, in 1 to 512 bytes.
-    /// - Returns: the workspace, open to read and write.
-    /// - Throws: ``PeerdError`` with `workspaceExists`, `keysMissing`, `invalidArgument`, or what a disk can refuse.
+    ///   - directory: the place for its files, created if missing. Only its owner can read what is in it.
+    ///   - name: the name of this machine, as other members see it, in 1 to 512 bytes.
+    /// - Returns: the workspace, open for reading and writing.
+    /// - Throws: ``PeerdError`` with `workspaceExists`, `keysMissing`, `invalidArgument`, `notPrivate`, or what a disk
+    ///   can refuse.
     public static func create(at directory: URL, name: String) async throws -> Workspace {
         let paths = DirectoryPaths(directory)
         try paths.requireNoWorkspace()
@@ -89,10 +91,14 @@ public final class Workspace: Sendable {
         return try await self.open(at: directory)
     }
 
-    /// Opens the workspace of a directory.
+    /// Opens the workspace in a directory.
     ///
-    /// - Throws: ``PeerdError`` with `noWorkspace`; `alreadyOpen` if another process, or another `Workspace`, has it to
-    ///   write and does not give it free within three seconds; `damaged`, `newerVersion`, or what a disk can refuse.
+    /// - Parameters:
+    ///   - directory: the directory that was given to ``create(at:name:)`` or ``join(_:at:name:)``.
+    ///   - access: ``Access/readOnly`` to read beside another process that writes.
+    /// - Returns: the workspace.
+    /// - Throws: ``PeerdError`` with `noWorkspace`, `notPrivate`, `damaged`, `newerVersion`, or what a disk can refuse.
+    ///   With `alreadyOpen` the directory is open for writing elsewhere, and was not released within three seconds.
     public static func open(at directory: URL, access: Access = .readWrite) async throws -> Workspace {
         let paths = DirectoryPaths(directory)
         try paths.requireWorkspace()
@@ -111,15 +117,15 @@ public final class Workspace: Sendable {
 
     /// Joins the workspace of an invite, and opens it.
     ///
-    /// What the other machines have written comes with the first sync. If this fails after the other machine has let
-    /// this one in, the directory has the workspace, and ``open(at:access:)`` continues.
+    /// The objects arrive with the first sync. If this call fails after the other machine has accepted this one, the
+    /// directory holds the workspace, and ``open(at:access:)`` continues.
     ///
     /// - Parameters:
-    ///   - invite: what ``invite()`` returned on another machine, which must be syncing; it is good once, for ten
+    ///   - invite: the result of ``invite()`` on another machine, which must be syncing. It is valid once, for ten
     ///     minutes.
-    ///   - directory: where to put it; made if it is not there.
-    ///   - name: how other members see this machine, in 1 to 512 bytes.
-    /// - Returns: the workspace, open to read and write.
+    ///   - directory: the place for the files, created if missing.
+    ///   - name: the name of this machine, as other members see it, in 1 to 512 bytes.
+    /// - Returns: the workspace, open for reading and writing.
     /// - Throws: ``PeerdError`` with `unreachable`, `inviteSpent`, `joinRefused`, or as ``create(at:name:)`` does.
     public static func join(_ invite: Invitation, at directory: URL, name: String) async throws -> Workspace {
         let paths = DirectoryPaths(directory)
@@ -132,9 +138,10 @@ public final class Workspace: Sendable {
         return workspace
     }
 
-    /// Ends the sync, waits for those who read, and leaves the directory to others.
+    /// Ends the sync, waits for closures that still read, and releases the directory.
     ///
-    /// Everything that was written is on the disk already. Whoever uses the workspace after this gets `closed`.
+    /// Every transaction that returned is on the disk already, so a process may also end without this call. Later calls
+    /// on this workspace throw ``PeerdError`` with `closed`; sequences of changes end. Calling it again does nothing.
     public func close() async {
         let wasOpen = self.phase.withLockedValue { phase in
             defer { phase = .closed }
@@ -146,14 +153,14 @@ public final class Workspace: Sendable {
 
     // MARK: - For the rest of the module
 
-    /// What drives the node; throws if the workspace was opened for reading, or is closed.
+    /// Returns the driver of the node; throws if the workspace was opened for reading, or is closed.
     func driver() throws -> NodeDriver {
         try self.requireOpen()
         guard let runtime = self.runtime else {
             throw PeerdError(
                 .readOnly,
-                "\(self.paths.directory) was opened for reading alone.",
-                advice: "Open it for writing, where no other process has it."
+                "\(self.paths.directory) was opened read-only.",
+                advice: "Open it for writing once no other process has it."
             )
         }
         return runtime.driver

@@ -1,9 +1,11 @@
 internal import Engine
 
-/// Edits that become one change: all of them or none, on this machine and on all others.
+/// A group of edits that take effect together, on this machine and on all others.
 ///
-/// What was done in a transaction shows in it. As soon as one call throws, nothing of it can be written any more, and
-/// ``Workspace/write(_:)`` throws the same, whatever the closure makes of the error.
+/// The reading functions see the edits of the transaction. As soon as one edit is refused, the transaction cannot be
+/// written any more: ``Workspace/write(_:)`` throws the same error, even if the closure catches it.
+///
+/// A transaction holds at most 65,536 operations and about 6 MiB. Divide larger work into several transactions.
 public struct WriteTransaction: ~Copyable {
     private var local: LocalTransaction
 
@@ -13,27 +15,31 @@ public struct WriteTransaction: ~Copyable {
 
     // MARK: - Edits
 
-    /// Where an object goes among those beside it.
+    /// The place of an object among its siblings.
     public enum Place: Hashable, Sendable {
-        /// Before all others.
+        /// The place before all siblings.
         case first
-        /// Behind all others.
+        /// The place behind all siblings.
         case last
-        /// Directly before another.
+        /// The place directly before this sibling.
         case before(ObjectID)
     }
 
-    /// Makes an object, or finds the one that a key names.
+    /// Creates an object, or finds the one that a key names.
+    ///
+    /// With a key the id is derived from the type and the key. Two machines that create it apart create one object. If
+    /// the object exists already, it stays as it is, except that it moves under `parent` if that is another one. So a
+    /// program can create what it needs at each start, and writes nothing if it is there. If the object was deleted, it
+    /// exists again, without its old properties.
     ///
     /// - Parameters:
-    ///   - type: what it is.
-    ///   - kind: a finer distinction, if wanted.
-    ///   - parent: what it stands under, behind all that stands there; nil for the root.
-    ///   - key: what the object means. Two machines that make the same type with the same key apart make one object. If
-    ///     it is there already, it stays as it is; it goes under `parent` if it stands under another one. So a program
-    ///     can make what it needs at each start, and writes nothing if it is there.
+    ///   - type: the type of the object, in the words of the application; at most 512 bytes.
+    ///   - kind: a finer distinction within the type; at most 512 bytes.
+    ///   - parent: the object to put it under, behind the present children; nil for the root.
+    ///   - key: a text that names the object within its type; nil for an object of its own.
     /// - Returns: the id of the object.
-    /// - Throws: ``PeerdError`` with `noSuchObject` for the parent, or `tooLarge`.
+    /// - Throws: ``PeerdError`` with `noSuchObject` for the parent, `wouldCloseCycle` if the parent is below the object
+    ///   that the key names, or `tooLarge`.
     @discardableResult
     public mutating func create(
         _ type: String,
@@ -46,28 +52,39 @@ public struct WriteTransaction: ~Copyable {
         return try self.translating { transaction throws(WriteRefusal) in try transaction.create(creation) }
     }
 
-    /// Sets a property.
+    /// Sets a property of an object.
     ///
-    /// - Throws: ``PeerdError`` with `noSuchObject` or `tooLarge`; what encoding a document throws.
+    /// - Parameters:
+    ///   - property: the property to set.
+    ///   - content: the new value; at most 1 MiB when encoded.
+    ///   - object: the object to change.
+    /// - Throws: ``PeerdError`` with `noSuchObject` or `tooLarge`; the error of encoding a document.
     public mutating func set<Content>(_ property: Property<Content>, to content: Content, on object: ObjectID) throws {
         let step = Transaction.Step.set(object, name: property.name, value: try property.value(content))
         try self.translating { transaction throws(WriteRefusal) in try transaction.perform(step) }
     }
 
-    /// Takes the value of a property away.
+    /// Removes a property from an object.
+    ///
+    /// - Throws: ``PeerdError`` with `noSuchObject` or `tooLarge`.
     public mutating func unset<Content>(_ property: Property<Content>, on object: ObjectID) throws {
         let step = Transaction.Step.unset(object, name: property.name)
         try self.translating { transaction throws(WriteRefusal) in try transaction.perform(step) }
     }
 
-    /// Changes a document; members that `Content` does not know stay as they are.
+    /// Changes the document that a property holds.
+    ///
+    /// Members of the stored document that `Content` does not know stay as they are. So an old version of an
+    /// application does not remove what a newer one has written.
     ///
     /// - Parameters:
     ///   - property: the property that holds the document.
-    ///   - object: whose property it is.
-    ///   - content: what to begin with if there is no document yet.
+    ///   - object: the object to change.
+    ///   - content: the document to start with if the property is not set.
     ///   - change: changes the document.
-    /// - Throws: ``PeerdError`` with `wrongType` if the property holds something else; what `change` throws.
+    /// - Throws: ``PeerdError`` with `wrongType` if the property holds something else, `noSuchObject` or `tooLarge`;
+    ///   the error of `change`.
+    /// - Complexity: O(*n*) in the bytes of the document.
     public mutating func update<Content: Codable>(
         _ property: Property<Content>,
         on object: ObjectID,
@@ -87,9 +104,14 @@ public struct WriteTransaction: ~Copyable {
         try self.translating { transaction throws(WriteRefusal) in try transaction.perform(step) }
     }
 
-    /// Puts an object under another, or at the root.
+    /// Moves an object, with all that is below it, under another parent or to another place among its siblings.
     ///
-    /// - Throws: ``PeerdError`` with `noSuchObject`, `wouldCloseCycle`, or `notASibling`.
+    /// - Parameters:
+    ///   - object: the object to move.
+    ///   - parent: the new parent, which may be the present one; nil for the root.
+    ///   - place: the place among the children of the parent.
+    /// - Throws: ``PeerdError`` with `noSuchObject`; `wouldCloseCycle` if the parent is the object or below it;
+    ///   `notASibling` if `place` names no child of the parent.
     public mutating func move(_ object: ObjectID, to parent: ObjectID?, at place: Place = .last) throws {
         try self.translating { transaction throws(WriteRefusal) in
             let sibling: ObjectID? =
@@ -102,23 +124,31 @@ public struct WriteTransaction: ~Copyable {
         }
     }
 
-    /// Deletes an object and all that shows below it.
+    /// Deletes an object and all objects below it.
     ///
-    /// What another machine writes there without having seen this keeps the object, with what it wrote.
+    /// A concurrent edit wins: an object that another machine edits before it hears of the deletion stays, with the
+    /// edit and with its ancestors.
+    ///
+    /// - Throws: ``PeerdError`` with `noSuchObject`, or `tooLarge` if there are more objects than a transaction can
+    ///   delete.
+    /// - Complexity: O(*n*) in the objects below it.
     public mutating func delete(_ object: ObjectID) throws {
         try self.translating { transaction throws(WriteRefusal) in try transaction.perform(.delete(object)) }
     }
 
     // MARK: - Reading
 
-    /// Whether an object is there.
+    /// Tells whether an object exists.
+    ///
+    /// - Throws: ``PeerdError`` if the disk fails or the database is damaged.
     public mutating func contains(_ object: ObjectID) throws -> Bool {
         try self.translating { transaction throws(WriteRefusal) in try transaction.isVisible(object) }
     }
 
-    /// The value of a property; nil if the object, or the property, is not there.
+    /// Returns the value of a property; nil if the object or the property does not exist.
     ///
-    /// - Throws: ``PeerdError`` with `wrongType` if the value is of another type.
+    /// - Throws: ``PeerdError`` with `wrongType` if the value has another type, or if the disk fails.
+    /// - Complexity: O(*n*) in the properties of the object.
     public mutating func value<Content>(of property: Property<Content>, on object: ObjectID) throws -> Content? {
         let name = ExactText(property.name)
         let value = try self.translating { transaction throws(WriteRefusal) in
@@ -127,14 +157,17 @@ public struct WriteTransaction: ~Copyable {
         return try value.map { try property.content(of: $0) }
     }
 
-    /// What stands under an object, or at the root, in order.
+    /// Returns the children of an object, or the objects at the root for nil, in order.
     ///
-    /// - Complexity: O(*n*) in what stands there.
+    /// - Throws: ``PeerdError`` if the disk fails or the database is damaged.
+    /// - Complexity: O(*n*) in the children.
     public mutating func children(of parent: ObjectID?) throws -> [ObjectID] {
         try self.translating { transaction throws(WriteRefusal) in try transaction.children(of: parent) }
     }
 
-    /// What an object stands under; nil at the root.
+    /// Returns the parent of an object; nil at the root.
+    ///
+    /// - Throws: ``PeerdError`` if the disk fails or the database is damaged.
     public mutating func parent(of object: ObjectID) throws -> ObjectID? {
         try self.translating { transaction throws(WriteRefusal) in try transaction.parent(of: object) }
     }
@@ -158,9 +191,9 @@ public struct WriteTransaction: ~Copyable {
 }
 
 extension Value {
-    /// This document, with the members that an older one had and that whoever wrote this one did not know.
+    /// Returns this document with the members of an older one that the program did not know.
     ///
-    /// `known`: the older one as it was understood.
+    /// `known`: the older one as the program understood it.
     fileprivate func keepingUnknownMembers(of old: Value, known: Value) -> Value {
         Value(Value.merged(self.json, old: old.json, known: known.json))
     }

@@ -138,6 +138,7 @@ extension SchemaMigration {
                 placed INTEGER NOT NULL
             );
             CREATE INDEX object_place ON object (parent, position);
+            CREATE INDEX object_type ON object (type, id) WHERE visible;
             CREATE INDEX object_changed ON object (changed);
             CREATE INDEX object_open_moves ON object (object) WHERE other_open_moves IS NOT NULL;
 

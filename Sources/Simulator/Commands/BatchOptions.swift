@@ -1,5 +1,6 @@
 import ArgumentParser
 internal import Foundation
+internal import Simulation
 
 /// How the seeds of a batch are run.
 struct BatchOptions: ParsableArguments {
@@ -7,16 +8,18 @@ struct BatchOptions: ParsableArguments {
     var first: UInt64 = 1
     @Option(help: "Stop after so many minutes of wall time.")
     var minutes: Double?
-    @Option(help: "How many processes to run them in; one a core if it is not given.")
+    @Option(help: "How many processes run the seeds. Default: one per core.")
     var jobs: Int?
 
     /// Processes at a time.
     private static let jobCountMax = 1_024
 
     func validate() throws {
-        if let minutes, !(minutes > 0) { throw ValidationError("A batch takes more than 0 minutes.") }
+        if let minutes, !(minutes > 0) {
+            throw ValidationError("The time limit --minutes is out of range; give more than 0.")
+        }
         if let jobs, !(1...BatchOptions.jobCountMax).contains(jobs) {
-            throw ValidationError("Seeds are run in 1 to 1,024 processes.")
+            throw ValidationError("The number --jobs is out of range; give 1 to 1,024.")
         }
     }
 

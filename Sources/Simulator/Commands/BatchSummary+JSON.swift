@@ -1,4 +1,5 @@
 internal import CRDTCore
+internal import Simulation
 
 extension BatchSummary {
     /// Everything of the summary for programs to read.

@@ -1,3 +1,5 @@
+internal import Simulation
+
 /// What many seeds showed together.
 struct BatchSummary {
     private(set) var seedCount = 0

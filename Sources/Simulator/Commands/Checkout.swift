@@ -1,4 +1,5 @@
 import Foundation
+internal import Simulation
 
 /// What this program was built from, as far as it can be told beside it.
 enum Checkout {

@@ -2,24 +2,25 @@ internal import ArgumentParser
 internal import CRDTCore
 internal import Engine
 internal import Foundation
+internal import Simulation
 
 /// `costs`: what an honest device pays for what a hostile member sends.
 struct CostsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "costs",
-        abstract: "Measures what a member that is after it can cost an honest device.",
+        abstract: "Measures what a hostile member can cost an honest device.",
         discussion: """
-            For each kind of message and operation, in the arrangements that are known to cost most: the bytes that \
-            the member sends, and the processor time, memory and disk that the honest device spends on them, in all \
-            and for each byte; and how long two small writes of its own take afterwards. The device is the production \
-            node with its database in a directory; each row is a process of its own. Waiting for the disk is not \
-            counted.
+            Measures each kind of message and operation, in the arrangements that are known to cost most. A row has \
+            the bytes that the member sends; the processor time, memory and disk that the honest device spends on \
+            them, in total and per byte; and the duration of two small writes of its own afterwards. The device is the \
+            production node with its database in a directory. Each row runs in a process of its own. Time spent \
+            waiting for the disk is not counted.
 
             Exit codes: 0 all were measured, 1 one of them failed, 64 the command line is not understood.
             """
     )
 
-    @Option(help: "Only what has this in its name.")
+    @Option(help: "Only the rows with this text in their names.")
     var only = ""
     @Option(help: .hidden)
     var row: Int?

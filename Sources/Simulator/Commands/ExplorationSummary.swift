@@ -1,4 +1,5 @@
 internal import CRDTCore
+internal import Simulation
 
 /// What all searches came to, on one screen.
 struct ExplorationSummary {

@@ -1,6 +1,7 @@
 import ArgumentParser
 internal import CRDTCore
 internal import Foundation
+internal import Simulation
 internal import Synchronization
 
 /// `explore`: small worlds in full.
@@ -9,11 +10,11 @@ struct ExploreCommand: ParsableCommand {
         commandName: "explore",
         abstract: "Tries everything that can happen in small worlds.",
         discussion: """
-            trees: four moves made apart over three nodes, in every order of arrival. existence: what two replicas can \
-            do to one object in a few steps, in every order of arrival. branches: what can be done on the branches of \
-            a chain that forks and after them, with clocks that are ahead and restamps, in every order of arrival and \
-            across a clock that is set back. crashes: an end at every store call of a commit. cuts: a connection that \
-            breaks after every byte of a handshake and of a short sync.
+            trees: four concurrent moves over three nodes, in every order of arrival. existence: what two replicas can \
+            do to one object in a few steps, in every order of arrival. branches: what can be done on and after the \
+            branches of a chain that forks, with fast clocks and restamps, in every order of arrival and across a \
+            clock that is set back. crashes: a process that ends at each store call of a commit. cuts: a connection \
+            that breaks after each byte of a handshake and of a short sync.
 
             Exit codes: 0 nothing found, 1 a property did not hold, 64 the command line is not understood.
             """
@@ -24,11 +25,11 @@ struct ExploreCommand: ParsableCommand {
     /// How long a case may take that should take microseconds.
     private static let patienceSeconds = 15
 
-    @Option(help: "What to explore, with commas between: \(Self.kinds). All if it is not given.")
+    @Option(help: "The kinds to explore, separated by commas: \(Self.kinds). Default: all.")
     var only: String?
     @Option(
         name: .customLong("case"),
-        help: ArgumentHelp("One case alone, as a finding names it; with --only.", valueName: "name")
+        help: ArgumentHelp("One case alone, as a finding names it; needs --only.", valueName: "name")
     )
     var caseName: String?
     @Flag(help: "Print what was found as JSON.")
@@ -65,17 +66,17 @@ struct ExploreCommand: ParsableCommand {
 
     private func scopes() throws -> [Exploration.Scope] {
         guard let only else {
-            if self.caseName != nil { throw ValidationError("--case needs --only, to say what kind of case it is.") }
+            if self.caseName != nil { throw ValidationError("--case needs the kind of the case; name it with --only.") }
             return Exploration.Scope.allCases
         }
         let scopes = try only.split(separator: ",").map { name in
             guard let scope = Exploration.Scope(rawValue: String(name)) else {
-                throw ValidationError("There is nothing “\(name)” to explore: \(Self.kinds).")
+                throw ValidationError("“\(name)” is not a kind to explore; name some of \(Self.kinds).")
             }
             return scope
         }
         if scopes.isEmpty || (self.caseName != nil && scopes.count != 1) {
-            throw ValidationError("--only needs one or more of \(Self.kinds); with --case just one.")
+            throw ValidationError("--only needs one or more of \(Self.kinds); with --case exactly one.")
         }
         return scopes
     }

@@ -1,18 +1,25 @@
 import ArgumentParser
 internal import CRDTCore
 internal import Foundation
+internal import MergeModel
+internal import Simulation
 
-/// `histories`: the merge alone, very often.
+/// `histories`: performs merge plans on the merge alone, very often.
 struct HistoriesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "histories",
         abstract: "Runs random histories of a few peers through the merge alone, on all cores.",
         discussion: """
-            Replicas in memory write and get parts of each other's chains in every order that can be, again and too \
-            early; in the end everything arrives everywhere, and all must be equal. A share of the histories is also \
-            compared with the naive model, exported, computed anew from the log, and performed a second time with \
-            everything loaded from the sender's log, encoded, decoded and verified. There are no disks, no network and \
-            no real keys: hashes and signatures are stand-ins. A step is a change that is written or a delivery.
+            Replicas in memory write, and receive parts of each other's chains in every possible order, some of them \
+            repeatedly or too early. In the end everything is delivered everywhere, and all replicas must be equal. A \
+            share of the histories is also compared with the naive model, exported, rebuilt from the log, and repeated \
+            with all deliveries loaded from the sender's log, encoded, decoded and verified. There are no disks, no \
+            network and no real keys: stand-ins replace hashes and signatures. A step is a written change or a \
+            delivery.
+
+            `--case` takes the plan of any history, also one that a test of the merge reports. It is performed in \
+            every way: authors that know only the naive model write its changes too, and stores in memory get them in \
+            random orders.
 
             Exit codes: 0 nothing found, 1 a property did not hold, 64 the command line is not understood.
             """
@@ -21,10 +28,10 @@ struct HistoriesCommand: ParsableCommand {
     @Option(help: "How many histories to run.")
     var seeds = 100_000
     @OptionGroup var batch: BatchOptions
-    @OptionGroup var options: HistoryOptions
+    @OptionGroup var options: MergeOptions
     @Option(
         name: .customLong("case"),
-        help: ArgumentHelp("One history alone, as a failure is told.", valueName: "history")
+        help: ArgumentHelp("One plan alone, as a failure prints it.", valueName: "plan")
     )
     var caseName: String?
     @Flag(help: "Print the summary as JSON.")
@@ -35,11 +42,11 @@ struct HistoriesCommand: ParsableCommand {
         if let caseName { return try self.runCase(caseName) }
         let start = WallClock.seconds()
         var shown = start
-        let pool = HistoryPool(
+        let pool = MergePool(
             seeds: try self.batch.seeds(self.seeds),
             shape: shape,
-            // A batch takes less than a second, and to shrink one history some.
-            launch: .ofThisProgram(self.options.text, command: HistoryWorkerCommand.name, patienceSeconds: 60)
+            // A batch takes less than a second, and to shrink one plan some.
+            launch: .ofThisProgram(self.options.text, command: MergeWorkerCommand.name, patienceSeconds: 60)
         )
         // Whoever ends a long run early still sees what it has shown.
         let interruption = Interruption { pool.stop() }
@@ -49,55 +56,69 @@ struct HistoriesCommand: ParsableCommand {
             if now - shown >= 10 {
                 shown = now
                 let report = pool.report
-                StandardError.write("\(report.historyCount) histories, \(report.findings.count) failures")
+                StandardError.write("\(report.trialCount) histories, \(report.findings.count) failures")
             }
             if self.batch.isOver(afterSeconds: now - start) { pool.stop() }
         }
         let seconds = WallClock.seconds() - start
         if let failure = pool.launchFailure { throw ValidationError("A worker cannot be started: \(failure)") }
         let jobs = self.batch.jobCount
-        let summary = HistorySummary(pool.report, shape, seconds: seconds, jobs: jobs) { pool.shrunk(seed: $0) }
+        let summary = MergeSummary(pool.report, shape, seconds: seconds, jobs: jobs) { pool.shrunk(seed: $0) }
         print(self.json ? summary.json : summary.text)
         if !summary.isClean { throw ExitCode.failure }
     }
 
     private func runCase(_ name: String) throws {
-        let plan: HistoryPlan
+        let plan: MergePlan
         do {
-            plan = try HistoryPlan(named: name)
+            plan = try MergePlan(text: name)
         } catch {
             throw ValidationError("\(error)")
         }
-        let outcome = HistoryRun.outcome(of: plan, in: try HistoryWorld(peerCount: plan.peerCount), isThorough: true)
+        let outcome = MergeTrial.outcome(of: plan, in: try MergeWorld(peerCount: plan.peerCount), isThorough: true)
+        let finding = outcome.finding ?? self.disagreement(about: plan)
         if self.json {
-            let finding = outcome.finding.map { JSON.string($0.description) } ?? .null
-            print(JSON.object(["case": .string(plan.name), "finding": finding]).text)
+            let finding = finding.map { JSON.string($0.description) } ?? .null
+            print(JSON.object(["case": .string(plan.text), "finding": finding]).text)
         } else {
             for line in plan.sentences { print(line) }
-            print(outcome.finding.map { "FOUND \($0)" } ?? "no failures")
+            print(finding.map { "FOUND \($0)" } ?? "no failures")
         }
-        if outcome.finding != nil { throw ExitCode.failure }
+        if finding != nil { throw ExitCode.failure }
+    }
+
+    /// Returns what fails when authors by the naive model write the changes, and stores get them in random orders.
+    private func disagreement(about plan: MergePlan) -> Finding? {
+        let agreement = MergeAgreement { MemoryStore(origin: ChainHash.origin(TestDevice.workspace)) }
+        do {
+            _ = try agreement.outcome(of: plan)
+            return nil
+        } catch {
+            return Finding(property: .modelDisagrees, message: "\(error)")
+        }
     }
 }
 
-/// What kind of histories to run.
-struct HistoryOptions: ParsableArguments {
+/// The kind of histories to run.
+struct MergeOptions: ParsableArguments {
     @Option(help: "The number of peers, 2 to 7.")
     var peers = 3
     @Option(help: "The number of steps, 1 to 10,000.")
     var steps = 60
-    @Option(help: "Of so many histories one is looked at in every way, the first among them.")
+    @Option(help: "Check one history of so many in every way, beginning with the first.")
     var compare: UInt64 = 128
 
-    func shape() throws -> HistoryShape {
-        guard HistoryPlan.peerCounts.contains(self.peers) else {
-            throw ValidationError("There are 2 to 7 peers in a history.")
+    func shape() throws -> MergeShape {
+        guard MergePlan.peerCounts.contains(self.peers) else {
+            throw ValidationError("The number --peers is out of range; give 2 to 7.")
         }
-        guard (1...10_000).contains(self.steps) else { throw ValidationError("A history has 1 to 10,000 steps.") }
+        guard (1...10_000).contains(self.steps) else {
+            throw ValidationError("The number --steps is out of range; give 1 to 10,000.")
+        }
         guard (1...100_000).contains(self.compare) else {
-            throw ValidationError("One history of 1 to 100,000 is looked at in every way.")
+            throw ValidationError("The number --compare is out of range; give 1 to 100,000.")
         }
-        return HistoryShape(peerCount: self.peers, stepCount: self.steps, thoroughEvery: self.compare)
+        return MergeShape(peerCount: self.peers, stepCount: self.steps, thoroughEvery: self.compare)
     }
 
     /// The options as they were given, to be copied.
@@ -107,20 +128,20 @@ struct HistoryOptions: ParsableArguments {
 /// `history-worker`: what `histories` starts one of for each core.
 ///
 /// It reads `run FIRST COUNT` and `shrink SEED`, one a line, and answers each with a line: a report as JSON, or the
-/// name of a history.
-struct HistoryWorkerCommand: ParsableCommand {
+/// text of a plan.
+struct MergeWorkerCommand: ParsableCommand {
     static let name = "history-worker"
     static let configuration = CommandConfiguration(
-        commandName: HistoryWorkerCommand.name,
+        commandName: MergeWorkerCommand.name,
         abstract: "Runs the histories it is asked for, for another process.",
         shouldDisplay: false
     )
 
-    @OptionGroup var options: HistoryOptions
+    @OptionGroup var options: MergeOptions
 
     func run() throws {
         let shape = try self.options.shape()
-        let world = try HistoryWorld(peerCount: shape.peerCount)
+        let world = try MergeWorld(peerCount: shape.peerCount)
         Interruption.leaveToParent()
         let encoder = JSONEncoder()
         while let line = readLine() {
@@ -138,14 +159,14 @@ struct HistoryWorkerCommand: ParsableCommand {
         }
     }
 
-    private func shrunk(_ plan: HistoryPlan) throws -> String {
-        var worlds: [Int: HistoryWorld] = [:]
-        for count in HistoryPlan.peerCounts { worlds[count] = try HistoryWorld(peerCount: count) }
-        let shrinker = HistoryShrinker(plan) { plan in
-            worlds[plan.peerCount].flatMap { HistoryRun.outcome(of: plan, in: $0, isThorough: true).finding }
+    private func shrunk(_ plan: MergePlan) throws -> String {
+        var worlds: [Int: MergeWorld] = [:]
+        for count in MergePlan.peerCounts { worlds[count] = try MergeWorld(peerCount: count) }
+        let shrinker = MergePlanShrinker(plan) { plan in
+            worlds[plan.peerCount].flatMap { MergeTrial.outcome(of: plan, in: $0, isThorough: true).finding?.kind }
         }
         guard var shrinker else { return "" }
         shrinker.shrink()
-        return shrinker.plan.name
+        return shrinker.plan.text
     }
 }

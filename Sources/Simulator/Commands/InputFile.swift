@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
+internal import Simulation
 
 /// Files that commands read.
 enum InputFile {

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Glibc
+internal import Simulation
 
 /// What to do when the user ends the program with Ctrl-C, or the system asks it to end.
 ///

@@ -1,16 +1,17 @@
 import ArgumentParser
 internal import CRDTCore
 import Foundation
+internal import Simulation
 
 /// `life`: long and large runs, each with a habit of people that no random plan has.
 struct LifeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "life",
-        abstract: "Runs long and large scenarios, and shows how long and how large they were.",
+        abstract: "Runs long and large scenarios, and prints their durations and sizes.",
         discussion: """
-            A life is a scenario file that repeats what people do day after day: a flag toggled in turn, notes put \
-            at one place, folders filled and emptied, databases put back; and a newcomer at the end, who must get all \
-            of it. Without files those of Tests/SimulatorTests/Lives are run.
+            A life is a scenario file that repeats what people do day after day: they toggle a flag in turn, put notes \
+            at one place, fill and empty folders, restore databases. At its end a newcomer must get all of it. Without \
+            files, the command runs those of Tests/SimulatorTests/Lives.
             """
     )
 

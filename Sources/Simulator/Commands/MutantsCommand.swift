@@ -1,6 +1,7 @@
 import ArgumentParser
 import CRDTCore
 import Glibc
+internal import Simulation
 
 /// `mutants`: whether the bugs that can be planted are found.
 struct MutantsCommand: ParsableCommand {
@@ -9,21 +10,23 @@ struct MutantsCommand: ParsableCommand {
         abstract: "Plants bugs in the merge, the sessions and the store, one at a time, and looks for each."
     )
 
-    @Option(help: "Only these bugs, with commas between them.")
+    @Option(help: "Only these bugs, separated by commas.")
     var only: String?
-    @Option(help: "Only so many bugs, drawn by the first seed; as many of the merge, the sessions and the store.")
+    @Option(
+        help: "Only so many bugs, drawn by the first seed, in equal shares from the merge, the sessions and the store."
+    )
     var sample: Int?
     @Option(help: "The seed to begin with.")
     var firstSeed: UInt64 = 1
-    @Option(help: "How many seeds to look through for a bug.")
+    @Option(help: "How many seeds to try for a bug.")
     var seeds = 1000
-    @Option(help: "How many seconds of a processor's time to look for a bug.")
+    @Option(help: "How many seconds of processor time to spend on a bug.")
     var seconds = 60.0
     @Option(help: "How many bugs to look for at a time.")
     var jobs = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     @Option(help: "The folder of the scenario files.")
     var scenarios = "Tests/SimulatorTests/Scenarios"
-    @Flag(help: "Run the scenarios that must fail with a bug, and seeds only for a bug without any.")
+    @Flag(help: "Run only the scenarios that must fail with a bug; run seeds for a bug that has none.")
     var brief = false
     @Flag(help: "Print the result as JSON.")
     var json = false
@@ -69,7 +72,9 @@ struct MutantsCommand: ParsableCommand {
         if let only {
             bugs = try only.split(separator: ",").map { name in
                 guard let bug = PlantedBug(rawValue: String(name)) else {
-                    throw ValidationError("There is no planted bug “\(name)”.")
+                    throw ValidationError(
+                        "There is no planted bug “\(name)”; see PlantedBug in CRDTCore for the names."
+                    )
                 }
                 return bug
             }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Simulation
 
 /// How a run is to be shown.
 struct PictureOptions: ParsableArguments {

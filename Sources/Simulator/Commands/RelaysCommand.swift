@@ -1,14 +1,15 @@
 import ArgumentParser
+internal import Simulation
 
 /// `relays`: the limits alone, very often.
 struct RelaysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "relays",
-        abstract: "Sends chains of changes of all sizes from store to store, each cut in another way.",
+        abstract: "Sends chains of changes of all sizes from store to store; each store cuts them in another way.",
         discussion: """
-            A device's own writes, and runs that another signs, at each limit, one below and one above, alone and in \
-            pairs. What a write acknowledged or a store took in must be loaded, cut, relayed and accepted everywhere. \
-            Each seed is a chain.
+            A chain has a device's own writes, and runs that another device signs, at each limit, one below and one \
+            above, alone and in pairs. Every store must load, cut, relay and accept what a write acknowledged or \
+            another store accepted. Each seed is a chain.
 
             Exit codes: 0 nothing found, 1 a chain stood still, 64 the command line is not understood.
             """
@@ -16,7 +17,7 @@ struct RelaysCommand: ParsableCommand {
 
     @Option(help: "The first seed.")
     var first: UInt64 = 1
-    @Option(help: "How many writes and runs at least.")
+    @Option(help: "The least number of writes and runs.")
     var changes = 100_000
 
     func run() throws {

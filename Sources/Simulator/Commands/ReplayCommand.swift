@@ -1,11 +1,12 @@
 import ArgumentParser
 internal import CRDTCore
+internal import Simulation
 
 /// `replay`: one seed, with all it did.
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Runs one seed and tells what it did; its plan is printed as a scenario."
+        abstract: "Runs one seed, and prints its plan as a scenario and its result."
     )
 
     @Argument(help: "The seed.")
@@ -14,7 +15,7 @@ struct ReplayCommand: ParsableCommand {
     @OptionGroup var pictures: PictureOptions
     @Option(help: ArgumentHelp("Refuse to run if the seed draws another plan in this build.", valueName: "hash"))
     var plan: String?
-    @Flag(help: "Print what came of it as JSON.")
+    @Flag(help: "Print the result as JSON.")
     var json = false
 
     func run() throws {

@@ -1,24 +1,25 @@
 import ArgumentParser
 import Foundation
+internal import Simulation
 
 /// `run`: many seeds.
 struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Runs many seeds, on all cores, and sums up what they showed."
+        abstract: "Runs many seeds on all cores, and prints a summary."
     )
 
     @Option(help: "How many seeds to run.")
     var seeds = 100
     @OptionGroup var batch: BatchOptions
     @OptionGroup var world: WorldOptions
-    @Option(help: "How many of a hundred seeds are run twice, to see that both runs are the same.")
+    @Option(help: "Percentage of seeds that run twice, to check that both runs are equal.")
     var twice: UInt64 = 5
     @Flag(help: "Print the summary as JSON.")
     var json = false
 
     func validate() throws {
-        guard self.twice <= 100 else { throw ValidationError("Of a hundred seeds 0 to 100 are run twice.") }
+        guard self.twice <= 100 else { throw ValidationError("The percentage --twice is out of range; give 0 to 100.") }
     }
 
     func run() throws {
@@ -55,26 +56,30 @@ struct WorldOptions: ParsableArguments {
     @Option(help: "Faults to choose from, with commas between them; “none” for none, all if it is not given.")
     var faults: String?
 
-    @Option(help: "Edits a second, one after the other; bursts are drawn if it is not given.")
+    @Option(help: "Edits per second, one after the other; bursts are drawn if it is not given.")
     var edits: UInt64?
-    @Option(help: "How many simulated seconds the faults go on; 2 to 180 are drawn if it is not given.")
+    @Option(help: "Length of the fault phase in simulated seconds; 2 to 180 are drawn if it is not given.")
     var duration: UInt64?
 
     func limits() throws -> PlanLimits {
         var limits = PlanLimits()
         if let edits {
-            guard (1...1_000).contains(edits) else { throw ValidationError("There are 1 to 1,000 edits a second.") }
+            guard (1...1_000).contains(edits) else {
+                throw ValidationError("The number --edits is out of range; give 1 to 1,000 per second.")
+            }
             limits.editsPerSecond = edits
         }
         limits.topology = self.topology
         if let duration {
             guard (1...86_400).contains(duration) else {
-                throw ValidationError("Faults go on for 1 to 86,400 seconds.")
+                throw ValidationError("The length --duration is out of range; give 1 to 86,400 seconds.")
             }
             limits.duration = .seconds(duration)
         }
         if let peers {
-            guard (2...7).contains(peers) else { throw ValidationError("There are 2 to 7 peers in a world.") }
+            guard (2...7).contains(peers) else {
+                throw ValidationError("The number --peers is out of range; give 2 to 7.")
+            }
             limits.peerCount = peers
         }
         if let faults {
@@ -113,22 +118,6 @@ enum StandardError {
     static func write(_ line: String) {
         let bytes = Array((line + "\n").utf8)
         Foundation.FileHandle.standardError.write(Data(bytes))
-    }
-}
-
-/// Time as people have it, for speed and limits alone.
-enum WallClock {
-    static func seconds() -> Double {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
-
-    /// The time that processors have spent on this process.
-    static func processorSeconds() -> Double {
-        var time = timespec()
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 }
 

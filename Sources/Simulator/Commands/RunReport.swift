@@ -1,4 +1,5 @@
 internal import CRDTCore
+internal import Simulation
 
 /// What one run showed, for people and for programs.
 struct RunReport {

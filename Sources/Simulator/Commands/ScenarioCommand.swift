@@ -1,18 +1,19 @@
 import ArgumentParser
 internal import CRDTCore
 import Foundation
+internal import Simulation
 
 /// `scenario`: runs written down by people.
 struct ScenarioCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scenario",
-        abstract: "Runs scenario files and says which of their expectations were not met."
+        abstract: "Runs scenario files, and lists the expectations that were not met."
     )
 
     @Argument(help: "The files.")
     var files: [String]
     @OptionGroup var pictures: PictureOptions
-    @Flag(help: "Print what came of each run as a line of JSON.")
+    @Flag(help: "Print the result of each run as a line of JSON.")
     var json = false
 
     func run() throws {

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Simulation
 internal import Synchronization
 
 /// Hands seeds to workers, one process a core, and collects what they report.

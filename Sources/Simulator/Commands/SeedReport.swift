@@ -1,3 +1,5 @@
+internal import Simulation
+
 /// What one seed came to, as a worker tells it to the process that asked.
 struct SeedReport: Codable, Hashable, Sendable {
     var seed: UInt64

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Glibc
+internal import Simulation
 
 /// A process that runs things for this one: what traps there, or does not come to an end, is a finding here.
 final class SeedWorker {

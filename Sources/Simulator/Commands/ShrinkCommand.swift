@@ -1,11 +1,12 @@
 import ArgumentParser
 internal import CRDTCore
+internal import Simulation
 
 /// `shrink`: the least that still fails.
 struct ShrinkCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "shrink",
-        abstract: "Makes a short scenario of a failing seed, which fails in the same way."
+        abstract: "Reduces a failing seed to a short scenario that fails in the same way."
     )
 
     @Argument(help: "The seed.")
@@ -15,7 +16,7 @@ struct ShrinkCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Write the scenario to a file.", valueName: "file"))
     var out: String?
     @OptionGroup var world: WorldOptions
-    @Flag(help: "Print what came of it as JSON.")
+    @Flag(help: "Print the result as JSON.")
     var json = false
 
     func run() throws {

@@ -1,4 +1,5 @@
 import ArgumentParser
+internal import Simulation
 
 /// The program: worlds that can be replayed, run by the seed.
 @main
@@ -9,8 +10,8 @@ struct Simulator: ParsableCommand {
         subcommands: [
             RunCommand.self, ReplayCommand.self, ShrinkCommand.self, ScenarioCommand.self, LifeCommand.self,
             RelaysCommand.self, CostsCommand.self,
-            ExploreCommand.self, HistoriesCommand.self, MutantsCommand.self, WhatIfCommand.self, WorkerCommand.self,
-            HistoryWorkerCommand.self,
+            ExploreCommand.self, HistoriesCommand.self, MutantsCommand.self, WorkerCommand.self,
+            MergeWorkerCommand.self,
         ] + Simulator.hiddenCommands
     )
 

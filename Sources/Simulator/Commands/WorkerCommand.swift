@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
+internal import Simulation
 
 /// `worker`: what `run` starts one of for each core, and `shrink` one.
 ///

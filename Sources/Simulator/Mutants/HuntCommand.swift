@@ -1,4 +1,5 @@
 #if PLANTED_BUGS
+internal import Simulation
 import ArgumentParser
 import CRDTCore
 import Foundation
@@ -46,8 +47,8 @@ struct HuntCommand: ParsableCommand {
     /// Returns whether any has found the bug.
     private func runHistories() throws -> Bool {
         guard PlantedBug.current?.part == .merge else { return false }
-        let shape = HistoryShape()
-        let world = try HistoryWorld(peerCount: shape.peerCount)
+        let shape = MergeShape()
+        let world = try MergeWorld(peerCount: shape.peerCount)
         var next = self.first
         while next < self.first &+ HuntCommand.historyCount {
             StandardOutput.write("trying \(next)")

@@ -1,4 +1,5 @@
 #if PLANTED_BUGS
+internal import Simulation
 internal import CRDTCore
 
 /// What came of all planted bugs that were looked for.

@@ -1,4 +1,5 @@
 #if PLANTED_BUGS
+internal import Simulation
 internal import CRDTCore
 internal import Foundation
 

@@ -1,4 +1,5 @@
 #if PLANTED_BUGS
+internal import Simulation
 internal import CRDTCore
 
 /// What a planted bug breaks.

@@ -7,8 +7,8 @@ internal import PeerdKit
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "init",
-        abstract: "Make a workspace in the data directory.",
-        discussion: "To work on a workspace that another machine has, use \"peerd join\" instead.",
+        abstract: "Create a workspace in the data directory.",
+        discussion: "To use a workspace that exists on another machine, run \"peerd join\" instead.",
         exitCodes: [.success, .failure, .usage, .workspace, .busy, .storage]
     )
 
@@ -23,7 +23,9 @@ struct InitCommand: AsyncParsableCommand {
         let name = try DeviceName.checked(self.name)
         guard var entropy = EntropyStream(seed: SystemEntropy.seed()),
             let identity = DeviceIdentity.founding(name: name, entropy: &entropy)
-        else { throw CommandFailure(.failure, "The system gave no randomness.") }
+        else {
+            throw CommandFailure(.failure, "The system returned no random bytes; check that /dev/urandom can be read.")
+        }
         let workspace = identity.workspace
         try await NewWorkspace.create(identity, at: paths)
         let output = CommandOutput.standard(self.options.format)
@@ -34,7 +36,7 @@ struct InitCommand: AsyncParsableCommand {
                 "device_name": .string(name),
                 "directory": .string(paths.directory),
             ])
-            try await output.line(json.canonicalText)
+            try await output.json(json)
         } else {
             try await output.line("Made workspace \(workspace) in \(paths.directory); this machine is \"\(name)\".")
         }
@@ -48,7 +50,10 @@ enum DeviceName {
     static func checked(_ name: String?) throws -> String {
         let name = name ?? SystemText.hostName
         guard !name.isEmpty, name.utf8.count <= Limits.nameByteCountMax else {
-            throw CommandFailure(.usage, "The name must have 1 to \(Limits.nameByteCountMax) bytes.")
+            throw CommandFailure(
+                .usage,
+                "The name must have 1 to \(Limits.nameByteCountMax) bytes; choose one with --name NAME."
+            )
         }
         return name
     }

@@ -9,12 +9,11 @@ struct JoinCommand: AsyncParsableCommand {
         verb: "join",
         abstract: "Join the workspace of an invite.",
         discussion: """
-            LINE is what "peerd invite" printed on another machine of the workspace, where "peerd run" must be \
-            running. \
-            It is good once and for ten minutes. Without LINE, or with "-", it is read from standard input, so that \
-            other users of this machine cannot see it. After joining, the changes of that machine are fetched once; \
-            "peerd run" keeps in step from then on. In a directory that holds the same workspace already, the two \
-            machines are made known to each other.
+            LINE is the output of "peerd invite" on another machine of the workspace; "peerd run" must be running \
+            there. It works once, within ten minutes. Without LINE, or with "-", the command reads it from standard \
+            input, so that other users of this machine cannot see it. After joining, the command fetches the changes \
+            of that machine once; from then on "peerd run" keeps the machines in sync. In a directory that already \
+            holds the same workspace, the command introduces the two machines to each other.
             """,
         exitCodes: [.success, .failure, .usage, .workspace, .busy, .syncIncomplete, .storage]
     )
@@ -38,7 +37,7 @@ struct JoinCommand: AsyncParsableCommand {
         guard let invite = Invite(text: try self.readLine()) else {
             throw CommandFailure(
                 .usage,
-                "This is not an invite, or not all of one; copy the whole line that \"peerd invite\" printed."
+                "This is not a complete invite; copy the whole line that \"peerd invite\" printed."
             )
         }
         guard !invite.addresses.isEmpty else {
@@ -61,7 +60,7 @@ struct JoinCommand: AsyncParsableCommand {
                 throw CommandFailure(
                     .syncIncomplete,
                     """
-                    This machine has joined, but not everything was fetched yet: \(failure.message) \
+                    This machine has joined, but has not fetched everything yet: \(failure.message) \
                     "peerd run" fetches it.
                     """
                 )
@@ -97,7 +96,7 @@ enum TimeLimit {
 
     static func milliseconds(ofSeconds seconds: Double) throws -> UInt64 {
         guard seconds >= 0, seconds <= self.secondsMax else {
-            throw CommandFailure(.usage, "A time limit is a number of seconds from 0 to a year.")
+            throw CommandFailure(.usage, "The time limit is out of range; give a number of seconds from 0 to a year.")
         }
         return UInt64(seconds * 1000)
     }

@@ -4,11 +4,11 @@ internal import PeerdKit
 struct InviteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "invite",
-        abstract: "Print a line with which one other machine may join.",
+        abstract: "Print an invite: a line that lets one other machine join.",
         discussion: """
-            The line holds a secret: who has it may join. It is good once and for ten minutes; at most eight are \
-            open at \
-            a time. The daemon must run for the other machine to be let in. On a terminal a QR code of it follows.
+            The line holds a secret: anyone who has it can join. It works once, within ten minutes, and at most eight \
+            invites are open at a time. The daemon must run to let the other machine in. On a terminal the command \
+            also draws the line as a QR code.
             """,
         exitCodes: ExitStatus.common
     )
@@ -33,7 +33,7 @@ struct PeersCommand: AsyncParsableCommand {
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "status",
-        abstract: "Tell what this machine has, and whether anything is amiss.",
+        abstract: "Show what this machine holds, and anything that is wrong.",
         exitCodes: ExitStatus.common
     )
 
@@ -45,12 +45,11 @@ struct StatusCommand: AsyncParsableCommand {
 struct SyncCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "sync",
-        abstract: "Exchange with the peers now; print how many operations were pushed and pulled.",
+        abstract: "Sync with the peers now; print how many operations were pushed and pulled.",
         discussion: """
-            Ends when nothing is missing on either side of any connection. Machines that do not answer within a few \
-            seconds are left out; with --wait, all known ones must be reached. What the daemon had already exchanged \
-            by \
-            itself before is not counted.
+            Ends when neither side of any connection lacks anything. The command skips machines that do not answer \
+            within a few seconds; with --wait it waits for every known machine. Operations that the daemon exchanged \
+            before the command started are not counted.
             """,
         exitCodes: [.success, .failure, .usage, .workspace, .busy, .syncIncomplete, .storage]
     )

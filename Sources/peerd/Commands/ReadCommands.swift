@@ -5,7 +5,10 @@ struct GetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "get",
         abstract: "Show an object, or one property.",
-        discussion: "A property that is a string is printed as it is; with --json, and for all other values, as JSON.",
+        discussion: """
+            A property that is a string is printed as it is; with --json, and for all other values, as JSON. On a \
+            terminal, JSON escapes replace characters that could control it.
+            """,
         exitCodes: ExitStatus.commonWithObject
     )
 
@@ -23,9 +26,9 @@ struct GetCommand: AsyncParsableCommand {
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "ls",
-        abstract: "List what is directly below an object, or at the root.",
+        abstract: "List the children of an object, or the objects at the root.",
         discussion:
-            "A line is the name or title, if there is one, the type, the id, and the number of objects below it.",
+            "Each line has the name or title, if any, the type, the id, and the number of objects below it.",
         exitCodes: ExitStatus.commonWithObject
     )
 
@@ -40,7 +43,7 @@ struct ListCommand: AsyncParsableCommand {
 struct TreeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "tree",
-        abstract: "Show what is below an object, or everything, all the way down.",
+        abstract: "Show everything below an object, or the whole tree.",
         exitCodes: ExitStatus.commonWithObject
     )
 
@@ -55,10 +58,10 @@ struct TreeCommand: AsyncParsableCommand {
 struct ConflictsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "conflicts",
-        abstract: "List edits that lost against a concurrent one, until someone writes again.",
+        abstract: "List edits that lost against a concurrent edit.",
         discussion: """
-            Values of properties, and moves: until someone writes the property or moves the object again. Also moves \
-            that have no effect, since they would have put an object below itself.
+            Lists values of properties until someone writes the property again, and moves until someone moves the \
+            object again. Also lists moves that have no effect because they would have put an object below itself.
             """,
         exitCodes: ExitStatus.common
     )
@@ -78,7 +81,7 @@ struct LogCommand: AsyncParsableCommand {
 
     @OptionGroup var options: DataOptions
 
-    @Option(name: .customLong("object"), help: "Only operations on this object, which may be deleted.")
+    @Option(name: .customLong("object"), help: "Only operations on this object; it may be deleted.")
     var object: String?
 
     func run() async throws { try await self.options.perform(.log(object: self.object)) }
@@ -87,14 +90,14 @@ struct LogCommand: AsyncParsableCommand {
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "export",
-        abstract: "Print the live state as canonical JSON; the same bytes on machines that hold the same.",
-        discussion: "An array of objects in the order of their ids, one a line; \"peerd import\" reads it.",
+        abstract: "Print the live state as canonical JSON; machines with the same state print the same bytes.",
+        discussion: "Prints an array of objects in the order of their ids, one per line; \"peerd import\" reads it.",
         exitCodes: ExitStatus.commonWithObject
     )
 
     @OptionGroup var options: DataOptions
 
-    @Argument(help: "Only this object and what is below it.")
+    @Argument(help: "Only this object and everything below it.")
     var id: String?
 
     func run() async throws { try await self.options.perform(.export(object: self.id)) }

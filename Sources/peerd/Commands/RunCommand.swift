@@ -10,10 +10,10 @@ internal import UnixSignals
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "run",
-        abstract: "Be the daemon: listen, find the other machines, and keep in step with them.",
+        abstract: "Run the daemon: listen, find the other machines, and stay in sync with them.",
         discussion: """
-            Ends in order on SIGTERM or SIGINT. Prints where it listens on standard output, and its log on standard \
-            error. Other commands for the same directory work through it.
+            Stops cleanly on SIGTERM or SIGINT. Prints its address on standard output, and its log on standard error. \
+            Other commands for the same directory work through the daemon.
             """,
         exitCodes: [.success, .failure, .usage, .workspace, .busy, .storage]
     )
@@ -23,8 +23,8 @@ struct RunCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("listen"),
         help: ArgumentHelp(
-            "Where to listen; port 0 lets the system choose.",
-            discussion: "Default: where this daemon listened last, else 0.0.0.0:0. The host * is IPv6 and IPv4.",
+            "The address to listen on; with port 0 the system chooses a port.",
+            discussion: "Default: the last address of this daemon, else 0.0.0.0:0. The host * means IPv6 and IPv4.",
             valueName: "host:port"
         )
     )
@@ -32,7 +32,7 @@ struct RunCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("peer"),
-        help: ArgumentHelp("An address to keep a connection to; may be repeated.", valueName: "host:port")
+        help: ArgumentHelp("An address to stay connected to; may be repeated.", valueName: "host:port")
     )
     var peers: [String] = []
 
@@ -41,17 +41,17 @@ struct RunCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("log-level"),
-        help: "What to log: trace, debug, info, notice, warning, error or critical."
+        help: "The lowest level to log: trace, debug, info, notice, warning, error or critical."
     )
     var logLevel = Logger.Level.info.rawValue
 
     func run() async throws {
         let paths = try self.options.directory.paths
         guard let level = Logger.Level(rawValue: self.logLevel) else {
-            throw CommandFailure(.usage, "\"\(self.logLevel)\" is no log level; see \"peerd help run\".")
+            throw CommandFailure(.usage, "\"\(self.logLevel)\" is not a log level; see \"peerd help run\".")
         }
         LoggingSystem.bootstrap { label in
-            var handler = StreamLogHandler.standardError(label: label)
+            var handler = StreamLogHandler(label: label, stream: LogStream())
             handler.logLevel = level
             return handler
         }
@@ -60,7 +60,7 @@ struct RunCommand: AsyncParsableCommand {
         let listen = try ListenChoice(option: self.listen, remembered: Settings.load(paths).listen)
         try paths.requireWorkspace()
         guard try ControlClient(paths: paths) == nil else {
-            throw CommandFailure(.busy, "A daemon runs for \(paths.directory) already; stop that one first.")
+            throw CommandFailure(.busy, "A daemon already runs for \(paths.directory); stop it first.")
         }
         let daemon = try await Daemon.start(
             paths,
@@ -69,7 +69,7 @@ struct RunCommand: AsyncParsableCommand {
             discovers: !self.hasNoDiscovery,
             logger: logger
         )
-        try self.announce(daemon)
+        try await self.announce(daemon)
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: [daemon],
@@ -80,8 +80,8 @@ struct RunCommand: AsyncParsableCommand {
         try await group.run()
     }
 
-    private func announce(_ daemon: Daemon) throws {
-        let text: String
+    private func announce(_ daemon: Daemon) async throws {
+        let output = CommandOutput.standard(self.options.format)
         if self.options.isJSON {
             let json = JSON.object([
                 "event": .string("listening"),
@@ -89,11 +89,11 @@ struct RunCommand: AsyncParsableCommand {
                 "host": .string(daemon.address.host),
                 "port": .int(Int64(daemon.address.port)),
             ])
-            text = json.canonicalText
+            try await output.json(json)
         } else {
-            text = "listening on \(daemon.address)"
+            try await output.line("listening on \(daemon.address)")
         }
-        try StandardStreams.output(Array((text + "\n").utf8)[...])
+        try await output.flush()
     }
 
     /// The group's own chatter is of no interest to who runs peerd.

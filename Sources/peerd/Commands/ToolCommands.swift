@@ -7,12 +7,11 @@ internal import PeerdKit
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "import",
-        abstract: "Take in objects from a file.",
+        abstract: "Import objects from a file.",
         discussion: """
             \(ImportFile.formatHelp)
-            Large files are taken in piece by piece, each piece of at most \(ImportFile.batchObjectCountMax) objects \
-            as a \
-            whole or not at all. FILE.json may be - for standard input.
+            A large file is imported in batches of at most \(ImportFile.batchObjectCountMax) objects, each as a whole \
+            or not at all. FILE.json may be - for standard input.
             """,
         exitCodes: ExitStatus.commonWithObject
     )
@@ -46,7 +45,7 @@ struct ImportCommand: AsyncParsableCommand {
             return count
         }
         if format.isJSON {
-            try await output.line(JSON.object(["objects": .int(Int64(count))]).canonicalText)
+            try await output.json(.object(["objects": .int(Int64(count))]))
         } else {
             try await output.line("imported \(PlainText.count(count, "object"))")
         }
@@ -56,10 +55,13 @@ struct ImportCommand: AsyncParsableCommand {
     private static func read(_ path: String) throws -> ImportFile {
         let handle = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
         guard let data = try? handle?.readToEnd() ?? Data(), handle != nil else {
-            throw CommandFailure(.failure, "The file \(path) cannot be read: \(SystemText.ofErrno()).")
+            throw CommandFailure(
+                .failure,
+                "The file \(path) cannot be read: \(SystemText.ofErrno()). Check the path and the permissions."
+            )
         }
         guard var entropy = EntropyStream(seed: SystemEntropy.seed()) else {
-            throw CommandFailure(.failure, "The system gave no randomness.")
+            throw CommandFailure(.failure, "The system returned no random bytes; check that /dev/urandom can be read.")
         }
         return try ImportFile(parsing: data) {
             ObjectID(random: Bytes16(high: entropy.nextUInt64(), low: entropy.nextUInt64()))
@@ -70,10 +72,10 @@ struct ImportCommand: AsyncParsableCommand {
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "doctor",
-        abstract: "Check the store, the keys and the connections, and say what to do about what is wrong.",
+        abstract: "Check the store, the keys and the connections, and advise on each problem.",
         discussion: """
-            Computes the whole state anew from the log, in memory, and compares it with what is stored. Ends with exit \
-            code 1 if there is a problem; warnings alone do not count.
+            Rebuilds the whole state from the log, in memory, and compares it with the stored state. Exits with code 1 \
+            if there is a problem; warnings alone do not count.
             """,
         exitCodes: ExitStatus.common
     )
@@ -83,7 +85,7 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         let completion = try await self.options.perform(.doctor)
         if completion.status != .success {
-            throw CommandFailure(completion.status, "Something is wrong; see above.")
+            throw CommandFailure(completion.status, "There is a problem; follow the advice above.")
         }
     }
 }
@@ -94,7 +96,7 @@ struct CompletionCommand: ParsableCommand {
         abstract: "Print a completion script for your shell.",
         discussion: """
             For bash: peerd completion bash > ~/.local/share/bash-completion/completions/peerd
-            For zsh:  peerd completion zsh > a folder of your fpath, as _peerd
+            For zsh:  peerd completion zsh > DIR/_peerd, with a DIR of your fpath
             For fish: peerd completion fish > ~/.config/fish/completions/peerd.fish
             """,
         exitCodes: [.success, .usage]
@@ -105,8 +107,8 @@ struct CompletionCommand: ParsableCommand {
 
     func run() throws {
         guard let shell = CompletionShell(rawValue: self.shell) else {
-            throw CommandFailure(.usage, "\"\(self.shell)\" is not bash, zsh or fish.")
+            throw CommandFailure(.usage, "\"\(self.shell)\" is not a supported shell; name bash, zsh or fish.")
         }
-        try StandardStreams.output(Array((Peerd.completionScript(for: shell) + "\n").utf8)[...])
+        try StandardStreams.output((Peerd.completionScript(for: shell) + "\n").utf8)
     }
 }

@@ -6,28 +6,28 @@ private let objectIDHelp = "The object's id, or its first four or more digits."
 struct CreateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "create",
-        abstract: "Make an object; print its id.",
+        abstract: "Create an object; print its id.",
         discussion: """
-            VALUE is JSON, or else taken as a string: done=true is a truth value, title='Buy seeds' a string, and \
-            title='"true"' the string "true". With --key the id is derived from the workspace, TYPE and KEY, so that \
-            two \
-            machines that make the same thing apart make one object.
+            VALUE is JSON, or else a string: done=true is a boolean, title='Buy seeds' a string, and title='"true"' \
+            the string "true". With --key, the id is derived from the workspace, TYPE and KEY: machines that create \
+            the same thing apart get one object. If that object already exists, it keeps its place, and only the given \
+            properties are written.
             """,
         exitCodes: ExitStatus.commonWithObject
     )
 
     @OptionGroup var options: DataOptions
 
-    @Argument(help: "What the object is.")
+    @Argument(help: "The type of the object.")
     var type: String
 
     @Option(name: .customLong("kind"), help: "A finer distinction within the type.")
     var kind = ""
 
-    @Option(name: .customLong("parent"), help: "Id of the object to put it under. Default: the root.")
+    @Option(name: .customLong("parent"), help: "Id of the parent. Default: the root.")
     var parent: String?
 
-    @Option(name: .customLong("key"), help: "What to derive the id from.")
+    @Option(name: .customLong("key"), help: "Text to derive the id from.")
     var key: String?
 
     @Argument(help: ArgumentHelp("Properties.", valueName: "name=value"))
@@ -35,7 +35,7 @@ struct CreateCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard !self.type.isEmpty, !self.type.contains("=") else {
-            throw CommandFailure(.usage, "The first argument is the type of the object, such as \"note\".")
+            throw CommandFailure(.usage, "The type is missing; begin with the type of the object, such as \"note\".")
         }
         let creation = Request.Creation(
             type: self.type,
@@ -51,8 +51,8 @@ struct CreateCommand: AsyncParsableCommand {
 struct SetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "set",
-        abstract: "Write properties of an object, all at once.",
-        discussion: "VALUE is JSON, or else taken as a string; see \"peerd help create\".",
+        abstract: "Write properties of an object, in one change.",
+        discussion: "VALUE is JSON, or else a string; see \"peerd help create\".",
         exitCodes: ExitStatus.commonWithObject
     )
 
@@ -101,18 +101,21 @@ struct MoveCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp(stringLiteral: objectIDHelp))
     var id: String
 
-    @Argument(help: "Id of the object to put it under.")
+    @Argument(help: "Id of the new parent.")
     var parent: String?
 
-    @Flag(name: .customLong("root"), help: "Put it under no object.")
+    @Flag(name: .customLong("root"), help: "Move it to the root.")
     var isToRoot = false
 
-    @Option(name: .customLong("before"), help: "Id of the sibling to stand before. Default: at the end.")
+    @Option(name: .customLong("before"), help: "Id of the sibling to place it before. Default: at the end.")
     var before: String?
 
     func run() async throws {
         guard (self.parent == nil) == self.isToRoot else {
-            throw CommandFailure(.usage, "Say where to: the id of the new parent, or --root, and not both.")
+            throw CommandFailure(
+                .usage,
+                "The new place is missing or given twice; name either the id of the new parent or --root."
+            )
         }
         try await self.options.perform(.move(object: self.id, parent: self.parent, before: self.before))
     }
@@ -121,19 +124,19 @@ struct MoveCommand: AsyncParsableCommand {
 struct RestampCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "restamp",
-        abstract: "Bring in changes that are held because a clock was wrong.",
+        abstract: "Release changes that are held because a clock was wrong.",
         discussion: """
-            Changes that a clock far ahead has stamped are held until their time comes; "peerd status" lists them. \
-            This orders all that are held here now, of any of your own devices, directly after what they had seen, on \
-            every machine. So what was written later, by someone who had not seen them, wins over them. Nothing is \
-            written again. A device whose clock is right again does this by itself as soon as another one's clock says \
-            so; the command is for one that does not come back. Where no other machine is online whose clock shows \
-            the same as this one's, it is refused: with a clock that is behind, it would bring older writes into \
-            force over newer ones, and that cannot be undone.
+            Changes that a fast clock has stamped far ahead are held until their time comes; "peerd status" lists \
+            them. This command orders the held changes of all your own devices directly after what they had seen, on \
+            every machine. Later writes by someone who had not seen them win over them. Nothing is written again. A \
+            device with a corrected clock does this by itself as soon as the clock of another machine confirms it; use \
+            the command for a device that does not come back. Unless another machine is online whose clock agrees with \
+            this one, the command is refused: with a slow clock it would put older writes over newer ones, and that \
+            cannot be undone.
             """
     )
 
-    @Flag(help: "You have seen to it that the clock of this machine is right.")
+    @Flag(help: "Confirm that you checked the clock of this machine, and it is right.")
     var clockIsRight = false
 
     @OptionGroup var options: DataOptions
@@ -144,10 +147,10 @@ struct RestampCommand: AsyncParsableCommand {
 struct RemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "rm",
-        abstract: "Delete an object and what is below it.",
+        abstract: "Delete an object and everything below it.",
         discussion: """
-            Deleted is what this machine has seen. What another machine edits or moves in there meanwhile stays, and \
-            keeps what is above it visible.
+            Deletes what this machine has seen. An object that another machine edits or moves in there meanwhile \
+            stays, and keeps its ancestors visible.
             """,
         exitCodes: ExitStatus.commonWithObject
     )

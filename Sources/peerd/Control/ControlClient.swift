@@ -31,6 +31,7 @@ struct ControlClient {
                 switch try await self.nextReply() {
                 case .text(let text): try await output.write(text.utf8)
                 case .bytes(let text): try await output.write(Data(base64Encoded: text) ?? Data())
+                case .qrCode(let text): try await output.qrCode(of: text)
                 case .progress(let text): try await output.progress(text)
                 case .note(let text): try await output.note(text)
                 case .finished(let completion): return completion
@@ -57,12 +58,12 @@ struct ControlClient {
         case .closed, .failed:
             CommandFailure(
                 .busy,
-                "The daemon went away before it had answered; whether a write was stored, the workspace will show."
+                "The daemon stopped before it answered; check in the workspace whether a write was stored."
             )
         case .notUnderstood, .tooLong:
             CommandFailure(
                 .busy,
-                "The daemon's answer is not understood: it is of another version of peerd; stop it and start this one."
+                "The daemon is another version of peerd, and its answer is not understood; stop it and start this one."
             )
         }
     }

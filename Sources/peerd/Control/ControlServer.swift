@@ -119,7 +119,10 @@ final class ControlServer: Sendable {
                 reader.append(bytes)
             }
         } catch ControlError.notUnderstood, ControlError.tooLong {
-            let failure = CommandFailure(.busy, "The daemon did not understand the request.")
+            let failure = CommandFailure(
+                .busy,
+                "The daemon did not understand the request; restart it with this version of peerd."
+            )
             try? await socket.write(ControlCodec.line(Reply.failed(failure)))
         } catch {
             self.logger.debug("a caller went away", metadata: ["reason": "\(error)"])
@@ -131,7 +134,7 @@ final class ControlServer: Sendable {
         guard version == RequestEnvelope.currentVersion else {
             let failure = CommandFailure(
                 .busy,
-                "The daemon is of another version of peerd (\(Version.text)); stop it and start the new one."
+                "The daemon is another version of peerd (\(Version.text)); stop it and start the new one."
             )
             return try await socket.write(ControlCodec.line(Reply.failed(failure)))
         }
@@ -140,6 +143,7 @@ final class ControlServer: Sendable {
             let reply: Reply =
                 switch piece {
                 case .data(let bytes): ControlCodec.reply(output: bytes)
+                case .qrCode(let text): .qrCode(text)
                 case .progress(let text): .progress(text)
                 case .note(let text): .note(text)
                 }

@@ -53,7 +53,7 @@ enum Request: Hashable, Codable, Sendable {
 /// A request on its way, with what the answer depends on besides.
 struct RequestEnvelope: Hashable, Codable, Sendable {
     /// Raised when either side would misunderstand the other.
-    static let currentVersion = 1
+    static let currentVersion = 2
 
     var version = Self.currentVersion
     var format: OutputFormat
@@ -67,6 +67,7 @@ enum Reply: Hashable, Codable, Sendable {
     /// Bytes of standard output, in base64 where they are no text by themselves.
     case text(String)
     case bytes(String)
+    case qrCode(String)
     case progress(String)
     case note(String)
     case finished(Completion)

@@ -78,7 +78,7 @@ struct Daemon: Service {
             guard listen.isRemembered else {
                 throw CommandFailure(.failure, "\(error.description) Choose another with --listen HOST:PORT.")
             }
-            logger.notice("\(error.description) That was where this daemon listened last; using any free port.")
+            logger.notice("\(error.description) This daemon listened there last; it uses any free port instead.")
         }
         do throws(ListenError) {
             return try await transport.listen(on: PeerAddress(host: listen.address.host, port: 0))

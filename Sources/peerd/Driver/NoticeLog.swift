@@ -35,7 +35,7 @@ final class NoticeLog: Sendable {
         case .last:
             self.logger.log(level: notice.logLevel, "\(NoticeText.of(notice))")
             let minutes = Self.windowMilliseconds / 60_000
-            self.logger.notice("More lines like that are left out for up to \(minutes) minutes.")
+            self.logger.notice("More lines like this are suppressed for up to \(minutes) minutes.")
         case .leftOut: break
         }
     }

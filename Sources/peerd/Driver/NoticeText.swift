@@ -10,7 +10,7 @@ enum NoticeText {
         case .disconnected(let device): "The connection to \(self.name(device)) has ended."
         case .paired(let device): "\(self.name(device)) has joined the workspace."
         case .memberMet(let device):
-            "\(self.name(device)) is a machine of this workspace that joined through another; it is known now."
+            "\(self.name(device)) joined this workspace through another machine; it is now known here."
         case .addressFailed(let address, let failure): "\(address) \(AddressReport.text(failure))."
         case .tooManySessions(let device, let certifier):
             """
@@ -19,26 +19,26 @@ enum NoticeText {
             """
         case .pairingLapsed(let device):
             """
-            Nothing has come of \(self.name(device)) since it was let in a week ago, so it is forgotten. If it got its \
-            keys, it is let in again when it comes; if not, it needs a new invite.
+            \(self.name(device)) was let in a week ago and has not connected since, so it is forgotten. If it got its \
+            keys, it is let in again when it connects; if not, it needs a new invite.
             """
         case .held(let device, let until):
             """
-            Changes of \(self.name(device)) are stamped in the future and wait until \
+            Changes of \(self.name(device)) are stamped in the future and held until \
             \(PlainText.time(milliseconds: until.milliseconds)); check the clock of that machine. If it is right now, \
             or the machine is gone, "peerd restamp" orders them by what they had seen.
             """
         case .clockDiffers(let device, let ahead): ClockReport.difference(ahead, of: self.name(device))
         case .clockSetBack(let former): ClockReport.setBack(from: former)
-        case .newReplica(let reason): "This database goes on under a new replica id: \(self.text(reason))."
+        case .newReplica(let reason): "This database continues under a new replica id: \(self.text(reason))."
         case .forked(let device, let sequence):
             """
-            Two machines write as \(self.name(device)), or its database was put back: its changes go on in two ways \
-            from number \(sequence) on. All of them count.
+            Two machines write as \(self.name(device)), or its database was restored: its chain forks at change \
+            \(sequence). The changes of all branches count.
             """
         case .protocolViolation(let device, let reason):
             (device.map(self.name) ?? "A stranger")
-                + " broke the protocol (\(PlainText.printable(reason))); disconnected."
+                + " violated the protocol (\(reason)); disconnected."
         case .storeFailed(let error): CommandFailure(error).message
         }
     }
@@ -55,14 +55,14 @@ enum NoticeText {
     }
 
     private static func name(_ device: String) -> String {
-        "\"\(PlainText.printable(device))\""
+        "\"\(device)\""
     }
 
     private static func text(_ reason: NewReplicaReason) -> String {
         switch reason {
         case .first: "it is new"
-        case .copiedOrRestored: "the file was copied or put back"
-        case .rolledBack: "it is older than what the other machines have of it"
+        case .copiedOrRestored: "the file was copied or restored"
+        case .rolledBack: "the other machines hold later changes of it"
         case .forked: "its chain has forked"
         case .clockRepaired: "its last change is stamped in the future, so the clock was ahead then, or is behind now"
         }

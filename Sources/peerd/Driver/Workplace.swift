@@ -64,7 +64,7 @@ enum Workplace {
 
     private static func openLocally(_ paths: DirectoryPaths, mayWrite: Bool) async throws -> Workplace {
         let runtime = try await WorkspaceRuntime.openStoreAlone(paths, mayWrite: mayWrite) { notice in
-            if let text = NoticeText.warning(notice) { StandardStreams.error("peerd: \(text)\n") }
+            if let text = NoticeText.warning(notice) { StandardStreams.note(text) }
         }
         return .local(runtime, try Executor(runtime, at: paths, daemon: nil))
     }
@@ -80,10 +80,9 @@ extension CommandOutput {
         CommandOutput(format: format) { piece in
             switch piece {
             case .data(let bytes): try StandardStreams.output(bytes)
-            case .progress(let text):
-                // A line that is written over by the next.
-                if StandardStreams.errorIsTerminal { StandardStreams.error("\r\u{1b}[K\(text)") }
-            case .note(let text): StandardStreams.error("peerd: \(text)\n")
+            case .qrCode(let text): try StandardStreams.draw(qrCodeOf: text)
+            case .progress(let text): StandardStreams.progress(text)
+            case .note(let text): StandardStreams.note(text)
             }
         }
     }

@@ -13,18 +13,17 @@ extension Executor {
                 "moves": .array(conflicts.filter { $0.property == nil }.map(\.json)),
                 "moves_without_effect": .array(withoutEffect.map(\.json)),
             ])
-            return try await output.line(json.canonicalText)
+            return try await output.json(json)
         }
         if conflicts.isEmpty, withoutEffect.isEmpty { return try await output.line("No conflicts.") }
         let shown = conflicts.filter { $0.property != nil } + conflicts.filter { $0.property == nil }
         for conflict in shown {
-            try await output.write(conflict.text(try await self.line(of: conflict.object)).utf8)
+            try await output.line(try await self.line(of: conflict.object))
+            for line in conflict.lines { try await output.line(line) }
         }
         for move in withoutEffect {
-            let what = try await self.line(of: move.object)
-            try await output.write(
-                "\(what)\n  the move \(move.move.text), has no effect: it would close a cycle\n".utf8
-            )
+            try await output.line(try await self.line(of: move.object))
+            try await output.line("  the move \(move.move.text), has no effect: it would close a cycle")
         }
     }
 
@@ -39,7 +38,7 @@ extension Executor {
 }
 
 extension Conflict.Version {
-    fileprivate var json: JSON {
+    var json: JSON {
         var members: [ExactText: JSON] = ["device": .string(self.author.name)]
         if let source = self.source {
             members["replica"] = .string(source.replica.description)
@@ -65,12 +64,12 @@ extension Conflict.Version {
             case .removal: "(removed)"
             }
         let time = PlainText.time(milliseconds: self.source?.stamp.milliseconds ?? 0)
-        return "\(what)  by \(PlainText.printable(self.author.name)), \(time)"
+        return "\(what)  by \(self.author.name), \(time)"
     }
 }
 
 extension Conflict {
-    fileprivate var json: JSON {
+    var json: JSON {
         var members: [ExactText: JSON] = [
             "object": .string(self.object.description),
             "winner": self.winner?.json ?? .null,
@@ -80,17 +79,17 @@ extension Conflict {
         return .object(members)
     }
 
-    /// `what`: the object, in one line.
-    fileprivate func text(_ what: String) -> String {
-        var text = "\(what)\n  \(self.property.map { PlainText.printable($0) } ?? "moved")\n"
-        if let winner = self.winner { text += "    in force  \(winner.text)\n" }
-        for loser in self.losers { text += "    lost      \(loser.text)\n" }
-        return text
+    /// What follows the line of the object.
+    fileprivate var lines: [String] {
+        var lines = ["  \(self.property ?? "moved")"]
+        if let winner = self.winner { lines.append("    in force  \(winner.text)") }
+        for loser in self.losers { lines.append("    lost      \(loser.text)") }
+        return lines
     }
 }
 
 extension MoveWithoutEffect {
-    fileprivate var json: JSON {
+    var json: JSON {
         guard case .object(var members) = self.move.json else { return .null }
         members["object"] = .string(self.object.description)
         return .object(members)

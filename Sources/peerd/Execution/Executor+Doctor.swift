@@ -8,14 +8,14 @@ extension Executor {
         var diagnosis = try await self.workspace.diagnose { text in try await output.progress(text) }
         let daemonRuns = self.daemon != nil
         if !daemonRuns, PrivateFile.mode(of: self.paths.socket) != nil {
-            diagnosis.add(.ok, "socket", "a socket of a daemon that is gone is left; the next one replaces it")
+            diagnosis.add(.ok, "socket", "a stopped daemon left its socket; the next daemon replaces it")
         }
         diagnosis.checkNode(try await self.driver.status(), daemonRuns: daemonRuns)
         diagnosis.checkClock(try await self.driver.status(), now: SystemClock.now().wall)
         if output.format.isJSON {
-            try await output.line(diagnosis.json.canonicalText)
+            try await output.json(diagnosis.json)
         } else {
-            try await output.write(diagnosis.text.utf8)
+            for line in diagnosis.lines { try await output.line(line) }
         }
         return Completion(status: diagnosis.isHealthy ? .success : .failure)
     }
@@ -29,16 +29,16 @@ extension Diagnosis {
                 .problem,
                 "store",
                 CommandFailure(failure).message,
-                "make room or check the disk; it goes on by itself"
+                "make room or check the disk; peerd retries by itself"
             )
         }
         for wait in node.waits {
             let advice =
                 switch wait.reason {
-                case .held: "set the wrong clock right, there or here; if that machine is gone: peerd restamp"
+                case .held: "correct the wrong clock, there or here; if that machine is gone, run \"peerd restamp\""
                 case .missing(let point):
                     node.waits.contains { $0.replica == point.replica && $0.sequence <= point.sequence }
-                        ? "those are here and wait, too" : "sync with a machine that has what is missing"
+                        ? "the missing changes are here and wait, too" : "sync with a machine that has what is missing"
                 }
             self.add(.warning, "waiting", WaitReport.sentence(wait), advice)
         }
@@ -51,7 +51,7 @@ extension Diagnosis {
             return self.add(
                 .warning,
                 "daemon",
-                "no daemon runs, so nothing is exchanged by itself",
+                "no daemon runs, so nothing syncs by itself",
                 "start \"peerd run\""
             )
         }
@@ -65,24 +65,26 @@ extension Diagnosis {
                 self.add(
                     .warning,
                     "peers",
-                    "\(PlainText.printable(peer.name)) is offline",
+                    "\(peer.name) is offline",
                     "start \"peerd run\" there; if it runs, name its address here with run --peer HOST:PORT"
                 )
             }
         }
         if node.counters.protocolViolationCount > 0 {
             let count = PlainText.count(node.counters.protocolViolationCount, "connection")
-            self.add(.warning, "protocol", "\(count) broke the protocol", "look into the log of \"peerd run\"")
+            self.add(.warning, "protocol", "\(count) violated the protocol", "check the log of \"peerd run\"")
         }
     }
 
     mutating func checkClock(_ node: NodeStatus, now: WallTime) {
         if now < Self.releaseTime {
-            return self.add(.problem, "clock", "the clock of this machine is years behind", "set the clock right")
+            return self.add(.problem, "clock", "the clock of this machine is years behind", "set the clock")
         }
         let findings = ClockReport.findings(node)
-        for finding in findings { self.add(.warning, "clock", finding, "compare the clocks, set the wrong one right") }
-        if findings.isEmpty { self.add(.ok, "clock", "nothing says that the clock of this machine is wrong") }
+        for finding in findings {
+            self.add(.warning, "clock", finding, "compare the clocks, and correct the wrong one")
+        }
+        if findings.isEmpty { self.add(.ok, "clock", "there is no sign that the clock of this machine is wrong") }
     }
 
     var json: JSON {
@@ -101,14 +103,14 @@ extension Diagnosis {
         ])
     }
 
-    var text: String {
-        var text = ""
+    var lines: [String] {
+        var lines: [String] = []
         for finding in self.findings {
             let mark = finding.level == .ok ? "ok      " : finding.level == .warning ? "warning " : "PROBLEM "
-            text += "\(mark) \(finding.subject): \(PlainText.printable(finding.detail))\n"
-            if let advice = finding.advice { text += "          -> \(advice)\n" }
+            lines.append("\(mark) \(finding.subject): \(finding.detail)")
+            if let advice = finding.advice { lines.append("          -> \(advice)") }
         }
-        return text
+        return lines
     }
 
     /// When this version was made: no honest clock is earlier.

@@ -16,7 +16,7 @@ extension Executor {
         }
         for try await entry in self.workspace.log(of: id) {
             guard let source = entry.source else { continue }
-            try await output.line(isJSON ? source.json.canonicalText : source.text)
+            if isJSON { try await output.json(source.json) } else { try await output.line(source.text) }
         }
     }
 }

@@ -5,21 +5,20 @@ internal import PeerdKit
 /// The verbs that show objects.
 extension Executor {
     func get(_ object: String, _ name: String?, _ output: CommandOutput) async throws {
-        let format = output.format
-        let isJSON = format.isJSON
+        let isJSON = output.format.isJSON
         try await self.printState(output) { transaction, spool in
             let found: FoundObject = try ObjectLookup.find(object, in: &transaction)
             guard let name else {
                 return try ObjectView.describe(found.index, isJSON: isJSON, in: &transaction, to: spool)
             }
-            guard let value = try StateExport.properties(of: found.index, in: &transaction)[ExactText(name)] else {
+            guard let value = try transaction.property(name, of: found.index) else {
                 throw CommandFailure.noProperty(name, of: found.id)
             }
             if case .string(let text) = value, !isJSON {
-                // As it is, byte for byte: this is what scripts take further. A terminal is not to be steered by it.
-                spool.line(format.isTerminal ? PlainText.lines(text) : text)
+                // Byte for byte, for scripts.
+                spool.write((text + "\n").utf8)
             } else {
-                spool.line(value.json.canonicalText)
+                spool.json(value.json)
             }
         }
     }

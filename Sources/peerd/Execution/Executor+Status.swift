@@ -9,9 +9,9 @@ extension Executor {
         let counts = try await self.workspace.counts()
         let report = StatusReport(node: try await self.driver.status(), counts: counts, daemon: self.daemon)
         if output.format.isJSON {
-            try await output.line(report.json.canonicalText)
+            try await output.json(report.json)
         } else {
-            try await output.write(report.text.utf8)
+            try await output.table(report.rows)
         }
     }
 
@@ -20,12 +20,12 @@ extension Executor {
         let (peers, addresses) = (status.peers, status.failingAddresses)
         if output.format.isJSON {
             let entries = peers.map(PeerReport.json) + addresses.map(AddressReport.json)
-            return try await output.line(JSON.array(entries).canonicalText)
+            return try await output.json(.array(entries))
         }
         if peers.isEmpty {
-            try await output.line("No other machine is known. \"peerd invite\" prints a line with which one may join.")
+            try await output.line("No other machine is known. \"peerd invite\" prints a line that lets one join.")
         } else {
-            try await output.write(PlainText.table(peers.map { PeerReport.row($0) }).utf8)
+            try await output.table(peers.map { PeerReport.row($0) })
         }
         for address in addresses { try await output.line(AddressReport.sentence(address)) }
     }
@@ -40,7 +40,7 @@ extension Executor {
             guard let listen = Settings.load(self.paths).listen, let address = try? PeerAddress.parse(listen) else {
                 throw CommandFailure(
                     .busy,
-                    "No daemon runs for \(self.paths.directory), so nobody could be answered; "
+                    "No daemon runs for \(self.paths.directory), so no machine could join; "
                         + "start \"peerd run\" first."
                 )
             }
@@ -55,12 +55,10 @@ extension Executor {
                 "port": .int(Int64(invite.port)),
                 "lifetime_ms": .int(Int64(Invite.lifetimeMilliseconds)),
             ])
-            return try await output.line(json.canonicalText)
+            return try await output.json(json)
         }
         try await output.line(invite.text)
-        if output.format.isTerminal, let code = QRCode(text: invite.text) {
-            try await output.write(code.terminalText.utf8)
-        }
+        try await output.qrCode(of: invite.text)
         if self.daemon == nil {
             try await output.note("No daemon runs yet; start \"peerd run\" before the other machine joins.")
         }
@@ -94,7 +92,7 @@ struct StatusReport {
             "peers": .array(self.node.peers.map(PeerReport.json)),
             "peers_known": .int(Int64(self.node.peers.count)),
             "peers_online": .int(Int64(self.online.count)),
-            "in_sync": .bool(self.online.allSatisfy(\.isInSync)),
+            "in_sync": .bool(!self.online.isEmpty && self.online.allSatisfy(\.isInSync)),
             "waiting": .array(self.node.waits.map(WaitReport.json)),
             "forks": .array(self.node.forks.map(ForkReport.json)),
             "clock": ClockReport.json(self.node),
@@ -105,10 +103,10 @@ struct StatusReport {
         return .object(members)
     }
 
-    var text: String {
+    var rows: [[String]] {
         var rows = [
             ["workspace", self.node.workspace.description],
-            ["device", "\(PlainText.printable(self.node.deviceName)) (\(self.node.device.description.prefix(16)))"],
+            ["device", "\(self.node.deviceName) (\(self.node.device.description.prefix(16)))"],
             ["replica", self.node.replica?.description ?? "none yet; the first write makes one"],
             ["daemon", self.daemon.map { "listening on \($0.listen)" } ?? "not running"],
             ["objects", "\(self.counts.objects)"],
@@ -121,7 +119,7 @@ struct StatusReport {
         for fork in self.node.forks { rows.append(["forked", ForkReport.sentence(fork)]) }
         for finding in ClockReport.findings(self.node) { rows.append(["clock", finding]) }
         if let failure = self.node.storeFailure { rows.append(["store", CommandFailure(failure).message]) }
-        return PlainText.table(rows)
+        return rows
     }
 }
 
@@ -144,7 +142,7 @@ enum PeerReport {
 
     static func row(_ peer: PeerStatus) -> [String] {
         [
-            PlainText.printable(peer.name),
+            peer.name,
             String(peer.device.description.prefix(16)),
             peer.isConnected ? "online" : "offline",
             peer.address?.description ?? "no address",
@@ -153,7 +151,7 @@ enum PeerReport {
     }
 
     static func sentence(_ peer: PeerStatus) -> String {
-        "\(PlainText.printable(peer.name)): \(self.exchange(peer))"
+        "\(peer.name): \(self.exchange(peer))"
     }
 
     private static func exchange(_ peer: PeerStatus) -> String {
@@ -188,9 +186,9 @@ enum AddressReport {
     static func text(_ failure: AddressFailure) -> String {
         switch failure {
         case .unreachable: "does not answer"
-        case .hungUp: "answers and hangs up: no machine of this workspace is there, or it is busy"
+        case .hungUp: "answers and hangs up: it is not a machine of this workspace, or it is busy"
         case .ourselves: "is this machine, or a copy of it: it has the same keys"
-        case .notCertified: "answers with certificates that do not hold"
+        case .notCertified: "answers with invalid certificates"
         }
     }
 }
@@ -210,16 +208,19 @@ enum ClockReport {
         if let former = node.clockSetBackFrom { findings.append(self.setBack(from: former)) }
         for peer in node.peers {
             guard let ahead = peer.clockAheadMilliseconds, ahead.isNoticeableClockDifference else { continue }
-            let difference = self.difference(ahead, of: PlainText.printable(peer.name))
-            findings.append(node.isClockConfirmed ? "\(difference) Another agrees with this one." : difference)
+            let difference = self.difference(ahead, of: peer.name)
+            findings.append(
+                node.isClockConfirmed ? "\(difference) The clock of another machine agrees with this one." : difference
+            )
         }
         return findings
     }
 
     static func setBack(from former: WallTime) -> String {
         """
-        The clock of this machine has shown \(PlainText.time(milliseconds: former.milliseconds)), and shows less now. \
-        Set it right; if it is right, another machine's clock will say so, or "peerd restamp --clock-is-right" does.
+        The clock of this machine has shown \(PlainText.time(milliseconds: former.milliseconds)), and shows an earlier \
+        time now. Correct it. If it is right, another machine's clock will confirm it, or run \
+        "peerd restamp --clock-is-right".
         """
     }
 
@@ -266,7 +267,7 @@ enum WaitReport {
     }
 
     static func sentence(_ wait: ReplicaWait) -> String {
-        let what = "\(PlainText.count(wait.changeCount, "change")) of \(PlainText.printable(wait.deviceName))"
+        let what = "\(PlainText.count(wait.changeCount, "change")) of \(wait.deviceName)"
         switch wait.reason {
         case .held(let until):
             return """
@@ -274,7 +275,7 @@ enum WaitReport {
                 "peerd restamp" orders them by what they had seen
                 """
         case .missing(let point):
-            return "\(what), for change \(point.sequence) of replica \(point.replica) that they had seen"
+            return "\(what), which need change \(point.sequence) of replica \(point.replica)"
         }
     }
 }
@@ -290,8 +291,8 @@ enum ForkReport {
 
     static func sentence(_ fork: ReplicaFork) -> String {
         """
-        \(PlainText.printable(fork.deviceName)): its database was put back or copied and written to in \
-        \(fork.branchCount) ways; all of it counts
+        \(fork.deviceName): its database was restored or copied, and its chain has \
+        \(fork.branchCount) branches; the changes of all count
         """
     }
 }

@@ -6,45 +6,30 @@ extension Executor {
     private static let progressInterval = Duration.milliseconds(250)
 
     /// Exchanges changes with the peers until nothing is missing on either side.
-    ///
     func sync(_ scope: SyncScope, _ timeout: Duration, _ output: CommandOutput) async throws -> Completion {
         let before = try await self.driver.status()
         guard !before.peers.isEmpty || before.isDialling || !before.failingAddresses.isEmpty else {
             throw CommandFailure(
                 .syncIncomplete,
-                "No other machine is known; print a line for one with \"peerd invite\"."
+                "No other machine is known; let one join with \"peerd invite\"."
             )
         }
-        await self.driver.meetEveryone()
-        var rounds = SyncRounds(before.traffic)
-        let start = ContinuousClock.now
-        var nextProgress = start + Self.progressInterval
-        while true {
-            let status = try await self.driver.status()
-            let state = SyncState(status, scope)
-            let elapsed = ContinuousClock.now - start
-            let isSettled = elapsed >= SyncState.dialPatience && state.isSettled
-            let isDone = state.isComplete || isSettled
-            if elapsed >= timeout || status.storeFailure != nil || isDone && !rounds.wantsAnother(status.traffic) {
-                try await self.print(state, since: before.traffic, output)
-                if let failure = status.storeFailure { throw CommandFailure(failure) }
-                if let reason = state.shortcoming { throw CommandFailure(.syncIncomplete, reason) }
-                return Completion()
-            }
-            if isDone { await self.driver.meetEveryone() }
-            if ContinuousClock.now >= nextProgress {
-                nextProgress = ContinuousClock.now + Self.progressInterval
-                let traffic = status.traffic.subtracting(before.traffic)
-                try await output.progress(
-                    "pushed \(traffic.pushedOperationCount), pulled \(traffic.pulledOperationCount) operations"
-                )
-            }
-            try await Task.sleep(for: SyncState.pollInterval)
+        var nextProgress = ContinuousClock.now + Self.progressInterval
+        let state = try await self.driver.sync(scope, since: before, timeout: timeout) { state in
+            guard ContinuousClock.now >= nextProgress else { return }
+            nextProgress = ContinuousClock.now + Self.progressInterval
+            let (pushed, pulled) = (state.traffic.pushedOperationCount, state.traffic.pulledOperationCount)
+            try await output.progress("pushed \(pushed), pulled \(pulled) operations")
         }
+        try await output.progress("")
+        try await self.report(state, output)
+        if let failure = state.status.storeFailure { throw CommandFailure(failure) }
+        if let reason = state.shortcoming { throw CommandFailure(.syncIncomplete, reason) }
+        return Completion()
     }
 
-    private func print(_ state: SyncState, since before: Traffic, _ output: CommandOutput) async throws {
-        let traffic = state.status.traffic.subtracting(before)
+    private func report(_ state: SyncState, _ output: CommandOutput) async throws {
+        let traffic = state.traffic
         if output.format.isJSON {
             let json = JSON.object([
                 "pushed": .int(Int64(traffic.pushedOperationCount)),
@@ -54,7 +39,7 @@ extension Executor {
                 "waiting": .array(state.status.waits.map(WaitReport.json)),
                 "peers": .array(state.status.peers.map(PeerReport.json)),
             ])
-            return try await output.line(json.canonicalText)
+            return try await output.json(json)
         }
         try await output.line(
             """
@@ -67,7 +52,7 @@ extension Executor {
         for wait in state.status.waits { try await output.line("waiting: \(WaitReport.sentence(wait))") }
         for peer in state.status.peers {
             try await output.line(
-                peer.isConnected ? PeerReport.sentence(peer) : "\(PlainText.printable(peer.name)): offline"
+                peer.isConnected ? PeerReport.sentence(peer) : "\(peer.name): offline"
             )
         }
     }
@@ -76,19 +61,28 @@ extension Executor {
 extension SyncState {
     /// What is wrong if the sync ends now; nil if it has done what was asked.
     var shortcoming: String? {
+        if !self.departed.isEmpty {
+            return "The connection to \(Self.names(self.departed)) ended before everything was exchanged; run it again."
+        }
         if self.connected.isEmpty {
             let addresses = self.status.failingAddresses.filter { $0.failure != .unreachable }
             if !addresses.isEmpty { return addresses.map(AddressReport.sentence).joined(separator: " ") }
             return "No other machine was reached; check that \"peerd run\" runs there and that the network is up."
         }
+        let silent = self.connected.filter { !$0.hasAnswered }
+        if !silent.isEmpty {
+            return "No answer came from \(Self.names(silent)); check that machine and the network, and run it again."
+        }
         let behind = self.connected.filter { !$0.isInSync }
-        if !behind.isEmpty { return "Not all was exchanged in time with \(Self.names(behind)); run the sync again." }
+        if !behind.isEmpty { return "The sync with \(Self.names(behind)) did not finish in time; run it again." }
         let missing = self.status.peers.filter { !$0.isConnected }
-        if self.scope == .everyone, !missing.isEmpty { return "Not reached in time: \(Self.names(missing))." }
+        if self.scope == .everyone, !missing.isEmpty {
+            return "Not reached in time: \(Self.names(missing)); check that \"peerd run\" runs there."
+        }
         return nil
     }
 
     private static func names(_ peers: [PeerStatus]) -> String {
-        peers.map { PlainText.printable($0.name) }.joined(separator: ", ")
+        peers.map(\.name).joined(separator: ", ")
     }
 }

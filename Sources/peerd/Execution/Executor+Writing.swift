@@ -24,10 +24,10 @@ extension Executor {
         )
         let receipt = try await self.write([step])
         guard let created = receipt.created.first else {
-            throw CommandFailure(.failure, "The object was not made.")
+            throw CommandFailure(.failure, "The object was not created; try again.")
         }
         if output.format.isJSON {
-            try await self.print(receipt, object: created, output)
+            try await self.report(receipt, object: created, output)
         } else {
             try await output.line(created.description)
         }
@@ -38,18 +38,18 @@ extension Executor {
         let steps = assignments.map { assignment in
             Transaction.Step.set(found.id, name: assignment.name, value: Value(argument: assignment.value))
         }
-        try await self.print(try await self.write(steps), object: found.id, output)
+        try await self.report(try await self.write(steps), object: found.id, output)
     }
 
     func unset(_ object: String, _ name: String, _ output: CommandOutput) async throws {
         let found = try await self.read { transaction in
             let found: FoundObject = try ObjectLookup.find(object, in: &transaction)
-            guard try StateExport.properties(of: found.index, in: &transaction)[ExactText(name)] != nil else {
+            guard try transaction.property(name, of: found.index) != nil else {
                 throw CommandFailure.noProperty(name, of: found.id)
             }
             return found
         }
-        try await self.print(try await self.write([.unset(found.id, name: name)]), object: found.id, output)
+        try await self.report(try await self.write([.unset(found.id, name: name)]), object: found.id, output)
     }
 
     func move(_ object: String, _ parent: String?, _ before: String?, _ output: CommandOutput) async throws {
@@ -61,9 +61,11 @@ extension Executor {
                 try ObjectLookup.find(before, in: &transaction)
             )
         }
-        if sibling == found { throw CommandFailure(.failure, "\(found.id) cannot be put before itself.") }
+        if sibling == found {
+            throw CommandFailure(.failure, "\(found.id) cannot be placed before itself; name another sibling.")
+        }
         let step = Transaction.Step.move(found.id, parent: under?.id, before: sibling?.id)
-        try await self.print(try await self.write([step]), object: found.id, output)
+        try await self.report(try await self.write([step]), object: found.id, output)
     }
 
     func remove(_ object: String, _ output: CommandOutput) async throws {
@@ -78,7 +80,7 @@ extension Executor {
             rest = rest.dropFirst(Self.deletedCountMax)
             try await output.progress("deleted \(below.count - rest.count) of \(below.count) objects")
         }
-        try await self.print(try await self.write([.delete(found.id)]), object: found.id, output)
+        try await self.report(try await self.write([.delete(found.id)]), object: found.id, output)
         try await output.progress("")
     }
 
@@ -91,7 +93,7 @@ extension Executor {
         let receipt = try written.mapError { CommandFailure($0) }.get()
         let restamps = try await self.read { try RestampReport.written(receipt, in: &$0) }
         if output.format.isJSON {
-            return try await output.line(JSON.array(restamps.map(\.json)).canonicalText)
+            return try await output.json(.array(restamps.map(\.json)))
         }
         for restamp in restamps { try await output.line(restamp.text) }
         if restamps.isEmpty { try await output.line("Nothing is held.") }
@@ -101,7 +103,7 @@ extension Executor {
         try await self.read { transaction in try ObjectLookup.find(object, in: &transaction) as FoundObject }
     }
 
-    private func print(_ receipt: WriteReceipt, object: ObjectID, _ output: CommandOutput) async throws {
+    private func report(_ receipt: WriteReceipt, object: ObjectID, _ output: CommandOutput) async throws {
         guard output.format.isJSON else { return }
         var members: [ExactText: JSON] = [
             "id": .string(object.description),
@@ -113,7 +115,7 @@ extension Executor {
             members["replica"] = .string(dot.replica.description)
             members["sequence"] = .int(Int64(clamping: dot.sequence))
         }
-        try await output.line(JSON.object(members).canonicalText)
+        try await output.json(.object(members))
     }
 }
 
@@ -152,12 +154,12 @@ struct RestampReport {
     }
 
     var text: String {
-        "restamped \(PlainText.count(self.changeCount, "change")) of \(PlainText.printable(self.deviceName))"
+        "restamped \(PlainText.count(self.changeCount, "change")) of \(self.deviceName)"
     }
 }
 
 extension CommandFailure {
     static func noProperty(_ name: String, of object: ObjectID) -> CommandFailure {
-        CommandFailure(.noSuchObject, "\(object) has no property \"\(PlainText.printable(name))\".")
+        CommandFailure(.noSuchObject, "\(object) has no property \"\(name)\".")
     }
 }

@@ -5,36 +5,36 @@ internal import PeerdKit
 extension LogEntry.Source {
     /// What each member means; also the help text of `log`.
     static let fieldHelp = """
-        With --json, one operation a line, each branch of a chain in its order, with these members:
+        With --json, prints one operation per line, in the order of each branch, with these members:
           replica    id of the replica that wrote it (32 hex digits)
           sequence   number of its change in the replica's chain, from 1
           index      number of the operation in its change, from 0
-          hash, previous   the hash of its change (64 hex digits), and of the change that this one follows in its \
-        chain, or null. Where two changes follow the same one, two machines wrote as one device; both count
-          claimed_stamp    the time that the author gave: hybrid, 16 hex digits, 12 of milliseconds since 1970, 4 of a \
-        counter
-          stamp      the time that counts: the highest of the claimed one (none if the change is restamped), and one \
+          hash, previous   the hash of its change (64 hex digits), and that of the previous change in its chain, or \
+        null. If two changes follow the same one, two machines wrote as one device; both count
+          claimed_stamp    the time that the author claims: hybrid, 16 hex digits, 12 of milliseconds since 1970, 4 of \
+        a counter
+          stamp      the effective time: the highest of the claimed one (none if the change is restamped), and one \
         above those of the previous change and of what the author had seen. Writes are ordered by (stamp, replica, \
-        sequence), all compared as text or numbers, then the hashes with which their branches begin, then index. Of \
-        what is held or waiting it is the claimed one
+        sequence), compared as text or numbers, then by the first hashes of their branches, then by index. For a \
+        change that is held or waiting it is the claimed one
           time_ms    the milliseconds of the stamp
-          context    what the author had seen: {replica: {first 16 digits of a hash: sequence}}, and what comes before \
-        these in their chains; within its own change also the earlier operations
+          context    what the author had seen: {replica: {first 16 digits of a hash: sequence}}, and the earlier \
+        changes of these chains; within its own change also the earlier operations
           kind       create, set, unset, move, delete, introduce, restamp, left-out, or unknown-N
           object     id of the object, or null
           name       property name (set, unset), or null
           value      value written (set), or null; {"$bytes": hex}, {"$double": bits} and {"$blob": ...} stand for \
-        what JSON cannot say
-          object_type, object_kind   what was made (create)
+        values that JSON cannot express
+          object_type, object_kind   type and kind of the new object (create)
           parent, position           the new place (move): parent id or null for the root; siblings are ordered by \
-        position as bytes, then id. A position of other than printable ASCII is 0x and hex
-          device_name, device, user  who opened the chain (introduce)
-          restamped_replica, first_sequence, last_sequence, last_hash   what is ordered directly after what it had \
-        seen (restamp)
-          status     effective; superseded by one who had seen it; conflict: lost against a concurrent write or move; \
-        without effect: a move that would close a cycle; held: stamped in the future; waiting: for changes it had \
-        seen; unread: of a kind not known to this version
-          effective  whether the state is computed with it: false if held or waiting
+        position as bytes, then id. A position that is not printable ASCII is 0x and hex
+          device_name, device, user  the author of the chain (introduce)
+          restamped_replica, first_sequence, last_sequence, last_hash   the changes that are ordered directly after \
+        what they had seen (restamp)
+          status     effective; superseded by an author who had seen it; conflict: lost against a concurrent write or \
+        move ("conflicts" lists those that differ from the winner); without effect: a move that would close a cycle; \
+        held: stamped in the future; waiting: for changes it had seen; unread: of a kind unknown to this version
+          effective  true if the state includes it; false if it is held or waiting
           author     id of the user; with device_name, the device
         """
 
@@ -65,7 +65,7 @@ extension LogEntry.Source {
     /// One line for people.
     var text: String {
         let time = PlainText.time(milliseconds: self.write.stamp.milliseconds)
-        let author = PlainText.printable(self.introduction?.deviceName ?? "?")
+        let author = self.introduction?.deviceName ?? "?"
         let dot = "\(self.replica.description.prefix(8)):\(self.write.sequence).\(self.write.index)"
         return
             "\(dot)  \(time)  \(author)  \(self.what)\(self.status == .effective ? "" : "  [\(self.status.rawValue)]")"
@@ -113,13 +113,13 @@ extension LogEntry.Source {
     private var what: String {
         switch self.edit {
         case .create(let object, let type, let kind):
-            "create \(object) \(PlainText.printable(kind.isEmpty ? type : "\(type)/\(kind)"))"
+            "create \(object) \(kind.isEmpty ? type : "\(type)/\(kind)")"
         case .set(let object, let name, let value):
-            "set \(object) \(PlainText.printable(name)) = \(value.json.canonicalText)"
-        case .unset(let object, let name): "unset \(object) \(PlainText.printable(name))"
+            "set \(object) \(name) = \(value.json.canonicalText)"
+        case .unset(let object, let name): "unset \(object) \(name)"
         case .move(let object, let place): "move \(object) under \(place.parent?.description ?? "the root")"
         case .delete(let object): "delete \(object)"
-        case .introduce(let introduction): "introduce \(PlainText.printable(introduction.deviceName))"
+        case .introduce(let introduction): "introduce \(introduction.deviceName)"
         case .restamp(let restamp):
             "restamp changes \(restamp.firstSequence) to \(restamp.lastSequence) of replica \(restamp.replica)"
         case .unknown(let kind, _): "an operation of kind \(kind), unknown to this version"

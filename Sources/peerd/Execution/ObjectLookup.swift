@@ -28,7 +28,7 @@ enum ObjectLookup {
         guard let range = IdentifierRange(prefix: text) else {
             throw CommandFailure(
                 .noSuchObject,
-                "\"\(text)\" is no object id; write a UUID, or at least its first \(self.digitCountMin) digits."
+                "\"\(text)\" is not an object id; write a UUID, or at least its first \(self.digitCountMin) digits."
             )
         }
         let found = try self.candidates(range, in: &transaction)
@@ -78,7 +78,7 @@ enum ObjectLookup {
     private static func ambiguous(_ text: String, _ found: [FoundObject]) -> CommandFailure {
         let listed = found.prefix(self.listedCountMax).map(\.id.description).joined(separator: ", ")
         let more = found.count > self.listedCountMax ? " and others" : ""
-        return CommandFailure(.noSuchObject, "\"\(text)\" may be \(listed)\(more); write more digits.")
+        return CommandFailure(.noSuchObject, "\"\(text)\" matches \(listed)\(more); write more digits.")
     }
 }
 

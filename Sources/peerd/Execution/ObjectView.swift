@@ -27,9 +27,9 @@ enum ObjectView {
         /// One line: name, type and kind, id.
         var line: String {
             let what = self.kind.isEmpty ? self.type : "\(self.type)/\(self.kind)"
-            let name = self.name.map { PlainText.printable(ObjectView.shortened($0)) + "  " } ?? ""
+            let name = self.name.map { ObjectView.shortened($0) + "  " } ?? ""
             let more = self.childCount > 0 ? "  (\(self.childCount))" : ""
-            return "\(name)\(PlainText.printable(what))  \(self.id)\(more)"
+            return "\(name)\(what)  \(self.id)\(more)"
         }
     }
 
@@ -40,9 +40,8 @@ enum ObjectView {
             summary.type = try transaction.name(creation.type)
             summary.kind = try transaction.name(creation.kind)
         }
-        let properties = try StateExport.properties(of: object, in: &transaction)
         for property in self.nameProperties {
-            guard let value = properties[ExactText(property)], value != .null else { continue }
+            guard let value = try transaction.property(property, of: object), value != .null else { continue }
             summary.name = if case .string(let text) = value { text } else { value.json.canonicalText }
             break
         }
@@ -57,25 +56,25 @@ enum ObjectView {
         to spool: Spool
     ) throws {
         if isJSON {
-            return spool.line(try StateExport.json(of: object, in: &transaction).canonicalText)
+            return spool.json(try StateExport.json(of: object, in: &transaction))
         }
         let record = try transaction.object(object)
         let summary = try self.summary(of: object, in: &transaction)
-        var rows = [["id", record.id.description], ["type", PlainText.printable(summary.type)]]
-        if !summary.kind.isEmpty { rows.append(["kind", PlainText.printable(summary.kind)]) }
+        var rows = [["id", record.id.description], ["type", summary.type]]
+        if !summary.kind.isEmpty { rows.append(["kind", summary.kind]) }
         if let parent = record.parent { rows.append(["parent", try transaction.object(parent).id.description]) }
         if let creation = record.creation {
             let author = transaction.line(creation.write.line).introduction?.deviceName
             let time = PlainText.time(milliseconds: creation.write.stamp.milliseconds)
-            rows.append(["created", author.map { "\(time) on \(PlainText.printable($0))" } ?? time])
+            rows.append(["created", author.map { "\(time) on \($0)" } ?? time])
         }
         rows.append(["updated", PlainText.time(milliseconds: record.updated.milliseconds)])
-        spool.write(PlainText.table(rows).utf8)
+        spool.table(rows)
         let properties = try StateExport.properties(of: object, in: &transaction)
         if properties.isEmpty { return }
         spool.line("")
         let sorted = properties.sorted { $0.key < $1.key }
-        spool.write(PlainText.table(sorted.map { [PlainText.printable($0.key.text), PlainText.of($0.value)] }).utf8)
+        spool.table(sorted.map { [$0.key.text, PlainText.of($0.value)] })
     }
 
     /// Writes a JSON array, one element a line, in the form of an export, until there is none.

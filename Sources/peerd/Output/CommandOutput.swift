@@ -1,3 +1,5 @@
+internal import CRDTCore
+
 /// Where a command's output goes: standard output here, or a socket to the caller.
 ///
 /// Collects small pieces; `flush` hands them on.
@@ -8,6 +10,8 @@ final class CommandOutput {
 
     enum Piece {
         case data(ArraySlice<UInt8>)
+        /// A text to draw as a QR code where a person looks.
+        case qrCode(String)
         /// A line on how far long work has come.
         case progress(String)
         /// A sentence for standard error that is not a failure.
@@ -21,13 +25,30 @@ final class CommandOutput {
         self.emit = emit
     }
 
+    /// Prints bytes that programs take as they are.
     func write(_ bytes: some Sequence<UInt8>) async throws {
         self.buffer.append(contentsOf: bytes)
         if self.buffer.count >= Self.chunkByteCount { try await self.flush() }
     }
 
+    /// Prints text for people: one line, in which nothing breaks it or steers a terminal.
     func line(_ text: String) async throws {
-        try await self.write((text + "\n").utf8)
+        try await self.write((TerminalText.line(text) + "\n").utf8)
+    }
+
+    /// Prints lines of columns for people.
+    func table(_ rows: [[String]]) async throws {
+        try await self.write(PlainText.table(rows).utf8)
+    }
+
+    /// Prints canonical JSON, on one line.
+    func json(_ value: JSON) async throws {
+        try await self.write((value.canonicalText + "\n").utf8)
+    }
+
+    func qrCode(of text: String) async throws {
+        try await self.flush()
+        try await self.emit(.qrCode(text))
     }
 
     func progress(_ text: String) async throws {

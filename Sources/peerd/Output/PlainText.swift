@@ -1,43 +1,11 @@
 internal import CRDTCore
 internal import Foundation
 
-/// Text for terminals.
-///
-/// What comes from peers is only ever text: nothing in it may steer the terminal.
+/// Values, times and amounts as people read them.
 enum PlainText {
-    /// The text on one line: control characters are shown escaped, as in JSON.
-    static func printable(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: self.isControl) else { return text }
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\n": result += "\\n"
-            case "\t": result += "\\t"
-            case "\r": result += "\\r"
-            case let scalar where self.isControl(scalar): result += "\\u{\(String(scalar.value, radix: 16))}"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
-    }
-
-    /// A text of several lines as it may go to a terminal: other control characters are shown escaped.
-    static func lines(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: self.isControl) else { return text }
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
-            line.split(separator: "\t", omittingEmptySubsequences: false).map { self.printable(String($0)) }
-        }
-        return lines.map { $0.joined(separator: "\t") }.joined(separator: "\n")
-    }
-
-    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.value < 0x20 || (0x7f..<0xa0).contains(scalar.value) || (0x202a...0x202e).contains(scalar.value)
-            || (0x2066...0x2069).contains(scalar.value)
-    }
-
     /// A value as people read it: a string as it is, anything else as JSON.
     static func of(_ value: Value) -> String {
-        if case .string(let text) = value { return self.printable(text) }
+        if case .string(let text) = value { return text }
         return value.json.canonicalText
     }
 
@@ -61,7 +29,10 @@ enum PlainText {
     }
 
     /// Lines of columns, each as wide as its widest cell; the last one is not padded.
+    ///
+    /// A cell is one line, and steers no terminal.
     static func table(_ rows: [[String]]) -> String {
+        let rows = rows.map { $0.map(TerminalText.line) }
         var widths: [Int] = []
         for row in rows {
             for (column, cell) in row.enumerated() {

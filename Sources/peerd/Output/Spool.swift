@@ -1,3 +1,4 @@
+internal import CRDTCore
 internal import Foundation
 internal import NIOConcurrencyHelpers
 internal import PeerdKit
@@ -29,6 +30,7 @@ final class Spool: Sendable {
         }
     }
 
+    /// Adds bytes that programs take as they are.
     func write(_ bytes: some Sequence<UInt8>) {
         self.content.withLockedValue { content in
             content.bytes.append(contentsOf: bytes)
@@ -36,8 +38,19 @@ final class Spool: Sendable {
         }
     }
 
+    /// Adds text for people: one line, in which nothing breaks it or steers a terminal.
     func line(_ text: String) {
-        self.write((text + "\n").utf8)
+        self.write((TerminalText.line(text) + "\n").utf8)
+    }
+
+    /// Adds lines of columns for people.
+    func table(_ rows: [[String]]) {
+        self.write(PlainText.table(rows).utf8)
+    }
+
+    /// Adds canonical JSON, on one line.
+    func json(_ value: JSON) {
+        self.write((value.canonicalText + "\n").utf8)
     }
 
     /// Hands all of it on, in order.

@@ -1,24 +1,62 @@
 internal import Foundation
+internal import NIOConcurrencyHelpers
 internal import PeerdKit
 
 /// Standard output and error, unbuffered: what was written is out, also on a pipe.
+///
+/// Nothing else in the program writes to them. So text that a person typed or a peer sent reaches a terminal only
+/// through here, where whatever could steer the terminal is escaped.
 enum StandardStreams {
-    static var outputIsTerminal: Bool { isatty(1) == 1 }
-    static var errorIsTerminal: Bool { isatty(2) == 1 }
+    private static let outputFilter = NIOLockedValueBox(TerminalFilter())
 
-    /// Writes all of it.
+    /// Writes all of it: byte for byte to a file or a pipe, and escaped to a terminal.
     ///
     /// A reader that went away ends the program quietly, as it ends other filters.
-    static func output(_ bytes: ArraySlice<UInt8>) throws {
-        try self.write(bytes, to: 1)
+    static func output(_ bytes: some Sequence<UInt8>) throws {
+        let bytes =
+            self.isTerminal(self.outputDescriptor)
+            ? self.outputFilter.withLockedValue { $0.filtered(bytes) } : Array(bytes)
+        try self.write(bytes, to: self.outputDescriptor)
     }
 
-    static func error(_ text: String) {
-        try? self.write(Array(text.utf8)[...], to: 2)
+    /// Draws a QR code of a text, if output is a terminal and the text is not too long.
+    static func draw(qrCodeOf text: String) throws {
+        guard self.isTerminal(self.outputDescriptor), let code = QRCode(text: text) else { return }
+        try self.write(Array(code.terminalText.utf8), to: self.outputDescriptor)
     }
 
-    private static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) throws {
-        var rest = bytes
+    /// Writes one sentence to standard error, on one line.
+    static func note(_ sentence: String) {
+        self.error("peerd: \(TerminalText.line(sentence))\n")
+    }
+
+    /// Writes lines that the argument parser has made to standard error.
+    static func usage(_ text: String) {
+        self.error(TerminalText.lines(text) + "\n")
+    }
+
+    /// Writes one line of the daemon's log to standard error.
+    static func log(_ line: String) {
+        self.error(TerminalText.line(line) + "\n")
+    }
+
+    /// Shows how far long work has come, where a person looks: a line that the next one replaces.
+    static func progress(_ text: String) {
+        guard self.isTerminal(self.errorDescriptor) else { return }
+        self.error("\r\u{1b}[K\(TerminalText.line(text))")
+    }
+
+    private static let outputDescriptor: Int32 = 1
+    private static let errorDescriptor: Int32 = 2
+
+    private static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
+
+    private static func error(_ text: String) {
+        try? self.write(Array(text.utf8), to: self.errorDescriptor)
+    }
+
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) throws {
+        var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
             if count > 0 {

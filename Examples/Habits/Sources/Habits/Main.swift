@@ -2,6 +2,13 @@ import Foundation
 import HabitsModel
 import PeerdKit
 
+/// Something that is not as the example promises.
+struct Failure: Error {
+    let message: String
+
+    init(_ message: String) { self.message = message }
+}
+
 /// A phone, a laptop and a tablet with the same habits, apart and together.
 @main struct Main {
     private static let date = "2026-01-31"
@@ -49,12 +56,12 @@ import PeerdKit
         let today = try await self.today(phone)
         print(today.text, terminator: "\n\n")
         for habits in [laptop, tablet] {
-            guard try await self.today(habits) == today else { fatalError("the machines differ") }
+            guard try await self.today(habits) == today else { throw Failure("the machines differ") }
         }
         guard today.entries.count == 4, today.entries.filter(\.isDone).map(\.task) == ["stretch"],
             today.entries.first(where: { $0.task == "squats" })?.sets == ["6 × 62.5 kg", "8 × 60.0 kg"]
-        else { fatalError("something is missing, or there twice") }
-        guard try await phone.workspace.conflicts().isEmpty else { fatalError("something conflicts") }
+        else { throw Failure("something is missing, or there twice") }
+        guard try await phone.workspace.conflicts().isEmpty else { throw Failure("something conflicts") }
     }
 
     /// The laptop has a later version of the application, which knows a setting that the phone's does not.
@@ -64,7 +71,7 @@ import PeerdKit
         try await phone.updateSettings { $0.theme = "dark" }
         try await laptop.workspace.sync(timeout: .seconds(30))
         let settings = try await laptop.settings()
-        guard settings.theme == "dark", settings.weekStart == 1 else { fatalError("a setting is lost") }
+        guard settings.theme == "dark", settings.weekStart == 1 else { throw Failure("a setting is lost") }
         print("theme \(settings.theme), week starts on day \(settings.weekStart ?? 0)\n")
     }
 
@@ -86,7 +93,7 @@ import PeerdKit
         let shown = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         let last = try await self.today(phone).text
         guard widget.terminationStatus == 0, shown.hasSuffix(last + "\n\n") else {
-            fatalError("the widget has shown \(shown)")
+            throw Failure("the widget has shown \(shown)")
         }
         print("the widget's last sight:", last, separator: "\n")
     }

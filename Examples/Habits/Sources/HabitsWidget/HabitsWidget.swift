@@ -5,7 +5,10 @@ import PeerdKit
 /// Shows the routines of a day, now and after each change, until all is done; the application is another process.
 @main struct HabitsWidget {
     static func main() async throws {
-        guard CommandLine.arguments.count == 3 else { fatalError("usage: HabitsWidget DIRECTORY DATE") }
+        guard CommandLine.arguments.count == 3 else {
+            FileHandle.standardError.write(Data("usage: HabitsWidget DIRECTORY DATE\n".utf8))
+            exit(64)
+        }
         let directory = URL(fileURLWithPath: CommandLine.arguments[1])
         let workspace = try await Workspace.open(at: directory, access: .readOnly)
         var shown: Today?

@@ -1,0 +1,117 @@
+/// How far the conflicting writes of properties were looked through, by contexts of a chain's changes.
+///
+/// What a context covers is applied before whatever has it. So once a write has met a property, no conflict there is
+/// ever covered by the write's context again, and a later write need only look for what it has seen beyond that.
+/// Branches of a chain have mostly seen the same.
+struct ExaminedConflicts {
+    private struct Key: Hashable {
+        var register: RegisterKey
+        /// The first line of the chain.
+        var chain: LineIndex
+    }
+
+    /// What was seen by the last write of a chain to a property.
+    private var seen: [Key: SeenLines] = [:]
+
+    /// Beyond that it all is forgotten.
+    private static let countMax = 1 << 16
+
+    subscript(register: RegisterKey, chain: LineIndex) -> SeenLines {
+        get { self.seen[Key(register: register, chain: chain)] ?? [] }
+        set {
+            if self.seen.count >= Self.countMax { self.seen.removeAll() }
+            self.seen[Key(register: register, chain: chain)] = newValue
+        }
+    }
+}
+
+/// Writes to properties.
+extension Merge {
+    /// Puts what a write had seen of the conflicting writes of a property behind it.
+    private mutating func supersede(
+        _ register: inout Register,
+        at key: RegisterKey,
+        _ context: CausalContext,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        for conflict in try self.conflicts(at: key, coveredBy: context, in: &transaction) {
+            guard register.conflictCount > 0 else {
+                throw .damaged("a property has more conflicting writes than the database counts")
+            }
+            try transaction.setVersion(conflict, status: .superseded, at: key)
+            register.conflictCount -= 1
+        }
+    }
+
+    /// The conflicting writes of a property that a context covers.
+    ///
+    /// There may be very many conflicting writes, and a context may have seen very many lines; each is passed over to
+    /// the next one that the other has.
+    /// - Complexity: O(*n* log *m*) for *m* conflicting writes, where *n* is at most *m*, and at most the number of
+    ///   lines that the context has seen beyond the one that was looked for last.
+    private mutating func conflicts(
+        at key: RegisterKey,
+        coveredBy context: CausalContext,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [WriteReference] {
+        // Its own line sees each of its writes.
+        var found = try transaction.firstConflicts(at: key, from: context.author).filter {
+            $0.line == context.author && context.covers($0)
+        }
+        let chain = transaction.firstLine(of: transaction.replicaID(context.author)) ?? context.author
+        let examined = self.examined[key, chain]
+        var next = context.seen.next(from: LineIndex(rawValue: 0), beyond: examined)
+        while let seen = next {
+            let conflicts = try transaction.firstConflicts(at: key, from: seen)
+            guard let line = conflicts.first?.line else { break }
+            if line != context.author { found += conflicts.filter { context.covers($0) } }
+            guard line.rawValue < .max else { break }
+            next = context.seen.next(from: LineIndex(rawValue: line.rawValue + 1), beyond: examined)
+        }
+        self.examined[key, chain] = context.seen
+        return found
+    }
+
+    /// A write meets a register: the highest in order is in force; what the new write had seen is superseded, what it
+    /// had not is in conflict with it.
+    mutating func write(
+        _ write: WriteReference,
+        isRemoval: Bool,
+        _ context: CausalContext,
+        at key: RegisterKey,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        guard let current = try transaction.register(key) else {
+            let register = Register(winner: write, isRemoval: isRemoval, conflictCount: 0)
+            return try transaction.setRegister(register, at: key)
+        }
+        var register = current
+        if current.conflictCount > 0 { try self.supersede(&register, at: key, context, in: &transaction) }
+        if self.isInForce(write, isRemoval: isRemoval, context, over: current, in: transaction) {
+            let isSeen = context.covers(current.winner)
+            try transaction.addVersion(current.winner, status: isSeen ? .superseded : .conflict, at: key)
+            register.winner = write
+            register.isRemoval = isRemoval
+            register.conflictCount += isSeen ? 0 : 1
+        } else {
+            try transaction.addVersion(write, status: .conflict, at: key)
+            register.conflictCount += 1
+        }
+        try transaction.setRegister(register, at: key)
+    }
+
+    /// Tells whether a write that meets a register is ordered after the one that is in force.
+    private func isInForce(
+        _ write: WriteReference,
+        isRemoval: Bool,
+        _ context: CausalContext,
+        over current: Register,
+        in transaction: some StoreTransaction
+    ) -> Bool {
+        #if PLANTED_BUGS
+        if PlantedBug.lastArrivalWins.isPlanted { return true }
+        if PlantedBug.removalAlwaysLoses.isPlanted, isRemoval, !context.covers(current.winner) { return false }
+        #endif
+        return WriteOrder.precedes(current.winner, write, transaction)
+    }
+}

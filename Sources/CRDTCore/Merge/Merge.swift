@@ -1,0 +1,665 @@
+/// The rules of merging, applied to a store inside one transaction.
+///
+/// Feed it verified runs in any order with `receive`, then call `finish` once before the transaction ends. A change is
+/// applied when everything it had seen is applied; until then, and while it is held, it lies in the log. The state that
+/// results is a function of the set of changes and of nothing else: every change counts, on whichever branch of its
+/// chain it is. Late knowledge changes how they are ordered (`Merge+LateKnowledge`).
+package struct Merge {
+    /// What one transaction did.
+    package struct Summary: Hashable, Sendable {
+        /// Changes newly in the log.
+        package var storedChangeCount = 0
+        package var storedOperationCount = 0
+        /// Changes newly applied.
+        package var appliedChangeCount = 0
+        /// Whether changes that had been applied were ordered anew, or are held now.
+        package var isRevised = false
+        /// Replicas whose chains have forked newly.
+        package var forked: [ReplicaID] = []
+        /// How many changes and operations were looked at for the sake of restamps.
+        package var restampCost = 0
+        /// How many moves were done again for the sake of late ones.
+        package var redoneMoveCount = 0
+    }
+
+    /// Why a line's next stored change is not applied.
+    package enum Wait: Hashable, Sendable {
+        /// It had seen a change that is not applied here.
+        case missing(Point)
+        /// Its effective stamp is too far in the future; it is due at this time.
+        case held(until: WallTime)
+    }
+
+    /// Whether a run was taken in.
+    package enum Reception: Hashable, Sendable {
+        case stored
+        /// All of it was stored.
+        case duplicate
+        /// The change that the run continues is not stored.
+        case doesNotFit
+    }
+
+    package internal(set) var summary = Summary()
+    let now: WallTime
+    /// The user whose devices may restamp everyone's changes.
+    let founder: UserID
+    var moves: [MoveRecord] = []
+    /// The earliest move that was taken out of the order, and the objects of all that were.
+    var withdrawnMoves: (first: WriteReference, objects: Set<ObjectIndex>)?
+    /// Objects that show and should not, or the other way round.
+    private var stale: [ObjectIndex] = []
+    /// Whether there may be restamps that are stored, with all of their stretches, and not settled.
+    package var hasDueRestamps = false
+    /// Whether they are left so: the state is as if they had not come yet.
+    package var putsOffRestamps = false
+    /// Restamps that are left so in any case.
+    package var ignoredRestamps: Set<Restamp> = []
+    /// So many recorded moves may be done again for the sake of late ones; changes beyond that are put off.
+    package var redoneMoveCountMax = Int.max
+    /// The first change of a line that is put off, and with it all that follow: the state is as if they had not come.
+    package var putOff: [LineIndex: UInt64] = [:]
+    /// The line of which nothing is put off.
+    package var promptLine: LineIndex?
+    /// The earliest stamp of the moves that this transaction takes in late.
+    var firstLateStamp: Stamp?
+    /// Whether a name turned out to be that of two changes, which may be anywhere in contexts.
+    var needsRebuild = false
+    /// Room for the numbers of the next run, so that not each run allocates its own.
+    private var spareIndexes = RunIndexes(line: LineIndex(rawValue: 0), objects: [], names: [])
+    /// What the change that is looked at adds to its line's context.
+    private var seen: [LinePoint] = []
+    #if DEBUG
+    /// The objects that this transaction has touched, or the first of them.
+    var touched: [ObjectIndex] = []
+    #endif
+    /// What conflicts were looked for lately, so that nobody looks for the same again.
+    var examined = ExaminedConflicts()
+
+    /// `founder`: the user whose devices may restamp everyone's changes.
+    package init(now: WallTime, founder: UserID) {
+        self.now = now
+        self.founder = founder
+    }
+
+    /// Appends a run to the log and applies what of it is ready.
+    ///
+    /// - Complexity: O(*n* log *m*) for *n* operations and *m* rows in the store.
+    @specialized(where Rows == MemoryTransaction)
+    package mutating func receive<Rows: StoreTransaction>(
+        _ verified: VerifiedRun,
+        in transaction: inout Rows
+    ) throws(StoreError) -> Reception {
+        var fresh = verified
+        let line: LineIndex
+        if let end = try self.end(before: verified, in: &transaction) {
+            line = end
+        } else {
+            guard let last = try self.lastStored(of: verified, in: &transaction) else { return .doesNotFit }
+            guard let rest = verified.suffix(after: last.sequence) else { return .duplicate }
+            fresh = rest
+            line = try self.line(of: rest, after: last, in: &transaction)
+        }
+        let run = fresh.run
+        guard let lastHash = fresh.hashes.last else { return .duplicate }
+        let indexes = try self.indexes(of: run, on: line, in: &transaction)
+        defer { self.spareIndexes = indexes }
+        var record = transaction.line(line)
+        try transaction.appendLog(fresh, indexes: indexes)
+        record.storedSequence = run.lastSequence
+        record.storedHash = lastHash
+        if let introduction = fresh.introduction {
+            record.introduction = introduction
+            // Whose the creations in this very run are depends on it.
+            try transaction.setLine(record, at: line)
+        }
+        self.summary.storedChangeCount += run.changes.count
+        self.summary.storedOperationCount += run.changes.reduce(0) { $0 + Int($1.operationCount) }
+        if record.origin != nil || record.next != nil || transaction.restamps.hasAny(of: run.replica)
+            || run.operations.contains(where: { $0.kind == .restamp })
+        {
+            // They may be about this line itself.
+            try transaction.setLine(record, at: line)
+            try self.noteSharedNames(of: fresh, on: line, in: &transaction)
+            try self.noteRestamps(in: run, author: line, &transaction)
+            try self.noteStretches(endingIn: fresh, in: &transaction)
+            record = transaction.line(line)
+        }
+        _ = try self.apply(run, indexes: indexes, record: &record, in: &transaction)
+        try transaction.setLine(record, at: line)
+        return .stored
+    }
+
+    /// Applies what has become ready, takes late knowledge into account, and settles the hierarchy.
+    @specialized(where Rows == MemoryTransaction)
+    package mutating func finish<Rows: StoreTransaction>(in transaction: inout Rows) throws(StoreError) {
+        if self.needsRebuild {
+            try self.resetDerivedState(in: &transaction)
+        } else {
+            try self.withdrawHeld(in: &transaction)
+            if self.hasDueRestamps, !self.putsOffRestamps { try self.settleRestamps(in: &transaction) }
+        }
+        try self.applyPending(in: &transaction)
+        try self.settleMoves(in: &transaction)
+        try self.settleVisibility(in: &transaction)
+        #if DEBUG
+        try self.checkInvariants(in: &transaction)
+        #endif
+    }
+
+    /// Throws the derived state away and computes it anew from the log.
+    ///
+    /// - Complexity: O(*n* log *n*) for *n* operations in the log.
+    package mutating func rebuild(in transaction: inout some StoreTransaction) throws(StoreError) {
+        self.needsRebuild = true
+        try self.finish(in: &transaction)
+    }
+
+    /// Why each line whose log is ahead of its state waits.
+    ///
+    /// Empty when everything stored is applied.
+    package mutating func waits(
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [LineIndex: Wait] {
+        var waits: [LineIndex: Wait] = [:]
+        for position in 0..<transaction.lineCount {
+            let index = LineIndex(rawValue: UInt32(position))
+            guard transaction.progress(of: index).isPending else { continue }
+            let record = transaction.line(index)
+            let isKnown = try self.isKnownToWait(record, &transaction)
+            waits[index] = isKnown ? record.waitsFor : try self.waitOfNext(of: index, record, &transaction)
+        }
+        return waits
+    }
+
+    /// Why a line's next stored change is not applied; nil if it is ready.
+    ///
+    /// Its operations, which may be many, are not looked at.
+    private mutating func waitOfNext(
+        of index: LineIndex,
+        _ record: LineRecord,
+        _ transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Wait? {
+        let next = LinePoint(line: index, sequence: record.appliedSequence + 1)
+        guard let stamp = try transaction.header(at: next)?.stamp else { return nil }
+        let points = try transaction.contexts(of: index, after: record.appliedSequence, through: next.sequence)
+        switch try self.readiness(of: next, stamp, seen: points[...], record, in: &transaction) {
+        case .waits(let wait): return wait
+        case .ready: return nil
+        }
+    }
+
+    // MARK: - Finding the line of a run
+
+    /// The line that a run continues at its end, which is where most do.
+    private func end(
+        before verified: VerifiedRun,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> LineIndex? {
+        let (replica, before) = (verified.run.replica, verified.run.firstSequence - 1)
+        var next = transaction.firstLine(of: replica)
+        for _ in 0..<Limits.unnamedBranchCountMax {
+            guard let line = next else { return nil }
+            let progress = transaction.progress(of: line)
+            if progress.storedSequence == before, transaction.storedHash(of: line) == verified.previous { return line }
+            next = progress.next
+        }
+        guard next != nil, let place = try transaction.place(of: replica, sequence: before, hash: verified.previous)
+        else { return nil }
+        return transaction.progress(of: place.line).storedSequence == before ? place.line : nil
+    }
+
+    /// The last change of a run that is stored, or the one before it; nil if that is not stored either.
+    private func lastStored(
+        of verified: VerifiedRun,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> LinePoint? {
+        let run = verified.run
+        var last: LinePoint?
+        if run.firstSequence == 1 {
+            // The line is made if it is the first that is heard of the replica.
+            guard transaction.firstLine(of: run.replica) != nil else { return LinePoint.start }
+            last = transaction.firstLine(of: run.replica).map { LinePoint(line: $0, sequence: 0) }
+        } else {
+            let before = run.firstSequence - 1
+            last = try transaction.place(of: run.replica, sequence: before, hash: verified.previous)
+        }
+        guard last != nil else { return nil }
+        for (position, hash) in verified.hashes.enumerated() {
+            let sequence = run.firstSequence + UInt64(position)
+            guard let place = try transaction.place(of: run.replica, sequence: sequence, hash: hash) else { break }
+            last = place
+        }
+        return last
+    }
+
+    /// The line for what continues a stored change: that change's own if it ends there, or a new one.
+    private mutating func line(
+        of fresh: VerifiedRun,
+        after last: LinePoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> LineIndex {
+        let id = fresh.run.replica
+        guard transaction.firstLine(of: id) != nil else {
+            return try transaction.addLine(LineRecord(id: id, origin: fresh.previous))
+        }
+        let record = transaction.line(last.line)
+        if record.storedSequence == last.sequence { return last.line }
+        let sibling = try transaction.hash(at: LinePoint(line: last.line, sequence: last.sequence + 1))
+        guard let sibling, let firstHash = fresh.hashes.first else { throw .damaged("a branch has no beginning") }
+        let origin = LineOrigin(parent: last, firstHash: firstHash, siblingHash: sibling)
+        if !self.summary.forked.contains(id) { self.summary.forked.append(id) }
+        // A branch of the beginning has an introduction of its own.
+        let introduction = transaction.line(last.line).introduction
+        return try transaction.addLine(
+            LineRecord(id: id, introduction: introduction, origin: origin, previous: fresh.previous)
+        )
+    }
+
+    // MARK: - Applying
+
+    private mutating func indexes(
+        of run: Run,
+        on line: LineIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> RunIndexes {
+        var indexes = RunIndexes(line: line, objects: [], names: [])
+        swap(&indexes.objects, &self.spareIndexes.objects)
+        swap(&indexes.names, &self.spareIndexes.names)
+        indexes.objects.removeAll(keepingCapacity: true)
+        indexes.names.removeAll(keepingCapacity: true)
+        indexes.objects.reserveCapacity(run.objects.count)
+        indexes.names.reserveCapacity(run.names.count)
+        for object in run.objects { indexes.objects.append(try transaction.objectIndex(of: object)) }
+        for name in run.names { indexes.names.append(try transaction.nameIndex(of: name)) }
+        return indexes
+    }
+
+    /// Applies the changes of a stored run that follow what is applied, up to the first that must wait.
+    ///
+    /// `record`: that of the line, for the caller to store.
+    /// Returns how many it applied.
+    private mutating func apply(
+        _ run: Run,
+        indexes: RunIndexes,
+        record: inout LineRecord,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Int {
+        guard run.firstSequence <= record.appliedSequence + 1 else { return 0 }
+        let skipped = Int(clamping: record.appliedSequence + 1 - run.firstSequence)
+        var applied = 0
+        for change in run.changes.dropFirst(skipped) {
+            let next = LinePoint(line: indexes.line, sequence: record.appliedSequence + 1)
+            let points = run.contextEntries[change.contextRange]
+            switch try self.readiness(of: next, change.stamp, seen: points, record, in: &transaction) {
+            case .waits(let wait): record.waitsFor = wait
+            case .ready(let stamp, let cause):
+                record.waitsFor = nil
+                if try self.putsOff(next, run.operations[change.operationRange], stamp, &transaction) { break }
+                let place = next
+                if cause != nil || stamp != change.stamp {
+                    try transaction.setRaisedStamp(RaisedStamp(stamp: stamp, cause: cause), at: place)
+                    record.firstRaised = min(record.firstRaised ?? .max, place.sequence)
+                }
+                try self.apply(change, stamp, of: run, indexes: indexes, record: &record, in: &transaction)
+                applied += 1
+                continue
+            }
+            break
+        }
+        self.summary.appliedChangeCount += applied
+        return applied
+    }
+
+    /// Whether a change can be applied.
+    private enum Readiness {
+        case waits(Wait)
+        /// The effective stamp, and what it follows from.
+        case ready(Stamp, cause: LinePoint?)
+    }
+
+    /// Looks up what the change after the applied ones had seen, and leaves it in `seen`.
+    private mutating func readiness(
+        of place: LinePoint,
+        _ ownStamp: Stamp,
+        seen points: ArraySlice<Point>,
+        _ record: LineRecord,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Readiness {
+        var stamp = try self.isRestamped(place, record.id, in: &transaction) ? .zero : ownStamp
+        var cause: LinePoint?
+        if place.sequence == record.firstSequence, let parent = record.origin?.parent, parent.sequence > 0 {
+            guard transaction.progress(of: parent.line).appliedSequence >= parent.sequence else {
+                let name = ChangeName(try transaction.hash(at: parent) ?? .zero)
+                return .waits(.missing(Point(replica: record.id, sequence: parent.sequence, name: name)))
+            }
+            try self.raise(&stamp, &cause, above: try transaction.effectiveStamp(at: parent), parent)
+        } else if place.sequence > record.firstSequence {
+            let previous = LinePoint(line: place.line, sequence: place.sequence - 1)
+            try self.raise(&stamp, &cause, above: record.appliedStamp, previous)
+        }
+        self.seen.removeAll(keepingCapacity: true)
+        for point in points {
+            #if PLANTED_BUGS
+            if PlantedBug.causesIgnored.isPlanted { break }
+            #endif
+            guard let found = try self.find(point, in: &transaction) else { return .waits(.missing(point)) }
+            if found.place.sequence == 0 { continue }
+            self.seen.append(found.place)
+            try self.raise(&stamp, &cause, above: found.stamp, found.place)
+        }
+        #if PLANTED_BUGS
+        if PlantedBug.heldApplied.isPlanted { return .ready(stamp, cause: cause) }
+        #endif
+        if HybridClock.isHeld(stamp, at: self.now) { return .waits(.held(until: HybridClock.dueTime(of: stamp))) }
+        return .ready(stamp, cause: cause)
+    }
+
+    /// An effective stamp is above those of all that the change had seen.
+    func raise(
+        _ stamp: inout Stamp,
+        _ cause: inout LinePoint?,
+        above seen: Stamp,
+        _ place: LinePoint
+    ) throws(StoreError) {
+        #if PLANTED_BUGS
+        if PlantedBug.stampNotRaised.isPlanted { return }
+        #endif
+        // Nothing above the last stamp of all is ever applied.
+        guard stamp <= seen else { return }
+        stamp = seen.successor ?? seen
+        cause = place
+    }
+
+    /// What a point means here, and its effective stamp; nil if no such change is applied.
+    func find(
+        _ point: Point,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> (place: LinePoint, stamp: Stamp)? {
+        guard let first = transaction.firstLine(of: point.replica) else { return nil }
+        let progress = transaction.progress(of: first)
+        // Most chains have not forked, and one look into the log says all.
+        if progress.next == nil, progress.appliedSequence >= point.sequence, point.sequence > 0 {
+            let place = LinePoint(line: first, sequence: point.sequence)
+            guard let header = try transaction.header(at: place) else {
+                throw .damaged("a change is missing from the log")
+            }
+            guard ChangeName(header.hash) == point.name else { return nil }
+            guard let raised = progress.firstRaised, raised <= point.sequence else { return (place, header.stamp) }
+            return (place, try transaction.raisedStamp(at: place)?.stamp ?? header.stamp)
+        }
+        guard let place = try transaction.place(of: point) else { return nil }
+        if place.sequence == 0 { return (place, .zero) }
+        guard transaction.progress(of: place.line).appliedSequence >= place.sequence else { return nil }
+        return (place, try transaction.effectiveStamp(at: place))
+    }
+
+    private mutating func apply(
+        _ change: Change,
+        _ stamp: Stamp,
+        of run: Run,
+        indexes: RunIndexes,
+        record: inout LineRecord,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        let sequence = record.appliedSequence + 1
+        if sequence == record.firstSequence, let parent = record.origin?.parent, parent.sequence > 0 {
+            record.context = try transaction.inheritance(from: parent)
+            record.trail = ContextTrail()
+            record.trail.inherited = record.context
+        }
+        for place in self.seen { transaction.cover(place, in: &record.context, noting: &record.trail.recent) }
+        record.trail.recentPointCount += change.contextRange.count
+        var write = WriteReference(stamp: stamp, line: indexes.line, sequence: sequence, index: 0)
+        var context = CausalContext(seen: record.context, author: indexes.line, ordinal: write.ordinal)
+        for position in change.operationRange {
+            context.ordinal = write.ordinal
+            try self.apply(run.operations[position], write, context, of: run, indexes: indexes, in: &transaction)
+            write.index += 1
+        }
+        record.appliedSequence = sequence
+        record.appliedStamp = stamp
+        if sequence % Limits.checkpointInterval == 0
+            || record.trail.recentPointCount >= Limits.checkpointPointCountMax
+        {
+            let place = LinePoint(line: indexes.line, sequence: sequence)
+            try transaction.addCheckpoint(record.context, &record.trail, at: place)
+        }
+    }
+
+    mutating func apply(
+        _ operation: Operation,
+        _ write: WriteReference,
+        _ context: CausalContext,
+        of run: Run,
+        indexes: RunIndexes,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        guard operation.kind.hasObject else { return }
+        let object = indexes.objects[Int(operation.object)]
+        #if DEBUG
+        self.noteTouched(object)
+        #endif
+        switch operation.kind {
+        case .set, .unset:
+            try self.touch(object, by: write, in: &transaction)
+            let key = RegisterKey(object: object, name: indexes.names[Int(operation.operand)])
+            try self.write(write, isRemoval: operation.kind == .unset, context, at: key, in: &transaction)
+        case .create:
+            guard let body = try? CreationBody(decoding: run.payload, at: operation.payloadRange) else { return }
+            try self.create(object, type: body.type, kind: body.kind, by: write, in: &transaction)
+        case .move:
+            try self.touch(object, by: write, in: &transaction)
+            let parent = operation.operand == 0 ? nil : indexes.objects[Int(operation.operand) - 1]
+            let position = Position(bytes: Array(run.payload[operation.payloadRange]))
+            self.moves.append(
+                MoveRecord(write: write, object: object, parent: parent, position: position, isEffective: false)
+            )
+            try self.note(move: write, of: object, context, in: &transaction)
+        case .delete: try self.delete(object, by: write, context, in: &transaction)
+        default: break
+        }
+    }
+
+    mutating func touch(
+        _ object: ObjectIndex,
+        by write: WriteReference,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        #if PLANTED_BUGS
+        let isMade = try transaction.look(at: object) { $0.creation != nil }
+        if PlantedBug.editRevivesNothing.isPlanted, isMade { return }
+        #endif
+        let isStale = try transaction.update(object) { record in
+            record.existence.touch(by: write.line, at: write.ordinal)
+            record.updated = max(record.updated, write.stamp)
+            #if PLANTED_BUGS
+            if PlantedBug.updateTimeByArrival.isPlanted { record.updated = write.stamp }
+            #endif
+            return !record.isVisible
+        }
+        if isStale { self.noteStale(object) }
+    }
+
+    /// Of several creations the first in order makes the object what it is, but first one whose author's the id is.
+    mutating func create(
+        _ object: ObjectIndex,
+        type: String,
+        kind: String,
+        by write: WriteReference,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        try self.touch(object, by: write, in: &transaction)
+        try transaction.addVersion(write, status: .creation, at: RegisterKey(object: object, name: .lifetime))
+        let type = try transaction.nameIndex(of: type)
+        let kind = try transaction.nameIndex(of: kind)
+        #if PLANTED_BUGS
+        if PlantedBug.lastCreationCounts.isPlanted { try transaction.update(object) { $0.creation = nil } }
+        #endif
+        let current = try transaction.look(at: object) { $0.creation }
+        if let current, try !self.precedes(write, current.write, creationsOf: object, in: &transaction) { return }
+        try transaction.update(object) { record in
+            record.creation = ObjectRecord.Creation(write: write, type: type, kind: kind)
+        }
+    }
+
+    func precedes(
+        _ new: WriteReference,
+        _ current: WriteReference,
+        creationsOf object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        let id = try transaction.look(at: object) { $0.id }
+        let isOfNew = transaction.line(new.line).introduction.map { id.isGiven(by: $0.user) } ?? false
+        let isOfCurrent = transaction.line(current.line).introduction.map { id.isGiven(by: $0.user) } ?? false
+        return isOfNew == isOfCurrent ? WriteOrder.precedes(new, current, transaction) : isOfNew
+    }
+
+    /// A deletion takes away what its author had seen.
+    mutating func delete(
+        _ object: ObjectIndex,
+        by write: WriteReference,
+        _ context: CausalContext,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        let isStale = try transaction.update(object) { record in
+            record.existence.remove(coveredBy: context)
+            record.updated = max(record.updated, write.stamp)
+            return record.isVisible && !record.shouldBeVisible
+        }
+        if isStale { self.noteStale(object) }
+        try transaction.addVersion(write, status: .deletion, at: RegisterKey(object: object, name: .lifetime))
+    }
+
+    // MARK: - Pending changes and rebuilding
+
+    /// Applies stored changes of all lines until none is ready.
+    private mutating func applyPending(in transaction: inout some StoreTransaction) throws(StoreError) {
+        var progress = true
+        while progress {
+            progress = false
+            for position in 0..<transaction.lineCount {
+                let index = LineIndex(rawValue: UInt32(position))
+                // Two chains may wait for each other at each change: no more is loaded than seems to be ready.
+                var limits = RunLimits.pending
+                limits.changeCountMax = 1
+                while true {
+                    guard transaction.progress(of: index).isPending else { break }
+                    var record = transaction.line(index)
+                    guard try !self.isKnownToWait(record, &transaction) else { break }
+                    if let first = self.putOff[index], record.appliedSequence + 1 >= first { break }
+                    // Chains may wait for ever, and be long: of those only the first change is read.
+                    if let wait = try self.waitOfNext(of: index, record, &transaction) {
+                        record.waitsFor = wait
+                        try transaction.setLine(record, at: index)
+                        break
+                    }
+                    let from = record.appliedSequence + 1
+                    let run = try transaction.loadRun(of: index, from: from, limits: limits, signed: false)
+                    guard let run else { break }
+                    let indexes = try self.indexes(of: run, on: index, in: &transaction)
+                    defer { self.spareIndexes = indexes }
+                    let applied = try self.apply(run, indexes: indexes, record: &record, in: &transaction)
+                    if applied > 0 {
+                        try transaction.setLine(record, at: index)
+                        progress = true
+                    }
+                    if applied < run.changes.count { break }
+                    limits.changeCountMax = min(2 * limits.changeCountMax, RunLimits.pending.changeCountMax)
+                }
+            }
+        }
+    }
+
+    /// Whether what a line's next change was last seen to wait for is still not there: then it need not be loaded.
+    private func isKnownToWait(
+        _ record: LineRecord,
+        _ transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        switch record.waitsFor {
+        case nil: return false
+        case .held(let dueTime): return self.now < dueTime
+        case .missing(let point): return try self.find(point, in: &transaction) == nil
+        }
+    }
+
+    private mutating func resetDerivedState(in transaction: inout some StoreTransaction) throws(StoreError) {
+        self.needsRebuild = false
+        self.examined = ExaminedConflicts()
+        self.moves = []
+        self.stale = []
+        self.withdrawnMoves = nil
+        _ = try self.coverRestamped(in: &transaction)
+        self.summary.isRevised = true
+        try transaction.clearDerivedState()
+        for position in 0..<transaction.lineCount {
+            let index = LineIndex(rawValue: UInt32(position))
+            var record = transaction.line(index)
+            record.appliedSequence = record.firstSequence - 1
+            record.appliedStamp = .zero
+            record.waitsFor = nil
+            record.context = SeenLines()
+            record.trail = ContextTrail()
+            record.firstRaised = nil
+            try transaction.setLine(record, at: index)
+        }
+    }
+
+    // MARK: - Visibility
+
+    /// Takes note that an object may have to show, or to show no more.
+    ///
+    /// It is settled once for the transaction: above an object may be very many that show only with it.
+    mutating func noteStale(_ object: ObjectIndex) {
+        if self.stale.last != object { self.stale.append(object) }
+    }
+
+    /// Lets objects show that should, and then those show no more that should not: so none changes more than twice.
+    private mutating func settleVisibility(in transaction: inout some StoreTransaction) throws(StoreError) {
+        var stale: [ObjectIndex] = []
+        swap(&stale, &self.stale)
+        for becomesVisible in [true, false] {
+            for object in stale where try transaction.look(at: object, { $0.shouldBeVisible }) == becomesVisible {
+                try self.refreshVisibility(of: object, in: &transaction)
+            }
+        }
+    }
+
+    /// Carries a change of an object's visibility up to its ancestors.
+    private mutating func refreshVisibility(
+        of object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        var current = object
+        while try transaction.look(at: current, { $0.isVisible != $0.shouldBeVisible }) {
+            let isVisible = try transaction.update(current) { record in
+                record.isVisible.toggle()
+                return record.isVisible
+            }
+            guard let parent = try transaction.parent(of: current) else { return }
+            let step: Int64 = isVisible ? 1 : -1
+            try transaction.update(parent) { above in
+                // A damaged database may count less than there is.
+                above.visibleChildCount = UInt32(clamping: Int64(above.visibleChildCount) + step)
+            }
+            #if PLANTED_BUGS
+            if PlantedBug.visibilityStopsAtParent.isPlanted { return }
+            #endif
+            current = parent
+        }
+    }
+}
+
+extension ObjectRecord {
+    /// An object shows if it lives, or if something below it shows.
+    package var shouldBeVisible: Bool {
+        #if PLANTED_BUGS
+        if PlantedBug.folderHidesContent.isPlanted { return self.existence.isAlive }
+        #endif
+        return self.visibleChildCount > 0 || self.existence.isAlive
+    }
+}
+
+extension RunLimits {
+    /// How much of a replica's waiting changes is loaded at once.
+    static let pending = RunLimits(changeCountMax: 1024, operationCountMax: 1 << 14, byteCountMax: 4 << 20)
+}

@@ -1,0 +1,383 @@
+// Small values that a store keeps. Ids are replaced by small numbers that mean something in one store only.
+
+/// Stands for a line in one store: a stretch of a replica's chain without a fork.
+///
+/// A chain that has not forked is one line. Each further branch is a line that hangs on a change of another. Which
+/// branch is which line depends on what came first; nothing outside of the store does.
+package struct LineIndex: RawRepresentable, Hashable, Sendable {
+    package var rawValue: UInt32
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+}
+
+/// Names one change in one store; sequence 0 is the beginning of the chain.
+package struct LinePoint: Hashable, Sendable {
+    package var line: LineIndex
+    package var sequence: UInt64
+
+    package init(line: LineIndex, sequence: UInt64) {
+        self.line = line
+        self.sequence = sequence
+    }
+
+    /// The beginning of a chain of which nothing is stored.
+    static let start = LinePoint(line: LineIndex(rawValue: .max), sequence: 0)
+}
+
+/// Stands for an object in one store.
+package struct ObjectIndex: RawRepresentable, Hashable, Sendable {
+    package var rawValue: UInt32
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+}
+
+/// Stands for a property name, type or kind in one store.
+package struct NameIndex: RawRepresentable, Hashable, Sendable {
+    package var rawValue: UInt32
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// Stands where a name would for an object's creations and deletions.
+    package static let lifetime = NameIndex(rawValue: .max)
+}
+
+/// Names one register: a property of an object.
+package struct RegisterKey: Hashable, Sendable {
+    package var object: ObjectIndex
+    package var name: NameIndex
+
+    package init(object: ObjectIndex, name: NameIndex) {
+        self.object = object
+        self.name = name
+    }
+
+    package static func == (left: RegisterKey, right: RegisterKey) -> Bool { left.packed == right.packed }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(self.packed) }
+
+    /// Both numbers in one.
+    var packed: UInt64 { UInt64(self.object.rawValue) << 32 | UInt64(self.name.rawValue) }
+}
+
+/// Where an operation stands in the log, and its effective stamp: what orders writes.
+package struct WriteReference: Hashable, Sendable {
+    package var stamp: Stamp
+    package var line: LineIndex
+    package var sequence: UInt64
+    package var index: UInt32
+
+    package init(stamp: Stamp, line: LineIndex, sequence: UInt64, index: UInt32) {
+        self.stamp = stamp
+        self.line = line
+        self.sequence = sequence
+        self.index = index
+    }
+
+    /// Comes after every write in order.
+    static let end = WriteReference(
+        stamp: Stamp(rawValue: .max),
+        line: LineIndex(rawValue: 0),
+        sequence: Limits.sequenceMax,
+        index: 0
+    )
+
+    /// The change that the operation belongs to.
+    package var point: LinePoint { LinePoint(line: self.line, sequence: self.sequence) }
+
+    /// The place within the replica's chain as one number that rises along it.
+    package var ordinal: ChainOrdinal { ChainOrdinal(sequence: self.sequence, index: self.index) }
+}
+
+/// The place of an operation in its replica's chain: sequence and index in one number.
+package struct ChainOrdinal: Hashable, Comparable, Sendable {
+    package var rawValue: UInt64
+
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    package init(sequence: UInt64, index: UInt32) {
+        self.rawValue = min(sequence, Limits.sequenceMax) << 17 | UInt64(min(index, 0xffff)) + 1
+    }
+
+    /// The two numbers that it was made of.
+    package var sequence: UInt64 { self.rawValue >> 17 }
+    package var index: UInt32 { UInt32((max(self.rawValue, 1) - 1) & 0xffff) }
+
+    /// Before everything.
+    package static let zero = ChainOrdinal(rawValue: 0)
+
+    /// After every operation of the change with this sequence.
+    package static func end(ofSequence sequence: UInt64) -> ChainOrdinal {
+        ChainOrdinal(rawValue: min(sequence, Limits.sequenceMax) << 17 | 0x1ffff)
+    }
+
+    package static func < (left: ChainOrdinal, right: ChainOrdinal) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// The state of one register: the write in force.
+package struct Register: Hashable, Sendable {
+    package var winner: WriteReference
+    /// Whether the write in force removes the property.
+    package var isRemoval: Bool
+    /// How many other writes are concurrent with the winner and not yet superseded.
+    package var conflictCount: UInt32
+
+    package init(winner: WriteReference, isRemoval: Bool, conflictCount: UInt32) {
+        self.winner = winner
+        self.isRemoval = isRemoval
+        self.conflictCount = conflictCount
+    }
+}
+
+/// What became of a write that is not in force.
+package enum VersionStatus: UInt8, Hashable, Sendable {
+    /// A later write had seen it.
+    case superseded = 0
+    /// Concurrent with the write in force; shown as a conflict until someone writes again.
+    case conflict = 1
+    /// A creation of the object.
+    case creation = 2
+    /// A deletion of the object.
+    case deletion = 3
+}
+
+/// The state of one object.
+package struct ObjectRecord: Hashable, Sendable {
+    package var id: ObjectID
+    /// The creation that counts: the first in order.
+    ///
+    /// Nil for an object only ever referred to.
+    package var creation: Creation?
+    package var existence = Existence()
+    /// The highest stamp of an effective operation on the object.
+    package var updated = Stamp.zero
+    package var parent: ObjectIndex?
+    package var position = Position.initial
+    /// A move that no other move has seen; nil if the object was never moved.
+    package var openMove: OpenMove?
+    /// The others of them: which one is named first is a matter of which came first.
+    package var otherOpenMoves: [OpenMove] = []
+    /// Objects whose place is under this one, living or not.
+    package var childCount: UInt32 = 0
+    /// Those of them that are visible.
+    package var visibleChildCount: UInt32 = 0
+    /// Whether the object shows: it lives, or something below it does.
+    package var isVisible = false
+
+    package init(id: ObjectID) { self.id = id }
+
+    /// Which creation made the object what it is.
+    package struct Creation: Hashable, Sendable {
+        package var write: WriteReference
+        package var type: NameIndex
+        package var kind: NameIndex
+
+        package init(write: WriteReference, type: NameIndex, kind: NameIndex) {
+            self.write = write
+            self.type = type
+            self.kind = kind
+        }
+    }
+}
+
+/// Where a move stands in the log.
+package struct OpenMove: Hashable, Sendable {
+    package var line: LineIndex
+    package var ordinal: ChainOrdinal
+
+    package init(line: LineIndex, ordinal: ChainOrdinal) {
+        self.line = line
+        self.ordinal = ordinal
+    }
+}
+
+/// One move of an object, in force at its time or not.
+package struct MoveRecord: Hashable, Sendable {
+    package var write: WriteReference
+    package var object: ObjectIndex
+    package var parent: ObjectIndex?
+    package var position: Position
+    /// False if the move would have closed a cycle at its place in stamp order.
+    package var isEffective: Bool
+
+    package init(
+        write: WriteReference,
+        object: ObjectIndex,
+        parent: ObjectIndex?,
+        position: Position,
+        isEffective: Bool
+    ) {
+        self.write = write
+        self.object = object
+        self.parent = parent
+        self.position = position
+        self.isEffective = isEffective
+    }
+}
+
+/// Where a branch of a forked chain begins.
+package struct LineOrigin: Hashable, Sendable {
+    /// The change that the line's first one extends: of another line, or sequence 0 for the beginning of the chain.
+    package var parent: LinePoint
+    /// The hash of the line's first change.
+    package var firstHash: Hash256
+    /// The hash of the change of the parent's line that extends the same change.
+    package var siblingHash: Hash256
+
+    package init(parent: LinePoint, firstHash: Hash256, siblingHash: Hash256) {
+        self.parent = parent
+        self.firstHash = firstHash
+        self.siblingHash = siblingHash
+    }
+}
+
+/// What a store knows of one line.
+package struct LineRecord: Hashable, Sendable {
+    /// The replica whose chain it belongs to.
+    package var id: ReplicaID
+    /// Who writes; nil as long as its first change is not here.
+    package var introduction: Introduction? {
+        get { self.introductionBox?.content }
+        set { self.introductionBox = newValue.map { IntroductionBox($0) } }
+    }
+    /// The device that signs the chain; nil as long as its first change is not here.
+    package var device: DeviceID? { self.introductionBox?.content.device }
+    // Apart, since records are copied for every change, and this never changes.
+    private var introductionBox: IntroductionBox?
+    /// Where the line hangs; nil for the first line of its replica.
+    package var origin: LineOrigin?
+    /// The next line of the same replica.
+    package var next: LineIndex?
+    /// The last change in the log, and its hash.
+    package var storedSequence: UInt64 = 0
+    package var storedHash: Hash256
+    /// The last change that has been applied, and its effective stamp.
+    package var appliedSequence: UInt64 = 0
+    package var appliedStamp = Stamp.zero
+    /// What the next change was last seen to wait for.
+    ///
+    /// A note to save work, which a store need not keep.
+    var waitsFor: Merge.Wait?
+    /// What the last applied change had seen.
+    ///
+    /// Of lines that this one hangs on, it is where the next one hangs.
+    package var context = SeenLines()
+    /// How a store keeps that.
+    package var trail = ContextTrail()
+    /// The first change whose effective stamp is not its own; nil if there is none.
+    package var firstRaised: UInt64?
+
+    /// The first line of a replica.
+    ///
+    /// `origin`: the hash before the first change.
+    package init(id: ReplicaID, origin: Hash256) {
+        self.id = id
+        self.storedHash = origin
+    }
+
+    /// A further line of a replica.
+    ///
+    /// `previous`: the hash of the change that it hangs on.
+    package init(id: ReplicaID, introduction: Introduction?, origin: LineOrigin, previous: Hash256) {
+        self.id = id
+        self.storedHash = previous
+        self.origin = origin
+        self.introduction = introduction
+        self.storedSequence = origin.parent.sequence
+        self.appliedSequence = origin.parent.sequence
+    }
+
+    /// The sequence of the line's first change.
+    package var firstSequence: UInt64 { (self.origin?.parent.sequence ?? 0) + 1 }
+
+    /// How far the line has come.
+    package var progress: LineProgress {
+        LineProgress(
+            firstSequence: self.firstSequence,
+            storedSequence: self.storedSequence,
+            appliedSequence: self.appliedSequence,
+            appliedStamp: self.appliedStamp,
+            firstRaised: self.firstRaised,
+            next: self.next
+        )
+    }
+}
+
+/// How far a line has come in one store.
+///
+/// What merging asks most often of a record, and a trivial value, which a record is not.
+package struct LineProgress: Hashable, Sendable {
+    package var firstSequence: UInt64
+    package var storedSequence: UInt64
+    package var appliedSequence: UInt64
+    package var appliedStamp: Stamp
+    package var firstRaised: UInt64?
+    /// The next line of the same replica.
+    package var next: LineIndex?
+
+    package init(
+        firstSequence: UInt64,
+        storedSequence: UInt64,
+        appliedSequence: UInt64,
+        appliedStamp: Stamp,
+        firstRaised: UInt64?,
+        next: LineIndex?
+    ) {
+        self.firstSequence = firstSequence
+        self.storedSequence = storedSequence
+        self.appliedSequence = appliedSequence
+        self.appliedStamp = appliedStamp
+        self.firstRaised = firstRaised
+        self.next = next
+    }
+
+    /// Whether any of the line's changes is applied.
+    package var hasApplied: Bool { self.appliedSequence >= self.firstSequence }
+
+    /// Whether changes are stored that have not been applied.
+    package var isPending: Bool { self.appliedSequence < self.storedSequence }
+}
+
+/// What the log says of one change.
+package struct ChangeHeader: Hashable, Sendable {
+    /// The stamp that its author gave it.
+    package var stamp: Stamp
+    package var hash: Hash256
+
+    package init(stamp: Stamp, hash: Hash256) {
+        self.stamp = stamp
+        self.hash = hash
+    }
+}
+
+/// The effective stamp of a change where it is not its own, and the change that it follows from.
+package struct RaisedStamp: Hashable, Sendable {
+    package var stamp: Stamp
+    /// The change that it is one above; nil if it had seen nothing.
+    package var cause: LinePoint?
+
+    package init(stamp: Stamp, cause: LinePoint?) {
+        self.stamp = stamp
+        self.cause = cause
+    }
+}
+
+/// A restamp that is stored, and the line of its author.
+package struct RestampRecord: Hashable, Sendable {
+    package var restamp: Restamp
+    package var author: LineIndex
+
+    package init(restamp: Restamp, author: LineIndex) {
+        self.restamp = restamp
+        self.author = author
+    }
+}
+
+/// An introduction in one word.
+private final class IntroductionBox: Hashable, Sendable {
+    let content: Introduction
+
+    init(_ content: Introduction) { self.content = content }
+
+    static func == (left: IntroductionBox, right: IntroductionBox) -> Bool {
+        left === right || left.content == right.content
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(self.content) }
+}

@@ -1,0 +1,203 @@
+/// A BLAKE2b-256 hash; the property that holds it says of what.
+package struct Hash256: Identifier32 {
+    package var bytes: Bytes32
+    package init(bytes: Bytes32) { self.bytes = bytes }
+    package static let zero = Hash256(bytes: .zero)
+}
+
+/// A person: the public half of an Ed25519 root key.
+package struct UserID: Identifier32 {
+    package var bytes: Bytes32
+    package init(bytes: Bytes32) { self.bytes = bytes }
+}
+
+/// A machine of a person: the public half of the Ed25519 key that signs its changes.
+package struct DeviceID: Identifier32 {
+    package var bytes: Bytes32
+    package init(bytes: Bytes32) { self.bytes = bytes }
+}
+
+/// The public X25519 key a device proves in a Noise handshake.
+package struct StaticKey: Identifier32 {
+    package var bytes: Bytes32
+    package init(bytes: Bytes32) { self.bytes = bytes }
+}
+
+/// One replicated data set: the hash of its founder's key and a nonce, so it names its own founder.
+package struct WorkspaceID: Identifier32 {
+    package var bytes: Bytes32
+    package init(bytes: Bytes32) { self.bytes = bytes }
+}
+
+/// One incarnation of a database on a device: the hash of the device's key and a nonce, so that no other device can
+/// write under it.
+package struct ReplicaID: Identifier16 {
+    package var bytes: Bytes16
+    package init(bytes: Bytes16) { self.bytes = bytes }
+}
+
+/// The id of an object: a UUID that is the same on all machines.
+///
+/// An object that was created with a key has an id derived from the workspace, the type and the key (UUIDv5, RFC 9562
+/// §5.5). Other ids are random, with a part that follows from the user (UUIDv8, RFC 9562 §5.8).
+public struct ObjectID: Identifier16 {
+    package var bytes: Bytes16
+    package init(bytes: Bytes16) { self.bytes = bytes }
+
+    /// The text of the UUID: 36 characters, in lower case.
+    public var description: String {
+        var characters: [UInt8] = []
+        characters.reserveCapacity(36)
+        for (position, byte) in self.bytes.array.enumerated() {
+            if [4, 6, 8, 10].contains(position) { characters.append(UInt8(ascii: "-")) }
+            Hexadecimal.append(byte, to: &characters)
+        }
+        return String(decoding: characters, as: UTF8.self)
+    }
+
+    /// Reads the text of a UUID, with or without hyphens, in either case; nil for anything else.
+    public init?(text: String) {
+        guard let bytes = Hexadecimal.bytes(text.filter { $0 != "-" }), let value = Bytes16(bytes) else { return nil }
+        self.init(bytes: value)
+    }
+
+    /// Compares two ids by their bytes.
+    public static func < (left: ObjectID, right: ObjectID) -> Bool { left.bytes < right.bytes }
+}
+
+/// An Ed25519 signature.
+package struct Signature: Hashable, Sendable {
+    package var first: Bytes32
+    package var second: Bytes32
+
+    /// The number of bytes.
+    package static let byteCount = 64
+
+    package init(first: Bytes32, second: Bytes32) {
+        self.first = first
+        self.second = second
+    }
+
+    /// Reads exactly 64 bytes, or returns nil.
+    package init?(_ bytes: ArraySlice<UInt8>) {
+        guard bytes.count == Signature.byteCount, let first = Bytes32(bytes.prefix(32)),
+            let second = Bytes32(bytes.suffix(32))
+        else { return nil }
+        self.first = first
+        self.second = second
+    }
+
+    /// Reads exactly 64 bytes, or returns nil.
+    package init?(_ bytes: [UInt8]) { self.init(bytes[...]) }
+
+    /// The 64 bytes.
+    package var array: [UInt8] { self.first.array + self.second.array }
+}
+
+/// The replica that wrote a change and its place in that replica's chain, counted from 1: names one change of a chain
+/// that has not forked.
+package struct Dot: Hashable, Sendable, Comparable {
+    package var replica: ReplicaID
+    package var sequence: UInt64
+
+    package init(replica: ReplicaID, sequence: UInt64) {
+        self.replica = replica
+        self.sequence = sequence
+    }
+
+    package static func < (left: Dot, right: Dot) -> Bool {
+        (left.replica, left.sequence) < (right.replica, right.sequence)
+    }
+}
+
+/// The first eight bytes of a change's hash: enough to tell the branches of a forked chain apart.
+///
+/// Two changes of one replica and sequence with one name take 2^32 attempts to make; `Merge` has a rule for them.
+package struct ChangeName: RawRepresentable, Hashable, Comparable, Sendable {
+    package var rawValue: UInt64
+
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    /// The name of the change with a hash.
+    package init(_ hash: Hash256) {
+        self.rawValue = hash.bytes.words.0
+        #if PLANTED_BUGS
+        self.rawValue = PlantedBug.shortened(self.rawValue)
+        #endif
+    }
+
+    package static func < (left: ChangeName, right: ChangeName) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// Names one change, also after its chain has forked: the dot, and the change's name.
+package struct Point: Hashable, Sendable, Comparable {
+    package var replica: ReplicaID
+    package var sequence: UInt64
+    package var name: ChangeName
+
+    package init(replica: ReplicaID, sequence: UInt64, name: ChangeName) {
+        self.replica = replica
+        self.sequence = sequence
+        self.name = name
+    }
+
+    package static func < (left: Point, right: Point) -> Bool {
+        (left.replica, left.sequence, left.name) < (right.replica, right.sequence, right.name)
+    }
+}
+
+/// The grant an operation rests on: the operation that made it.
+package struct GrantID: Hashable, Sendable {
+    package var dot: Dot
+    package var index: UInt32
+
+    package init(dot: Dot, index: UInt32) {
+        self.dot = dot
+        self.index = index
+    }
+}
+
+/// Reading and writing hexadecimal text.
+package enum Hexadecimal {
+    private static let digits = Array("0123456789abcdef".utf8)
+
+    /// Lower-case text, two characters a byte.
+    package static func text(_ bytes: [UInt8]) -> String {
+        var characters: [UInt8] = []
+        characters.reserveCapacity(bytes.count * 2)
+        for byte in bytes { self.append(byte, to: &characters) }
+        return String(decoding: characters, as: UTF8.self)
+    }
+
+    static func append(_ byte: UInt8, to characters: inout [UInt8]) {
+        characters.append(self.digits[Int(byte >> 4)])
+        characters.append(self.digits[Int(byte & 15)])
+    }
+
+    /// The bytes that a text of either case stands for; nil if it is of odd length or has another character.
+    package static func bytes(_ text: some StringProtocol) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var half: UInt8?
+        for character in text.utf8 {
+            let digit: UInt8
+            switch character {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = character - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = character - UInt8(ascii: "a") + 10
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = character - UInt8(ascii: "A") + 10
+            default: return nil
+            }
+            if let high = half {
+                bytes.append(high << 4 | digit)
+                half = nil
+            } else {
+                half = digit
+            }
+        }
+        return half == nil ? bytes : nil
+    }
+}
+
+extension DeviceID {
+    /// The first eight bytes of the key.
+    package var start: UInt64 { self.bytes.words.0 }
+}

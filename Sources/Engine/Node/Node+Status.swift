@@ -1,0 +1,97 @@
+package import CRDTCore
+internal import SyncProtocol
+
+/// What a node tells of itself.
+extension Node where Store: ~Copyable {
+    /// The state of the node at this moment.
+    ///
+    /// - Complexity: O(*n* (*c* + *w*)) for *n* lines, *c* connections and *w* waiting lines.
+    package mutating func status(at now: Moment) throws(StoreError) -> NodeStatus {
+        var merge = Merge(now: now.wall, founder: self.author.membership.founder)
+        let activeLine = self.author.activeLine
+        let sessions = self.readyConnections
+        let view = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) -> StoreView in
+            var view = StoreView()
+            view.active = activeLine.map { transaction.replicaID($0) }
+            view.frontier = try Frontier(of: &transaction)
+            for position in 0..<transaction.lineCount {
+                let record = transaction.line(LineIndex(rawValue: UInt32(position)))
+                let count = record.origin == nil && record.next != nil ? transaction.lines(of: record.id).count : 1
+                guard count > 1 else { continue }
+                let name = record.introduction?.deviceName ?? ""
+                view.forks.append(ReplicaFork(replica: record.id, deviceName: name, branchCount: count))
+            }
+            for (index, wait) in try merge.waits(in: &transaction) {
+                let record = transaction.line(index)
+                view.waits.append(
+                    ReplicaWait(
+                        replica: record.id,
+                        deviceName: record.introduction?.deviceName ?? "",
+                        sequence: record.appliedSequence + 1,
+                        changeCount: record.storedSequence - record.appliedSequence,
+                        reason: wait
+                    )
+                )
+            }
+            for connection in sessions {
+                view.missing[connection.id] = connection.session.missingCounts(in: &transaction)
+            }
+            return view
+        }
+        var traffic = self.pastTraffic
+        for connection in self.connections.values { traffic.add(connection.traffic) }
+        return NodeStatus(
+            workspace: self.author.membership.workspace,
+            device: self.author.identity.device,
+            deviceName: self.author.identity.name,
+            user: self.author.identity.user,
+            replica: view.active,
+            frontier: view.frontier.entries,
+            peers: self.book.sortedKeys.compactMap { self.peerStatus($0, view, at: now) },
+            failingAddresses: self.failingAddresses,
+            isDialling: self.connections.values.contains { $0.isDialled && $0.device == nil },
+            waits: view.waits.sorted { ($0.replica, $0.sequence) < ($1.replica, $1.sequence) },
+            forks: view.forks.sorted { $0.replica < $1.replica },
+            clockSetBackFrom: self.clock.wasSetBack(at: now) ? self.clock.latestShown : nil,
+            isClockConfirmed: self.isClockConfirmed,
+            storeFailure: self.storeFailure,
+            traffic: traffic,
+            counters: self.counters
+        )
+    }
+
+    private var failingAddresses: [AddressStatus] {
+        self.book.unknownAddresses.compactMap { address, unknown in
+            unknown.failure.map { AddressStatus(address: address, failure: $0) }
+        }
+        .sorted { ($0.address.host, $0.address.port) < ($1.address.host, $1.address.port) }
+    }
+
+    private struct StoreView {
+        var active: ReplicaID?
+        var frontier = Frontier()
+        var forks: [ReplicaFork] = []
+        var waits: [ReplicaWait] = []
+        var missing: [ConnectionID: (there: UInt64, here: UInt64)] = [:]
+    }
+
+    private func peerStatus(_ key: PeerKeys, _ view: StoreView, at now: Moment) -> PeerStatus? {
+        guard let entry = self.book[key] else { return nil }
+        let connection = self.readyConnections.first { $0.keys == entry.keys }
+        let missing = connection.flatMap { view.missing[$0.id] }
+        let hasAnswered = connection.map { $0.awaitedPongCount == 0 } ?? false
+        return PeerStatus(
+            device: entry.device,
+            name: entry.shownName,
+            isConnected: connection != nil,
+            address: connection?.address ?? entry.addresses.first ?? entry.heardAddresses.first,
+            lastSeen: entry.lastSeen,
+            clockAheadMilliseconds: connection?.clock?.millisecondsAhead(at: now),
+            missingThereCount: missing?.there,
+            // A peer that was asked and has not answered may have written since it was last heard.
+            missingHereCount: hasAnswered ? missing?.here : nil,
+            traffic: connection?.traffic ?? Traffic(),
+            hasAnswered: hasAnswered
+        )
+    }
+}

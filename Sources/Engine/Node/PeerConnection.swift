@@ -1,0 +1,162 @@
+internal import CRDTCore
+internal import SyncProtocol
+
+/// One connection as the node sees it: the link, who is at the other end, and what was said so far.
+///
+/// A class only because a link cannot be copied and a dictionary wants its values to be; the node alone holds it.
+final class PeerConnection {
+    /// Transactions in which the runs are taken in that arrived together.
+    ///
+    /// Where more messages stand between them, the runs come after these: what a late move has done again is done once
+    /// for all that is in a transaction, and a member could have it done for each message.
+    static let intakeCountMax = 4
+
+    let id: ConnectionID
+    /// Whether we dialled.
+    let isDialled: Bool
+    let address: NetworkAddress
+    var link: PeerLink
+    var phase: Phase
+    /// Bytes handed to the transport that have not left yet.
+    var unsentByteCount = 0
+    /// Whether a dialled connection stands, and its handshake has begun.
+    var hasBegun = false
+    /// The invites that were open when the other side first spoke.
+    var offeredInvites: [OpenInvite]?
+    /// Whom a dialler expects; nil if it does not know whose the address is.
+    var expected: PeerKeys?
+    /// Whom the other side has shown to be by its certificates, before its hello.
+    var introduction: Introduction?
+    /// The invite with which the other side came.
+    var invite: OpenInvite?
+    /// Why we ended it, if the address that we dialled is to blame.
+    var failure: AddressFailure?
+    /// When a whole record of the other side last came, in monotonic milliseconds.
+    private(set) var lastHeard: UInt64
+    /// Since when the other side is known, in monotonic milliseconds.
+    var readySince: UInt64?
+    var pingSent = false
+    /// Pings that were sent and not answered.
+    var openPingCount = 0
+    /// So many pongs will come before the peer has answered what it was asked when everyone was to be met.
+    var awaitedPongCount = 0
+    /// Whether what the peer has said lets more be sent to it.
+    var mayHaveMore = false
+    /// The static key proved in the handshake; whose it is, only a hello shows.
+    var staticKey: StaticKey?
+    var session: SyncSession
+    /// What the peer's clock shows; nil if it does not know the time, or has not said.
+    var clock: PeerClock?
+    var traffic = Traffic()
+
+    enum Phase: Hashable {
+        /// Until the handshake is done and the first message has come.
+        case opening(deadline: UInt64)
+        /// Welcomed by invite; only the goodbye is awaited.
+        case pairing(deadline: UInt64)
+        case ready(PeerKeys)
+    }
+
+    init(
+        id: ConnectionID,
+        isDialled: Bool,
+        address: NetworkAddress,
+        link: consuming PeerLink,
+        session: SyncSession,
+        deadline: UInt64,
+        now: UInt64
+    ) {
+        self.id = id
+        self.isDialled = isDialled
+        self.address = address
+        self.link = link
+        self.session = session
+        self.phase = .opening(deadline: deadline)
+        self.lastHeard = now
+    }
+
+    /// Takes note of a sign of life, at a moment in monotonic milliseconds.
+    func noteLife(at now: UInt64) {
+        self.lastHeard = now
+        self.pingSent = false
+    }
+
+    /// Whether it stood for a while or brought either side something, so that another is worth having soon.
+    ///
+    /// Of two copies of one device each ends the other's connection with its own; and a device that keeps ending its
+    /// connections would be dialled twice a second for ever.
+    func wasOfUse(at now: UInt64) -> Bool {
+        let stood = self.readySince.map { now - $0 } ?? 0
+        return stood >= ConnectionTimes.usefulAfter || self.traffic.pulledChangeCount > 0
+            || self.session.window.hasCarried
+    }
+
+    /// The keys of the device at the other end, once it has proved to have both.
+    var keys: PeerKeys? {
+        if case .ready(let keys) = self.phase { return keys }
+        return nil
+    }
+
+    var device: DeviceID? { self.keys?.device }
+
+    /// Whether the other side has proved, by a signature of this very handshake, to have the key of a device.
+    func isProved(_ device: DeviceID, by proof: Signature, _ cryptography: SodiumCryptography) -> Bool {
+        let message = HandshakeProof.message(handshakeHash: self.link.handshakeHash, isDialler: !self.isDialled)
+        return cryptography.isValid(proof, of: message, by: device.bytes)
+    }
+}
+
+/// What went over a connection.
+package struct Traffic: Hashable, Sendable {
+    package var pushedChangeCount = 0
+    package var pushedOperationCount = 0
+    package var pulledChangeCount = 0
+    package var pulledOperationCount = 0
+    /// Changes that arrived although they were known.
+    package var duplicateChangeCount = 0
+    package var sentByteCount = 0
+    package var receivedByteCount = 0
+
+    package init() {}
+}
+
+/// The times of connections, in milliseconds.
+package enum ConnectionTimes {
+    /// From accepting a stranger until his first valid message.
+    package static let openingDeadline: UInt64 = 5_000
+    /// From dialling until the peer's first valid message.
+    package static let dialDeadline: UInt64 = 10_000
+    /// Without a word for so long, a peer is pinged.
+    package static let pingAfter: UInt64 = 15_000
+    /// Without a whole record for so long, the connection is dropped: a link must carry one, of at most 64 KiB, in this
+    /// time.
+    package static let silenceMax: UInt64 = 45_000
+    /// The first wait before dialling again, doubled each time.
+    package static let backoffFirst: UInt64 = 500
+    /// The longest wait before dialling again.
+    package static let backoffMax: UInt64 = 30_000
+    /// The first wait after a session that carried nothing and stood for less than `usefulAfter`.
+    package static let backoffAfterUseless: UInt64 = 4_000
+    /// Longer than that wait: of two copies of a device that end each other's sessions, none stands so long.
+    package static let usefulAfter: UInt64 = 10_000
+    /// Between two beacons.
+    package static let beaconInterval: UInt64 = 10_000
+    /// For so long a device's beacon is believed only if it is later than its last one.
+    package static let beaconMemory: UInt64 = 60_000
+}
+
+/// The numbers of connections.
+package enum ConnectionLimits {
+    /// Connections that have not proved who they are, in all and from one host.
+    package static let halfOpenCountMax = 32
+    package static let halfOpenCountMaxByHost = 4
+    /// Connections in all.
+    package static let countMax = 256
+    /// Devices that one device vouches for, directly or through others: in sessions at once, and remembered without
+    /// being in the log.
+    ///
+    /// The first device of a user vouches for all, and is not counted.
+    package static let deviceCountMaxByCertifier = 64
+    /// Addresses kept that only beacons of unknown members named.
+    package static let heardAddressCountMax = 32
+}

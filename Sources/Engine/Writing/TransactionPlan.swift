@@ -1,0 +1,415 @@
+internal import CRDTCore
+internal import PeerCrypto
+
+/// Turns what a local caller wants into operations, against the state as it is.
+///
+/// Nothing is written here: a plan that fails leaves no trace.
+struct TransactionPlan {
+    private(set) var edits: [Edit] = []
+    private(set) var created: [ObjectID] = []
+    private var byteCount = 0
+    /// The last position given out under each parent in this transaction.
+    private var lastPositions: [ObjectID?: Position] = [:]
+    /// Where this transaction put objects.
+    private var places: [ObjectID: ObjectID?] = [:]
+    private var positions: [ObjectID: Position] = [:]
+    /// What this transaction set, or nil where it took a value away.
+    private(set) var values: [ObjectID: [ExactText: Value?]] = [:]
+    /// Objects that this transaction has put something below.
+    private var parents: Set<ObjectID> = []
+    /// Types and kinds of what this transaction made.
+    private(set) var kinds: [ObjectID: (type: String, kind: String)] = [:]
+    /// Objects that this transaction made or wrote to, and those it deleted.
+    private var living: Set<ObjectID> = []
+    private var deleted: Set<ObjectID> = []
+    private let namespace: ObjectID
+    private let user: UserID
+
+    /// - Parameters:
+    ///   - namespace: the namespace of ids derived from keys.
+    ///   - user: whose ids new objects get.
+    init(namespace: ObjectID, user: UserID) {
+        self.namespace = namespace
+        self.user = user
+    }
+
+    /// Plans one step.
+    mutating func add(
+        _ step: Transaction.Step,
+        entropy: inout EntropyStream,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        switch step {
+        case .create(let creation): try self.create(creation, entropy: &entropy, in: &transaction)
+        case .set(let object, let name, let value):
+            try self.requireVisible(object, in: &transaction)
+            try self.set(object, name: name, value: value)
+        case .unset(let object, let name):
+            try self.requireVisible(object, in: &transaction)
+            try self.check(name, what: "a property name")
+            try self.unset(object, name: name)
+        case .move(let object, let parent, let before):
+            try self.move(object, under: parent, before: before, in: &transaction)
+        case .delete(let object): try self.delete(object, in: &transaction)
+        }
+    }
+
+    // MARK: - Steps
+
+    private mutating func create(
+        _ creation: Transaction.Creation,
+        entropy: inout EntropyStream,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        try self.check(creation.type, what: "a type")
+        try self.check(creation.kind, what: "a kind")
+        let object = try self.id(of: creation, entropy: &entropy, in: &transaction)
+        if let parent = creation.parent { try self.requireVisible(parent, in: &transaction) }
+        let exists = try self.isVisible(object, in: &transaction)
+        if !exists {
+            try self.append(.create(object, type: creation.type, kind: creation.kind))
+            try self.noteKind(of: object, creation, in: &transaction)
+            try self.clearEarlierLife(of: object, keeping: creation.properties, in: &transaction)
+        }
+        self.created.append(object)
+        self.living.insert(object)
+        self.deleted.remove(object)
+        for (name, value) in creation.properties.sorted(by: { $0.key < $1.key }) {
+            try self.set(object, name: name.text, value: value)
+        }
+        // What stands at the root has an order too: new ones come last. What is there already keeps its place.
+        var isInPlace = exists
+        if exists, let parent = creation.parent { isInPlace = try self.place(of: object, in: &transaction) == parent }
+        if !isInPlace { try self.move(object, under: creation.parent, before: nil, in: &transaction) }
+    }
+
+    /// An object that is made again begins anew: what it held before its deletion does not come back with it.
+    private mutating func clearEarlierLife(
+        of object: ObjectID,
+        keeping properties: [ExactText: Value],
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        #if PLANTED_BUGS
+        if PlantedBug.formerLifeReturns.isPlanted { return }
+        #endif
+        let names = try self.properties(of: object, in: &transaction).keys.sorted()
+        for name in names where properties[name] == nil { try self.unset(object, name: name.text) }
+    }
+
+    /// The first creation of an object makes it what it is.
+    private mutating func noteKind(
+        of object: ObjectID,
+        _ creation: Transaction.Creation,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        let isKnown = try WriteRefusal.from { () throws(StoreError) -> Bool in
+            guard let index = try transaction.existingObjectIndex(of: object) else { return false }
+            return try transaction.object(index).creation != nil
+        }
+        if !isKnown, self.kinds[object] == nil { self.kinds[object] = (creation.type, creation.kind) }
+    }
+
+    private mutating func set(_ object: ObjectID, name: String, value: Value) throws(WriteRefusal) {
+        try self.check(name, what: "a property name")
+        if value.encoded.count > Limits.valueByteCountMax {
+            throw .tooLarge(what: "a value, in bytes", limit: Limits.valueByteCountMax)
+        }
+        try self.append(.set(object, name: name, value: value))
+        self.values[object, default: [:]][ExactText(name)] = .some(value)
+        self.living.insert(object)
+    }
+
+    private mutating func unset(_ object: ObjectID, name: String) throws(WriteRefusal) {
+        try self.append(.unset(object, name: name))
+        self.values[object, default: [:]][ExactText(name)] = .some(nil)
+    }
+
+    private mutating func move(
+        _ object: ObjectID,
+        under parent: ObjectID?,
+        before sibling: ObjectID?,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        try self.requireVisible(object, in: &transaction)
+        if object == parent { throw .wouldCloseCycle(object) }
+        // A tree that is made from the top is not climbed for each object.
+        var ancestor = try self.canHaveChildren(object, in: &transaction) ? parent : nil
+        var watch = CircleWatch<ObjectID>()
+        while let current = ancestor {
+            if current == object { throw .wouldCloseCycle(object) }
+            try WriteRefusal.from { () throws(StoreError) in try watch.pass(current) }
+            ancestor = try self.place(of: current, in: &transaction)
+        }
+        if let parent { try self.requireVisible(parent, in: &transaction) }
+        let position = try self.position(of: object, before: sibling, under: parent, in: &transaction)
+        try self.put(object, under: parent, at: position)
+    }
+
+    /// Returns false if nothing stored names an object, and this transaction has put nothing below it.
+    private func canHaveChildren(
+        _ object: ObjectID,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) -> Bool {
+        if self.parents.contains(object) { return true }
+        return try WriteRefusal.from { () throws(StoreError) in
+            try transaction.existingObjectIndex(of: object) != nil
+        }
+    }
+
+    private mutating func put(
+        _ object: ObjectID,
+        under parent: ObjectID?,
+        at position: Position
+    ) throws(WriteRefusal) {
+        self.places[object] = .some(parent)
+        if let parent { self.parents.insert(parent) }
+        self.positions[object] = position
+        if self.lastPositions[parent].map({ $0 < position }) ?? false { self.lastPositions[parent] = position }
+        try self.append(.move(object, Place(parent: parent, position: position)))
+    }
+
+    private mutating func delete(
+        _ object: ObjectID,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        try self.requireVisible(object, in: &transaction)
+        var below = try WriteRefusal.from { () throws(StoreError) -> [ObjectID] in
+            guard let index = try transaction.existingObjectIndex(of: object) else { return [] }
+            var ids: [ObjectID] = []
+            for member in try StateExport.subtree(index, in: &transaction) {
+                ids.append(try transaction.object(member).id)
+            }
+            return ids
+        }
+        // What this transaction itself put elsewhere, or below, differs from what the store knows.
+        below = below.filter { $0 == object || self.places[$0] == nil }
+        for member in self.places.keys.sorted() where !below.contains(member) {
+            if try self.isBelow(object, member, in: &transaction) { below.append(member) }
+        }
+        if !below.contains(object) { below.insert(object, at: 0) }
+        for member in below where !self.deleted.contains(member) {
+            try self.append(.delete(member))
+            self.deleted.insert(member)
+            self.living.remove(member)
+        }
+    }
+
+    // MARK: - The state with this transaction's steps on top
+
+    /// The values of an object, whether it shows or not.
+    func properties(
+        of object: ObjectID,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) -> [ExactText: Value] {
+        var properties = try WriteRefusal.from { () throws(StoreError) -> [ExactText: Value] in
+            guard let index = try transaction.existingObjectIndex(of: object) else { return [:] }
+            return try StateExport.properties(of: index, in: &transaction)
+        }
+        for (name, value) in self.values[object] ?? [:] { properties[name] = value }
+        return properties
+    }
+
+    private func isBelow(
+        _ ancestor: ObjectID,
+        _ object: ObjectID,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) -> Bool {
+        var current: ObjectID? = object
+        var watch = CircleWatch<ObjectID>()
+        while let member = current {
+            if member == ancestor { return true }
+            try WriteRefusal.from { () throws(StoreError) in try watch.pass(member) }
+            current = try self.place(of: member, in: &transaction)
+        }
+        return false
+    }
+
+    func place(
+        of object: ObjectID,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) -> ObjectID? {
+        if let place = self.places[object] { return place }
+        return try WriteRefusal.from { () throws(StoreError) -> ObjectID? in
+            guard let index = try transaction.existingObjectIndex(of: object),
+                let parent = try transaction.object(index).parent
+            else { return nil }
+            return try transaction.object(parent).id
+        }
+    }
+
+    func isVisible(
+        _ object: ObjectID,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) -> Bool {
+        if self.living.contains(object) { return true }
+        if self.deleted.contains(object) { return false }
+        return try WriteRefusal.from { () throws(StoreError) -> Bool in
+            guard let index = try transaction.existingObjectIndex(of: object) else { return false }
+            return try transaction.object(index).isVisible
+        }
+    }
+
+    private func requireVisible(
+        _ object: ObjectID,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        guard try self.isVisible(object, in: &transaction) else { throw .noSuchObject(object) }
+    }
+
+    private func lastPosition(
+        under parent: ObjectID?,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) -> Position? {
+        if let position = self.lastPositions[parent] { return position }
+        return try WriteRefusal.from { () throws(StoreError) -> Position? in
+            guard let parent else { return try transaction.lastPosition(under: nil) }
+            guard let index = try transaction.existingObjectIndex(of: parent) else { return nil }
+            return try transaction.lastPosition(under: index)
+        }
+    }
+
+    /// The position of an object that is put before a sibling, or behind all.
+    ///
+    /// If it would be long, siblings are given new ones.
+    private mutating func position(
+        of object: ObjectID,
+        before sibling: ObjectID?,
+        under parent: ObjectID?,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) -> Position {
+        if sibling == nil {
+            let last = try self.lastPosition(under: parent, in: &transaction)
+            let position = Position.between(last, nil)
+            self.lastPositions[parent] = position
+            if position.bytes.count <= Limits.positionByteCountKept { return position }
+        }
+        if let sibling, let position = try self.room(for: object, before: sibling, under: parent, in: &transaction) {
+            return position
+        }
+        let siblings = try self.siblings(of: object, under: parent, in: &transaction)
+        var place = siblings.count
+        if let sibling {
+            guard let found = siblings.firstIndex(where: { $0.id == sibling }) else { throw .notASibling(sibling) }
+            place = found
+        }
+        guard let insertion = SiblingOrder.insertion(at: place, among: siblings.map(\.position)) else {
+            throw .tooLarge(what: "siblings that must move to make room", limit: SiblingOrder.renewedCountMax)
+        }
+        if place == siblings.count { self.lastPositions[parent] = insertion.position }
+        for renewal in insertion.renewed {
+            try self.put(siblings[renewal.place].id, under: parent, at: renewal.position)
+        }
+        return insertion.position
+    }
+
+    /// A position right before a sibling, without a look at the other ones, of which there may be very many.
+    ///
+    /// Nil if this transaction has moved anything, if there is no room, or if the sibling is none.
+    private func room(
+        for object: ObjectID,
+        before sibling: ObjectID,
+        under parent: ObjectID?,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) -> Position? {
+        guard self.places.isEmpty, self.deleted.isEmpty else { return nil }
+        return try WriteRefusal.from { () throws(StoreError) -> Position? in
+            guard let index = try transaction.existingObjectIndex(of: sibling) else { return nil }
+            let next = try transaction.object(index)
+            let parentID = try next.parent.map { above throws(StoreError) in try transaction.object(above).id }
+            guard next.isVisible, parentID == parent, sibling != object else { return nil }
+            var before = next
+            repeat {
+                let place = SiblingPlace(position: before.position, id: before.id)
+                guard let previous = try transaction.visibleChild(of: next.parent, before: place) else {
+                    return Self.room(after: nil, before: next.position)
+                }
+                before = try transaction.object(previous)
+            } while before.id == object
+            return Self.room(after: before.position, before: next.position)
+        }
+    }
+
+    private static func room(after previous: Position?, before next: Position) -> Position? {
+        let positions = (previous.map { [$0] } ?? []) + [next]
+        let insertion = SiblingOrder.insertion(at: positions.count - 1, among: positions)
+        return insertion.flatMap { $0.renewed.isEmpty ? $0.position : nil }
+    }
+
+    /// The others that show under a parent, in their order, with this transaction's moves.
+    func siblings(
+        of object: ObjectID?,
+        under parent: ObjectID?,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) -> [(id: ObjectID, position: Position)] {
+        var siblings = try WriteRefusal.from { () throws(StoreError) -> [(id: ObjectID, position: Position)] in
+            var index: ObjectIndex?
+            if let parent {
+                index = try transaction.existingObjectIndex(of: parent)
+                if index == nil { return [] }
+            }
+            var shown: [(id: ObjectID, position: Position)] = []
+            for child in try transaction.children(of: index) {
+                let record = try transaction.object(child)
+                if record.isVisible { shown.append((record.id, record.position)) }
+            }
+            return shown
+        }
+        if !self.places.isEmpty || !self.deleted.isEmpty {
+            siblings.removeAll { self.places[$0.id] != nil || self.deleted.contains($0.id) }
+            for (id, place) in self.places where place == parent && !self.deleted.contains(id) {
+                siblings.append((id, self.positions[id] ?? .initial))
+            }
+            siblings.sort { $0.position == $1.position ? $0.id < $1.id : $0.position < $1.position }
+        }
+        siblings.removeAll { $0.id == object }
+        return siblings
+    }
+
+    private func id(
+        of creation: Transaction.Creation,
+        entropy: inout EntropyStream,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) -> ObjectID {
+        switch creation.id {
+        case .given(let object): return object
+        case .key(let key):
+            return ObjectID(namespace: self.namespace, name: Array(creation.type.utf8) + [0] + Array(key.utf8))
+        case .random:
+            while true {
+                let object = ObjectID(of: self.user, nonce: entropy.nextUInt64())
+                let isNew = try WriteRefusal.from { () throws(StoreError) in
+                    try transaction.existingObjectIndex(of: object) == nil
+                }
+                if isNew, !self.living.contains(object), !self.deleted.contains(object) { return object }
+            }
+        }
+    }
+
+    private func check(_ name: String, what: String) throws(WriteRefusal) {
+        guard name.utf8.count <= Limits.nameByteCountMax else {
+            throw .tooLarge(what: what + ", in bytes", limit: Limits.nameByteCountMax)
+        }
+    }
+
+    private mutating func append(_ edit: Edit) throws(WriteRefusal) {
+        self.byteCount += edit.byteCount
+        guard self.byteCount <= Limits.editByteCountMax else {
+            throw .tooLarge(what: "a transaction, in bytes", limit: Limits.editByteCountMax)
+        }
+        guard self.edits.count < Limits.changeOperationCountMax else {
+            throw .tooLarge(what: "a transaction, in operations", limit: Limits.changeOperationCountMax)
+        }
+        self.edits.append(edit)
+    }
+}
+
+extension WriteRefusal {
+    /// Runs store calls, and turns what they throw into a refusal.
+    static func from<Result>(_ body: () throws(StoreError) -> Result) throws(WriteRefusal) -> Result {
+        do throws(StoreError) {
+            return try body()
+        } catch {
+            throw .store(error)
+        }
+    }
+}

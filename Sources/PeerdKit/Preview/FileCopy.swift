@@ -1,0 +1,84 @@
+internal import Foundation
+
+/// Copies of files that only the user may read.
+enum FileCopy {
+    /// The state of a file that every write changes.
+    struct Version: Equatable {
+        var inode: UInt64
+        var byteCount: Int64
+        var seconds: Int
+        var nanoseconds: Int
+    }
+
+    /// The flag `O_NOATIME`, which Linux hides from C programs that do not ask for it.
+    private static let withoutAccessTime: Int32 = 0o1_000_000
+    /// The request `FICLONE`: the copy shares the blocks of the original until one of them is written to.
+    private static let cloneRequest: UInt = 0x4004_9409
+    private static let pieceByteCount = 1 << 20
+
+    /// Returns the version of a file; nil if there is none.
+    static func version(of path: String) -> Version? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        return Version(
+            inode: UInt64(status.st_ino),
+            byteCount: Int64(status.st_size),
+            seconds: status.st_mtim.tv_sec,
+            nanoseconds: status.st_mtim.tv_nsec
+        )
+    }
+
+    /// Opens a file for reading; the time of the last access stays as it is if the system allows that.
+    static func open(_ path: String) throws -> Int32 {
+        var descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | self.withoutAccessTime)
+        if descriptor < 0, errno == EPERM { descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC) }
+        guard descriptor >= 0 else { throw PrivateFile.failure(path, "cannot be read") }
+        return descriptor
+    }
+
+    /// Copies a file to a path where there is none.
+    static func copy(_ source: String, to target: String) throws {
+        let input = try self.open(source)
+        defer { close(input) }
+        let output = try self.make(target)
+        defer { close(output) }
+        if ioctl(output, self.cloneRequest, input) == 0 { return }
+        var piece = [UInt8](repeating: 0, count: self.pieceByteCount)
+        while true {
+            let count = read(input, &piece, piece.count)
+            if count == 0 { return }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw PrivateFile.failure(source, "cannot be read") }
+            try self.append(piece[..<count], to: output, target)
+        }
+    }
+
+    /// Writes a small file to a path where there is none.
+    static func write(_ content: [UInt8], to target: String) throws {
+        let output = try self.make(target)
+        defer { close(output) }
+        try self.append(content[...], to: output, target)
+    }
+
+    private static func make(_ path: String) throws -> Int32 {
+        let descriptor = Foundation.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, PrivateFile.fileMode)
+        guard descriptor >= 0 else { throw self.failure(path) }
+        return descriptor
+    }
+
+    private static func append(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, _ path: String) throws {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw self.failure(path) }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// The error of a copy that cannot be written.
+    static func failure(_ path: String) -> PeerdError {
+        guard [ENOSPC, EDQUOT].contains(errno) else { return PrivateFile.failure(path, "cannot be written") }
+        return ScratchDirectory.isFull
+    }
+}

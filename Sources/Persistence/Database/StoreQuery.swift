@@ -1,0 +1,407 @@
+#if PLANTED_BUGS
+import CRDTCore
+#endif
+
+/// Every statement of the hot path.
+///
+/// The raw value is its place in the `StatementCache`.
+enum StoreQuery: Int, CaseIterable {
+    case begin, beginImmediate, commit, rollback
+    case nextObject, nextName, nextOperation, nextGrant
+    case insertName, nameByText, nameByNumber
+    case insertGrant, grantByContent, grantByNumber
+    case objectByID, objectID, objectRow
+    case insertObject, updateObject, updateObjectAndPlace
+    case children, rootChildren, visibleObjects, visiblePage, typePage, childPage, rootChildPage, visibleCount
+    case lastPosition, lastRootPosition, childBefore, rootChildBefore
+    case lastCommit, changedObjects, changesOfObject, lastMove, lastDeletion
+    case allLines, insertLine, updateLine, updateLineIntroduction, allRestamps, insertRestamp, settleRestamp
+    case raisedStamp, setRaisedStamp, deleteRaisedStamp, raisedStampsByCause
+    case setCheckpoint, checkpoint, checkpointsOfLine, removeCheckpoints
+    case insertChange, changeHeader, contexts, changeOperations, changesFrom
+    case insertOperation, operationsFrom
+    case insertSignature, deleteSignature, lastSignatures, signatureAt, signatureFrom, signatureUpTo
+    case register, setRegister, registersOfObject, propertiesOfObject, conflictedRegisters, changedRegisters
+    case setVersion, restampVersion, deleteVersion, conflicts, conflictsFromLine, deleteRegister, deleteVersions
+    case historyOfObject, creationsOfObject, lastStampsOfObject
+    case insertMove, setMove, deleteMove, movesInRange, movesOfObject, objectsWithoutEffect, objectsWithOpenMoves
+    case fact, setFact, deleteFact
+    case pairedDevices, addPairedDevice, clearPairedDevices
+    case invites, addInvite, clearInvites
+    case addresses, addAddress, clearAddresses
+    case clearRegisters, clearVersions, clearMoves, clearObjects, clearRaisedStamps, clearCheckpoints
+    case integrityCheck, dataVersion
+
+    var sql: String {
+        switch self {
+        case .begin: "BEGIN"
+        case .beginImmediate: "BEGIN IMMEDIATE"
+        case .commit: "COMMIT"
+        case .rollback: "ROLLBACK"
+        case .nextObject: "SELECT max(object) + 1 FROM object"
+        case .nextName: "SELECT max(name) + 1 FROM name"
+        case .nextOperation: "SELECT max(operation) + 1 FROM operation"
+        case .nextGrant: "SELECT max(grant_reference) + 1 FROM grant_reference"
+        case .insertName, .nameByText, .nameByNumber, .insertGrant, .grantByContent, .grantByNumber:
+            self.identifierSQL
+        case .objectByID, .objectID, .objectRow, .insertObject, .updateObject, .updateObjectAndPlace, .children,
+            .rootChildren, .visibleObjects, .visiblePage, .typePage, .childPage, .rootChildPage, .visibleCount,
+            .lastPosition, .lastRootPosition, .childBefore, .rootChildBefore, .lastCommit, .changedObjects,
+            .changesOfObject, .lastMove, .lastDeletion:
+            self.objectSQL
+        case .allLines, .insertLine, .updateLine, .updateLineIntroduction, .allRestamps, .insertRestamp, .settleRestamp,
+            .raisedStamp, .setRaisedStamp, .deleteRaisedStamp, .raisedStampsByCause, .setCheckpoint, .checkpoint,
+            .checkpointsOfLine, .removeCheckpoints:
+            self.lineSQL
+        case .insertChange, .changeHeader, .contexts, .changeOperations, .changesFrom, .insertOperation,
+            .operationsFrom, .insertSignature, .deleteSignature, .lastSignatures, .signatureAt, .signatureFrom,
+            .signatureUpTo:
+            self.logSQL
+        case .register, .setRegister, .registersOfObject, .propertiesOfObject, .conflictedRegisters, .changedRegisters,
+            .setVersion, .restampVersion, .deleteVersion, .conflicts, .conflictsFromLine, .deleteRegister,
+            .deleteVersions,
+            .historyOfObject, .creationsOfObject, .lastStampsOfObject:
+            self.registerSQL
+        case .insertMove, .setMove, .deleteMove, .movesInRange, .movesOfObject, .objectsWithoutEffect,
+            .objectsWithOpenMoves:
+            self.moveSQL
+        case .pairedDevices, .addPairedDevice, .clearPairedDevices, .invites, .addInvite, .clearInvites, .addresses,
+            .addAddress, .clearAddresses:
+            self.deviceSQL
+        case .fact: "SELECT value FROM fact WHERE name = ?"
+        case .setFact: "INSERT OR REPLACE INTO fact (name, value) VALUES (?, ?)"
+        case .deleteFact: "DELETE FROM fact WHERE name = ?"
+        case .integrityCheck: "PRAGMA integrity_check(3)"
+        case .dataVersion: "PRAGMA data_version"
+        case .clearRegisters: "DELETE FROM register"
+        case .clearVersions: "DELETE FROM version"
+        case .clearMoves: "DELETE FROM move"
+        case .clearRaisedStamps: "DELETE FROM raised"
+        case .clearCheckpoints: "DELETE FROM checkpoint"
+        case .clearObjects:
+            """
+            UPDATE object SET created_stamp = NULL, created_line = NULL, created_sequence = NULL, created_idx = NULL,
+            type = NULL, kind = NULL, existence = x'', updated = 0, parent = NULL, position = x'', child_count = 0,
+            visible_child_count = 0, visible = 0, open_move_line = NULL, open_move_sequence = NULL,
+            open_move_idx = NULL, other_open_moves = NULL, changed = ?1,
+            hidden = iif(visible, ?1, hidden), placed = ?1
+            """
+        }
+    }
+
+    private var identifierSQL: String {
+        switch self {
+        case .insertName: "INSERT INTO name (name, text) VALUES (?, ?)"
+        case .nameByText: "SELECT name FROM name WHERE text = ?"
+        case .nameByNumber: "SELECT text FROM name WHERE name = ?"
+        case .insertGrant: "INSERT INTO grant_reference (replica, sequence, idx, grant_reference) VALUES (?, ?, ?, ?)"
+        case .grantByContent:
+            "SELECT grant_reference FROM grant_reference WHERE replica = ? AND sequence = ? AND idx = ?"
+        default: "SELECT replica, sequence, idx FROM grant_reference WHERE grant_reference = ?"
+        }
+    }
+
+    private var objectSQL: String {
+        switch self {
+        case .objectByID: "SELECT object FROM object WHERE id = ?"
+        case .objectID: "SELECT id FROM object WHERE object = ?"
+        case .visibleCount: "SELECT count(*) FROM object WHERE visible"
+        case .lastCommit: "SELECT max(changed) FROM object"
+        case .changesOfObject: "SELECT object, changed, shown, hidden, placed FROM object WHERE object = ?"
+        case .lastMove: "SELECT line FROM move WHERE object = ? AND effective = 1 ORDER BY stamp DESC LIMIT 1"
+        case .lastDeletion: "SELECT line FROM version WHERE register = ? AND status = 3 ORDER BY stamp DESC LIMIT 1"
+        case .changedObjects:
+            """
+            SELECT object, changed, shown, hidden, placed FROM object WHERE (changed, object) > (?, ?)
+            ORDER BY changed, object LIMIT ?
+            """
+        case .visiblePage: "SELECT object FROM object WHERE id > ? AND visible ORDER BY id LIMIT ?"
+        case .typePage: "SELECT object FROM object WHERE type = ?3 AND id > ?1 AND visible ORDER BY id LIMIT ?2"
+        case .lastPosition: "SELECT max(position) FROM object WHERE parent = ?"
+        case .lastRootPosition: "SELECT max(position) FROM object WHERE parent IS NULL"
+        case .childPage:
+            """
+            SELECT object FROM object WHERE parent = ?4 AND (position, id) > (?1, ?2) AND visible
+            ORDER BY position, id LIMIT ?3
+            """
+        case .rootChildPage:
+            """
+            SELECT object FROM object WHERE parent IS NULL AND (position, id) > (?1, ?2) AND visible
+            ORDER BY position, id LIMIT ?3
+            """
+        case .childBefore:
+            """
+            SELECT object FROM object WHERE parent = ?3 AND (position, id) < (?1, ?2) AND visible
+            ORDER BY position DESC, id DESC LIMIT 1
+            """
+        case .rootChildBefore:
+            """
+            SELECT object FROM object WHERE parent IS NULL AND (position, id) < (?1, ?2) AND visible
+            ORDER BY position DESC, id DESC LIMIT 1
+            """
+        case .objectRow:
+            """
+            SELECT id, created_stamp, created_line, created_sequence, created_idx, type, kind, existence, updated,
+            parent, position, child_count, visible_child_count, visible, open_move_line, open_move_sequence,
+            open_move_idx, other_open_moves FROM object WHERE object = ?
+            """
+        case .insertObject:
+            """
+            INSERT INTO object (object, created_stamp, created_line, created_sequence, created_idx, type, kind,
+            existence, updated, child_count, visible_child_count, visible, open_move_line, open_move_sequence,
+            open_move_idx, other_open_moves, parent, position, id, changed, shown, hidden, placed)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?20, ?20, 0, ?20)
+            """
+        case .updateObject:
+            """
+            UPDATE object SET created_stamp = ?2, created_line = ?3, created_sequence = ?4, created_idx = ?5,
+            type = ?6, kind = ?7, existence = ?8, updated = ?9, child_count = ?10, visible_child_count = ?11,
+            visible = ?12, open_move_line = ?13, open_move_sequence = ?14, open_move_idx = ?15,
+            other_open_moves = ?16, changed = ?20, shown = iif(visible < ?12, ?20, shown),
+            hidden = iif(visible > ?12, ?20, hidden), placed = iif(type IS ?6 AND kind IS ?7, placed, ?20)
+            WHERE object = ?1
+            """
+        case .updateObjectAndPlace:
+            """
+            UPDATE object SET created_stamp = ?2, created_line = ?3, created_sequence = ?4, created_idx = ?5,
+            type = ?6, kind = ?7, existence = ?8, updated = ?9, child_count = ?10, visible_child_count = ?11,
+            visible = ?12, open_move_line = ?13, open_move_sequence = ?14, open_move_idx = ?15,
+            other_open_moves = ?16, parent = ?17, position = ?18, changed = ?20,
+            shown = iif(visible < ?12, ?20, shown), hidden = iif(visible > ?12, ?20, hidden),
+            placed = iif(parent IS ?17 AND type IS ?6 AND kind IS ?7, placed, ?20) WHERE object = ?1
+            """
+        #if PLANTED_BUGS
+        case .children where PlantedBug.siblingsByArrival.isPlanted:
+            "SELECT object FROM object WHERE parent = ? ORDER BY position, object"
+        case .rootChildren where PlantedBug.siblingsByArrival.isPlanted:
+            "SELECT object FROM object WHERE parent IS NULL ORDER BY position, object"
+        #endif
+        case .children: "SELECT object FROM object WHERE parent = ? ORDER BY position, id"
+        case .rootChildren: "SELECT object FROM object WHERE parent IS NULL ORDER BY position, id"
+        default: "SELECT object FROM object WHERE visible ORDER BY id"
+        }
+    }
+
+    private var lineSQL: String {
+        switch self {
+        case .allLines:
+            """
+            SELECT line, replica, introduction, parent_line, parent_sequence, first_hash, sibling_hash,
+            stored_sequence, stored_hash, applied_sequence, applied_stamp, recent, first_raised,
+            checkpoint_sequence, checkpoint_number FROM line ORDER BY line
+            """
+        case .insertLine:
+            """
+            INSERT INTO line (line, stored_sequence, stored_hash, applied_sequence, applied_stamp, recent,
+            first_raised, checkpoint_sequence, checkpoint_number, replica, parent_line, parent_sequence, first_hash,
+            sibling_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """
+        case .updateLine:
+            """
+            UPDATE line SET stored_sequence = ?2, stored_hash = ?3, applied_sequence = ?4, applied_stamp = ?5,
+            recent = ?6, first_raised = ?7, checkpoint_sequence = ?8, checkpoint_number = ?9 WHERE line = ?1
+            """
+        case .allRestamps:
+            """
+            SELECT author_line, replica, first_sequence, last_sequence, last_hash, is_settled, restamp FROM restamp
+            ORDER BY restamp
+            """
+        case .settleRestamp: "UPDATE restamp SET is_settled = 1 WHERE restamp = ?"
+        case .insertRestamp:
+            """
+            INSERT INTO restamp (author_line, replica, first_sequence, last_sequence, last_hash)
+            VALUES (?, ?, ?, ?, ?)
+            """
+        case .raisedStamp: "SELECT stamp, cause_line, cause_sequence FROM raised WHERE line = ? AND sequence = ?"
+        case .setRaisedStamp:
+            """
+            INSERT OR REPLACE INTO raised (line, sequence, stamp, cause_line, cause_sequence) VALUES (?, ?, ?, ?, ?)
+            """
+        case .deleteRaisedStamp: "DELETE FROM raised WHERE line = ? AND sequence = ?"
+        case .raisedStampsByCause:
+            """
+            SELECT line, sequence FROM raised WHERE cause_line = ? AND cause_sequence = ? ORDER BY line, sequence
+            """
+        case .setCheckpoint:
+            "INSERT OR REPLACE INTO checkpoint (line, sequence, number, base, additions) VALUES (?, ?, ?, ?, ?)"
+        case .checkpoint:
+            """
+            SELECT sequence, number, base, additions FROM checkpoint WHERE line = ? AND sequence <= ?
+            ORDER BY sequence DESC LIMIT 1
+            """
+        case .checkpointsOfLine:
+            "SELECT sequence, number, base, additions FROM checkpoint WHERE line = ? ORDER BY sequence"
+        case .removeCheckpoints: "DELETE FROM checkpoint WHERE line = ? AND sequence > ?"
+        default: "UPDATE line SET user = ?2, device = ?3, device_name = ?4, introduction = ?5 WHERE line = ?1"
+        }
+    }
+
+    private var logSQL: String {
+        switch self {
+        case .insertChange:
+            """
+            INSERT INTO change (line, sequence, stamp, operation, operation_count, byte_count, context,
+            has_left_out, blinding, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """
+        case .changeHeader: "SELECT stamp, hash FROM change WHERE line = ? AND sequence = ?"
+        case .contexts:
+            "SELECT context FROM change WHERE line = ? AND sequence > ? AND sequence <= ? ORDER BY sequence"
+        case .changeOperations: "SELECT operation, operation_count FROM change WHERE line = ? AND sequence = ?"
+        case .changesFrom:
+            """
+            SELECT sequence, stamp, operation, operation_count, byte_count, context, has_left_out, blinding
+            FROM change WHERE line = ? AND sequence >= ? ORDER BY sequence
+            """
+        case .insertOperation:
+            """
+            INSERT INTO operation (operation, kind, object, operand, grant_reference, tag, value)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            """
+        case .operationsFrom:
+            """
+            SELECT operation, kind, object, operand, grant_reference, tag, value FROM operation
+            WHERE operation >= ? ORDER BY operation
+            """
+        case .insertSignature:
+            """
+            INSERT INTO run_signature (line, sequence, operation_count, byte_count, signature)
+            VALUES (?, ?, ?, ?, ?)
+            """
+        case .deleteSignature: "DELETE FROM run_signature WHERE line = ? AND sequence = ?"
+        case .lastSignatures:
+            """
+            SELECT sequence, operation_count, byte_count FROM run_signature WHERE line = ?
+            ORDER BY sequence DESC LIMIT 2
+            """
+        case .signatureAt: "SELECT signature FROM run_signature WHERE line = ? AND sequence = ?"
+        case .signatureFrom:
+            "SELECT sequence FROM run_signature WHERE line = ? AND sequence >= ? ORDER BY sequence LIMIT 1"
+        default:
+            "SELECT sequence FROM run_signature WHERE line = ? AND sequence <= ? ORDER BY sequence DESC LIMIT 1"
+        }
+    }
+
+    private var registerSQL: String {
+        switch self {
+        case .register:
+            "SELECT stamp, line, sequence, idx, is_removal, conflict_count FROM register WHERE register = ?"
+        case .setRegister:
+            """
+            INSERT OR REPLACE INTO register (register, stamp, line, sequence, idx, is_removal, conflict_count, changed)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            """
+        case .registersOfObject:
+            """
+            SELECT stamp, line, sequence, idx, is_removal, conflict_count, register FROM register
+            WHERE register BETWEEN ? AND ?
+            """
+        case .propertiesOfObject:
+            """
+            SELECT operation.operation, operation.kind, operation.tag, operation.value, name.text FROM register
+            LEFT JOIN change ON change.line = register.line AND change.sequence = register.sequence
+            LEFT JOIN operation ON operation.operation = change.operation + register.idx
+                AND register.idx < change.operation_count
+            LEFT JOIN name ON name.name = register.name
+            WHERE register.register BETWEEN ? AND ? AND NOT register.is_removal
+            """
+        case .changedRegisters:
+            """
+            SELECT stamp, line, sequence, idx, is_removal, conflict_count, register FROM register
+            WHERE register BETWEEN ? AND ? AND changed > ?
+            """
+        case .conflictedRegisters:
+            """
+            SELECT stamp, line, sequence, idx, is_removal, conflict_count, register FROM register
+            WHERE register IN (SELECT register FROM version WHERE status = 1)
+            """
+        case .setVersion:
+            """
+            INSERT OR REPLACE INTO version (register, stamp, line, sequence, idx, status) VALUES (?, ?, ?, ?, ?, ?)
+            """
+        case .deleteRegister: "DELETE FROM register WHERE register = ?"
+        case .deleteVersions: "DELETE FROM version WHERE register = ?"
+        case .restampVersion:
+            """
+            UPDATE version SET stamp = ?6
+            WHERE register = ?1 AND stamp = ?2 AND line = ?3 AND sequence = ?4 AND idx = ?5
+            """
+        case .deleteVersion:
+            "DELETE FROM version WHERE register = ? AND stamp = ? AND line = ? AND sequence = ? AND idx = ?"
+        case .creationsOfObject:
+            "SELECT stamp, line, sequence, idx FROM version WHERE register = ? AND status = 2"
+        case .lastStampsOfObject:
+            // The highest of each kind; stamps with the highest bit set are negative here.
+            """
+            SELECT created_stamp FROM object WHERE object = ?4
+            UNION ALL SELECT max(stamp) FROM register WHERE register BETWEEN ?1 AND ?2
+            UNION ALL SELECT max(stamp) FROM register WHERE register BETWEEN ?1 AND ?2 AND stamp < 0
+            UNION ALL SELECT max(stamp) FROM version WHERE register = ?3
+            UNION ALL SELECT max(stamp) FROM version WHERE register = ?3 AND stamp < 0
+            UNION ALL SELECT max(stamp) FROM move WHERE object = ?4 AND effective = 0
+            UNION ALL SELECT max(stamp) FROM move WHERE object = ?4 AND effective = 0 AND stamp < 0
+            UNION ALL SELECT max(stamp) FROM move WHERE object = ?4 AND effective = 1
+            UNION ALL SELECT max(stamp) FROM move WHERE object = ?4 AND effective = 1 AND stamp < 0
+            """
+        case .historyOfObject:
+            """
+            SELECT created_stamp, created_line, created_sequence, created_idx FROM object
+            WHERE object = ?3 AND created_stamp IS NOT NULL
+            UNION
+            SELECT stamp, line, sequence, idx FROM version WHERE register BETWEEN ?1 AND ?2
+            UNION ALL
+            SELECT stamp, line, sequence, idx FROM register WHERE register BETWEEN ?1 AND ?2
+            UNION ALL
+            SELECT stamp, line, sequence, idx FROM move WHERE object = ?3
+            """
+        case .conflictsFromLine:
+            """
+            SELECT stamp, line, sequence, idx FROM version
+            WHERE register = ? AND line >= ? AND status = 1 ORDER BY line
+            """
+        default: "SELECT stamp, line, sequence, idx FROM version WHERE register = ? AND status = 1"
+        }
+    }
+
+    private var moveSQL: String {
+        switch self {
+        case .insertMove:
+            """
+            INSERT INTO move (stamp, line, sequence, idx, object, parent, position, effective)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            """
+        case .setMove:
+            "UPDATE move SET effective = ?5 WHERE stamp = ?1 AND line = ?2 AND sequence = ?3 AND idx = ?4"
+        case .deleteMove:
+            """
+            DELETE FROM move WHERE stamp = ? AND line = ? AND sequence = ? AND idx = ? AND object = ? RETURNING object
+            """
+        case .movesInRange:
+            """
+            SELECT stamp, line, sequence, idx, object, parent, position, effective FROM move
+            WHERE stamp BETWEEN ? AND ? ORDER BY stamp
+            """
+        case .movesOfObject:
+            """
+            SELECT stamp, line, sequence, idx, object, parent, position, effective FROM move INDEXED BY move_object
+            WHERE object = ? AND effective = ? AND stamp BETWEEN ? AND ? ORDER BY stamp DESC
+            """
+        case .objectsWithOpenMoves:
+            "SELECT object FROM object WHERE other_open_moves IS NOT NULL"
+        default: "SELECT DISTINCT object FROM move WHERE effective = 0"
+        }
+    }
+
+    private var deviceSQL: String {
+        switch self {
+        case .pairedDevices: "SELECT device, static_key, name, lapse FROM paired_device ORDER BY paired_device"
+        case .addPairedDevice: "INSERT INTO paired_device (device, static_key, name, lapse) VALUES (?, ?, ?, ?)"
+        case .clearPairedDevices: "DELETE FROM paired_device"
+        case .invites: "SELECT secret, expiry FROM invite ORDER BY invite"
+        case .addInvite: "INSERT INTO invite (secret, expiry) VALUES (?, ?)"
+        case .clearInvites: "DELETE FROM invite"
+        case .addresses: "SELECT device, static_key, host, port FROM address ORDER BY address"
+        case .addAddress: "INSERT INTO address (device, static_key, host, port) VALUES (?, ?, ?, ?)"
+        default: "DELETE FROM address"
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import CRDTCore
+import Glibc
+
+/// The directory that holds a workspace, kept from every other process as long as this object lives.
+///
+/// The lock file holds the number of the process while it runs and is emptied when it ends in order, so that what is
+/// found there on opening tells of an unclean end.
+final class DataDirectory {
+    let path: String
+    /// Whether the last process that had the directory did not end in order.
+    let endedUncleanly: Bool
+    private let lockDescriptor: Int32
+    private let waitsForDisk: Bool
+
+    static let lockFileName = "lock"
+    private static let directoryMode: mode_t = 0o700
+    private static let fileMode: mode_t = 0o600
+
+    /// Creates the directory if there is none, and locks it.
+    ///
+    /// `waitsForDisk`: false for a copy that nobody needs after a power cut.
+    init(path: String, waitsForDisk: Bool) throws(StoreError) {
+        try DataDirectory.create(path)
+        let descriptor = try DataDirectory.open(path + "/" + DataDirectory.lockFileName)
+        if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            let holder = DataDirectory.content(of: descriptor)
+            close(descriptor)
+            let process = holder.isEmpty ? "another process" : "another process (\(holder))"
+            throw .unavailable("The directory \(path) is in use by \(process). Only one process can use it at a time.")
+        }
+        self.path = path
+        self.waitsForDisk = waitsForDisk
+        self.lockDescriptor = descriptor
+        self.endedUncleanly = !DataDirectory.content(of: descriptor).isEmpty
+    }
+
+    deinit { close(self.lockDescriptor) }
+
+    /// Notes that this process has the directory.
+    ///
+    /// Until `release`, an end is unclean.
+    func markInUse() throws(StoreError) {
+        let text = Array("process \(getpid())\n".utf8)
+        guard ftruncate(self.lockDescriptor, 0) == 0,
+            pwrite(self.lockDescriptor, text, text.count, 0) == text.count,
+            !self.waitsForDisk || fsync(self.lockDescriptor) == 0
+        else { throw DataDirectory.failure("\(self.path) cannot be written") }
+        if self.waitsForDisk { try DataDirectory.sync(directory: self.path) }
+    }
+
+    /// Notes that everything was closed in order, and leaves the directory to others.
+    func release() {
+        ftruncate(self.lockDescriptor, 0)
+        flock(self.lockDescriptor, LOCK_UN)
+    }
+
+    /// Makes sure that a file exists and that only its owner may use it, whatever the umask.
+    func prepareFile(_ name: String) throws(StoreError) -> String {
+        let path = self.path + "/" + name
+        try DataDirectory.preparePrivateFile(path)
+        if self.waitsForDisk { try DataDirectory.sync(directory: self.path) }
+        return path
+    }
+
+    static func preparePrivateFile(_ path: String) throws(StoreError) {
+        close(try self.open(path))
+    }
+
+    /// Waits until a file is on the disk.
+    static func sync(file path: String) throws(StoreError) {
+        let descriptor = try self.open(path)
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw self.failure("\(path) cannot be written") }
+    }
+
+    /// The first bytes of a file; nil if there is no such file.
+    static func prefix(of path: String, count: Int) throws(StoreError) -> [UInt8]? {
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            throw self.failure("\(path) cannot be read")
+        }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: count)
+        let read = pread(descriptor, &bytes, count, 0)
+        guard read >= 0 else { throw self.failure("\(path) cannot be read") }
+        return Array(bytes.prefix(read))
+    }
+
+    private static func create(_ path: String) throws(StoreError) {
+        if mkdir(path, self.directoryMode) == 0 {
+            chmod(path, self.directoryMode)
+            return
+        }
+        switch errno {
+        case EEXIST:
+            return
+        case ENOENT:
+            guard let slash = path.dropLast().lastIndex(of: "/"), slash > path.startIndex else { fallthrough }
+            try self.create(String(path[..<slash]))
+            guard mkdir(path, self.directoryMode) == 0 || errno == EEXIST else { fallthrough }
+            chmod(path, self.directoryMode)
+        default:
+            throw self.failure("\(path) cannot be made")
+        }
+    }
+
+    private static func open(_ path: String) throws(StoreError) -> Int32 {
+        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, self.fileMode)
+        guard descriptor >= 0 else { throw self.failure("\(path) cannot be opened") }
+        if fchmod(descriptor, self.fileMode) != 0 {
+            close(descriptor)
+            throw self.failure("\(path) cannot be kept from others")
+        }
+        return descriptor
+    }
+
+    private static func content(of descriptor: Int32) -> String {
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = pread(descriptor, &bytes, bytes.count, 0)
+        return String(decoding: bytes.prefix(max(0, count)).filter { $0 >= 0x20 }, as: UTF8.self)
+    }
+
+    private static func sync(directory path: String) throws(StoreError) {
+        let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw self.failure("\(path) cannot be opened") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw self.failure("\(path) cannot be written") }
+    }
+
+    private static func failure(_ sentence: String) -> StoreError {
+        let code = errno
+        switch code {
+        case ENOSPC, EDQUOT: return .diskFull
+        case EIO: return .inputOutput("\(sentence): \(SystemError.text(code)).")
+        default: return .unavailable("\(sentence): \(SystemError.text(code)).")
+        }
+    }
+}
+
+/// The operating system's words for its errors.
+enum SystemError {
+    static func text(_ code: Int32) -> String { String(cString: strerror(code)) }
+}

@@ -1,0 +1,57 @@
+package import CRDTCore
+import Glibc
+
+extension SQLiteStore {
+    /// Makes an empty store for a computation that nobody needs afterwards, with its files below a directory.
+    ///
+    /// The files lose their names at once. So the disk is free again when the store is gone, however the process ends,
+    /// and no other process ever reads them.
+    package static func scratch(in directory: String, origin: Hash256) throws(StoreError) -> SQLiteStore {
+        self.removeAbandonedScratch(in: directory)
+        var template = Array("\(directory)/\(self.scratchPrefix)XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            if errno == ENOSPC || errno == EDQUOT { throw .diskFull }
+            throw .unavailable("A file in \(directory) cannot be made: \(SystemError.text(errno)).")
+        }
+        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        defer { self.removeScratch(path) }
+        var configuration = StoreConfiguration()
+        configuration.waitsForDisk = false
+        return try SQLiteStore(directory: path, origin: origin, configuration: configuration)
+    }
+
+    private static let scratchPrefix = "scratch-"
+
+    private static func removeScratch(_ path: String) {
+        for name in self.names(in: path) { unlink("\(path)/\(name)") }
+        rmdir(path)
+    }
+
+    /// Removes what processes left that ended before their files had lost their names.
+    private static func removeAbandonedScratch(in directory: String) {
+        for name in self.names(in: directory) where name.hasPrefix(self.scratchPrefix) {
+            let path = "\(directory)/\(name)"
+            // Whoever still makes a store there has a lock on it. Without a lock file it has only begun, or is gone.
+            let lock = Glibc.open("\(path)/\(DataDirectory.lockFileName)", O_RDWR | O_CLOEXEC)
+            guard lock >= 0 else {
+                rmdir(path)
+                continue
+            }
+            if flock(lock, LOCK_EX | LOCK_NB) == 0 { self.removeScratch(path) }
+            Glibc.close(lock)
+        }
+    }
+
+    private static func names(in directory: String) -> [String] {
+        guard let entries = opendir(directory) else { return [] }
+        defer { closedir(entries) }
+        var names: [String] = []
+        while let entry = readdir(entries) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+}

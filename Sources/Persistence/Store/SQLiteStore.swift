@@ -1,0 +1,196 @@
+package import CRDTCore
+import GRDB
+
+/// A store in a SQLite database: one writer, write-ahead log, every commit on the disk before `write` returns.
+///
+/// Anyone may read the file with a SQLite client meanwhile; its tables and views are described in `Schema0001`.
+package struct SQLiteStore: ReplicaStore, ~Copyable {
+    private let file: DatabaseFile
+    private let transaction: SQLiteTransaction
+
+    /// The name of the database in its directory.
+    package static let fileName = "peerd.sqlite"
+
+    /// Opens the database of a directory, and holds the directory against other processes until the store is closed.
+    ///
+    /// The origin is the hash before every replica's first change. With it the directory and the database are made if
+    /// there are none; without it they must exist.
+    package init(
+        directory: String,
+        origin: Hash256?,
+        configuration: StoreConfiguration = StoreConfiguration()
+    ) throws(StoreError) {
+        try self.init(
+            directory: directory,
+            origin: origin,
+            configuration: configuration,
+            migrations: SchemaMigration.all
+        )
+    }
+
+    /// Opens the database of a virtual file system that this process has registered with SQLite, or makes it.
+    package init(
+        virtual: VirtualDatabase,
+        origin: Hash256,
+        configuration: StoreConfiguration = StoreConfiguration()
+    ) throws(StoreError) {
+        let file = try DatabaseFile(
+            virtual: virtual,
+            origin: origin,
+            configuration: configuration,
+            migrations: SchemaMigration.all
+        )
+        let transaction = try SQLiteTransaction(statements: file.statements)
+        try transaction.prepareContexts()
+        self.file = file
+        self.transaction = transaction
+    }
+
+    init(
+        directory: String,
+        origin: Hash256?,
+        configuration: StoreConfiguration,
+        migrations: [SchemaMigration]
+    ) throws(StoreError) {
+        let file = try DatabaseFile(
+            directory: directory,
+            fileName: SQLiteStore.fileName,
+            origin: origin,
+            configuration: configuration,
+            migrations: migrations
+        )
+        let transaction = try SQLiteTransaction(statements: file.statements)
+        try transaction.prepareContexts()
+        self.file = file
+        self.transaction = transaction
+    }
+
+    /// The hash before every replica's first change.
+    package var origin: Hash256 { self.file.origin }
+
+    /// Whether the process that had the directory before did not close the store.
+    package var endedUncleanly: Bool { self.file.endedUncleanly }
+
+    /// Ends in order: everything is in the database file, the directory is free, and nothing can be read or written any
+    /// more.
+    package mutating func close() throws(StoreError) { try self.file.close() }
+
+    package mutating func write<Result>(
+        _ body: (inout SQLiteTransaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        try self.run(.beginImmediate, body)
+    }
+
+    package mutating func read<Result>(
+        _ body: (inout SQLiteTransaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        try self.run(.begin, body)
+    }
+
+    private mutating func run<Result>(
+        _ begin: StoreQuery,
+        _ body: (inout SQLiteTransaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        guard self.file.isOpen else { throw .unavailable("The database \(self.file.path) has been closed.") }
+        // GRDB's queue would wait for others that use the connection. There are none: a store cannot be copied, and is
+        // only used by whoever may change it.
+        return try self.transaction.perform(begin, body)
+    }
+}
+
+#if PLANTED_BUGS
+extension SQLiteTransaction {
+    fileprivate func commitLinesAlone() throws(StoreError) {
+        try self.writeLines()
+        self.lines.commit()
+        try self.statements[.commit].run()
+        try self.statements[.beginImmediate].run()
+    }
+}
+#endif
+
+extension SQLiteTransaction {
+    /// Runs a whole transaction: commits what `beginImmediate` began, and takes back what `begin` did.
+    fileprivate func perform<Result>(
+        _ begin: StoreQuery,
+        _ body: (inout SQLiteTransaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        if begin == .beginImmediate {
+            try self.statements[begin].run()
+        } else {
+            // What is kept in memory is read without SQLite.
+            self.statements.beginsWhenUsed = true
+        }
+        do throws(StoreError) {
+            var transaction = self
+            let result = try body(&transaction)
+            if begin == .beginImmediate {
+                #if PLANTED_BUGS
+                if PlantedBug.stateCommittedApart.isPlanted { try self.commitLinesAlone() }
+                #endif
+                try self.prepareCommit()
+                #if PLANTED_BUGS
+                if PlantedBug.commitErrorSwallowed.isPlanted {
+                    try? self.statements[.commit].run()
+                    self.didCommit()
+                    return result
+                }
+                #endif
+                try self.commit()
+            } else if self.statements.beginsWhenUsed {
+                self.statements.beginsWhenUsed = false
+            } else {
+                assert(!self.statements.isAnyBusy)
+                try self.statements[.rollback].run()
+                self.didRollback()
+            }
+            return result
+        } catch {
+            self.abandon()
+            throw error
+        }
+    }
+
+    private func commit() throws(StoreError) {
+        do throws(StoreError) {
+            try self.statements[.commit].run()
+        } catch {
+            self.abandon()
+            self.overwriteFailedCommit()
+            throw error
+        }
+        self.didCommit()
+    }
+
+    /// Makes sure that a commit which failed does not come back.
+    ///
+    /// When only the waiting for the disk failed, all of it lies behind the end of the log until something else is
+    /// written there. A copy of the files would hold it, and what is written next would have its dot.
+    private func overwriteFailedCommit() {
+        #if PLANTED_BUGS
+        if PlantedBug.failedCommitComesBack.isPlanted { return self.abandon() }
+        #endif
+        do throws(StoreError) {
+            try self.statements[.beginImmediate].run()
+            // The same once more would not be written: a page that does not change is left out.
+            let isNoted = try self.fact(SQLiteTransaction.failedCommitFact) != nil
+            try self.setFact(SQLiteTransaction.failedCommitFact, isNoted ? nil : [1])
+            try self.statements[.commit].run()
+        } catch {
+            // The caller hears of the commit that failed first. Where the disk refuses this one too, the next commit
+            // takes the place; until then nothing is written under the dots of what failed.
+            self.abandon()
+        }
+    }
+
+    /// Comes and goes with commits that fail, and says nothing.
+    private static let failedCommitFact = "failed-commit"
+
+    private func abandon() {
+        self.statements.beginsWhenUsed = false
+        self.statements.resetAll()
+        // SQLite has rolled back by itself after some errors.
+        if self.statements.isInTransaction { try? self.statements[.rollback].run() }
+        self.didRollback()
+    }
+}

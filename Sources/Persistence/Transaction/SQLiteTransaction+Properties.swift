@@ -1,0 +1,55 @@
+package import CRDTCore
+
+/// Values in force, straight from the log: one statement for all properties of an object.
+extension SQLiteTransaction {
+    package func properties(of object: ObjectIndex) throws(StoreError) -> [(name: String, value: Value)] {
+        let first = RegisterKey(object: object, name: NameIndex(rawValue: 0))
+        let statement = try self.properties(from: first, through: RegisterKey(object: object, name: .lifetime))
+        defer { statement.reset() }
+        var properties: [(name: String, value: Value)] = []
+        while try statement.step() {
+            guard let value = try self.value(statement) else { continue }
+            properties.append((statement.text(4), value))
+        }
+        return properties
+    }
+
+    package func property(_ name: String, of object: ObjectIndex) throws(StoreError) -> Value? {
+        guard let name = try self.existingNameIndex(of: name) else { return nil }
+        return try self.value(of: name, on: object)
+    }
+
+    /// The value in force of a property; nil if there is none.
+    package func value(of name: NameIndex, on object: ObjectIndex) throws(StoreError) -> Value? {
+        let key = RegisterKey(object: object, name: name)
+        let statement = try self.properties(from: key, through: key)
+        defer { statement.reset() }
+        return try statement.step() ? try self.value(statement) : nil
+    }
+
+    private func properties(
+        from first: RegisterKey,
+        through last: RegisterKey
+    ) throws(StoreError) -> Statement {
+        try self.flush()
+        let statement = try self.statements[.propertiesOfObject]
+        statement.bind(1, first.rowNumber)
+        statement.bind(2, last.rowNumber)
+        return statement
+    }
+
+    /// The value in the row of an operation; nil if it is none that this version knows.
+    private func value(_ statement: Statement) throws(StoreError) -> Value? {
+        guard !statement.isNull(0), !statement.isNull(4) else {
+            throw .damaged("the write of a property is missing from the log")
+        }
+        guard statement.int64(1) == Int64(OperationKind.set.rawValue) else { return nil }
+        let number = statement.int64(0)
+        let payload = try OperationReader.payload(of: number, statement, tagAt: 2, valueAt: 3)
+        do throws(WireError) {
+            return try Value(encoded: payload)
+        } catch {
+            throw .damaged("operation \(number) in the log cannot be read")
+        }
+    }
+}

@@ -1,0 +1,208 @@
+package import CRDTCore
+internal import Engine
+package import MergeModel
+internal import PeerCrypto
+package import SyncProtocol
+
+/// A member that wants to cost others as much as it can for what it sends.
+package final class CostlyMember {
+    private let identity: Identity
+    private let cryptography = SodiumCryptography()
+    private let device: MeasuredDevice
+    private var link: Link?
+    private var connection = ConnectionID(rawValue: 1 << 63)
+    private var entropy = EntropyStream.from(3)
+    package var random = SplitMix64(seed: 4)
+    private var chains: [Int: Chain] = [:]
+    private var nextMillisecond: UInt64 = 0
+    /// Bytes sent over all connections.
+    package private(set) var sentByteCount = 0
+
+    private final class Identity {
+        let value: DeviceIdentity
+        init(_ value: consuming DeviceIdentity) { self.value = value }
+    }
+
+    private final class Link {
+        var value: PeerLink
+        init(_ value: consuming PeerLink) { self.value = value }
+    }
+
+    /// The end of a chain that it writes.
+    private struct Chain {
+        var replica: ReplicaID
+        var nonce: Bytes16
+        var lastSequence: UInt64 = 0
+        var lastHash: Hash256
+        /// Of all its changes, branches aside.
+        var hashes: [Hash256] = []
+        var isForked = false
+    }
+
+    /// One change before it is signed.
+    package struct Draft {
+        package var edits: [Edit]
+        var context: [Point] = []
+        /// The stamp's milliseconds after the start; nil for later than the change before.
+        var millisecond: UInt64?
+    }
+
+    /// Becomes a member through a real invite.
+    package init(of device: MeasuredDevice) throws {
+        let failure = MeasuredDevice.Failure(description: "the pairing failed")
+        let invite = try device.invite()
+        guard var session = JoinSession(invite: invite, deviceName: "costly", entropy: EntropyStream.from(2)) else {
+            throw failure
+        }
+        let id = ConnectionID(rawValue: 1 << 62)
+        device.handle(.accepted(id, from: NetworkAddress(host: "10.0.0.9", port: 1)))
+        let outcome = session.converse(now: 1) { bytes in
+            device.handle(.received(id, bytes))
+            return device.takeSaid(on: id)
+        }
+        guard case .joined(let identity, _, let goodbye) = consume outcome else { throw failure }
+        device.handle(.received(id, goodbye))
+        self.identity = Identity(identity)
+        self.device = device
+    }
+
+    // MARK: - Speaking
+
+    /// Dials the device; says hello, and that it holds nothing, if it is to be heard.
+    package func connect(saysHello: Bool = true) throws {
+        self.connection = ConnectionID(rawValue: self.connection.rawValue + 1)
+        guard let ephemeral = AgreementKey(seed: self.entropy.secret(32)),
+            let start = PeerLink.dialling(
+                self.device.staticKey,
+                own: self.identity.value.staticKey,
+                ephemeral: ephemeral
+            )
+        else { throw MeasuredDevice.Failure(description: "no handshake") }
+        let first = start.bytes
+        self.link = Link(start.takeLink())
+        self.device.handle(.accepted(self.connection, from: NetworkAddress(host: "10.0.0.9", port: 9)))
+        self.deliver(first)
+        guard saysHello, let link = self.link else { return }
+        let message = HandshakeProof.message(handshakeHash: link.value.handshakeHash, isDialler: true)
+        let hello = Hello(
+            deviceStart: self.identity.value.device.start,
+            wallTime: self.device.now.wall,
+            port: 0,
+            fingerprint: Frontier.fingerprint([], self.cryptography),
+            proof: self.identity.value.signingKey.signature(of: message)
+        )
+        self.send([.hello(hello), .ranges([FrontierRange(end: nil, claim: .entries([]))])])
+    }
+
+    func hangUp() { self.device.handle(.closed(self.connection)) }
+
+    /// Sends messages in chunks as a socket hands them over: many in one, or each in one of its own.
+    package func send(_ messages: [Message], oneByOne: Bool = false) {
+        guard let link = self.link else { return }
+        var bytes: [UInt8] = []
+        for message in messages {
+            bytes += link.value.seal(message, now: self.device.now.monotonicMilliseconds)
+            if oneByOne || bytes.count >= 64 << 10 {
+                self.deliver(bytes)
+                bytes = []
+            }
+        }
+        if !bytes.isEmpty { self.deliver(bytes) }
+    }
+
+    private func deliver(_ bytes: [UInt8]) {
+        guard !self.device.closed.contains(self.connection) else { return }
+        self.sentByteCount += bytes.count
+        self.device.handle(.received(self.connection, bytes))
+        let answer = self.device.takeSaid(on: self.connection)
+        guard !answer.isEmpty, let link = self.link else { return }
+        let output = link.value.receive(
+            answer,
+            own: self.identity.value.staticKey,
+            authority: NobodyElse(),
+            now: self.device.now.monotonicMilliseconds
+        ) { nil }
+        if !output.bytes.isEmpty { self.deliver(output.bytes) }
+    }
+
+    private struct NobodyElse: LinkAuthority {
+        func admits(_ key: StaticKey) -> Bool { false }
+        func inviteSecrets() -> PresharedKeys { PresharedKeys() }
+        func membershipSecrets() -> PresharedKeys { PresharedKeys() }
+    }
+
+    /// Why it is heard no more, if it is not.
+    package var refusal: String? { self.device.closed.contains(self.connection) ? self.device.lastViolation : nil }
+
+    // MARK: - Writing
+
+    /// A chain's next changes, after an introduction if they are its first.
+    ///
+    /// `branching`: the changes are not the chain's end, so that the next ones fork it.
+    package func run(_ drafts: [Draft], on number: Int = 0, branching: Bool = false) -> Message {
+        let nonce = Bytes16(high: 7, low: UInt64(number))
+        var chain =
+            self.chains[number]
+            ?? Chain(
+                replica: ReplicaID(device: self.identity.value.device, nonce: nonce, self.cryptography),
+                nonce: nonce,
+                lastHash: self.identity.value.origin
+            )
+        let previous = chain.isForked ? ChangeName(chain.lastHash) : nil
+        var builder = RunBuilder(
+            replica: chain.replica,
+            firstSequence: chain.lastSequence + 1,
+            previous: previous
+        )
+        chain.isForked = chain.isForked || branching
+        if chain.lastSequence == 0 {
+            builder.beginChange(stamp: self.stamp(nil), context: [], blinding: self.entropy.bytes(16))
+            builder.append(.introduce(self.identity.value.introduction(nonce: nonce)))
+        }
+        for draft in drafts {
+            builder.beginChange(
+                stamp: self.stamp(draft.millisecond),
+                context: draft.context.sorted(),
+                blinding: self.entropy.bytes(16)
+            )
+            for edit in draft.edits { builder.append(edit) }
+        }
+        let sealed = VerifiedRun.sealUnchecked(builder, previous: chain.lastHash, self.cryptography) { message in
+            self.identity.value.signingKey.signature(of: message)
+        }
+        if !branching {
+            chain.lastSequence = sealed.run.lastSequence
+            chain.lastHash = sealed.hashes.last ?? chain.lastHash
+            chain.hashes += sealed.hashes
+        }
+        self.chains[number] = chain
+        return .run(sealed.run)
+    }
+
+    private func stamp(_ millisecond: UInt64?) -> Stamp {
+        if let millisecond { return Stamp(milliseconds: MeasuredDevice.start.milliseconds + millisecond) }
+        self.nextMillisecond += 1
+        // Many in one millisecond, so that none of very many is ahead of the clock by minutes.
+        let milliseconds = MeasuredDevice.start.milliseconds + 1_000 + self.nextMillisecond / 100
+        return Stamp(rawValue: Stamp(milliseconds: milliseconds).rawValue + self.nextMillisecond % 100)
+    }
+
+    /// The end of a chain as a restamp, or a context, names it.
+    func head(of number: Int = 0) -> FrontierEntry {
+        let chain = self.chains[number]
+        return FrontierEntry(
+            replica: chain?.replica ?? self.unknownReplica(),
+            sequence: chain?.lastSequence ?? 0,
+            hash: chain?.lastHash ?? .zero
+        )
+    }
+
+    /// The hash of a change of a chain, which is as a branch leaves it.
+    package func hash(of sequence: UInt64, on number: Int) -> Hash256 {
+        self.chains[number].map { $0.hashes[Int(sequence) - 1] } ?? .zero
+    }
+
+    func unknownReplica() -> ReplicaID { ReplicaID(bytes: Bytes16(high: self.random.next(), low: 7)) }
+
+    func randomBytes(_ count: Int) -> [UInt8] { self.entropy.bytes(count) }
+}

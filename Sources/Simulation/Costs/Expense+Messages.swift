@@ -1,0 +1,70 @@
+internal import CRDTCore
+internal import SyncProtocol
+
+/// What a session understands beside runs, after 2,000 replicas have come.
+extension Expense {
+    static func manyReplicas(_ member: CostlyMember) -> [Message] {
+        (1...2_000).map { member.run([], on: $0) }
+    }
+
+    package static var messages: [Expense] {
+        [
+            Expense("run: one of 100 changes 500 times") { member in
+                let run = member.run(
+                    (0..<100).map { _ in Draft(edits: [.set(self.object(0), name: "n", value: .null)]) }
+                )
+                return Array(repeating: run, count: 500)
+            },
+            Expense("ping: 20,000", after: self.manyReplicas) { _ in
+                Array(repeating: .ping(MeasuredDevice.start), count: 20_000)
+            },
+            Expense("pong: 20,000", after: self.manyReplicas) { _ in
+                Array(repeating: .pong(MeasuredDevice.start), count: 20_000)
+            },
+            Expense("caughtUp: 20,000", after: self.manyReplicas) { _ in Array(repeating: .caughtUp, count: 20_000) },
+            Expense("credit: 20,000 of nothing", after: self.manyReplicas) { _ in
+                Array(repeating: .credit(0), count: 20_000)
+            },
+            Expense("eagerness: 20,000", after: self.manyReplicas) { _ in
+                (0..<20_000).map { .eagerness($0 % 2 == 0) }
+            },
+            Expense("stored: 100 of 4,000 entries that nobody knows", after: self.manyReplicas) { member in
+                (0..<100).map { _ in
+                    .stored(
+                        (0..<4_000).map { _ in
+                            FrontierEntry(replica: member.unknownReplica(), sequence: 1, hash: .zero)
+                        }.sorted()
+                    )
+                }
+            },
+            Expense("stored: 20,000 of one entry of a chain that is longer", after: self.manyReplicas) { member in
+                let head = member.head(of: 1)
+                return (0..<20_000).map { number in
+                    .stored([FrontierEntry(replica: head.replica, sequence: 1 + UInt64(number), hash: .zero)])
+                }
+            },
+            Expense("ranges: 2,000 of one fingerprint", after: self.manyReplicas) { _ in
+                Array(repeating: .ranges([FrontierRange(end: nil, claim: .fingerprint(.zero))]), count: 2_000)
+            },
+            Expense("ranges: 20 of 4,000 entries", after: self.manyReplicas) { member in
+                (0..<20).map { _ in
+                    let entries = (0..<4_000).map { _ in
+                        FrontierEntry(replica: member.unknownReplica(), sequence: 1, hash: .zero)
+                    }
+                    return .ranges([FrontierRange(end: nil, claim: .answer(entries.sorted()))])
+                }
+            },
+            Expense("probe: 4,000 of 64 points", after: self.manyReplicas) { member in
+                let head = member.head(of: 1)
+                return (0..<4_000).map { _ in
+                    .probe(
+                        ChainProbe(
+                            replica: head.replica,
+                            points: (1...64).map { ChainPoint(sequence: UInt64($0), hash: .zero) }
+                        )
+                    )
+                }
+            },
+        ]
+    }
+}

@@ -1,0 +1,81 @@
+/// What a member does that holds valid keys and does not keep to the protocol.
+package enum HostileAction: Hashable, Sendable {
+    /// A change as any other, so that something depends on its chain.
+    case write(HostileChange)
+    /// Two different changes with one dot: one for the victim, the other for another peer.
+    ///
+    /// `back`: how many changes before the chain's last the two part.
+    case equivocate(HostileChange, other: Int, WorkStep, back: Int)
+    /// Says again what it once heard: changes of all, and a record of this very session.
+    case replay
+    /// Says that it holds more than anyone, and sends nothing.
+    case withhold
+    /// Claims changes that do not exist: of the victim itself, of others, and of replicas nobody knows.
+    case claim
+    /// A change that had seen one that exists nowhere.
+    case orphan(HostileChange)
+    /// A change stamped ahead of the true time; nil for the last stamp of all.
+    case stampAhead(HostileChange, milliseconds: UInt64?)
+    /// A change stamped before what it had seen.
+    case backdate(HostileChange)
+    /// Many branches of one chain, which part from each other at different changes.
+    case fork(HostileChange, count: Int)
+    /// Restamps changes again and again: its own, or everybody's, and some that do not exist.
+    case restamp(isOwn: Bool, count: Int)
+    case spoil(Spoiling, HostileChange)
+    /// Sealed bytes that are no message.
+    case garble(seed: Int)
+    /// Sends one message a byte at a time, and takes nothing.
+    case dawdle
+    case flood(Flooding, count: Int)
+    /// It does not fail when the core is healed.
+    case stay
+}
+
+/// What a hostile member writes, and where.
+package struct HostileChange: Hashable, Sendable {
+    /// 0: the chain it wrote before it turned; others are opened when they are first written to.
+    package var chain: Int
+    package var step: WorkStep
+}
+
+/// How a run is spoiled.
+package enum Spoiling: String, CaseIterable, Hashable, Sendable {
+    case flippedPayload
+    case wrongSignature
+    case noSignature
+    /// The last change is not there, and the signature is that of the whole.
+    case truncated
+    /// It leaves a gap in its chain.
+    case gap
+    /// It goes on a chain of another device.
+    case foreignChain
+    /// Another's changes, with what they say left out.
+    case leftOut
+}
+
+/// What a victim is flooded with.
+package enum Flooding: String, CaseIterable, Hashable, Sendable {
+    /// Pings, with nothing of the answers taken.
+    case pings
+    /// Questions about one chain, with nothing of the answers taken.
+    case probes
+    /// Frontiers of replicas that do not exist.
+    case frontiers
+    /// Announcements of changes that do not exist.
+    case announcements
+    case replicas
+    /// Changes that had seen many replicas that do not exist.
+    case contexts
+    case values
+    /// One change of so many operations.
+    case operations
+    /// One value of so many bytes.
+    case bytes
+    /// One name of so many bytes.
+    case names
+    /// One position of so many bytes.
+    case positions
+    /// A tower of so many objects, and as many moves at its foot.
+    case depth
+}

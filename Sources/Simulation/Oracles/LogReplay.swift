@@ -1,0 +1,129 @@
+internal import CRDTCore
+internal import Engine
+internal import PeerCrypto
+internal import SyncProtocol
+
+/// The log of a store, merged anew: from nothing, one piece at a time, each in a transaction of its own, and the chains
+/// in another order than they came in.
+struct LogReplay {
+    private var copy: MemoryStore
+    private let membership: Membership
+    private let now: WallTime
+    private let cryptography: SodiumCryptography
+
+    /// The exported state that comes out.
+    ///
+    /// `isReversed`: whether the chains are taken from the last that became known to the first.
+    static func export(
+        of transaction: inout some StoreTransaction,
+        origin: Hash256,
+        membership: Membership,
+        now: WallTime,
+        isReversed: Bool,
+        memo: WorldMemo
+    ) throws(StoreError) -> [UInt8] {
+        var replay = LogReplay(
+            copy: MemoryStore(origin: origin),
+            membership: membership,
+            now: now,
+            cryptography: SodiumCryptography(memo: memo)
+        )
+        let positions = Array(0..<transaction.lineCount)
+        for position in isReversed ? positions.reversed() : positions {
+            try replay.add(LineIndex(rawValue: UInt32(position)), of: &transaction)
+        }
+        return try replay.copy.read { (copy: inout MemoryTransaction) throws(StoreError) in
+            try StateExport.json(of: &copy)
+        }
+    }
+
+    private mutating func add(
+        _ index: LineIndex,
+        of transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        let record = transaction.line(index)
+        var previous = ChainHash.origin(self.membership.workspace)
+        if let parent = record.origin?.parent, parent.sequence > 0 {
+            // A branch comes after what it hangs on, whatever the order.
+            try self.add(parent.line, of: &transaction)
+            previous = try transaction.hash(at: parent) ?? .zero
+        }
+        var next = record.firstSequence
+        while let run = try transaction.loadRun(of: index, from: next, limits: RunLimits(), signed: true) {
+            let verified: VerifiedRun
+            do throws(RunRejection) {
+                verified = try VerifiedRun.verify(
+                    run,
+                    previous: previous,
+                    device: next == 1 ? nil : record.device,
+                    membership: self.membership,
+                    self.cryptography
+                )
+            } catch {
+                throw .damaged("changes of \(record.id) from \(next) on do not hold: \(error)")
+            }
+            previous = verified.hashes[verified.hashes.count - 1]
+            next = run.lastSequence + 1
+            try self.receive(verified)
+        }
+    }
+
+    private mutating func receive(_ run: VerifiedRun) throws(StoreError) {
+        let (now, founder) = (self.now, self.membership.founder)
+        try self.copy.write { (copy: inout MemoryTransaction) throws(StoreError) in
+            var merge = Merge(now: now, founder: founder)
+            guard try merge.receive(run, in: &copy) != .doesNotFit else {
+                throw .damaged("changes of \(run.run.replica) do not follow each other")
+            }
+            try merge.finish(in: &copy)
+        }
+    }
+}
+
+extension World {
+    /// Of how many runs in a hundred the log is merged anew: every signature in it is checked once more.
+    private static let replayPercent = 15
+
+    /// P5, P6, P19: what a machine came to piece by piece, as others passed it on, is what its log makes in any order.
+    func compareWithReplay(_ core: [Machine]) {
+        guard self.tape.chance(World.replayPercent, .oracles), !self.record.hasFatalFinding else { return }
+        let machine = core[self.tape.below(core.count, .oracles)]
+        self.compareWithReplay(machine, isReversed: self.tape.chance(50, .oracles))
+    }
+
+    func compareWithReplay(_ machine: Machine, isReversed: Bool) {
+        guard let identity = DeviceIdentity.decode(SecretBytes(machine.keyFile)) else { return }
+        let membership = identity.membership
+        let now = machine.clock.wall(at: self.time)
+        do throws(StoreError) {
+            let found = try machine.read { transaction throws(StoreError) -> (stored: [UInt8], anew: [UInt8])? in
+                let log = try LogReading(of: &transaction, founder: membership.founder, now: now)
+                let isSmall = log.changeCount <= World.modelChangeCountMax
+                // The clock may have been set back by less than nodes take note of.
+                guard isSmall, !StateChecks.hasAppliedHeld(at: now, in: transaction) else { return nil }
+                // Nor need all that is restamped have been settled.
+                let merge = Merge(now: now, founder: membership.founder)
+                guard try merge.dueRestamps(in: &transaction).isEmpty else { return nil }
+                let anew = try LogReplay.export(
+                    of: &transaction,
+                    origin: machine.origin,
+                    membership: membership,
+                    now: now,
+                    isReversed: isReversed,
+                    memo: machine.memo
+                )
+                return (try StateExport.json(of: &transaction), anew)
+            }
+            guard let found, let exports = found else { return }
+            self.record.mark(.comparedWithReplay)
+            guard exports.stored != exports.anew else { return }
+            let difference = World.firstDifference(exports.stored, exports.anew)
+            self.record.find(
+                .replayDisagrees,
+                "machine \(machine.number): its log, merged again, makes another state: \(difference)"
+            )
+        } catch {
+            self.record.find(.replayDisagrees, "machine \(machine.number): its log cannot be merged again: \(error)")
+        }
+    }
+}

@@ -1,0 +1,62 @@
+/// All that is decided about a run before it begins.
+package struct Plan: Hashable, Sendable {
+    package var peerCount: Int
+    package var topology: Topology
+    var links: LinkClass
+    /// Which of the faults that last are switched on.
+    package var faults: Set<Fault>
+    /// Pages in the write-ahead log from which on a commit moves them into the database.
+    var checkpointPageCount: Int
+    /// How long the faults go on.
+    package var duration: VirtualTime
+    /// Whether the run is over when the core is equal, and it is not watched how equal machines behave.
+    var endsWhenEqual = false
+    /// What is done, in the order of its times.
+    package var actions: [TimedAction]
+    /// Peers that are healed at the end; all others fail for good.
+    package var core: [Int]
+}
+
+/// Who can reach whom when nothing is cut.
+package enum Topology: String, CaseIterable, Hashable, Sendable {
+    case mesh
+    case star
+    case line
+    case ring
+    case twoCliques
+    /// Two at a time.
+    case sneakernet
+    /// Everybody reaches everybody, and devices come and go for good.
+    case churn
+
+    /// Whether a link joins two of so many peers.
+    ///
+    /// Peers beyond them, which join later, are linked to all.
+    func links(_ left: Int, _ right: Int, of count: Int) -> Bool {
+        guard left < count, right < count else { return true }
+        let low = min(left, right)
+        let high = max(left, right)
+        switch self {
+        case .mesh, .sneakernet, .churn: return true
+        case .star: return low == 0
+        case .line: return high - low == 1
+        case .ring: return high - low == 1 || (low == 0 && high == count - 1)
+        case .twoCliques:
+            let bridge = count / 2
+            return (low <= bridge) == (high <= bridge) || low == bridge
+        }
+    }
+}
+
+/// How long bytes take from one machine to another.
+enum LinkClass: String, CaseIterable, Hashable, Sendable {
+    case lan
+    case wifi
+    case mobile
+    case satellite
+    /// Each pair has a class of its own.
+    case mixed
+
+    /// The longest a segment takes that is not lost on the way.
+    static let latencyMax = VirtualTime.milliseconds(1_500)
+}

@@ -1,0 +1,63 @@
+/// One run from its seed to its verdict.
+package struct Simulation {
+    /// What a run came to.
+    package struct Outcome: Sendable {
+        package var seed: UInt64
+        package var record: RunRecord
+        /// The hash over every event.
+        package var hash: String
+        package var eventCount: Int
+        package var simulated: VirtualTime
+        package var peerCount: Int
+        package var acknowledgedCount: Int
+        /// What happened, if it was recorded.
+        package var trace: Trace?
+    }
+
+    /// When the actions of a plan begin: after everyone has joined.
+    static let preparation = VirtualTime.seconds(2)
+
+    /// Runs a seed.
+    package static func run(seed: UInt64, limits: PlanLimits = PlanLimits()) -> Outcome {
+        let tape = ChoiceTape(seed: seed)
+        let plan = PlanGenerator.plan(tape, limits)
+        return self.run(plan, tape, seed: seed)
+    }
+
+    /// Runs a plan, with what it leaves open taken from a tape.
+    package static func run(_ plan: Plan, _ tape: ChoiceTape, seed: UInt64, isTraced: Bool = false) -> Outcome {
+        let world = World(plan: plan, tape: tape)
+        if isTraced { world.trace = Trace() }
+        world.begin()
+        world.run(until: Simulation.preparation + plan.duration)
+        if !world.record.hasFatalFinding { world.settle(core: plan.core) }
+        for finding in world.record.findings { world.trace?.add(finding, at: world.time) }
+        return Outcome(
+            seed: seed,
+            record: world.record,
+            hash: world.hash.text,
+            eventCount: world.hash.eventCount,
+            simulated: world.time,
+            peerCount: plan.peerCount,
+            acknowledgedCount: world.work.acknowledgedCount,
+            trace: world.trace
+        )
+    }
+}
+
+extension World {
+    /// Lets everyone join, and makes everything happen in its time that the plan says.
+    package func begin() {
+        self.found()
+        for number in 1..<max(1, self.plan.peerCount) {
+            // By whom it can reach: of the others it hears from him, and they of it.
+            let inviter = (0..<number).first { self.network.hasLink($0, number) } ?? 0
+            self.join(self.machines[inviter])
+        }
+        self.run(until: Simulation.preparation)
+        for (number, timed) in self.plan.actions.enumerated() {
+            self.queue.schedule(.action(number), at: Simulation.preparation + timed.time)
+        }
+        self.schedule(.inspection, after: World.inspectionInterval)
+    }
+}

@@ -1,0 +1,149 @@
+package import CRDTCore
+package import Engine
+
+/// The writes of local callers: what was asked for, and what came of it.
+package struct Workload {
+    private var nextRequest: UInt64 = 1
+    private var values: UInt64 = 0
+    /// Objects that no step names have numbers from here on.
+    private var nextObject = 1_000_000
+    package private(set) var acknowledgedCount = 0
+    private(set) var refusedCount = 0
+
+    /// Property names, few so that writes collide.
+    static let propertyNames = ["title", "body", "done"]
+    /// The two objects and properties that are only ever written together.
+    static let twins: [(object: ObjectID, property: String)] = [
+        (Workload.object(1_000), "left"), (Workload.object(1_001), "right"),
+    ]
+
+    /// The id of a numbered object.
+    package static func object(_ number: Int) -> ObjectID {
+        var generator = LossGenerator(seed: UInt64(number))
+        let high = UInt64(generator.below(.max))
+        return ObjectID(bytes: Bytes16(high: high, low: UInt64(number)))
+    }
+
+    mutating func nextRequestID() -> RequestID {
+        defer { self.nextRequest += 1 }
+        return RequestID(rawValue: self.nextRequest)
+    }
+
+    mutating func request(_ steps: [WorkStep]) -> WriteRequest {
+        WriteRequest(
+            id: self.nextRequestID(),
+            transaction: Transaction(steps.flatMap { self.transactionSteps($0) })
+        )
+    }
+
+    package mutating func note(_ result: Result<WriteReceipt, WriteRefusal>) {
+        switch result {
+        case .success: self.acknowledgedCount += 1
+        case .failure: self.refusedCount += 1
+        }
+    }
+
+    private mutating func transactionSteps(_ step: WorkStep) -> [Transaction.Step] {
+        switch step {
+        case .create(let number, let parent):
+            return [
+                .create(
+                    Transaction.Creation(
+                        id: .given(Workload.object(number)),
+                        type: "item",
+                        parent: parent.map { Workload.object($0) }
+                    )
+                )
+            ]
+        case .set(let number, let property):
+            let object = Workload.object(number)
+            return [
+                .create(Transaction.Creation(id: .given(object), type: "item")),
+                .set(object, name: Workload.name(property), value: self.nextValue()),
+            ]
+        case .unset(let number, let property): return [.unset(Workload.object(number), name: Workload.name(property))]
+        case .assign(let number, let name, let text):
+            let object = Workload.object(number)
+            return [
+                .create(Transaction.Creation(id: .given(object), type: "item")),
+                .set(object, name: name, value: .string(text)),
+            ]
+        case .clear(let number, let name): return [.unset(Workload.object(number), name: name)]
+        case .move(let number, let parent):
+            return [.move(Workload.object(number), parent: parent.map { Workload.object($0) }, before: nil)]
+        case .delete(let number): return [.delete(Workload.object(number))]
+        case .insert(let parent, let sibling):
+            let object = self.newObject()
+            return [
+                .create(Transaction.Creation(id: .given(object), type: "item")),
+                .move(object, parent: Workload.object(parent), before: sibling.map { Workload.object($0) }),
+            ]
+        case .fill(let parent, let count):
+            return (0..<count).map { _ in
+                .create(
+                    Transaction.Creation(id: .given(self.newObject()), type: "item", parent: Workload.object(parent))
+                )
+            }
+        case .spread(let number, let count, let byteCount):
+            let object = Workload.object(number)
+            return [.create(Transaction.Creation(id: .given(object), type: "item"))]
+                + (0..<count).map { position in
+                    let name = String(position) + String(repeating: "n", count: max(0, byteCount - 6))
+                    return .set(object, name: name, value: .int(Int64(position)))
+                }
+        case .twins:
+            let value = self.nextValue()
+            return Workload.twins.flatMap { twin -> [Transaction.Step] in
+                [
+                    .create(Transaction.Creation(id: .given(twin.object), type: "twin")),
+                    .set(twin.object, name: twin.property, value: value),
+                ]
+            }
+        }
+    }
+
+    private mutating func newObject() -> ObjectID {
+        defer { self.nextObject += 1 }
+        return Workload.object(self.nextObject)
+    }
+
+    package static func name(_ property: Int) -> String {
+        Workload.propertyNames[property % Workload.propertyNames.count]
+    }
+
+    /// A value that is written once.
+    private mutating func nextValue() -> Value {
+        self.values += 1
+        // Some are long, so that the room on a connection and in a run comes to its end, and cannot be compressed.
+        let byteCount = self.values % 16 == 0 ? 4_000 : self.values % 4 == 0 ? 1_000 : 0
+        var noise = LossGenerator(seed: self.values)
+        return .string("value \(self.values) " + Hexadecimal.text(noise.bytes(byteCount)))
+    }
+}
+
+extension World {
+    package func write(_ steps: [WorkStep], on machine: Machine) {
+        guard machine.isUp else { return }
+        self.handle(machine, .write([self.work.request(steps)]))
+    }
+
+    /// A machine's user says that the clock is right.
+    func restamp(_ machine: Machine) {
+        guard machine.isUp, machine.hostile == nil else { return }
+        self.record.count(.restampAsked)
+        let request = self.work.nextRequestID()
+        self.restampRequest = request
+        // Nobody says so of a clock that is wrong.
+        let isRight = machine.clock.millisecondsWrong(at: self.time) <= HybridClock.skewMaxMilliseconds
+        self.handle(machine, .restamp(request, isClockRight: isRight))
+    }
+
+    func answered(_ request: RequestID, _ result: Result<WriteReceipt, WriteRefusal>, of machine: Machine) {
+        self.work.note(result)
+        guard case .success(let receipt) = result, let dot = receipt.dot else { return }
+        if request == self.restampRequest { self.record.mark(.restampedWhenAsked) }
+        self.record.operationCount += receipt.operationCount
+        self.hash.note("answer", machine: machine.number, at: self.time, request.rawValue, dot.sequence)
+        self.oracles.wrote(dot, on: machine, in: self)
+    }
+}

@@ -1,0 +1,104 @@
+internal import CRDTCore
+internal import Engine
+internal import MergeModel
+internal import Persistence
+
+/// What the log of one machine says in the end, beside what its store shows.
+extension World {
+    private struct Comparison {
+        var expected: PlainState
+        var actual: PlainState
+        var overruled: String?
+        var fallen: String?
+        var hasTies: Bool
+    }
+
+    /// P8: the naive model, given the same log, comes to the same state.
+    func compareWithModel(_ machine: Machine) {
+        let liars = Set(self.machines.compactMap { $0.hostile?.identity.device })
+        let now = machine.clock.wall(at: self.time)
+        do throws(StoreError) {
+            let founder = machine.founder
+            let found = try machine.read { transaction throws(StoreError) -> Comparison? in
+                let log = try LogReading(of: &transaction, founder: founder, now: now)
+                let isComparable = !StateChecks.hasAppliedHeld(at: now, in: transaction)
+                guard isComparable, log.changeCount <= World.modelChangeCountMax else { return nil }
+                let objects = log.objects.sorted()
+                let actual = try StateReader.state(of: &transaction, objects: objects)
+                let overruled = World.overruledWrite(in: actual, by: log.history)
+                let hasTies = World.hasTies(log.history)
+                let fallen = World.fallenStamp(in: log.history, but: liars, transaction)
+                let expected = NaiveModel(log.history).state()
+                return Comparison(
+                    expected: expected,
+                    actual: actual,
+                    overruled: overruled,
+                    fallen: fallen,
+                    hasTies: hasTies
+                )
+            }
+            guard let found, let states = found else { return }
+            self.record.mark(.comparedWithModel)
+            if states.hasTies { self.record.mark(.stampsTied) }
+            if let overruled = states.overruled {
+                self.record.find(.overruled, "machine \(machine.number): \(overruled)")
+            }
+            if let fallen = states.fallen { self.record.find(.stampFell, "machine \(machine.number): \(fallen)") }
+            if states.expected != states.actual {
+                let difference = states.actual.differences(from: states.expected)
+                self.record.find(.modelDisagrees, "machine \(machine.number):\n\(difference)")
+            }
+        } catch {
+            self.record.find(.damage, "machine \(machine.number): \(error)")
+        }
+    }
+
+    /// P14: a write that is in force although a later one had seen it, in words; nil if there is none.
+    ///
+    /// By what the authors had seen alone: neither stamps nor the order of writes come into it.
+    private static func overruledWrite(in state: PlainState, by history: NaiveHistory) -> String? {
+        let contexts = history.verdicts().contexts
+        for object in state.objects {
+            for property in object.properties {
+                guard let winner = history.number(of: property.winner.hash) else { continue }
+                for (number, context) in contexts where number != winner && context.contains(winner) {
+                    let writes = history.changes[number].edits.contains { edit in
+                        switch edit {
+                        case .set(object.id, let name, _), .unset(object.id, let name):
+                            MergeModel.ExactText(name) == property.name
+                        default: false
+                        }
+                    }
+                    guard writes else { continue }
+                    return "\(PlainText.short(property.winner)) is in force, and "
+                        + "\(PlainText.short(history.changes[number].replica)) had seen it and wrote again"
+                }
+            }
+        }
+        return nil
+    }
+
+    /// A change that its author stamped no later than the one before it, in words; nil if there is none.
+    private static func fallenStamp(
+        in history: NaiveHistory,
+        but liars: Set<DeviceID>,
+        _ transaction: borrowing some StoreTransaction
+    ) -> String? {
+        for change in history.changes {
+            guard let number = change.previous.flatMap({ history.number(of: $0) }),
+                history.changes[number].stamp >= change.stamp,
+                let line = transaction.firstLine(of: change.replica), let device = transaction.line(line).device,
+                !liars.contains(device)
+            else { continue }
+            return "\(PlainText.short(change.replica)):\(change.sequence) is stamped \(PlainText.short(change.stamp)), "
+                + "after \(PlainText.short(history.changes[number].stamp))"
+        }
+        return nil
+    }
+
+    /// Whether two applied changes of different chains have one stamp.
+    private static func hasTies(_ history: NaiveHistory) -> Bool {
+        let stamps = history.changes.map(\.stamp)
+        return Set(stamps).count < stamps.count
+    }
+}

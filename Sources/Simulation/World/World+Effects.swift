@@ -1,0 +1,134 @@
+internal import CRDTCore
+package import Engine
+internal import Persistence
+
+/// Doing what nodes ask for.
+extension World {
+    package func perform(_ effect: Effect, of machine: Machine) {
+        switch effect {
+        case .dial(let connection, let address): self.dial(connection, address, from: machine)
+        case .send(let connection, let bytes): self.send(bytes, on: connection, of: machine)
+        case .resumeReading: break  // Everything that arrives is handed on; the node has dealt with it when it returns.
+        case .close(let connection, let afterFlush): self.close(connection, afterFlush: afterFlush, of: machine)
+        case .answer(let request, let result): self.answered(request, result, of: machine)
+        case .broadcast(let bytes): self.broadcast(bytes, from: machine)
+        case .notice(let notice): self.noticed(notice, by: machine)
+        }
+    }
+
+    private func broadcast(_ bytes: [UInt8], from machine: Machine) {
+        for other in self.machines where other.number != machine.number && other.isUp {
+            guard !self.network.isBlocked(from: machine.number, to: other.number, at: self.time) else { continue }
+            let choice = self.tape.draw(.network, below: 1 << 50)
+            if self.isFaulty, self.plan.faults.contains(.lostBeacons), choice & 3 == 0 {
+                self.record.count(.lostBeacons)
+                continue
+            }
+            let delay = self.network.latency(machine.number, other.number, isLossy: false, choice: choice)
+            let event = Event.beacon(bytes, fromHost: machine.host)
+            self.schedule(
+                .event(machine: other.number, incarnation: other.incarnation, event),
+                after: delay
+            )
+        }
+    }
+
+    private func noticed(_ notice: Notice, by machine: Machine) {
+        self.trace?.add(.notice(Trace.words(notice)), machine: machine.number, at: self.time)
+        switch notice {
+        case .connected: self.record.mark(.sessionStood)
+        case .disconnected: self.endedSessionCount += 1
+        case .paired, .pairingLapsed, .addressFailed, .tooManySessions: break
+        case .memberMet: self.record.mark(.memberMet)
+        case .held: self.record.mark(.changeHeld)
+        case .clockDiffers: self.record.mark(.clockDifferenceTold)
+        case .clockSetBack: self.record.mark(.clockSetBackTold)
+        case .newReplica(let reason): self.wentOn(reason, machine)
+        case .forked(let device, let sequence):
+            self.record.mark(.forkSeen)
+            let isHonest = !self.machines.contains { $0.hostile != nil }
+            if isHonest, !self.hasHiddenCopy, !self.machines.contains(where: \.isTainted) {
+                let message =
+                    "machine \(machine.number) says that \(device) has forked at \(sequence), and every copy could "
+                    + "be told from its original"
+                self.record.find(.needlessFork, message)
+            }
+        case .protocolViolation(let device, let reason): self.violation(reason, of: device, at: machine)
+        case .storeFailed(let error):
+            switch error {
+            case .diskFull: self.record.mark(.writeRefusedByFullDisk)
+            case .inputOutput: self.record.mark(.storeFailed)
+            case .damaged(let text):
+                if !machine.isTainted {
+                    self.record.find(.damage, "machine \(machine.number), whose disk kept its promises: \(text)")
+                }
+            case .unavailable, .newerSchema: self.record.mark(.storeFailed)
+            }
+        }
+    }
+
+    /// A database continues under a new replica id: there must have been a reason.
+    private func wentOn(_ reason: NewReplicaReason, _ machine: Machine) {
+        let hasCause: Bool
+        let wasCopied = self.record.saw(.restoredMachine, .restoredDatabase, .clonedDisk, .copiedDatabase)
+        let wasLiedTo = self.machines.contains { $0.hostile != nil }
+        switch reason {
+        case .first:
+            // Why a replica was given up is not remembered over a restart, be it a liar's claim.
+            hasCause = wasCopied || machine.isTainted || wasLiedTo || !self.hasFormerReplica(machine)
+        case .copiedOrRestored:
+            self.record.mark(.copyNoticed)
+            hasCause = self.record.saw(.restoredDatabase, .copiedDatabase) || machine.isTainted
+        case .rolledBack:
+            self.record.mark(.rollbackNoticed)
+            hasCause = wasCopied || machine.isTainted || self.believesLiar(machine)
+        case .forked:
+            self.record.mark(.forkLeft)
+            hasCause = wasCopied || machine.isTainted
+        case .clockRepaired:
+            self.record.mark(.clockRepaired)
+            hasCause = Fault.wrongClocks.contains { self.record.saw($0) } || wasLiedTo
+        }
+        if !hasCause {
+            let message = "machine \(machine.number) continues under a new replica id: \(reason.rawValue)"
+            self.record.find(.needlessReplica, message)
+        }
+    }
+
+    /// Whether a machine's device has opened a replica before its present one.
+    private func hasFormerReplica(_ machine: Machine) -> Bool {
+        let device = machine.observedStatus(at: self.time)?.device
+        let count = try? machine.read { transaction throws(StoreError) in
+            (0..<transaction.lineCount).count {
+                transaction.line(LineIndex(rawValue: UInt32($0))).device == device
+            }
+        }
+        return (count ?? nil) ?? 0 > 1
+    }
+
+    /// Whether a machine took the word of a hostile member that it had lost changes: once for each of them.
+    private func believesLiar(_ machine: Machine) -> Bool {
+        guard self.machines.contains(where: { $0.hostile != nil }) else { return false }
+        self.record.mark(.falseClaimBelieved)
+        machine.rollbackCount += 1
+        return machine.rollbackCount <= self.machines.count { $0.hostile != nil }
+    }
+
+    /// A peer is said to have broken the protocol: true only of hostile members, of strangers, of bytes that were
+    /// changed on the way, which no record survives, and of those who have something from a disk that decayed.
+    private func violation(_ reason: String, of device: String?, at machine: Machine) {
+        self.record.mark(.violationSeen)
+        let hostile = self.machines.compactMap(\.hostile).flatMap(\.names)
+        if device.map({ hostile.contains($0) }) ?? !hostile.isEmpty { return }
+        let isOfStrangers = self.record.saw(.bitFlip, .garbageStranger, .replayedHandshake, .replayedStream)
+        if device == nil, isOfStrangers { return }
+        let isOfRecords = ["badTag", "shortRecord", "malformedRecord", "overusedKey"].contains(reason)
+        if isOfRecords, self.record.saw(.bitFlip) { return }
+        if self.machines.contains(where: \.isTainted) { return }
+        self.record.find(
+            .violation,
+            "machine \(machine.number) says that an honest peer broke the protocol "
+                + "(\(device ?? "nobody")): \(reason)"
+        )
+    }
+}

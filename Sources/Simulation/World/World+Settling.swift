@@ -1,0 +1,344 @@
+internal import CRDTCore
+internal import Engine
+internal import MergeModel
+internal import Persistence
+
+/// The second phase: a connected core is healed, everything else fails for good, and the core must become equal and
+/// silent.
+extension World {
+    /// 3 × (the longest backoff + a round trip).
+    static let settlingTime = VirtualTime.milliseconds(3 * (ConnectionTimes.backoffMax + 2 * 1_500))
+    /// How long they must have been equal.
+    private static let calmTime = VirtualTime.seconds(3)
+    /// How long what was said last may take to be acknowledged, or a connection that is dead without knowing it to end.
+    private static let finishingTime = VirtualTime.milliseconds(ConnectionTimes.silenceMax + 5_000)
+    /// The model is slow: larger histories are not compared with it.
+    static let modelChangeCountMax = 250
+
+    /// Heals the core and checks all that must then hold.
+    func settle(core planned: [Int]) {
+        self.isFaulty = false
+        let core = self.heal(planned)
+        let healed = "healed: \(core.map(\.number)); all others fail for good"
+        self.trace?.add(.action(healed), machine: nil, at: self.time)
+        self.updateTrace()
+        guard core.count > 0, !self.record.hasFatalFinding else { return }
+        let start = self.time
+        let deadline = start + World.settlingTime
+        while self.time < deadline, !self.record.hasFatalFinding {
+            self.run(until: self.time + .seconds(1))
+            guard self.isEqual(core) else { continue }
+            // Equal machines may still have to restamp what a wrong clock has stamped.
+            self.run(until: self.time + World.calmTime)
+            guard self.isEqual(core), self.missingWrite(of: core) == nil else { continue }
+            if self.keptByMistake(core) == nil, self.unrepaired(core) == nil { break }
+        }
+        guard !self.record.hasFatalFinding else { return }
+        guard self.isEqual(core) else {
+            self.record.find(.notConverged, self.inequality(of: core))
+            return
+        }
+        self.record.mark(.equalInTime)
+        self.record.convergenceTime = self.time - start - World.calmTime
+        self.inspect()
+        self.markEnds(core)
+        self.checkResidue(core)
+        self.checkClocks(core)
+        self.checkAcquaintance(core)
+        self.checkAcknowledgedWrites(core)
+        self.checkTimelyWrites(core)
+        self.compareWithModel(core[0])
+        self.compareWithReplay(core)
+        self.checkSessions(core)
+        if self.watchesSilence, !self.plan.endsWhenEqual { self.probe(core) }
+    }
+
+    /// P31: where nothing happens any more, connections have nothing left over.
+    func checkSessions(_ core: [Machine]) {
+        // A hostile member has its own ideas of what it takes and acknowledges.
+        guard !self.machines.contains(where: { $0.hostile != nil && $0.isUp }) else { return }
+        let deadline = self.time + World.finishingTime
+        while self.time < deadline, self.sessionResidue(core) != nil, !self.record.hasFatalFinding {
+            self.run(until: self.time + .seconds(1))
+        }
+        guard !self.record.hasFatalFinding else { return }
+        self.record.mark(.windowsFull)
+        if let residue = self.sessionResidue(core) { self.record.find(.sessionResidue, residue) }
+    }
+
+    /// What a connection of these machines has left over, in words; nil if nothing.
+    private func sessionResidue(_ core: [Machine]) -> String? {
+        for machine in core {
+            guard let residue = machine.node?.footprint.residue else { continue }
+            return "machine \(machine.number) keeps \(residue)"
+        }
+        return nil
+    }
+
+    private func heal(_ planned: [Int]) -> [Machine] {
+        for machine in self.machines {
+            machine.disk.faults = DiskFaults()
+            machine.refusesDialsUntil = .zero
+            machine.impostor = nil
+            guard planned.contains(machine.number), !machine.isTainted, machine.condition != .failed else { continue }
+            machine.clock.set(offsetMilliseconds: 0, at: self.time)
+            if machine.condition == .paused { self.resume(machine, machine.incarnation) }
+            if machine.condition == .down { self.start(machine) }
+        }
+        let core = self.acquainted(
+            self.machines.filter {
+                planned.contains($0.number) && $0.isUp && !$0.isTainted && !self.isHostile($0)
+            }
+        )
+        // Whoever is in the core answers for what those hold who fail now.
+        for machine in self.machines where !core.contains(where: { $0 === machine }) {
+            if !self.staysHostile(machine) { self.fail(machine) }
+        }
+        self.network.heal(core: core.map(\.number))
+        for wire in self.wires { wire.heal() }
+        // Whoever has not joined by now would come as one more device beside the core.
+        for newcomer in self.newcomers { self.giveUp(newcomer) }
+        for machine in core { self.handle(machine, .timer) }
+        self.assureOfTime(core)
+        self.releaseHeldLanes()
+        return core
+    }
+
+    /// If all their clocks were set back, none of them knows the time by itself, and a user must say it of one.
+    private func assureOfTime(_ core: [Machine]) {
+        let isKnown = core.contains { $0.observedStatus(at: self.time)?.clockSetBackFrom == nil }
+        if let first = core.first, !isKnown { self.restamp(first) }
+    }
+
+    /// The largest group of machines in which each is known to another, so that they can meet.
+    ///
+    /// Two devices that were invited by a third, and have not heard of each other from it before it failed, are
+    /// strangers for ever.
+    private func acquainted(_ candidates: [Machine]) -> [Machine] {
+        let statuses = candidates.map { $0.observedStatus(at: self.time) }
+        func knows(_ left: Int, _ right: Int) -> Bool {
+            guard let mine = statuses[left], let theirs = statuses[right] else { return false }
+            return mine.peers.contains { $0.device == theirs.device }
+        }
+        var largest: [Int] = []
+        for start in candidates.indices {
+            var group = [start]
+            for next in 0..<candidates.count where next < group.count {
+                let news = candidates.indices.filter { other in
+                    !group.contains(other) && knows(group[next], other) && knows(other, group[next])
+                }
+                group += news
+            }
+            if group.count > largest.count { largest = group }
+        }
+        if largest.count < candidates.count { self.record.mark(.strangersLeft) }
+        return largest.sorted().map { candidates[$0] }
+    }
+
+    // MARK: - Equality
+
+    func isEqual(_ core: [Machine]) -> Bool {
+        guard core.allSatisfy(\.isUp), let first = core[0].frontier else { return false }
+        guard core.dropFirst().allSatisfy({ $0.frontier == first }) else { return false }
+        if core.contains(where: { self.isUnfinished($0) || self.speaksToTheDead($0) }) { return false }
+        // Only now, since to export is most of the work.
+        guard let export = core[0].export else { return false }
+        return core.dropFirst().allSatisfy { $0.export == export }
+    }
+
+    /// Whether a session stands with somebody who has failed: until it is noticed, a device with the same keys that is
+    /// there is not dialled, and what only it holds may still come.
+    private func speaksToTheDead(_ machine: Machine) -> Bool {
+        self.wires.contains { wire in
+            guard wire.isConnected, let side = wire.ends.firstIndex(where: { $0.machine == machine.number }),
+                wire.ends[side].state == .open, let other = wire.ends[1 - side].machine
+            else { return false }
+            return self.machines[other].condition == .failed
+        }
+    }
+
+    func inequality(of core: [Machine]) -> String {
+        var lines: [String] = []
+        for machine in core {
+            guard let frontier = machine.frontier else {
+                lines.append("machine \(machine.number) is \(machine.condition)")
+                continue
+            }
+            let chains = frontier.entries.map { "\($0.replica.description.prefix(4)):\($0.sequence)" }
+            let ready = self.isUnfinished(machine) ? " and something ready that is not applied" : ""
+            let dead = self.speaksToTheDead(machine) ? " and a session with a machine that failed" : ""
+            lines.append("machine \(machine.number) has \(chains.joined(separator: " "))\(ready)\(dead)")
+        }
+        let exports = core.compactMap(\.export)
+        if let first = exports.first, let other = exports.first(where: { $0 != first }) {
+            lines.append("states differ: " + World.firstDifference(first, other))
+        }
+        return "after \(World.settlingTime.seconds) s: " + lines.joined(separator: "; ")
+    }
+
+    // MARK: - What must hold of equal machines
+
+    /// P9: only what is held, what nobody in the core can supply, and what comes behind such changes, may wait.
+    private func needlessWait(of machine: Machine) -> Merge.Wait? {
+        let now = machine.clock.wall(at: self.time)
+        let founder = machine.founder
+        let found = try? machine.read { transaction throws(StoreError) -> Merge.Wait? in
+            var merge = Merge(now: now, founder: founder)
+            let waits = try merge.waits(in: &transaction)
+            for wait in waits.values {
+                switch wait {
+                case .held(let until): if until <= now { return wait }
+                case .missing(let point):
+                    guard let place = try transaction.place(of: point), place.sequence > 0 else { continue }
+                    if waits[place.line] == nil { return wait }
+                }
+            }
+            return nil
+        }
+        return (found ?? nil) ?? nil
+    }
+
+    /// Whether something is stored, ready, and not applied: as after a disk refused to apply what had come due.
+    private func isUnfinished(_ machine: Machine) -> Bool {
+        let now = machine.clock.wall(at: self.time)
+        let founder = machine.founder
+        let found = try? machine.read { transaction throws(StoreError) -> Bool in
+            guard try StateChecks.isWaiting(of: founder, in: &transaction) else { return false }
+            if try StateChecks.hasDueRestamps(of: founder, in: &transaction) { return true }
+            // Others may wait for what is ready.
+            var merge = Merge(now: now, founder: founder)
+            let waits = try merge.waits(in: &transaction)
+            return StateChecks.waitingLines(in: transaction).contains { waits[$0] == nil }
+        }
+        return (found ?? nil) ?? true
+    }
+
+    private func checkResidue(_ core: [Machine]) {
+        for machine in core {
+            guard let wait = self.needlessWait(of: machine) else { continue }
+            self.record.find(.residue, "machine \(machine.number) needlessly waits: \(wait)")
+        }
+    }
+
+    /// Whoever is introduced in a machine's log is known to it, so that the two can meet.
+    private func checkAcquaintance(_ core: [Machine]) {
+        for machine in core {
+            guard let status = machine.observedStatus(at: self.time) else { continue }
+            let introduced = try? machine.read { transaction throws(StoreError) in
+                (0..<transaction.lineCount).compactMap {
+                    transaction.line(LineIndex(rawValue: UInt32($0))).device
+                }
+            }
+            let known = Set(status.peers.map(\.device) + [status.device])
+            guard let stranger = (introduced ?? nil)?.first(where: { !known.contains($0) }) else { continue }
+            self.record.find(.residue, "machine \(machine.number) holds changes of \(stranger), and does not know it")
+        }
+    }
+
+    /// P9: nothing is applied that the clock, which is right by now, holds; and each device has restamped its own.
+    private func checkClocks(_ core: [Machine]) {
+        if let kept = self.keptByMistake(core) { self.record.find(.appliedTooEarly, kept) }
+        if let unrepaired = self.unrepaired(core) { self.record.find(.notRepaired, unrepaired) }
+    }
+
+    /// Which of these machines, whose clocks are right, has something applied that is held, in words; nil if none has.
+    private func keptByMistake(_ core: [Machine]) -> String? {
+        for machine in core {
+            let now = machine.clock.wall(at: self.time).advanced(byMilliseconds: World.unnoticedMilliseconds)
+            let found = try? machine.read { transaction throws(StoreError) in
+                StateChecks.hasAppliedHeld(at: now, in: transaction)
+            }
+            if (found ?? nil) ?? false { return "machine \(machine.number) keeps what its clock holds" }
+        }
+        return nil
+    }
+
+    /// By how much clocks that are set back by little at a time may be ahead of what nodes take note of.
+    private static let unnoticedMilliseconds: UInt64 = 5_000
+
+    /// Which of these machines, whose clocks are right, leaves its own changes held, in words; nil if none does.
+    private func unrepaired(_ core: [Machine]) -> String? {
+        // Somebody else's clock has to say that one's own is right, and a hostile member's may say the opposite.
+        guard core.count > 1, !self.machines.contains(where: { $0.hostile != nil && $0.isUp }) else { return nil }
+        for machine in core {
+            guard let status = machine.observedStatus(at: self.time) else { continue }
+            let own = status.waits.first { wait in
+                guard case .held = wait.reason else { return false }
+                return wait.deviceName == status.deviceName
+            }
+            if let own {
+                return "machine \(machine.number) leaves \(PlainText.short(own.replica)):\(own.sequence) held, its own"
+            }
+        }
+        return nil
+    }
+
+    /// P14: what was acknowledged and is answered for is there.
+    ///
+    /// What is there and waits without need is residue.
+    private func checkAcknowledgedWrites(_ core: [Machine]) {
+        if self.oracles.acknowledged.hasExcused { self.record.mark(.acknowledgedThenExcused) }
+        if let missing = self.missingWrite(of: core) { self.record.find(.lostWrite, missing) }
+    }
+
+    /// P14: only what a clock stamped that was ahead is ever restamped, whatever the clocks of others showed.
+    private func checkTimelyWrites(_ core: [Machine]) {
+        // Whoever is alone believes its clock. A member may restamp out of malice, and lie about the time; a disk that
+        // lies may lose what a clock has shown.
+        guard self.plan.peerCount > 1, !self.machines.contains(where: { $0.hostile != nil || $0.isTainted }) else {
+            return
+        }
+        let writes = self.oracles.acknowledged.required.filter(\.isTimely)
+        let found = try? core[0].read { transaction throws(StoreError) -> AcknowledgedWrites.Write? in
+            for write in writes {
+                let (replica, sequence) = (write.change.replica, write.change.sequence)
+                guard let place = try transaction.place(of: replica, sequence: sequence, hash: write.change.hash),
+                    let claimed = try transaction.header(at: place)?.stamp,
+                    transaction.line(place.line).appliedSequence >= sequence,
+                    try transaction.effectiveStamp(at: place) < claimed
+                else { continue }
+                return write
+            }
+            return nil
+        }
+        guard let write = (found ?? nil) ?? nil else { return }
+        let name = "\(PlainText.short(write.change.replica)):\(write.change.sequence)"
+        self.record.find(.timelyRestamped, "\(name) was written with a clock that was not ahead, and is restamped")
+    }
+
+    /// What was acknowledged, is answered for, and is not there, in words; nil if all is.
+    private func missingWrite(of core: [Machine]) -> String? {
+        let required = self.oracles.acknowledged.required.filter { !self.isHostile(self.machines[$0.author]) }
+        guard !required.isEmpty else { return nil }
+        let found = try? core[0].read { transaction throws(StoreError) -> AcknowledgedWrites.Write? in
+            for write in required {
+                let (replica, sequence) = (write.change.replica, write.change.sequence)
+                let place = try transaction.place(of: replica, sequence: sequence, hash: write.change.hash)
+                if place == nil { return write }
+            }
+            return nil
+        }
+        guard let write = (found ?? nil) ?? nil else { return nil }
+        let change = write.change
+        return "\(PlainText.short(change.replica)):\(change.sequence), held by \(write.holders.sorted()), is "
+            + "gone from the core: \(change.hash.description.prefix(8))"
+    }
+}
+
+extension NodeFootprint {
+    /// What connections keep that is to be gone when nothing happens any more, in words; nil if there is nothing.
+    var residue: String? {
+        if self.unacknowledgedByteCount > 0 { return "\(self.unacknowledgedByteCount) bytes under way" }
+        return self.unknownEntryCount > 0 ? "\(self.unknownEntryCount) entries of what a peer has" : nil
+    }
+}
+
+extension Machine {
+    /// What the node says of itself, with its disk behaving meanwhile.
+    func observedStatus(at time: VirtualTime) -> NodeStatus? {
+        self.disk.isObserved = true
+        defer { self.disk.isObserved = false }
+        let status = try? self.node?.status(at: self.moment(at: time))
+        return status ?? nil
+    }
+}

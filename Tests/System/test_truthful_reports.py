@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""What `sync` and `doctor` report is true: a peer that does not answer is not in sync, derived rows that contradict the
+log are found, and a doctor that finds no room does not blame the workspace."""
+
+# time limit: 180 s
+
+import json
+import os
+import signal
+import sqlite3
+
+from peerd_harness import World, check, main_of_test, say
+
+
+def outcome(peer, *verb):
+    """Exit status and texts of a verb, whatever comes of it."""
+    done = peer.result(*verb)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def check_silent_peer(world):
+    """The other machine's daemon stands still, and its connection does not end."""
+    laptop, desk = world.paired("laptop", "desk")
+    laptop.stop()
+    desk.restart()
+    laptop.start(peers=[f"127.0.0.1:{desk.port}"])
+    code, _, _ = outcome(laptop, "sync", "--wait", "--json")
+    check(code == 0, f"two machines that are there sync with exit status {code}")
+    os.kill(desk.process.pid, signal.SIGSTOP)
+    try:
+        for words in (["--wait", "--timeout", "3"], ["--timeout", "3"]):
+            code, output, error = outcome(laptop, "sync", "--json", *words)
+            check(code == 6 and '"in_sync":false' in output, f"a silent peer: {code} {output} {error}")
+            check("No answer came from desk" in error, f"a silent peer is named: {error}")
+    finally:
+        os.kill(desk.process.pid, signal.SIGCONT)
+    code, output, error = outcome(laptop, "sync", "--wait", "--json", "--timeout", "30")
+    check(code == 0 and '"in_sync":true' in output, f"it is there again: {code} {output} {error}")
+    laptop.stop()
+    desk.stop()
+    say("a peer that does not answer is not reported as in sync")
+
+
+def findings(peer):
+    code, output, error = outcome(peer, "doctor", "--json")
+    return code, output + error
+
+
+def meet(one, other):
+    """Both run until they hold the same, and end."""
+    one.restart()
+    other.restart(peers=[f"127.0.0.1:{one.port}"])
+    other.run("sync", "--wait")
+    one.stop()
+    other.stop()
+
+
+def check_tampered_rows(world):
+    """Rows that an export does not show."""
+    laptop, desk = world.paired("first", "second")
+    note = laptop.create("note", "title=one")
+    folder = laptop.create("folder")
+    laptop.create("item", "--parent", folder)
+    meet(laptop, desk)
+    for peer in (laptop, desk):
+        peer.run("set", note, f"title=from {peer.name}")
+    meet(laptop, desk)
+    check("title" in desk.run("conflicts"), "one property is in conflict")
+    check(findings(desk)[0] in (0, 1), "the doctor runs")
+    path = next(desk.directory.glob("peerd.sqlite"))
+    for change in (
+        "UPDATE version SET status = 0 WHERE status = 1",
+        "UPDATE register SET conflict_count = 0 WHERE conflict_count > 0",
+        "UPDATE object SET child_count = child_count + 1 WHERE child_count > 0",
+        "DELETE FROM move WHERE parent IS NOT NULL",
+    ):
+        saved = path.read_bytes()
+        with sqlite3.connect(path) as database:
+            check(database.execute(change).rowcount > 0, f"this changes rows: {change}")
+        database.close()
+        code, report = findings(desk)
+        check(code == 1 and "the state differs from the log" in report, f"{change}: {code} {report}")
+        path.write_bytes(saved)
+    code, report = findings(desk)
+    check("the state agrees with the log" in report, f"put back: {code} {report}")
+    say("derived rows that contradict the log are found")
+
+
+def check_lack_of_room(world):
+    """No file of the doctor may grow beyond a limit, as if its disk were full."""
+    laptop = world.founder("laptop")
+    objects = [{"type": "note", "properties": {"title": "x" * 200}} for _ in range(1000)]
+    file = laptop.directory.parent / "notes.json"
+    file.write_text(json.dumps(objects))
+    laptop.run("import", file)
+    laptop.prefix = ["bash", "-c", 'ulimit -f 200; exec "$@"', "bash"]
+    code, report = findings(laptop)
+    check("a copy could not be written" in report, f"a doctor without room: {code} {report}")
+    check("restore" not in report, f"a doctor without room blames the workspace: {code} {report}")
+    laptop.prefix = []
+    code, report = findings(laptop)
+    check("the state agrees with the log" in report, f"a doctor with room: {code} {report}")
+    left = [path.name for path in laptop.directory.glob("scratch-*")]
+    check(not left, f"this is left of its copy: {left}")
+    say("a doctor that finds no room does not blame the workspace")
+
+
+def run():
+    with World("truthful") as world:
+        check_silent_peer(world)
+    with World("tampered") as world:
+        check_tampered_rows(world)
+    with World("room") as world:
+        check_lack_of_room(world)
+
+
+if __name__ == "__main__":
+    main_of_test(run)
