@@ -65,11 +65,23 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .target(
+            name: "LocalAPI",
+            dependencies: [
+                "CQREncode", "CRDTCore", "Engine", "PeerCrypto", "PeerdKit", "Persistence",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOHTTP1", package: nio),
+                .product(name: "NIOPosix", package: nio),
+                .product(name: "NIOWebSocket", package: nio),
+            ],
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "peerd",
             dependencies: [
-                "CQREncode",
-                "CRDTCore", "Engine", "PeerCrypto", "PeerTransport", "PeerdKit", "Persistence", "SyncProtocol",
+                "CRDTCore", "Engine", "LocalAPI", "PeerCrypto", "PeerTransport", "PeerdKit", "Persistence",
+                "SyncProtocol",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOConcurrencyHelpers", package: nio),
@@ -122,6 +134,11 @@ let package = Package(
         .testTarget(
             name: "EngineTests",
             dependencies: ["CRDTCore", "Engine", "MergeModel", "PeerCrypto", "SyncProtocol"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "LocalAPITests",
+            dependencies: ["CRDTCore", "LocalAPI", "PeerdKit"],
             swiftSettings: settings
         ),
         .testTarget(name: "NoiseTests", dependencies: ["PeerCrypto", "SyncProtocol"], swiftSettings: settings),

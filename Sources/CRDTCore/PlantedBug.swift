@@ -207,6 +207,9 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     /// Whether this is the bug that this process has.
     package var isPlanted: Bool { unsafe PlantedBug.planted == self }
 
+    /// Whether this is the bug that this process has, and so many bytes are more than half of what an edit may have.
+    package func refuses(_ byteCount: Int) -> Bool { self.isPlanted && byteCount > Limits.editByteCountMax / 2 }
+
     /// The bug that this process has, if it has one.
     package static var current: PlantedBug? { unsafe PlantedBug.planted }
 

@@ -92,7 +92,7 @@ public struct PeerdError: Error, Hashable, Sendable, Codable, CustomStringConver
     /// The message and the advice.
     public var description: String { "\(self.message) \(self.advice)" }
 
-    static let noRandomness = PeerdError(
+    package static let noRandomness = PeerdError(
         .noRandomness,
         "The system returned no random bytes.",
         advice: "Check that /dev/urandom can be read."

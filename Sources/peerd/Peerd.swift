@@ -14,7 +14,7 @@ struct Peerd: AsyncParsableCommand {
             StatusCommand.self, SyncCommand.self, CreateCommand.self, SetCommand.self, UnsetCommand.self,
             GetCommand.self, MoveCommand.self, RemoveCommand.self, ListCommand.self, TreeCommand.self,
             ConflictsCommand.self, PreviewCommand.self, LogCommand.self, ImportCommand.self, ExportCommand.self,
-            DoctorCommand.self, RestampCommand.self, CompletionCommand.self,
+            DoctorCommand.self, RestampCommand.self, OpenCommand.self, APICommand.self, CompletionCommand.self,
         ]
     )
 

@@ -65,8 +65,10 @@ private let title = Property<String>("title")
         let (first, second, note, folders) = try await self.worlds()
         for (workspace, text) in [(first, "ours"), (second, "theirs")] {
             try await workspace.write { try $0.set(title, to: text, on: note) }
+            try await self.place.nextMillisecond()
         }
         try await first.write { try $0.move(folders[0], to: folders[1]) }
+        try await self.place.nextMillisecond()
         try await second.write { try $0.move(folders[1], to: folders[0]) }
         try await first.write { try $0.delete(note) }
         await second.close()

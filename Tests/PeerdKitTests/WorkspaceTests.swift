@@ -14,6 +14,13 @@ final class TemporaryPlace {
     deinit { try? FileManager.default.removeItem(at: self.url) }
 
     func directory(_ name: String) -> URL { self.url.appendingPathComponent(name) }
+
+    /// Waits until the clock of this machine shows another millisecond: what is written then is later.
+    func nextMillisecond() async throws {
+        let now = { Int(Date().timeIntervalSince1970 * 1_000) }
+        let before = now()
+        while now() <= before { try await Task.sleep(for: .milliseconds(1)) }
+    }
 }
 
 private let title = Property<String>("title")

@@ -1,6 +1,7 @@
 import CRDTCore
 import Engine
 import PeerCrypto
+import PeerdKit
 import Persistence
 import Testing
 

@@ -6,7 +6,7 @@ import Testing
 @Suite struct HelpTests {
     static let verbs = [
         "init", "run", "invite", "join", "peers", "status", "sync", "create", "set", "unset", "get", "mv", "rm", "ls",
-        "tree", "conflicts", "preview", "log", "import", "export", "doctor", "restamp", "completion",
+        "tree", "conflicts", "preview", "log", "import", "export", "doctor", "restamp", "open", "api", "completion",
     ]
 
     @Test func `every verb is there`() {

@@ -1,5 +1,6 @@
 import CRDTCore
 import NIOConcurrencyHelpers
+import PeerdKit
 import Testing
 
 @testable import peerd

@@ -17,10 +17,10 @@ enum ImportRules {
         "Engine": ["CRDTCore", "PeerCrypto", "SyncProtocol"],
         "Persistence": system.union(["CRDTCore", "Dispatch", "GRDB", "GRDBSQLite", "Logging", "PeerCrypto"]),
         "PeerTransport": system.union(pure).union(["NIO*", "Logging"]),
-        "LocalAPI": system.union(pure).union(["NIO*", "Hummingbird*", "HTTPTypes", "Logging"]),
+        "LocalAPI": system.union(pure).union(["CQREncode", "Logging", "NIO*", "PeerdKit", "Persistence"]),
         "PeerdKit": system.union(pure).union(["NIOConcurrencyHelpers", "PeerTransport", "Persistence"]),
         "peerd": system.union(pure).union(shells).union(commandLine)
-            .union(["CQREncode", "Dispatch", "NIOConcurrencyHelpers", "PeerdKit"]),
+            .union(["Dispatch", "NIOConcurrencyHelpers", "PeerdKit"]),
         "MergeModel": system.union(["CRDTCore"]),
         "Simulation": system.union(pure).union(shells).union(["GRDBSQLite", "MergeModel", "PeerdKit"]),
         "Simulator": system.union(pure).union(["ArgumentParser", "MergeModel", "Simulation"]),

@@ -51,7 +51,7 @@ import Testing
         ("PeerTransport", "import NIOPosix"),
         ("PeerdKit", "import Persistence"),
         ("peerd", "import ArgumentParser"),
-        ("peerd", "import CQREncode"),
+        ("LocalAPI", "import CQREncode"),
         ("peerd", "import PeerdKit"),
         ("Workbench", "import Persistence"),
         ("BulkSyncReader", "import PeerdKit"),

@@ -32,6 +32,6 @@ enum PlantedBugRules {
 
     /// The names of the bugs that a file asks for.
     static func names(plantedIn file: SourceFile) -> [String] {
-        file.code.text.matches(of: /PlantedBug\.(\w+)\.isPlanted/).map { String($0.output.1) }
+        file.code.text.matches(of: /PlantedBug\.(\w+)\.(?:isPlanted|refuses)/).map { String($0.output.1) }
     }
 }

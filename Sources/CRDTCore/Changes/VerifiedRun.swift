@@ -68,9 +68,7 @@ package struct VerifiedRun: Sendable {
         }
         do throws(WireError) {
             #if PLANTED_BUGS
-            if PlantedBug.lessAcceptedThanMade.isPlanted, run.size.byteCount > Limits.editByteCountMax / 2 {
-                throw WireError.overLimit
-            }
+            if PlantedBug.lessAcceptedThanMade.refuses(run.size.byteCount) { throw WireError.overLimit }
             #endif
             try run.validate()
         } catch {

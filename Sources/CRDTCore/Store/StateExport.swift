@@ -85,7 +85,7 @@ package enum StateExport {
     }
 
     /// Positions are ASCII in practice; any other bytes are shown in hexadecimal.
-    private static func text(of position: Position) -> String {
+    package static func text(of position: Position) -> String {
         position.bytes.allSatisfy { $0 > 0x20 && $0 < 0x7f }
             ? String(decoding: position.bytes, as: UTF8.self) : "0x" + Hexadecimal.text(position.bytes)
     }

@@ -14,9 +14,7 @@ extension Node where Store: ~Copyable {
             return self.leave(connection, toSessionWith: standing)
         }
         #if PLANTED_BUGS
-        if PlantedBug.replayBelieved.isPlanted, !connection.isDialled {
-            for other in self.readyConnections where other.staticKey == key { self.sayGoodbye(other) }
-        }
+        if PlantedBug.replayBelieved.isPlanted, !connection.isDialled { self.hangUpOnOthers(with: key) }
         #endif
         do throws(StoreError) {
             let fingerprint = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
@@ -208,10 +206,7 @@ extension Node where Store: ~Copyable {
         }
         #if PLANTED_BUGS
         if PlantedBug.bothSessionsKept.isPlanted { return true }
-        if PlantedBug.olderSessionStays.isPlanted, other.isDialled == connection.isDialled {
-            self.sayGoodbye(connection)
-            return false
-        }
+        if self.olderSessionStays(other, connection) { return false }
         #endif
         let preferDialled = self.author.identity.device < keys.device
         // What was dialled before the other stood has come to its end by then.
@@ -252,3 +247,17 @@ extension Node where Store: ~Copyable {
 
     private func isInBook(_ device: DeviceID) -> Bool { self.book.entries.keys.contains { $0.device == device } }
 }
+
+#if PLANTED_BUGS
+extension Node where Store: ~Copyable {
+    private mutating func hangUpOnOthers(with key: StaticKey) {
+        for other in self.readyConnections where other.staticKey == key { self.sayGoodbye(other) }
+    }
+
+    private mutating func olderSessionStays(_ older: PeerConnection, _ newer: PeerConnection) -> Bool {
+        guard PlantedBug.olderSessionStays.isPlanted, older.isDialled == newer.isDialled else { return false }
+        self.sayGoodbye(newer)
+        return true
+    }
+}
+#endif

@@ -13,8 +13,8 @@ extension Node where Store: ~Copyable {
                 for request in requests {
                     answers.append((request.id, try self.author.perform(request.content, in: &transaction)))
                     #if PLANTED_BUGS
-                    if PlantedBug.answeredBeforeCommit.isPlanted, let (id, result) = answers.last {
-                        self.effects.append(.answer(id, result))
+                    if PlantedBug.answeredBeforeCommit.isPlanted {
+                        self.effects += answers.suffix(1).map { .answer($0, $1) }
                     }
                     #endif
                 }

@@ -50,6 +50,14 @@ public struct Changes: AsyncSequence, Sendable {
             }
             return nil
         }
+
+        /// Returns the next element if it is there; nil if it would have to be waited for.
+        package mutating func nextAtOnce() async throws -> Delta? {
+            let (reading, position) = (self.reading, self.position)
+            let found = try await self.workspace.reading { try reading.delta(after: position, in: &$0) }
+            self.position = found.next
+            return found.delta
+        }
     }
 }
 

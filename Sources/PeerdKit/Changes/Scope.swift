@@ -51,6 +51,12 @@ extension Query {
             bytes.appendVarint(UInt64(value.count))
             bytes += value
         }
+        // Neither is a length, so these are not taken for one more filter.
+        for (tag, text) in [(UInt64.max, self.type), (UInt64.max - 1, self.text)] {
+            guard let text else { continue }
+            bytes.appendVarint(tag)
+            text.appendCounted(to: &bytes)
+        }
     }
 }
 

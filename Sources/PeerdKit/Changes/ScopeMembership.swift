@@ -61,6 +61,11 @@ struct ScopeMembership {
                 return .elsewhere(mayHaveBeenInside: false)
             }
         }
+        if let type = query.type {
+            guard let name = try transaction.existingNameIndex(of: type), record.creation?.type == name else {
+                return .elsewhere(mayHaveBeenInside: false)
+            }
+        }
         if let kind = query.kind {
             guard let name = try transaction.existingNameIndex(of: kind), record.creation?.kind == name else {
                 return .elsewhere(mayHaveBeenInside: false)
@@ -71,6 +76,7 @@ struct ScopeMembership {
                 try transaction.value(of: name, on: index) == filter.value
             else { return .elsewhere(mayHaveBeenInside: true) }
         }
+        guard try query.finds(index, in: &transaction) else { return .elsewhere(mayHaveBeenInside: true) }
         return .inside
     }
 }

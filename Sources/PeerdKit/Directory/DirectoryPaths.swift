@@ -8,6 +8,12 @@ package struct DirectoryPaths: Hashable, Sendable {
     package var keys: String { self.directory + "/keys" }
     package var token: String { self.directory + "/token" }
     package var socket: String { self.directory + "/socket" }
+    /// The socket of the local API.
+    package var apiSocket: String { self.directory + "/api.socket" }
+    /// Where the local API is on loopback.
+    package var api: String { self.directory + "/api" }
+    /// The folder that the local API serves files from.
+    package var files: String { self.directory + "/files" }
     package var lock: String { self.directory + "/lock" }
     package var settings: String { self.directory + "/config" }
 

@@ -1,6 +1,5 @@
 package import CRDTCore
 public import Foundation
-package import Persistence
 
 /// An object with its properties and its place in the tree, as it was at one moment.
 public struct Object: Identifiable, Hashable, Sendable, Codable {
@@ -12,12 +11,16 @@ public struct Object: Identifiable, Hashable, Sendable, Codable {
     public let kind: String
     /// The parent; nil at the root.
     public let parent: ObjectID?
+    /// The place among its siblings, as text: siblings are sorted by its UTF-8 bytes, then by their ids.
+    public let position: String
     /// The number of its direct children.
     public let childCount: Int
     /// The time of its creation, by the clock of the machine that made it; nil if its creation is not here yet.
     public let createdAt: Date?
     /// The name of the machine that made it; nil if its creation is not here yet.
     public let createdBy: String?
+    /// The id of the user who made it; nil if its creation is not here yet.
+    public let creator: String?
     /// The time of the last write to it, its place included.
     public let updatedAt: Date
     /// The values of all its properties, by name.
@@ -32,15 +35,29 @@ public struct Object: Identifiable, Hashable, Sendable, Codable {
 }
 
 extension Object {
-    package init(_ index: ObjectIndex, in transaction: inout SQLiteTransaction) throws(StoreError) {
+    static func find(_ id: ObjectID, in transaction: inout some StoreTransaction) throws(StoreError) -> Object? {
+        guard let index = try transaction.existingObjectIndex(of: id), try transaction.object(index).isVisible
+        else { return nil }
+        return try Object(index, in: &transaction)
+    }
+
+    package init(_ index: ObjectIndex, in transaction: inout some StoreTransaction) throws(StoreError) {
         let record = try transaction.object(index)
         self.id = record.id
-        self.type = try record.creation.map { creation throws(StoreError) in try transaction.name(creation.type) } ?? ""
-        self.kind = try record.creation.map { creation throws(StoreError) in try transaction.name(creation.kind) } ?? ""
-        self.parent = try record.parent.map { parent throws(StoreError) in try transaction.object(parent).id }
+        if let creation = record.creation {
+            let introduction = transaction.line(creation.write.line).introduction
+            self.type = try transaction.name(creation.type)
+            self.kind = try transaction.name(creation.kind)
+            self.createdAt = Date(milliseconds: creation.write.stamp.milliseconds)
+            self.createdBy = introduction?.deviceName
+            self.creator = introduction?.user.description
+        } else {
+            (self.type, self.kind) = ("", "")
+            (self.createdAt, self.createdBy, self.creator) = (nil, nil, nil)
+        }
+        if let parent = record.parent { self.parent = try transaction.object(parent).id } else { self.parent = nil }
+        self.position = StateExport.text(of: record.position)
         self.childCount = Int(record.visibleChildCount)
-        self.createdAt = record.creation.map { Date(milliseconds: $0.write.stamp.milliseconds) }
-        self.createdBy = record.creation.flatMap { transaction.line($0.write.line).introduction?.deviceName }
         self.updatedAt = Date(milliseconds: record.updated.milliseconds)
         var properties: [String: Value] = [:]
         for (name, value) in try StateExport.properties(of: index, in: &transaction) { properties[name.text] = value }

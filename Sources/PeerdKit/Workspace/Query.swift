@@ -1,3 +1,4 @@
+internal import CRDTCore
 internal import Foundation
 
 /// A description of the objects to read, and of their order.
@@ -22,7 +23,9 @@ public struct Query: Hashable, Sendable {
     }
 
     let scope: Scope
+    private(set) var type: String?
     private(set) var kind: String?
+    private(set) var text: String?
     private(set) var filters: [Filter] = []
     private(set) var orderName: String?
 
@@ -36,6 +39,20 @@ public struct Query: Hashable, Sendable {
     public static func children(of parent: ObjectID?) -> Query { Query(scope: .children(parent)) }
 
     private init(scope: Scope) { self.scope = scope }
+
+    /// Keeps the objects of a type.
+    public func filtered(type: String) -> Query {
+        var query = self
+        query.type = type
+        return query
+    }
+
+    /// Keeps the objects of which a property is a text that contains this one, whatever the case of its letters.
+    public func containing(_ text: String) -> Query {
+        var query = self
+        query.text = text
+        return query
+    }
 
     /// Keeps the objects of a kind.
     public func filtered(kind: String) -> Query {
@@ -70,6 +87,34 @@ public struct Cursor: Hashable, Sendable {
     let id: ObjectID
     let position: Position
     let orderValue: Value?
+}
+
+extension Cursor {
+    /// The cursor as text, without its query.
+    package var text: String {
+        var members: [ExactText: JSON] = [
+            "id": .string(self.id.description), "position": .string(Hexadecimal.text(self.position.bytes)),
+        ]
+        if let value = self.orderValue { members["value"] = value.json }
+        return Data(JSON.object(members).canonicalText.utf8).base64EncodedString()
+            .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+
+    /// Reads a cursor from its text; nil if it is not one.
+    package init?(_ text: String, of query: Query) {
+        let base64 = text.replacing("-", with: "+").replacing("_", with: "/")
+        let padding = String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
+        guard let data = Data(base64Encoded: base64 + padding), case .object(let members)? = JSON(parsing: data),
+            case .string(let id)? = members["id"], let id = ObjectID(text: id),
+            case .string(let position)? = members["position"], let position = Hexadecimal.bytes(position)
+        else { return nil }
+        self.init(
+            query: query,
+            id: id,
+            position: Position(bytes: position),
+            orderValue: members["value"].map { Value($0) }
+        )
+    }
 }
 
 /// A part of the objects of a query.

@@ -1,3 +1,5 @@
+internal import CRDTCore
+internal import Foundation
 internal import Persistence
 
 /// A query on one state of the database.
@@ -96,7 +98,11 @@ struct QueryRun {
             guard let name = try transaction.existingNameIndex(of: filter.name) else { return }
             filters.append((name, filter.value))
         }
-        var kind: NameIndex?
+        var (type, kind): (NameIndex?, NameIndex?)
+        if let wanted = self.query.type {
+            guard let known = try transaction.existingNameIndex(of: wanted) else { return }
+            type = known
+        }
         if let wanted = self.query.kind {
             guard let known = try transaction.existingNameIndex(of: wanted) else { return }
             kind = known
@@ -107,11 +113,12 @@ struct QueryRun {
             for index in batch {
                 let record = try transaction.object(index)
                 last = SiblingPlace(position: record.position, id: record.id)
+                if let type, record.creation?.type != type { continue }
                 if let kind, record.creation?.kind != kind { continue }
                 let passes = try filters.allSatisfy { filter in
                     try transaction.value(of: filter.name, on: index) == filter.value
                 }
-                guard passes else { continue }
+                guard passes, try self.query.finds(index, in: &transaction) else { continue }
                 let candidate = Candidate(index: index, id: record.id, position: record.position)
                 guard try body(candidate, &transaction) else { return }
             }
@@ -135,6 +142,17 @@ struct QueryRun {
                 if index == nil { return [] }
             }
             return try transaction.visibleChildren(of: index, after: last, limit: Self.batchCount)
+        }
+    }
+}
+
+extension Query {
+    /// Whether a property of an object contains the text that is looked for.
+    func finds(_ index: ObjectIndex, in transaction: inout SQLiteTransaction) throws -> Bool {
+        guard let text = self.text else { return true }
+        return try transaction.properties(of: index).contains { property in
+            guard case .string(let value) = property.value else { return false }
+            return value.range(of: text, options: .caseInsensitive) != nil
         }
     }
 }

@@ -24,8 +24,9 @@ extension Workspace {
     ///
     /// - Throws: ``PeerdError`` with `closed`, or if the disk fails; `CancellationError`.
     /// - Complexity: As ``Snapshot/object(_:)``.
+    @concurrent
     public func object(_ id: ObjectID) async throws -> Object? {
-        try await self.read { try $0.object(id) }
+        try await self.readingBriefly { transaction in try Snapshot(transaction).object(id) }
     }
 
     /// Returns one page of the objects of a query.

@@ -1,4 +1,4 @@
-internal import Engine
+package import Engine
 public import Foundation
 internal import PeerTransport
 
@@ -165,7 +165,7 @@ public struct Peer: Identifiable, Hashable, Sendable, Codable {
         return self.lacks == nil || self.isAheadBy == nil ? .comparing : .exchanging
     }
 
-    init(_ status: PeerStatus) {
+    package init(_ status: PeerStatus) {
         self.id = status.device.description
         self.name = status.name
         self.isConnected = status.isConnected

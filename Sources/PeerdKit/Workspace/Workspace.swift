@@ -178,6 +178,16 @@ public final class Workspace: Sendable {
         }
     }
 
+    /// Reads one committed state, in microseconds, on the thread of the caller's task.
+    func readingBriefly<Content>(_ body: (inout SQLiteStore.Transaction) throws -> Content) async throws -> Content {
+        try self.requireOpen()
+        do {
+            return try await self.snapshots.readBriefly(body)
+        } catch let error as StoreError {
+            throw PeerdError(error)
+        }
+    }
+
     var isOpen: Bool { self.phase.withLockedValue { $0 } == .open }
 
     func requireOpen() throws {

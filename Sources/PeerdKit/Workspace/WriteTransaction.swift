@@ -172,6 +172,11 @@ public struct WriteTransaction: ~Copyable {
         try self.translating { transaction throws(WriteRefusal) in try transaction.parent(of: object) }
     }
 
+    /// Returns an object as it is without this transaction's edits; nil if it does not exist or is deleted.
+    package mutating func committedObject(_ id: ObjectID) throws -> Object? {
+        try self.readingCommitted { store throws(StoreError) in try Object.find(id, in: &store) }
+    }
+
     /// Runs a reader on the state without this transaction's edits.
     mutating func readingCommitted<Result>(
         _ body: (inout any StoreTransaction) throws(StoreError) -> Result

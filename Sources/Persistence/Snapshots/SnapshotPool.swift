@@ -1,18 +1,26 @@
 import CRDTCore
+import Synchronization
 
 /// Connections that read a database beside the one that writes it, in this process or another.
 ///
 /// Neither waits for the other: SQLite keeps in its log what readers still look at. A reader that stays long keeps the
 /// log from being emptied, and nothing else.
-package actor SnapshotPool {
+package final class SnapshotPool: Sendable {
     private let path: String
     private let configuration: StoreConfiguration
-    private var idle: [SnapshotReader] = []
-    private var openCount = 0
-    private var waiting: [(number: UInt64, continuation: CheckedContinuation<SnapshotReader?, Never>)] = []
-    private var lastNumber: UInt64 = 0
-    private var closing: [CheckedContinuation<Void, Never>] = []
-    private var isOpen = true
+    private let state = Mutex(State())
+
+    /// Who reads, who could, and who waits.
+    private struct State {
+        var idle: [SnapshotReader] = []
+        var openCount = 0
+        var waiting: [(number: UInt64, continuation: CheckedContinuation<SnapshotReader?, Never>)] = []
+        var lastNumber: UInt64 = 0
+        var closing: [CheckedContinuation<Void, Never>] = []
+        var isOpen = true
+
+        var isWholeIdle: Bool { self.idle.count == self.openCount }
+    }
 
     /// As many read at the same time; further ones wait for one of them.
     package static let readerCountMax = 4
@@ -29,71 +37,123 @@ package actor SnapshotPool {
     ///
     /// What `body` changes is forgotten. It may take its time, and runs on no thread that others need.
     /// - Throws: what `body` throws, a `StoreError`, or `CancellationError` if the task is cancelled while it waits.
-    package nonisolated func read<Result: Sendable>(
-        _ body: @Sendable (inout SQLiteTransaction) throws -> Result
-    ) async throws -> Result {
+    package func read<Content: Sendable>(
+        _ body: @Sendable (inout SQLiteTransaction) throws -> Content
+    ) async throws -> Content {
         let reader = try await self.take()
-        do {
-            let result = try await reader.read(body)
-            await self.giveBack(reader)
-            return result
-        } catch {
-            await self.giveBack(reader)
-            throw error
-        }
+        defer { self.giveBack(reader) }
+        return try await reader.readOnOwnThread(body)
+    }
+
+    /// Like ``read(_:)``, for a body that takes microseconds: it runs at once on the thread of the caller's task.
+    ///
+    /// Two changes of threads cost several times as much as to look up one object.
+    package func readBriefly<Content>(
+        _ body: (inout SQLiteTransaction) throws -> Content
+    ) async throws -> Content {
+        let reader = try await self.take()
+        defer { self.giveBack(reader) }
+        return try reader.read(body)
     }
 
     /// Waits for those that read, and closes all connections; whoever still waits for one is refused.
     package func close() async {
-        self.isOpen = false
-        for waiter in self.waiting { waiter.continuation.resume(returning: nil) }
-        self.waiting = []
-        if self.openCount > self.idle.count { await withCheckedContinuation { self.closing.append($0) } }
-        let readers = self.idle
-        self.idle = []
-        self.openCount -= readers.count
-        for reader in readers { await reader.close() }
+        let refused = self.state.withLock { state in
+            state.isOpen = false
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for waiter in refused { waiter.continuation.resume(returning: nil) }
+        await withCheckedContinuation { closer in
+            let isWholeIdle = self.state.withLock { state in
+                if !state.isWholeIdle { state.closing.append(closer) }
+                return state.isWholeIdle
+            }
+            if isWholeIdle { closer.resume() }
+        }
+        let readers = self.state.withLock { state in
+            defer { (state.idle, state.openCount) = ([], 0) }
+            return state.idle
+        }
+        for reader in readers { reader.close() }
+    }
+
+    /// What a request for a reader gets.
+    private enum Answer {
+        case reader(SnapshotReader)
+        /// There is room for one more connection, which the caller opens.
+        case room
+        /// All read; the caller gets this number, and waits.
+        case queued(UInt64)
     }
 
     private func take() async throws -> SnapshotReader {
         try Task.checkCancellation()
-        guard self.isOpen else { throw Self.closed }
-        if let reader = self.idle.popLast() { return reader }
-        if self.openCount < Self.readerCountMax {
-            let reader = try SnapshotReader(path: self.path, configuration: self.configuration)
-            self.openCount += 1
-            return reader
-        }
-        self.lastNumber += 1
-        let number = self.lastNumber
-        let reader: SnapshotReader? = await withTaskCancellationHandler {
-            await withCheckedContinuation { (continuation: CheckedContinuation<SnapshotReader?, Never>) in
-                if Task.isCancelled {
-                    continuation.resume(returning: nil)
-                } else {
-                    self.waiting.append((number, continuation))
-                }
+        let answer: Answer = try self.state.withLock { state in
+            guard state.isOpen else { throw Self.closed }
+            if let reader = state.idle.popLast() { return .reader(reader) }
+            if state.openCount < Self.readerCountMax {
+                state.openCount += 1
+                return .room
             }
-        } onCancel: {
-            Task { await self.cancel(number) }
+            state.lastNumber += 1
+            return .queued(state.lastNumber)
         }
-        if let reader { return reader }
-        throw self.isOpen ? CancellationError() : Self.closed as any Error
+        switch answer {
+        case .reader(let reader): return reader
+        case .room: return try self.open()
+        case .queued(let number): return try await self.wait(number)
+        }
     }
 
-    private func cancel(_ number: UInt64) {
-        guard let place = self.waiting.firstIndex(where: { $0.number == number }) else { return }
-        self.waiting.remove(at: place).continuation.resume(returning: nil)
+    private func open() throws -> SnapshotReader {
+        do {
+            return try SnapshotReader(path: self.path, configuration: self.configuration)
+        } catch {
+            let closers = self.state.withLock { state in
+                state.openCount -= 1
+                return Self.closersToTell(&state)
+            }
+            for closer in closers { closer.resume() }
+            throw error
+        }
+    }
+
+    private func wait(_ number: UInt64) async throws -> SnapshotReader {
+        let reader: SnapshotReader? = await withTaskCancellationHandler {
+            await withCheckedContinuation { (continuation: CheckedContinuation<SnapshotReader?, Never>) in
+                // Somebody may have given one back, or closed the pool, since the number was given out.
+                let answer: SnapshotReader?? = self.state.withLock { state in
+                    if Task.isCancelled || !state.isOpen { return .some(nil) }
+                    if let reader = state.idle.popLast() { return .some(reader) }
+                    state.waiting.append((number, continuation))
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            let waiter = self.state.withLock { state in
+                state.waiting.firstIndex { $0.number == number }.map { state.waiting.remove(at: $0) }
+            }
+            waiter?.continuation.resume(returning: nil)
+        }
+        if let reader { return reader }
+        throw Task.isCancelled ? CancellationError() : Self.closed as any Error
     }
 
     private func giveBack(_ reader: SnapshotReader) {
-        if self.isOpen, !self.waiting.isEmpty {
-            self.waiting.removeFirst().continuation.resume(returning: reader)
-            return
+        let waiter: CheckedContinuation<SnapshotReader?, Never>? = self.state.withLock { state in
+            if state.isOpen, !state.waiting.isEmpty { return state.waiting.removeFirst().continuation }
+            state.idle.append(reader)
+            return nil
         }
-        self.idle.append(reader)
-        guard !self.isOpen, self.idle.count == self.openCount else { return }
-        for closer in self.closing { closer.resume() }
-        self.closing = []
+        if let waiter { return waiter.resume(returning: reader) }
+        for closer in self.state.withLock({ Self.closersToTell(&$0) }) { closer.resume() }
+    }
+
+    private static func closersToTell(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
+        guard !state.isOpen, state.isWholeIdle else { return [] }
+        defer { state.closing = [] }
+        return state.closing
     }
 }

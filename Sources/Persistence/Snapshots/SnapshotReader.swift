@@ -4,17 +4,15 @@ import GRDB
 
 /// A connection that reads one consistent state after the other, beside whoever writes.
 ///
-/// What it is given runs on a thread of its own, so that a long or sleeping reader keeps nobody from running.
-actor SnapshotReader {
-    private let executor = QueueExecutor(label: "peerd.reader")
+/// It is `Sendable` since the pool lends it to one task at a time: ``SnapshotPool`` takes it out of its list under a
+/// lock before it is used, and puts it back under the same lock afterwards.
+final class SnapshotReader: @unchecked Sendable {
+    private let thread = ReaderThread()
     private let queue: DatabaseQueue
     private let statements: StatementCache
     private let transaction: SQLiteTransaction
     /// SQLite's count of others' commits at the last look.
     private var dataVersion: Int64?
-    private var isOpen = true
-
-    nonisolated var unownedExecutor: UnownedSerialExecutor { self.executor.asUnownedSerialExecutor() }
 
     init(path: String, configuration: StoreConfiguration) throws(StoreError) {
         let connection = try DatabaseFile.openForReading(path, configuration)
@@ -29,11 +27,15 @@ actor SnapshotReader {
         }
     }
 
+    /// Reads on a thread that nobody else needs.
+    func readOnOwnThread<Content: Sendable>(
+        _ body: @Sendable (inout SQLiteTransaction) throws -> Content
+    ) async throws -> Content {
+        try await self.thread.read(self, body)
+    }
+
     /// Reads the last state that was committed when it begins.
-    func read<Result: Sendable>(
-        _ body: @Sendable (inout SQLiteTransaction) throws -> Result
-    ) throws -> Result {
-        guard self.isOpen else { throw SnapshotPool.closed }
+    func read<Content>(_ body: (inout SQLiteTransaction) throws -> Content) throws -> Content {
         try self.statements[.begin].run()
         defer { self.end() }
         try self.refresh()
@@ -59,10 +61,22 @@ actor SnapshotReader {
     }
 
     func close() {
-        guard self.isOpen else { return }
-        self.isOpen = false
         self.statements.finalizeAll()
         try? self.queue.close()
+    }
+}
+
+/// Runs what may take long or sleep, so that it keeps nobody else from running.
+private actor ReaderThread {
+    private let executor = QueueExecutor(label: "peerd.reader")
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { self.executor.asUnownedSerialExecutor() }
+
+    func read<Content: Sendable>(
+        _ reader: SnapshotReader,
+        _ body: @Sendable (inout SQLiteTransaction) throws -> Content
+    ) throws -> Content {
+        try reader.read(body)
     }
 }
 

@@ -129,13 +129,6 @@ extension SQLiteTransaction {
                 if PlantedBug.stateCommittedApart.isPlanted { try self.commitLinesAlone() }
                 #endif
                 try self.prepareCommit()
-                #if PLANTED_BUGS
-                if PlantedBug.commitErrorSwallowed.isPlanted {
-                    try? self.statements[.commit].run()
-                    self.didCommit()
-                    return result
-                }
-                #endif
                 try self.commit()
             } else if self.statements.beginsWhenUsed {
                 self.statements.beginsWhenUsed = false
@@ -155,6 +148,9 @@ extension SQLiteTransaction {
         do throws(StoreError) {
             try self.statements[.commit].run()
         } catch {
+            #if PLANTED_BUGS
+            if PlantedBug.commitErrorSwallowed.isPlanted { return self.didCommit() }
+            #endif
             self.abandon()
             self.overwriteFailedCommit()
             throw error

@@ -59,16 +59,14 @@ struct ObjectOverlay {
         let position = place.position
         let before = (parent: self.entries[position].record.parent, position: self.entries[position].record.position)
         let result = change(&self.entries[position].record)
+        self.entries[position].isChanged = true
         let isElsewhere = before.parent != self.entries[position].record.parent
         if isElsewhere || before.position != self.entries[position].record.position {
             #if PLANTED_BUGS
-            let isKept = PlantedBug.positionNotStored.isPlanted && !isElsewhere
-            let wasMoved = self.entries[position].isMoved
-            defer { if isKept { self.entries[position].isMoved = wasMoved } }
+            if PlantedBug.positionNotStored.isPlanted, !isElsewhere { return result }
             #endif
             self.entries[position].isMoved = true
         }
-        self.entries[position].isChanged = true
         return result
     }
 

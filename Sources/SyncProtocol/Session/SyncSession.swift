@@ -149,9 +149,7 @@ package struct SyncSession: Sendable {
         }
         #if PLANTED_BUGS
         if PlantedBug.everythingSentAgain.isPlanted { self.sent = SeenLines() }
-        if PlantedBug.resumesTooFar.isPlanted {
-            for (line, sequence) in self.sent.all { _ = self.sent.raise(line, to: sequence + 1) }
-        }
+        if PlantedBug.resumesTooFar.isPlanted { for (line, _) in self.sent.all { self.overshoot(line) } }
         #endif
         if !lacking.isEmpty { actions.append(.lacks(lacking)) }
         guard self.comparison.isComplete else { return actions }

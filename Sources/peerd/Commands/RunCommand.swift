@@ -39,6 +39,8 @@ struct RunCommand: AsyncParsableCommand {
     @Flag(name: .customLong("no-discovery"), help: "Send no beacons on the local network, and listen for none.")
     var hasNoDiscovery = false
 
+    @OptionGroup var http: HTTPOptions
+
     @Option(
         name: .customLong("log-level"),
         help: "The lowest level to log: trace, debug, info, notice, warning, error or critical."
@@ -62,11 +64,13 @@ struct RunCommand: AsyncParsableCommand {
         guard try ControlClient(paths: paths) == nil else {
             throw CommandFailure(.busy, "A daemon already runs for \(paths.directory); stop it first.")
         }
+        let http = try self.http.choice
         let daemon = try await Daemon.start(
             paths,
             listen: listen,
             staticAddresses: peers.map { NetworkAddress(host: $0.host, port: $0.port) },
             discovers: !self.hasNoDiscovery,
+            http: http,
             logger: logger
         )
         try await self.announce(daemon)

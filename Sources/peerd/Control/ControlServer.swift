@@ -22,7 +22,6 @@ final class ControlServer: Sendable {
         var isStopped = false
     }
 
-    private static let backlog: Int32 = 64
     private static let connectionCountMax = 64
     /// How long requests that are being carried out may take to end when the daemon does.
     private static let stopPatience = Duration.seconds(2)
@@ -35,21 +34,7 @@ final class ControlServer: Sendable {
         self.paths = paths
         self.performer = performer
         self.logger = logger
-        unlink(paths.socket)
-        // Nobody else may connect in the moment before its mode could be changed.
-        let mask = umask(~PrivateFile.fileMode & 0o777)
-        defer { umask(mask) }
-        do {
-            self.listener = try LocalSocketAddress.open(paths.socket) { descriptor, address, length in
-                guard bind(descriptor, address, length) == 0 else { return -1 }
-                return listen(descriptor, Self.backlog)
-            }
-        } catch let failure as SocketFailure {
-            throw CommandFailure(
-                .storage,
-                "The socket \(paths.socket) cannot be made: \(SystemText.ofErrno(failure.code))."
-            )
-        }
+        self.listener = try LocalSocketAddress.listen(paths.socket)
         var status = stat()
         self.inode = lstat(paths.socket, &status) == 0 ? status.st_ino : 0
     }

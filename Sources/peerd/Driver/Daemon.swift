@@ -1,4 +1,5 @@
 internal import Engine
+internal import LocalAPI
 internal import Logging
 internal import PeerTransport
 internal import PeerdKit
@@ -10,6 +11,7 @@ struct Daemon: Service {
     let address: PeerAddress
     private let runtime: WorkspaceRuntime
     private let server: ControlServer
+    private let api: LocalServer
     private let logger: Logger
 
     /// Starts everything; when this returns, peers and commands are answered.
@@ -18,6 +20,7 @@ struct Daemon: Service {
         listen: ListenChoice,
         staticAddresses: [NetworkAddress],
         discovers: Bool,
+        http: HTTPChoice,
         logger: Logger
     ) async throws -> Daemon {
         let inbox = NodeInbox()
@@ -48,11 +51,12 @@ struct Daemon: Service {
                 )
             )
             let server = try ControlServer(paths: paths, performer: executor, logger: logger)
+            let api = try await http.start(executor, paths, logger)
             server.start()
             var settings = Settings.load(paths)
             settings.listen = address.description
             try? settings.save(paths)
-            return Daemon(address: address, runtime: runtime, server: server, logger: logger)
+            return Daemon(address: address, runtime: runtime, server: server, api: api, logger: logger)
         } catch {
             await runtime.stop()
             throw error
@@ -63,6 +67,7 @@ struct Daemon: Service {
     func run() async throws {
         try? await gracefulShutdown()
         self.logger.debug("ending")
+        await self.api.stop()
         await self.server.stop()
         await self.runtime.stop()
     }

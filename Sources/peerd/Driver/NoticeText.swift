@@ -1,5 +1,6 @@
 internal import CRDTCore
 internal import Engine
+internal import LocalAPI
 
 /// Notices of the node as sentences for people.
 enum NoticeText {
@@ -11,7 +12,7 @@ enum NoticeText {
         case .paired(let device): "\(self.name(device)) has joined the workspace."
         case .memberMet(let device):
             "\(self.name(device)) joined this workspace through another machine; it is now known here."
-        case .addressFailed(let address, let failure): "\(address) \(AddressReport.text(failure))."
+        case .addressFailed(let address, let failure): "\(address) \(failure.text)."
         case .tooManySessions(let device, let certifier):
             """
             \(self.name(device)) was refused: \(self.name(certifier)) vouches for more machines than may be connected \

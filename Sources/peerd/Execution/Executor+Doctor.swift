@@ -1,5 +1,6 @@
 internal import CRDTCore
 internal import Engine
+internal import LocalAPI
 internal import PeerdKit
 
 extension Executor {
@@ -85,22 +86,6 @@ extension Diagnosis {
             self.add(.warning, "clock", finding, "compare the clocks, and correct the wrong one")
         }
         if findings.isEmpty { self.add(.ok, "clock", "there is no sign that the clock of this machine is wrong") }
-    }
-
-    var json: JSON {
-        .object([
-            "healthy": .bool(self.isHealthy),
-            "findings": .array(
-                self.findings.map { finding in
-                    .object([
-                        "level": .string(finding.level.rawValue),
-                        "subject": .string(finding.subject),
-                        "detail": .string(finding.detail),
-                        "advice": finding.advice.map { .string($0) } ?? .null,
-                    ])
-                }
-            ),
-        ])
     }
 
     var lines: [String] {

@@ -1,5 +1,6 @@
 internal import CRDTCore
 internal import Engine
+internal import LocalAPI
 internal import PeerTransport
 internal import PeerdKit
 
@@ -19,7 +20,7 @@ extension Executor {
         let status = try await self.driver.status()
         let (peers, addresses) = (status.peers, status.failingAddresses)
         if output.format.isJSON {
-            let entries = peers.map(PeerReport.json) + addresses.map(AddressReport.json)
+            let entries = peers.map(\.json) + addresses.map(\.json)
             return try await output.json(.array(entries))
         }
         if peers.isEmpty {
@@ -73,35 +74,7 @@ struct StatusReport {
 
     private var online: [PeerStatus] { self.node.peers.filter(\.isConnected) }
 
-    var json: JSON {
-        var members: [ExactText: JSON] = [
-            "workspace": .string(self.node.workspace.description),
-            "user": .string(self.node.user.description),
-            "device": .string(self.node.device.description),
-            "device_name": .string(self.node.deviceName),
-            "replica": self.node.replica.map { .string($0.description) } ?? .null,
-            "daemon": .bool(self.daemon != nil),
-            "listen": self.daemon.map { .string($0.listen.description) } ?? .null,
-            "objects": .int(Int64(self.counts.objects)),
-            "changes": .int(Int64(clamping: self.counts.changes)),
-            "replicas": .int(Int64(self.counts.replicas)),
-            "conflicts": .int(Int64(self.counts.conflicts)),
-            "frontier": PointsReport.json(self.node.frontier.map { ($0.replica, $0.hash.description, $0.sequence) }),
-        ]
-        let rest: [ExactText: JSON] = [
-            "peers": .array(self.node.peers.map(PeerReport.json)),
-            "peers_known": .int(Int64(self.node.peers.count)),
-            "peers_online": .int(Int64(self.online.count)),
-            "in_sync": .bool(!self.online.isEmpty && self.online.allSatisfy(\.isInSync)),
-            "waiting": .array(self.node.waits.map(WaitReport.json)),
-            "forks": .array(self.node.forks.map(ForkReport.json)),
-            "clock": ClockReport.json(self.node),
-            "store_failure": self.node.storeFailure.map { .string(CommandFailure($0).message) } ?? .null,
-            "traffic": TrafficReport.json(self.node.traffic),
-        ]
-        members.merge(rest) { first, _ in first }
-        return .object(members)
-    }
+    var json: JSON { self.node.json(self.counts, listen: self.daemon?.listen) }
 
     var rows: [[String]] {
         var rows = [
@@ -125,21 +98,6 @@ struct StatusReport {
 
 /// One other machine, as it is shown.
 enum PeerReport {
-    static func json(_ peer: PeerStatus) -> JSON {
-        .object([
-            "device": .string(peer.device.description),
-            "name": .string(peer.name),
-            "connected": .bool(peer.isConnected),
-            "address": peer.address.map { .string($0.description) } ?? .null,
-            "last_seen_ms": peer.lastSeen.map { .int(Int64(clamping: $0.milliseconds)) } ?? .null,
-            "clock_ahead_ms": peer.clockAheadMilliseconds.map { .int($0) } ?? .null,
-            "in_sync": .bool(peer.isConnected && peer.isInSync),
-            "missing_there": peer.missingThereCount.map { .int(Int64(clamping: $0)) } ?? .null,
-            "missing_here": peer.missingHereCount.map { .int(Int64(clamping: $0)) } ?? .null,
-            "traffic": TrafficReport.json(peer.traffic),
-        ])
-    }
-
     static func row(_ peer: PeerStatus) -> [String] {
         [
             peer.name,
@@ -168,40 +126,13 @@ enum PeerReport {
 
 /// Addresses that were named and lead to no machine.
 enum AddressReport {
-    static func json(_ status: AddressStatus) -> JSON {
-        .object([
-            "device": .null,
-            "name": .null,
-            "connected": .bool(false),
-            "address": .string(status.address.description),
-            "failure": .string(self.text(status.failure)),
-        ])
-    }
-
     static func sentence(_ status: AddressStatus) -> String {
-        "\(status.address) \(self.text(status.failure))."
-    }
-
-    /// What follows the address.
-    static func text(_ failure: AddressFailure) -> String {
-        switch failure {
-        case .unreachable: "does not answer"
-        case .hungUp: "answers and hangs up: it is not a machine of this workspace, or it is busy"
-        case .ourselves: "is this machine, or a copy of it: it has the same keys"
-        case .notCertified: "answers with invalid certificates"
-        }
+        "\(status.address) \(status.failure.text)."
     }
 }
 
 /// What is known of clocks, as sentences.
 enum ClockReport {
-    static func json(_ node: NodeStatus) -> JSON {
-        .object([
-            "set_back_from_ms": node.clockSetBackFrom.map { .int(Int64(clamping: $0.milliseconds)) } ?? .null,
-            "confirmed": .bool(node.isClockConfirmed),
-        ])
-    }
-
     /// One for each clock that may be wrong.
     static func findings(_ node: NodeStatus) -> [String] {
         var findings: [String] = []
@@ -232,40 +163,7 @@ enum ClockReport {
     }
 }
 
-enum TrafficReport {
-    static func json(_ traffic: Traffic) -> JSON {
-        .object([
-            "pushed_changes": .int(Int64(traffic.pushedChangeCount)),
-            "pushed_operations": .int(Int64(traffic.pushedOperationCount)),
-            "pulled_changes": .int(Int64(traffic.pulledChangeCount)),
-            "pulled_operations": .int(Int64(traffic.pulledOperationCount)),
-            "duplicate_changes": .int(Int64(traffic.duplicateChangeCount)),
-            "sent_bytes": .int(Int64(traffic.sentByteCount)),
-            "received_bytes": .int(Int64(traffic.receivedByteCount)),
-        ])
-    }
-}
-
 enum WaitReport {
-    static func json(_ wait: ReplicaWait) -> JSON {
-        var members: [ExactText: JSON] = [
-            "replica": .string(wait.replica.description),
-            "device_name": .string(wait.deviceName),
-            "sequence": .int(Int64(clamping: wait.sequence)),
-            "changes": .int(Int64(clamping: wait.changeCount)),
-        ]
-        switch wait.reason {
-        case .held(let until):
-            members["reason"] = .string("held")
-            members["until_ms"] = .int(Int64(clamping: until.milliseconds))
-        case .missing(let point):
-            members["reason"] = .string("missing")
-            members["missing_replica"] = .string(point.replica.description)
-            members["missing_sequence"] = .int(Int64(clamping: point.sequence))
-        }
-        return .object(members)
-    }
-
     static func sentence(_ wait: ReplicaWait) -> String {
         let what = "\(PlainText.count(wait.changeCount, "change")) of \(wait.deviceName)"
         switch wait.reason {
@@ -281,14 +179,6 @@ enum WaitReport {
 }
 
 enum ForkReport {
-    static func json(_ fork: ReplicaFork) -> JSON {
-        .object([
-            "replica": .string(fork.replica.description),
-            "device_name": .string(fork.deviceName),
-            "branches": .int(Int64(fork.branchCount)),
-        ])
-    }
-
     static func sentence(_ fork: ReplicaFork) -> String {
         """
         \(fork.deviceName): its database was restored or copied, and its chain has \

@@ -1,5 +1,6 @@
 internal import CRDTCore
 internal import Engine
+internal import LocalAPI
 internal import PeerdKit
 
 extension Executor {
@@ -34,10 +35,10 @@ extension Executor {
             let json = JSON.object([
                 "pushed": .int(Int64(traffic.pushedOperationCount)),
                 "pulled": .int(Int64(traffic.pulledOperationCount)),
-                "traffic": TrafficReport.json(traffic),
+                "traffic": traffic.json,
                 "in_sync": .bool(state.shortcoming == nil && state.status.waits.isEmpty),
-                "waiting": .array(state.status.waits.map(WaitReport.json)),
-                "peers": .array(state.status.peers.map(PeerReport.json)),
+                "waiting": .array(state.status.waits.map(\.json)),
+                "peers": .array(state.status.peers.map(\.json)),
             ])
             return try await output.json(json)
         }

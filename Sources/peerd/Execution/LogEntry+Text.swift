@@ -1,4 +1,5 @@
 internal import CRDTCore
+internal import LocalAPI
 internal import PeerdKit
 
 /// Operations of the log as they are shown.
@@ -48,7 +49,7 @@ extension LogEntry.Source {
             "claimed_stamp": .string(StampText.of(self.header.stamp)),
             "stamp": .string(StampText.of(self.write.stamp)),
             "time_ms": .int(Int64(clamping: self.write.stamp.milliseconds)),
-            "context": PointsReport.json(self.context.map { ($0.replica, NameText.of($0.name), $0.sequence) }),
+            "context": PointsJSON.of(self.context.map { ($0.replica, NameText.of($0.name), $0.sequence) }),
             "kind": .string(self.kindWord),
             "object": self.edit.object.map { .string($0.description) } ?? .null,
             "name": .null,
@@ -97,7 +98,7 @@ extension LogEntry.Source {
             members["name"] = .string(name)
         case .move(_, let place):
             members["parent"] = place.parent.map { .string($0.description) } ?? .null
-            members["position"] = .string(PositionText.of(place.position))
+            members["position"] = .string(StateExport.text(of: place.position))
         case .introduce(let introduction):
             members["device"] = introduction.device.map { .string($0.description) } ?? .null
             members["user"] = .string(introduction.user.description)
@@ -128,31 +129,11 @@ extension LogEntry.Source {
     }
 }
 
-/// Changes by replica: {replica: {hash or beginning of it: sequence}}.
-enum PointsReport {
-    static func json(_ points: [(replica: ReplicaID, hash: String, sequence: UInt64)]) -> JSON {
-        .object(
-            Dictionary(grouping: points) { ExactText($0.replica.description) }.mapValues { points in
-                let members = points.map { (ExactText($0.hash), JSON.int(Int64(clamping: $0.sequence))) }
-                return .object(Dictionary(members) { first, _ in first })
-            }
-        )
-    }
-}
-
 /// Names of changes as the text that their hashes begin with.
 enum NameText {
     static func of(_ name: ChangeName) -> String {
         var bytes: [UInt8] = []
         bytes.appendBigEndian(name.rawValue)
         return Hexadecimal.text(bytes)
-    }
-}
-
-/// Positions as the export writes them.
-enum PositionText {
-    static func of(_ position: Position) -> String {
-        position.bytes.allSatisfy { $0 > 0x20 && $0 < 0x7f }
-            ? String(decoding: position.bytes, as: UTF8.self) : "0x" + Hexadecimal.text(position.bytes)
     }
 }

@@ -1,4 +1,5 @@
 internal import CRDTCore
+internal import PeerdKit
 
 /// An object that a command names.
 struct FoundObject: Hashable, Sendable {
@@ -8,7 +9,6 @@ struct FoundObject: Hashable, Sendable {
 
 /// Finds objects by their ids, whole or abbreviated as in git.
 enum ObjectLookup {
-    static let digitCountMin = 4
     /// Candidates that an error message lists.
     private static let listedCountMax = 5
 
@@ -28,7 +28,8 @@ enum ObjectLookup {
         guard let range = IdentifierRange(prefix: text) else {
             throw CommandFailure(
                 .noSuchObject,
-                "\"\(text)\" is not an object id; write a UUID, or at least its first \(self.digitCountMin) digits."
+                "\"\(text)\" is not an object id; write a UUID, or at least its first "
+                    + "\(IdentifierRange.digitCountMin) digits."
             )
         }
         let found = try self.candidates(range, in: &transaction)
@@ -79,23 +80,5 @@ enum ObjectLookup {
         let listed = found.prefix(self.listedCountMax).map(\.id.description).joined(separator: ", ")
         let more = found.count > self.listedCountMax ? " and others" : ""
         return CommandFailure(.noSuchObject, "\"\(text)\" matches \(listed)\(more); write more digits.")
-    }
-}
-
-/// The ids that begin with some digits.
-struct IdentifierRange: Hashable {
-    let first: ObjectID
-    let last: ObjectID
-
-    /// Nil unless the text is four or more hexadecimal digits, with hyphens wherever.
-    init?(prefix text: String) {
-        let digits = text.filter { $0 != "-" }
-        guard (ObjectLookup.digitCountMin...32).contains(digits.count), digits.allSatisfy(\.isASCII) else { return nil }
-        func id(padding: Character) -> ObjectID? {
-            ObjectID(text: digits + String(repeating: padding, count: 32 - digits.count))
-        }
-        guard let first = id(padding: "0"), let last = id(padding: "f") else { return nil }
-        self.first = first
-        self.last = last
     }
 }

@@ -1,4 +1,5 @@
 internal import CRDTCore
+internal import PeerdKit
 
 /// How objects are shown.
 enum ObjectView {
@@ -92,39 +93,6 @@ enum ObjectView {
 
     private static func shortened(_ name: String) -> String {
         name.count > self.nameLengthMax ? name.prefix(self.nameLengthMax - 1) + "…" : name
-    }
-}
-
-/// What shows under a parent, one after the other, read in pages.
-struct ChildPages {
-    private let parent: ObjectIndex?
-    private var page: ArraySlice<ObjectIndex> = []
-    private var isWhole = false
-    private var last: SiblingPlace?
-
-    static let pageCount = 256
-
-    init(of parent: ObjectIndex?) { self.parent = parent }
-
-    /// One object alone, in the place of children.
-    init(only object: ObjectIndex) {
-        self.parent = nil
-        self.page = [object]
-        self.isWhole = true
-    }
-
-    /// The next, and whether it is the last; nil behind that one.
-    mutating func next(in transaction: inout some StoreTransaction) throws -> (child: ObjectIndex, isLast: Bool)? {
-        if self.page.count <= 1, !self.isWhole {
-            let more = try transaction.visibleChildren(of: self.parent, after: self.last, limit: Self.pageCount)
-            self.isWhole = more.count < Self.pageCount
-            if let end = more.last {
-                let record = try transaction.object(end)
-                self.last = SiblingPlace(position: record.position, id: record.id)
-            }
-            self.page += more
-        }
-        return self.page.popFirst().map { ($0, self.page.isEmpty && self.isWhole) }
     }
 }
 

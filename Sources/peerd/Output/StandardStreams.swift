@@ -1,4 +1,5 @@
 internal import Foundation
+internal import LocalAPI
 internal import NIOConcurrencyHelpers
 internal import PeerdKit
 
@@ -71,4 +72,16 @@ enum StandardStreams {
 
     /// What a shell reports of a program that SIGPIPE ended.
     private static let brokenPipe: Int32 = 141
+
+    /// Has the desktop open a link, if there is one; what it prints is dropped.
+    static func openInDesktop(_ link: String) {
+        let environment = ProcessInfo.processInfo.environment
+        guard environment["DISPLAY"] != nil || environment["WAYLAND_DISPLAY"] != nil else { return }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["xdg-open", link]
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try? process.run()
+    }
 }

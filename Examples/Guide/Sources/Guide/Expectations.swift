@@ -20,6 +20,13 @@ func eventually(_ statement: String, _ condition: () async throws -> Bool) async
     throw Unexpected(description: "Not in time: \(statement)")
 }
 
+/// Waits until the clock of this machine shows another millisecond: what is written then is later.
+func aMomentLater() async throws {
+    let now = { Int(Date().timeIntervalSince1970 * 1_000) }
+    let before = now()
+    while now() <= before { try await Task.sleep(for: .milliseconds(1)) }
+}
+
 /// Two machines of one workspace, in one process.
 struct Pair {
     let laptop: Workspace

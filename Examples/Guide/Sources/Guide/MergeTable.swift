@@ -92,6 +92,7 @@ enum MergeTable {
         await pair.part()
         for (row, place) in zip(rows, places) {
             try await pair.laptop.write { try row.onLaptop(&$0, place) }
+            try await aMomentLater()
             try await pair.phone.write { try row.onPhone(&$0, place) }
         }
         try await pair.meet()

@@ -42,6 +42,7 @@ enum WhatMergesHow {
         let (list, milk) = (groceries.list, groceries.milk)
         await pair.part()
         try await laptop.write { try $0.set(title, to: "Oat milk", on: milk) }
+        try await aMomentLater()
         try await phone.write { try $0.set(title, to: "Soy milk", on: milk) }
         try await phone.write { try $0.set(done, to: true, on: milk) }
         try await pair.meet()
@@ -86,6 +87,7 @@ enum WhatMergesHow {
         let (fruit, vegetables) = (groceries.fruit, groceries.vegetables)
         await pair.part()
         try await laptop.write { try $0.move(fruit, to: vegetables) }
+        try await aMomentLater()
         try await phone.write { try $0.move(vegetables, to: fruit) }
         try await pair.meet()
         try expect(try await phone.object(fruit)?.parent == vegetables, "the earlier move holds")

@@ -1,6 +1,5 @@
+import LocalAPI
 import Testing
-
-@testable import peerd
 
 /// `Tests/System/test_invite_code.py` reads what is drawn with a decoder of another make.
 @Suite struct QRCodeTests {

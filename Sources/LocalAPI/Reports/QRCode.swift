@@ -1,9 +1,10 @@
 internal import CQREncode
+package import CRDTCore
 
 /// A QR code of a text, with the lowest error correction: a screen is not a crumpled label.
-struct QRCode {
+package struct QRCode {
     /// Modules along one side.
-    let size: Int
+    package let size: Int
     private let dark: [Bool]
 
     /// A larger one is wider than terminals are.
@@ -11,7 +12,7 @@ struct QRCode {
     private static let border = 2
 
     /// Nil for a text that is empty or too long, or if memory runs out.
-    init?(text: String) {
+    package init?(text: String) {
         let content = Array(text.utf8)
         guard let count = Int32(exactly: content.count),
             let code = QRcode_encodeData(count, content, 0, QR_ECLEVEL_L)
@@ -22,12 +23,18 @@ struct QRCode {
         self.dark = (0..<self.size * self.size).map { modules[$0] & 1 == 1 }
     }
 
-    subscript(row: Int, column: Int) -> Bool {
+    package subscript(row: Int, column: Int) -> Bool {
         (0..<self.size).contains(row) && (0..<self.size).contains(column) && self.dark[row * self.size + column]
     }
 
+    /// The modules, a text of 0 (light) and 1 (dark) for each row.
+    package var json: JSON {
+        let rows = (0..<self.size).map { row in (0..<self.size).map { self[row, $0] ? "1" : "0" }.joined() }
+        return .object(["size": .int(Int64(self.size)), "rows": .array(rows.map { .string($0) })])
+    }
+
     /// Two rows of modules a line of text, light on dark inverted so that it scans on either background.
-    var terminalText: String {
+    package var terminalText: String {
         var text = ""
         for row in stride(from: -Self.border, to: self.size + Self.border, by: 2) {
             text += "\u{1b}[30;107m"

@@ -1,0 +1,41 @@
+internal import CRDTCore
+internal import Foundation
+internal import PeerCrypto
+package import PeerdKit
+
+/// The file `api`: where the local API is on loopback, and the token that it wants.
+package struct Endpoint: Hashable, Sendable {
+    package var url: String
+    package var token: String
+
+    private static let tokenByteCount = 32
+    private static let byteCountMax = 4 << 10
+
+    package init(url: String, token: String) {
+        self.url = url
+        self.token = token
+    }
+
+    /// Reads the file of a directory; nil if it is not there or not one of ours.
+    package static func load(_ paths: DirectoryPaths) -> Endpoint? {
+        guard let data = FileManager.default.contents(atPath: paths.api), data.count <= self.byteCountMax,
+            case .object(let members)? = JSON(parsing: data),
+            let url = members["url"]?.text, let token = members["token"]?.text,
+            Hexadecimal.bytes(token)?.count == self.tokenByteCount
+        else { return nil }
+        return Endpoint(url: url, token: token)
+    }
+
+    /// Writes the file, which only its owner can read.
+    package func save(_ paths: DirectoryPaths) throws {
+        let json = JSON.object(["url": .string(self.url), "token": .string(self.token)])
+        try Array((json.canonicalText + "\n").utf8).withUnsafeBytes { try PrivateFile.write($0, to: paths.api) }
+    }
+
+    /// The token of the last time, so that pages that are open go on working; else a new one.
+    package static func token(_ paths: DirectoryPaths) throws -> String {
+        if let endpoint = self.load(paths) { return endpoint.token }
+        guard var entropy = EntropyStream(seed: SystemEntropy.seed()) else { throw PeerdError.noRandomness }
+        return Hexadecimal.text(entropy.bytes(self.tokenByteCount))
+    }
+}

@@ -1,0 +1,114 @@
+package import CRDTCore
+package import NIOHTTP1
+package import PeerdKit
+
+/// The reason why a request was not carried out, as RFC 9457 has it.
+package struct Problem: Error, Hashable, Sendable {
+    package var status: HTTPResponseStatus
+    /// The kind of problem, for programs: words with hyphens.
+    package var code: String
+    /// The kind of problem, for people.
+    package var title: String
+    /// What happened, as sentences.
+    package var detail: String
+    /// What to do, as a sentence; nil if there is nothing to do.
+    package var advice: String?
+    /// Header fields that belong to the answer.
+    package var headers = HTTPHeaders()
+
+    package static func == (left: Problem, right: Problem) -> Bool {
+        (left.status, left.code, left.detail) == (right.status, right.code, right.detail)
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(self.code) }
+
+    package init(
+        _ status: HTTPResponseStatus,
+        _ code: String,
+        _ detail: String,
+        advice: String? = nil,
+        headers: HTTPHeaders = [:]
+    ) {
+        self.status = status
+        self.code = code
+        self.title = code.first.map { $0.uppercased() + code.dropFirst().replacing("-", with: " ") } ?? code
+        self.detail = detail
+        self.advice = advice
+        self.headers = headers
+    }
+
+    package static func badRequest(_ detail: String) -> Problem {
+        Problem(.badRequest, "bad-request", detail, advice: "Correct the request; /api/openapi.json describes it.")
+    }
+
+    package static func invalid(_ detail: String) -> Problem {
+        Problem(.unprocessableEntity, "invalid", detail, advice: "Correct the request; /api/openapi.json describes it.")
+    }
+
+    package static func noSuchObject(_ detail: String) -> Problem {
+        Problem(.notFound, "no-such-object", detail, advice: "It may have been deleted; read the list again.")
+    }
+
+    package static func versionChanged(_ detail: String) -> Problem {
+        Problem(.preconditionFailed, "version-changed", detail, advice: "Read it again, then edit.")
+    }
+
+    /// The problem that any error stands for.
+    package init(_ error: any Error) {
+        switch error {
+        case let problem as Problem: self = problem
+        case let error as PeerdError: self.init(error)
+        case let error as StoreError: self.init(PeerdError(error))
+        case is CancellationError:
+            self.init(.serviceUnavailable, "unavailable", "The server is ending.", advice: "Try again in a moment.")
+        default: self.init(.internalServerError, "failed", "The server failed: \(error)", advice: "Run “peerd doctor”.")
+        }
+    }
+
+    /// The problem that an error of the library stands for.
+    package init(_ error: PeerdError) {
+        let detail = "\(error.message) \(error.advice)"
+        self.init(Self.status(of: error.code), Self.code(error.code.rawValue), detail, advice: error.advice)
+    }
+
+    private static func status(of code: PeerdError.Code) -> HTTPResponseStatus {
+        switch code {
+        case .noSuchObject: .notFound
+        case .conflictChanged, .wouldCloseCycle, .notASibling: .conflict
+        case .tooLarge: .payloadTooLarge
+        case .invalidArgument, .tokenFromAnotherWorkspace, .tokenOfAnotherScope, .wrongType, .importInvalid,
+            .inviteInvalid, .inviteSpent, .joinRefused:
+            .unprocessableEntity
+        case .diskFull: .insufficientStorage
+        case .closed, .notSyncing, .unreachable, .alreadyOpen, .readOnly, .clockExhausted, .clockUnconfirmed:
+            .serviceUnavailable
+        case .noWorkspace, .workspaceExists, .keysMissing, .storageFailed, .damaged, .newerVersion, .notPrivate,
+            .noRandomness, .outcomeUnknown:
+            .internalServerError
+        }
+    }
+
+    /// The name of a case as words with hyphens.
+    private static func code(_ name: String) -> String {
+        name.map { $0.isUppercase ? "-\($0.lowercased())" : String($0) }.joined()
+    }
+
+    /// The body of the answer.
+    package var json: JSON {
+        .object([
+            "type": .string("/problems/\(self.code)"),
+            "title": .string(self.title),
+            "status": .int(Int64(self.status.code)),
+            "detail": .string(self.detail),
+            "code": .string(self.code),
+            "advice": self.advice.map { .string($0) } ?? .null,
+        ])
+    }
+
+    package var response: Response {
+        var response = Response(self.status, json: self.json)
+        response.headers.replaceOrAdd(name: "Content-Type", value: "application/problem+json")
+        for (name, value) in self.headers { response.headers.replaceOrAdd(name: name, value: value) }
+        return response
+    }
+}

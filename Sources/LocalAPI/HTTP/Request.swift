@@ -1,0 +1,126 @@
+package import NIOHTTP1
+
+/// The ways in which a request reached the server.
+package enum EntryPoint: Hashable, Sendable {
+    /// The Unix socket of the data directory, which only its owner can use.
+    case socket
+    /// Loopback TCP, which every program and page of this machine can use.
+    case loopback
+    /// A call within the process.
+    case process
+}
+
+/// A request without its body.
+package struct RequestHead: Sendable {
+    package var method: HTTPMethod
+    /// The components of the path, decoded.
+    package var path: [String]
+    package var query: QueryParameters
+    package var headers: HTTPHeaders
+    package var entryPoint: EntryPoint
+
+    /// Reads the target of a request.
+    ///
+    /// - Throws: ``Problem`` if it is not the form of RFC 9112 §3.2.1 (a path, and perhaps a query).
+    package init(method: HTTPMethod, target: String, headers: HTTPHeaders, entryPoint: EntryPoint) throws(Problem) {
+        guard target.utf8.first == UInt8(ascii: "/"), target.utf8.count <= Self.targetByteCountMax else {
+            throw .badRequest(
+                "The target of the request is not a path, or longer than \(Self.targetByteCountMax) bytes."
+            )
+        }
+        let (path, query) = target.divided(at: "?")
+        self.method = method
+        self.path = []
+        for component in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+            guard let text = PercentCoding.decoded(component) else {
+                throw .badRequest("The path is not UTF-8 in percent-encoding.")
+            }
+            self.path.append(text)
+        }
+        self.query = try QueryParameters(query ?? "")
+        self.headers = headers
+        self.entryPoint = entryPoint
+    }
+
+    private static let targetByteCountMax = 16 << 10
+}
+
+/// The parameters behind the question mark.
+package struct QueryParameters: Hashable, Sendable {
+    private var values: [String: [String]] = [:]
+
+    private static let countMax = 64
+
+    init(_ text: some StringProtocol) throws(Problem) {
+        let parts = text.split(separator: "&")
+        guard parts.count <= Self.countMax else {
+            throw .badRequest("There are more than \(Self.countMax) parameters.")
+        }
+        for part in parts {
+            let (name, value) = part.divided(at: "=")
+            guard let name = PercentCoding.decoded(name, plusIsSpace: true),
+                let value = PercentCoding.decoded(value ?? "", plusIsSpace: true)
+            else { throw .badRequest("The query is not UTF-8 in percent-encoding.") }
+            self.values[name, default: []].append(value)
+        }
+    }
+
+    /// All values of a parameter, in order.
+    package func all(_ name: String) -> [String] { self.values[name] ?? [] }
+
+    /// The value of a parameter that may be there once; nil if it is missing.
+    package func one(_ name: String) throws(Problem) -> String? {
+        let values = self.values[name] ?? []
+        guard values.count <= 1 else { throw .badRequest("The parameter \(name) is there more than once.") }
+        return values.first
+    }
+
+    /// A number within a range; nil if the parameter is missing.
+    package func number(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
+        guard let text = try self.one(name) else { return nil }
+        guard let number = Int(text), range.contains(number) else {
+            throw .badRequest("The parameter \(name) must be from \(range.lowerBound) to \(range.upperBound).")
+        }
+        return number
+    }
+}
+
+/// Percent-encoding of RFC 3986 §2.1.
+enum PercentCoding {
+    /// Decodes text; nil if an escape is cut short or the result is not UTF-8.
+    static func decoded(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "%"):
+                guard let high = rest.popFirst()?.hexadecimalDigit, let low = rest.popFirst()?.hexadecimalDigit else {
+                    return nil
+                }
+                bytes.append(high << 4 | low)
+            case UInt8(ascii: "+") where plusIsSpace: bytes.append(UInt8(ascii: " "))
+            default: bytes.append(byte)
+            }
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}
+
+extension UInt8 {
+    fileprivate var hexadecimalDigit: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
+
+extension StringProtocol {
+    /// The text before a character, and that behind it; nil if the character is missing.
+    fileprivate func divided(at character: Character) -> (SubSequence, SubSequence?) {
+        guard let place = self.firstIndex(of: character) else { return (self[...], nil) }
+        return (self[..<place], self[self.index(after: place)...])
+    }
+}

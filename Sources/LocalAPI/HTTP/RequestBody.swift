@@ -1,0 +1,142 @@
+package import CRDTCore
+internal import NIOHTTP1
+internal import Synchronization
+
+/// The body of a request: its pieces in order, each read when it is asked for.
+package struct RequestBody: Sendable {
+    /// The pieces; nil for a request without a body.
+    private let pieces: BodyPieces?
+
+    package static let empty = RequestBody(pieces: nil)
+
+    /// A body that is there already.
+    package init(_ bytes: [UInt8]) {
+        let pieces = BodyPieces(wantsMore: { _ in })
+        pieces.append(bytes)
+        pieces.finish(nil)
+        self.pieces = pieces
+    }
+
+    init(pieces: BodyPieces?) { self.pieces = pieces }
+
+    /// Returns the next piece; nil at the end.
+    package func next() async throws -> [UInt8]? { try await self.pieces?.next() }
+
+    /// Reads all of it.
+    ///
+    /// - Throws: ``Problem`` if it has more than `limit` bytes.
+    package func collect(upTo limit: Int) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while let piece = try await self.next() {
+            guard bytes.count + piece.count <= limit else {
+                throw Problem(
+                    .payloadTooLarge,
+                    "too-large",
+                    "The body has more than \(limit) bytes.",
+                    advice: "Divide it into several requests."
+                )
+            }
+            if bytes.isEmpty { bytes = piece } else { bytes += piece }
+        }
+        return bytes
+    }
+
+    /// Reads all of it as JSON.
+    package func json(upTo limit: Int = APILimits.bodyByteCountMax) async throws -> JSON {
+        let bytes = try await self.collect(upTo: limit)
+        switch JSON.parse(bytes) {
+        case .success(let json): return json
+        case .failure(let failure):
+            throw Problem.badRequest("The body is not JSON; it cannot be read behind byte \(failure.offset).")
+        }
+    }
+}
+
+/// A queue between the connection that receives a body and the handler that reads it.
+///
+/// It holds little: the connection stops to read when there is enough.
+final class BodyPieces: Sendable {
+    private struct State {
+        var pieces: [[UInt8]] = []
+        var byteCount = 0
+        var isPaused = false
+        var ending: Result<Void, any Error>?
+        var reader: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+    /// Told when the connection should read on, or pause.
+    private let wantsMore: @Sendable (Bool) -> Void
+
+    /// The connection pauses when so many bytes wait.
+    private static let waitingByteCountMax = 256 << 10
+
+    /// Whether pieces that wait are given out together.
+    private let joins: Bool
+
+    init(joins: Bool = true, wantsMore: @escaping @Sendable (Bool) -> Void) {
+        self.joins = joins
+        self.wantsMore = wantsMore
+    }
+
+    func append(_ bytes: [UInt8]) {
+        let (reader, isFull) = self.state.withLock { state in
+            state.pieces.append(bytes)
+            state.byteCount += bytes.count
+            let isFull = !state.isPaused && state.byteCount >= Self.waitingByteCountMax
+            if isFull { state.isPaused = true }
+            return (state.reader.take(), isFull)
+        }
+        if isFull { self.wantsMore(false) }
+        reader?.resume()
+    }
+
+    /// Ends the body, in order or with an error; only the first call counts.
+    func finish(_ error: (any Error)?) {
+        let reader = self.state.withLock { state in
+            if state.ending == nil { state.ending = error.map { .failure($0) } ?? .success(()) }
+            return state.reader.take()
+        }
+        reader?.resume()
+    }
+
+    private enum Taken {
+        case piece([UInt8], wasPaused: Bool)
+        case ending(Result<Void, any Error>)
+        case nothing
+    }
+
+    func next() async throws -> [UInt8]? {
+        while true {
+            let taken: Taken = self.state.withLock { state in
+                guard !state.pieces.isEmpty else { return state.ending.map { .ending($0) } ?? .nothing }
+                let taken = self.joins ? state.pieces.count : 1
+                let piece = taken == 1 ? state.pieces[0] : Array(state.pieces.joined())
+                state.pieces.removeFirst(taken)
+                state.byteCount -= piece.count
+                defer { if state.pieces.isEmpty { state.isPaused = false } }
+                return .piece(piece, wasPaused: state.isPaused && state.pieces.isEmpty)
+            }
+            switch taken {
+            case .piece(let piece, let wasPaused):
+                if wasPaused { self.wantsMore(true) }
+                return piece
+            case .ending(let ending):
+                try ending.get()
+                return nil
+            case .nothing: await self.waitForMore()
+            }
+        }
+    }
+
+    private func waitForMore() async {
+        await withCheckedContinuation { continuation in
+            let isThere = self.state.withLock { state in
+                let isThere = !state.pieces.isEmpty || state.ending != nil
+                if !isThere { state.reader = continuation }
+                return isThere
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+}

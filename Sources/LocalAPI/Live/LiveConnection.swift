@@ -1,0 +1,125 @@
+internal import NIOCore
+internal import NIOWebSocket
+
+/// A WebSocket: hands whole messages to a session, answers pings, and ends what has gone silent.
+///
+/// Everything in it happens on the connection's event loop.
+final class LiveConnection: ChannelInboundHandler {
+    typealias InboundIn = WebSocketFrame
+    typealias OutboundOut = WebSocketFrame
+
+    private let service: APIService
+    private let isLetIn: Bool
+    private let inbox: BodyPieces
+    private var task: Task<Void, Never>?
+    private var pings: RepeatedTask?
+    private var unansweredCount = 0
+    private var isClosing = false
+
+    init(_ service: APIService, isLetIn: Bool, _ channel: any Channel) {
+        self.service = service
+        self.isLetIn = isLetIn
+        self.inbox = BodyPieces(joins: false) { wantsMore in
+            channel.setOption(.autoRead, value: wantsMore).whenSuccess { if wantsMore { channel.read() } }
+        }
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let socket = LiveSocket(channel: context.channel)
+        let session = LiveSession(self.service, socket, isLetIn: self.isLetIn)
+        let (inbox, metrics) = (self.inbox, self.service.metrics)
+        metrics.noteSockets(1)
+        self.task = Task {
+            await session.run(inbox)
+            metrics.noteSockets(-1)
+        }
+        let loop = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        let interval = TimeAmount.seconds(APILimits.pingSeconds)
+        self.pings = context.eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
+            let (this, context) = loop.value
+            this.ping(context)
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.pings?.cancel()
+        self.inbox.finish(nil)
+        self.task?.cancel()
+        context.fireChannelInactive()
+    }
+
+    private func ping(_ context: ChannelHandlerContext) {
+        self.unansweredCount += 1
+        if self.unansweredCount > 2 { return context.close(promise: nil) }
+        let frame = WebSocketFrame(fin: true, opcode: .ping, data: ByteBuffer())
+        context.writeAndFlush(self.wrapOutboundOut(frame), promise: nil)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = self.unwrapInboundIn(data)
+        self.unansweredCount = 0
+        guard !self.isClosing else { return }
+        switch frame.opcode {
+        case .text:
+            let bytes = Array(frame.unmaskedData.readableBytesView)
+            guard String(validating: bytes, as: UTF8.self) != nil else {
+                return self.close(.dataInconsistentWithMessage, context)
+            }
+            self.inbox.append(bytes)
+        case .binary: self.close(.unacceptableData, context)
+        case .ping:
+            let pong = WebSocketFrame(fin: true, opcode: .pong, data: frame.unmaskedData)
+            context.writeAndFlush(self.wrapOutboundOut(pong), promise: nil)
+        case .pong: break
+        case .connectionClose:
+            var data = frame.unmaskedData
+            self.close(data.readWebSocketErrorCode() ?? .normalClosure, context)
+        default: self.close(.protocolError, context)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        switch error {
+        case NIOWebSocketError.invalidFrameLength, is NIOWebSocketFrameAggregator.Error:
+            self.close(.messageTooLarge, context)
+        case is NIOWebSocketError: self.close(.protocolError, context)
+        default: context.close(promise: nil)
+        }
+    }
+
+    private func close(_ code: WebSocketErrorCode, _ context: ChannelHandlerContext) {
+        guard !self.isClosing else { return }
+        self.isClosing = true
+        LiveSocket(channel: context.channel).close(code)
+    }
+}
+
+/// Where a session sends its messages.
+struct LiveSocket: Sendable {
+    let channel: any Channel
+
+    private static let closeSeconds: Int64 = 2
+
+    /// Sends a message; returns when the system has taken it, or throws if the client does not read.
+    func send(_ bytes: [UInt8]) async throws {
+        let channel = self.channel
+        let alarm = channel.eventLoop.scheduleTask(in: .seconds(APILimits.stallSeconds)) {
+            self.close(.unknown(4408))
+        }
+        defer { alarm.cancel() }
+        let frame = WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(bytes: bytes))
+        try await channel.writeAndFlush(frame).get()
+    }
+
+    /// Says why, and ends the connection.
+    func close(_ code: WebSocketErrorCode) {
+        let channel = self.channel
+        var data = ByteBuffer()
+        data.write(webSocketErrorCode: code)
+        let frame = WebSocketFrame(fin: true, opcode: .connectionClose, data: data)
+        channel.writeAndFlush(frame).whenComplete { _ in
+            channel.close(mode: .output, promise: nil)
+            channel.eventLoop.scheduleTask(in: .seconds(Self.closeSeconds)) { channel.close(promise: nil) }
+        }
+    }
+}

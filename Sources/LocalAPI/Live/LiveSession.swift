@@ -1,0 +1,236 @@
+internal import CRDTCore
+internal import Engine
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOWebSocket
+internal import PeerdKit
+internal import Synchronization
+
+/// The conversation on one WebSocket: subscriptions, and writes.
+///
+/// The messages are described in `/api/asyncapi.json`.
+final class LiveSession: Sendable {
+    private let service: APIService
+    private let socket: LiveSocket
+    private let isLetIn: Bool
+    /// The subscriptions by the id that the client chose.
+    private let subscriptions = Mutex<[Int: Credit]>([:])
+
+    private static let authenticationPatience = Duration.seconds(10)
+    private static let statusInterval = Duration.milliseconds(250)
+    private static let creditInitially = 16
+
+    init(_ service: APIService, _ socket: LiveSocket, isLetIn: Bool) {
+        self.service = service
+        self.socket = socket
+        self.isLetIn = isLetIn
+    }
+
+    private var workspace: Workspace { self.service.workspace }
+
+    /// Talks until the connection ends.
+    func run(_ inbox: BodyPieces) async {
+        let deadline = Task {
+            try await Task.sleep(for: Self.authenticationPatience)
+            if !self.isLetIn { self.socket.close(.unknown(4401)) }
+        }
+        defer { deadline.cancel() }
+        do {
+            if !self.isLetIn {
+                guard try await self.authenticate(inbox) else { return self.socket.close(.unknown(4401)) }
+                deadline.cancel()
+            }
+            try await self.greet()
+            try await withThrowingDiscardingTaskGroup { group in
+                defer {
+                    for credit in self.subscriptions.withLock({ Array($0.values) }) { credit.end() }
+                    group.cancelAll()
+                }
+                while let bytes = try await inbox.next() {
+                    guard let json = JSON(parsing: bytes) else {
+                        try await self.send(.badRequest("The message is not JSON."), id: .null)
+                        return self.socket.close(.unacceptableData)
+                    }
+                    try await self.handle(json, &group)
+                }
+            }
+        } catch {
+            self.socket.channel.close(promise: nil)
+        }
+    }
+
+    private func authenticate(_ inbox: BodyPieces) async throws -> Bool {
+        guard let bytes = try await inbox.next(), case .object(let members)? = JSON(parsing: bytes) else {
+            return false
+        }
+        return members["type"]?.text == "auth" && members["bearer"]?.text.map(self.service.isToken) ?? false
+    }
+
+    private func greet() async throws {
+        let status = try await self.workspace.nodeStatus()
+        try await self.send([
+            "type": .string("hello"),
+            "version": .string(self.service.server.version),
+            "workspace": .string(status.workspace.description),
+            "device_name": .string(status.deviceName),
+        ])
+    }
+
+    private func handle(_ json: JSON, _ group: inout ThrowingDiscardingTaskGroup<any Error>) async throws {
+        var id: JSON { if case .object(let members) = json { members["id"] ?? .null } else { .null } }
+        do {
+            let (members, id) = (try Members(json, of: "A message"), id)
+            let type = try members.requiredText("type")
+            switch type {
+            case "auth": break
+            case "ping": try await self.send(["type": .string("pong")])
+            case "credit":
+                let count = try members.number("add", in: 1...APILimits.creditMax) ?? 1
+                self.subscriptions.withLock { $0[Self.number(id)] }?.add(count)
+            case "unsubscribe": self.end(Self.number(id))
+            case "write": try await self.write(members)
+            case "subscribe":
+                let scope = try await self.scope(members["scope"])
+                let token = try members.text("since").map { try ChangeToken($0) }
+                let changes = try self.workspace.changes(of: scope, since: token)
+                try self.start(id, members, &group) { credit in try await self.follow(changes, id, credit) }
+            case "live":
+                let query = try await ObjectQuery(members["query"] ?? .object([:]), in: self.workspace).query
+                let limit = try members.number("limit", in: 1...APILimits.pageCountMax) ?? 100
+                let pages = self.workspace.live(query, limit: limit)
+                try self.start(id, members, &group) { credit in try await self.follow(pages, id, credit) }
+            case "watch":
+                guard try members.requiredText("what") == "status" else {
+                    throw Problem.badRequest("“status” is all that can be watched.")
+                }
+                try self.start(id, members, &group) { credit in try await self.watch(id, credit) }
+            default: throw Problem.badRequest("There is no message of the type “\(type)”.")
+            }
+        } catch let error where !(error is CancellationError) && self.socket.channel.isActive {
+            try await self.send(Problem(error), id: id)
+        }
+    }
+
+    // MARK: - Subscriptions
+
+    private static func number(_ id: JSON) -> Int {
+        if case .int(let number) = id { Int(clamping: number) } else { -1 }
+    }
+
+    /// Starts to send what a subscription asks for, until it is ended.
+    private func start(
+        _ id: JSON,
+        _ members: Members,
+        _ group: inout ThrowingDiscardingTaskGroup<any Error>,
+        _ body: @escaping @Sendable (Credit) async throws -> Void
+    ) throws {
+        let number = Self.number(id)
+        guard number >= 0 else { throw Problem.badRequest("A subscription needs an “id”, a number from 0.") }
+        let credit = Credit(try members.number("credit", in: 0...APILimits.creditMax) ?? Self.creditInitially)
+        let problem = self.subscriptions.withLock { subscriptions -> Problem? in
+            if subscriptions[number] != nil { return .badRequest("The subscription \(number) is there already.") }
+            guard subscriptions.count < APILimits.subscriptionCountMax else {
+                return Problem(
+                    .tooManyRequests,
+                    "too-many-requests",
+                    "A connection has at most \(APILimits.subscriptionCountMax) subscriptions.",
+                    advice: "End some."
+                )
+            }
+            subscriptions[number] = credit
+            return nil
+        }
+        if let problem { throw problem }
+        group.addTask {
+            defer { self.end(number) }
+            do {
+                // The sequences wait for changes, so whoever ends a subscription has to cancel that.
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await body(credit) }
+                    group.addTask { await credit.waitForEnd() }
+                    defer { group.cancelAll() }
+                    try await group.next()
+                }
+            } catch let error where !(error is CancellationError) && self.socket.channel.isActive {
+                try await self.send(Problem(error), id: id)
+            }
+        }
+    }
+
+    private func end(_ number: Int) { self.subscriptions.withLock { $0.removeValue(forKey: number) }?.end() }
+
+    private func follow(_ changes: Changes, _ id: JSON, _ credit: Credit) async throws {
+        var iterator = changes.makeAsyncIterator()
+        while await credit.use(), let delta = try await iterator.next() {
+            var members = delta.jsonMembers
+            (members["type"], members["id"]) = (.string("delta"), id)
+            try await self.send(members)
+        }
+    }
+
+    private func follow(_ pages: LivePages, _ id: JSON, _ credit: Credit) async throws {
+        var iterator = pages.makeAsyncIterator()
+        while await credit.use(), let page = try await iterator.next() {
+            try await self.send([
+                "type": .string("page"), "id": id,
+                "objects": .array(page.objects.map(\.json)), "more": .bool(page.next != nil),
+            ])
+        }
+    }
+
+    private func watch(_ id: JSON, _ credit: Credit) async throws {
+        var last: JSON?
+        while await credit.use() {
+            var status = try await self.workspace.statusJSON(self.service.server)
+            while status == last {
+                try await Task.sleep(for: Self.statusInterval)
+                status = try await self.workspace.statusJSON(self.service.server)
+            }
+            last = status
+            try await self.send(["type": .string("status"), "id": id, "status": status])
+            try await Task.sleep(for: Self.statusInterval)
+        }
+    }
+
+    private func scope(_ json: JSON?) async throws -> Scope {
+        let members = try Members(json ?? .null, of: "A scope")
+        if let object = try members.text("object") {
+            return .object(try await ObjectReference.id(object, in: self.workspace))
+        }
+        if let top = try members.text("subtree") {
+            return .subtree(try await ObjectReference.id(top, in: self.workspace))
+        }
+        if let query = members["query"] { return .query(try await ObjectQuery(query, in: self.workspace).query) }
+        guard try members.flag("all") else {
+            throw Problem.badRequest("A scope has one of “object”, “subtree”, “query” and “all”.")
+        }
+        return .everything
+    }
+
+    // MARK: - Writing
+
+    /// Carries out a write, and says so when it is on the disk.
+    ///
+    /// Writes of a connection are carried out in the order in which they come.
+    private func write(_ members: Members) async throws {
+        let name = try members.requiredText("id")
+        let batch = try EditBatch(members)
+        let created = try await self.service.rememberedWrites.perform(name) {
+            try await batch.write(to: self.workspace)
+        }
+        try await self.send([
+            "type": .string("ack"), "id": .string(name), "durable": .bool(true),
+            "created": .array(created.map { .string($0.description) }),
+        ])
+    }
+
+    private func send(_ problem: Problem, id: JSON) async throws {
+        try await self.send(["type": .string("error"), "id": id, "problem": problem.json])
+    }
+
+    private func send(_ members: [ExactText: JSON]) async throws {
+        var bytes: [UInt8] = []
+        JSON.object(members).append(to: &bytes)
+        try await self.socket.send(bytes)
+    }
+}

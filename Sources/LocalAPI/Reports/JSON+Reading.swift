@@ -1,0 +1,94 @@
+internal import CRDTCore
+internal import Foundation
+internal import PeerdKit
+
+extension JSON {
+    /// A time as the API shows it.
+    static func milliseconds(_ date: Date) -> JSON { .int(Int64((date.timeIntervalSince1970 * 1000).rounded())) }
+
+    /// A text, or null.
+    static func text(_ text: String?) -> JSON { text.map { .string($0) } ?? .null }
+
+    /// A number, or null.
+    static func number(_ number: Int?) -> JSON { number.map { .int(Int64($0)) } ?? .null }
+
+    /// The text; nil if this is another kind of value.
+    var text: String? { if case .string(let text) = self { text } else { nil } }
+}
+
+/// The members of a JSON object that a client sent, read one by one.
+///
+/// Every function throws a ``Problem`` that names the member. Members that nobody asks for are ignored.
+struct Members {
+    private let members: [ExactText: JSON]
+    /// What the members belong to, for error messages.
+    private let owner: String
+
+    init(_ json: JSON, of owner: String) throws(Problem) {
+        guard case .object(let members) = json else { throw .badRequest("\(owner) must be a JSON object.") }
+        self.members = members
+        self.owner = owner
+    }
+
+    func has(_ name: String) -> Bool { self.members[ExactText(name)] != nil }
+
+    subscript(_ name: String) -> JSON? { self.members[ExactText(name)] }
+
+    /// The text of a member; nil if it is missing or null.
+    func text(_ name: String) throws(Problem) -> String? {
+        switch self[name] {
+        case .string(let text)?: return text
+        case nil, .null?: return nil
+        default: throw self.wrong(name, "text")
+        }
+    }
+
+    func requiredText(_ name: String) throws(Problem) -> String {
+        guard let text = try self.text(name) else { throw self.wrong(name, "text") }
+        return text
+    }
+
+    func flag(_ name: String) throws(Problem) -> Bool {
+        switch self[name] {
+        case .bool(let flag)?: return flag
+        case nil, .null?: return false
+        default: throw self.wrong(name, "true or false")
+        }
+    }
+
+    func number(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
+        switch self[name] {
+        case .int(let number)? where range.contains(Int(clamping: number)): return Int(clamping: number)
+        case nil, .null?: return nil
+        default: throw self.wrong(name, "a number from \(range.lowerBound) to \(range.upperBound)")
+        }
+    }
+
+    func texts(_ name: String) throws(Problem) -> [String] {
+        try self.array(name).map { element throws(Problem) in
+            guard let text = element.text else { throw self.wrong(name, "an array of texts") }
+            return text
+        }
+    }
+
+    func array(_ name: String) throws(Problem) -> [JSON] {
+        switch self[name] {
+        case .array(let elements)?: return elements
+        case nil, .null?: return []
+        default: throw self.wrong(name, "an array")
+        }
+    }
+
+    /// The members of a member that is an object; none if it is missing or null.
+    func object(_ name: String) throws(Problem) -> [(name: String, value: JSON)] {
+        switch self[name] {
+        case .object(let members)?: return members.map { ($0.key.text, $0.value) }.sorted { $0.0 < $1.0 }
+        case nil, .null?: return []
+        default: throw self.wrong(name, "an object")
+        }
+    }
+
+    private func wrong(_ name: String, _ what: String) -> Problem {
+        .badRequest("The member “\(name)” of \(self.owner) must be \(what).")
+    }
+}

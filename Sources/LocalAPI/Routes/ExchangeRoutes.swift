@@ -1,0 +1,80 @@
+internal import CRDTCore
+internal import Foundation
+internal import NIOHTTP1
+internal import PeerdKit
+
+/// What goes in and out as a whole: export and import, and changes by long polling.
+struct ExchangeRoutes: Sendable {
+    let workspace: Workspace
+
+    var routes: [Route] {
+        [
+            Route(.GET, "/api/export") { try await self.export($0) },
+            Route(.POST, "/api/import") { try await self.importObjects($0) },
+            Route(.GET, "/api/changes") { try await self.changes($0) },
+        ]
+    }
+
+    private func export(_ request: Request) async throws -> Response {
+        var root: ObjectID?
+        if let name = try request.head.query.one("under") {
+            root = try await ObjectReference.object(name, in: self.workspace).id
+        }
+        let top = root
+        var response = Response(
+            .ok,
+            body: .stream { writer in try await self.workspace.writeExport(under: top) { try await writer.write($0) } }
+        )
+        response.headers.add(name: "Content-Type", value: "application/json")
+        return response
+    }
+
+    private func importObjects(_ request: Request) async throws -> Response {
+        let bytes = try await request.body.collect(upTo: APILimits.importByteCountMax)
+        let report = try await self.workspace.importObjects(from: Data(bytes))
+        return Response(json: .object(["objects": .int(Int64(report.objectCount))]))
+    }
+
+    private func changes(_ request: Request) async throws -> Response {
+        let scope = try await self.scope(request.head.query)
+        let seconds = try request.head.query.number("wait", in: 0...APILimits.waitSecondsMax) ?? 0
+        let token = try request.head.query.one("since").map { try ChangeToken($0) }
+        var changes = try self.workspace.changes(of: scope, since: token).makeAsyncIterator()
+        var delta = try await changes.nextAtOnce()
+        if delta == nil, seconds > 0 { delta = try await Self.next(of: changes, within: .seconds(seconds)) }
+        if let delta { return Response(json: .object(delta.jsonMembers)) }
+        return Response(
+            json: .object([
+                "token": .text(token?.description), "reset": .bool(false), "more": .bool(false), "origin": .null,
+                "authors": .array([]), "objects": .array([]),
+            ])
+        )
+    }
+
+    /// The next element; nil if there is none in time.
+    private static func next(of changes: Changes.Iterator, within time: Duration) async throws -> Delta? {
+        try await withThrowingTaskGroup(of: Delta?.self) { group in
+            group.addTask {
+                var changes = changes
+                return try await changes.next()
+            }
+            group.addTask {
+                try await Task.sleep(for: time)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? nil
+        }
+    }
+
+    private func scope(_ parameters: QueryParameters) async throws -> Scope {
+        if let object = try parameters.one("object") {
+            return .object(try await ObjectReference.id(object, in: self.workspace))
+        }
+        if let top = try parameters.one("subtree") {
+            return .subtree(try await ObjectReference.id(top, in: self.workspace))
+        }
+        let query = try await ObjectQuery(parameters, in: self.workspace).query
+        return query == .all ? .everything : .query(query)
+    }
+}

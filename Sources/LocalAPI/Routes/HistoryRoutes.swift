@@ -1,0 +1,195 @@
+internal import CRDTCore
+internal import Foundation
+internal import NIOHTTP1
+internal import PeerdKit
+
+/// Conflicts and the log.
+struct HistoryRoutes: Sendable {
+    let workspace: Workspace
+
+    private static let entryCount = 100
+
+    var routes: [Route] {
+        [
+            Route(.GET, "/api/conflicts") { _ in try await self.conflicts(in: .everything) },
+            Route(.GET, "/api/objects/{id}/conflicts") { request in
+                let object = try await ObjectReference.object(request.parameters[0], in: self.workspace)
+                return try await self.conflicts(in: .object(object.id))
+            },
+            Route(.POST, "/api/conflicts/resolve") { try await self.resolve($0) },
+            Route(.GET, "/api/log") { try await self.log(of: nil, $0) },
+            Route(.GET, "/api/objects/{id}/log") { request in
+                let id = try await ObjectReference.id(request.parameters[0], in: self.workspace)
+                return try await self.log(of: id, request)
+            },
+        ]
+    }
+
+    private func conflicts(in scope: Scope) async throws -> Response {
+        let conflicts = try await self.workspace.conflicts(in: scope)
+        let moves = try await self.workspace.movesWithoutEffect(in: scope)
+        return Response(
+            json: .object([
+                "conflicts": .array(conflicts.map(\.apiJSON)),
+                "moves_without_effect": .array(
+                    moves.map { .object(["object": .string($0.object.description), "move": $0.move.apiJSON]) }
+                ),
+            ])
+        )
+    }
+
+    private func resolve(_ request: Request) async throws -> Response {
+        let members = try Members(try await request.body.json(), of: "The body")
+        let object = try await ObjectReference.id(try members.requiredText("object"), in: self.workspace)
+        let property = try members.text("property")
+        guard let json = members["content"] else { throw Problem.badRequest("The body needs a “content”.") }
+        let content = try Conflict.Version.Content(apiJSON: json)
+        let conflicts = try await self.workspace.conflicts(in: .object(object))
+        let (winner, losers) = (try members.text("winner"), try members.texts("losers"))
+        guard let conflict = conflicts.first(where: { $0.property == property }), conflict.winner?.id == winner,
+            conflict.losers.map(\.id) == losers
+        else {
+            throw Problem(
+                .conflict,
+                "conflict-changed",
+                "The conflict has changed since it was read, or has ended; nothing was written.",
+                advice: "Read the conflicts again, and decide again."
+            )
+        }
+        try await self.workspace.resolve(conflict, with: content)
+        return .noContent
+    }
+
+    /// The latest operations first, or the earliest.
+    ///
+    /// The log lies in the order of replicas, so all of it is read, and a page is held in memory.
+    private func log(of object: ObjectID?, _ request: Request) async throws -> Response {
+        let limit = try request.head.query.number("limit", in: 1...APILimits.pageCountMax) ?? Self.entryCount
+        let order = try request.head.query.one("order") ?? "newest"
+        guard ["newest", "oldest"].contains(order) else {
+            throw Problem.badRequest("The parameter order is “newest” or “oldest”.")
+        }
+        let after = try request.head.query.one("after").map { text throws(Problem) in
+            guard let place = LogPlace(text) else { throw .badRequest("“after” is not a cursor of a log.") }
+            return place
+        }
+        let isNewestFirst = order == "newest"
+        func precedes(_ left: LogPlace, _ right: LogPlace) -> Bool { isNewestFirst ? right < left : left < right }
+        var found: [(place: LogPlace, entry: LogEntry)] = []
+        for try await entry in self.workspace.log(of: object) {
+            if case .housekeeping = entry.action { continue }
+            let place = LogPlace(entry)
+            if let after, !precedes(after, place) { continue }
+            found.append((place, entry))
+            guard found.count >= 4 * limit else { continue }
+            found.sort { precedes($0.place, $1.place) }
+            found.removeSubrange((limit + 1)...)
+        }
+        found.sort { precedes($0.place, $1.place) }
+        let page = found.prefix(limit)
+        return Response(
+            json: .object([
+                "entries": .array(page.map(\.entry.apiJSON)),
+                "next": .text(found.count > limit ? page.last?.place.text : nil),
+            ])
+        )
+    }
+}
+
+/// A place in the order of a log that is sorted by time.
+private struct LogPlace: Comparable {
+    var milliseconds: Int64
+    var id: String
+
+    init(_ entry: LogEntry) {
+        self.milliseconds = Int64((entry.date.timeIntervalSince1970 * 1000).rounded())
+        self.id = entry.id
+    }
+
+    init?(_ text: String) {
+        let parts = text.split(separator: "~", maxSplits: 1)
+        guard parts.count == 2, let milliseconds = Int64(parts[0]) else { return nil }
+        self.milliseconds = milliseconds
+        self.id = String(parts[1])
+    }
+
+    var text: String { "\(self.milliseconds)~\(self.id)" }
+
+    static func < (left: LogPlace, right: LogPlace) -> Bool {
+        (left.milliseconds, left.id) < (right.milliseconds, right.id)
+    }
+}
+
+extension Conflict {
+    /// The conflict as the API shows it.
+    var apiJSON: JSON {
+        .object([
+            "object": .string(self.object.description),
+            "property": .text(self.property),
+            "winner": self.winner?.apiJSON ?? .null,
+            "losers": .array(self.losers.map(\.apiJSON)),
+        ])
+    }
+}
+
+extension Conflict.Version {
+    var apiJSON: JSON {
+        .object([
+            "id": .string(self.id),
+            "author": self.author.json,
+            "time_ms": .milliseconds(self.date),
+            "content": self.content.apiJSON,
+        ])
+    }
+}
+
+extension Conflict.Version.Content {
+    var apiJSON: JSON {
+        switch self {
+        case .value(let value): .object(["value": value.json])
+        case .removal: .object(["removed": .bool(true)])
+        case .place(let parent): .object(["parent": .text(parent?.description)])
+        }
+    }
+
+    init(apiJSON json: JSON) throws(Problem) {
+        let members = try Members(json, of: "The content")
+        if let value = members["value"] {
+            self = .value(Value(value))
+        } else if try members.flag("removed") {
+            self = .removal
+        } else if members.has("parent") {
+            let parent = try members.text("parent")
+            let id = parent.flatMap { ObjectID(text: $0) }
+            guard parent == nil || id != nil else { throw .badRequest("The parent must be a whole id, or null.") }
+            self = .place(id)
+        } else {
+            throw .badRequest("The content has one of “value”, “removed” and “parent”.")
+        }
+    }
+}
+
+extension LogEntry {
+    /// The operation as the API shows it.
+    var apiJSON: JSON {
+        let action: JSON =
+            switch self.action {
+            case .create(let type, let kind):
+                .object(["create": .object(["type": .string(type), "kind": .string(kind)])])
+            case .set(let name, let value):
+                .object(["set": .object(["name": .string(name), "value": value.json])])
+            case .unset(let name): .object(["unset": .object(["name": .string(name)])])
+            case .move(let parent): .object(["move": .object(["parent": .text(parent?.description)])])
+            case .delete: .object(["delete": .bool(true)])
+            case .housekeeping, .unread: .object(["other": .bool(true)])
+            }
+        return .object([
+            "id": .string(self.id),
+            "author": self.author.json,
+            "time_ms": .milliseconds(self.date),
+            "object": .text(self.object?.description),
+            "action": action,
+            "status": .string(self.status.rawValue.replacing(" ", with: "_")),
+        ])
+    }
+}

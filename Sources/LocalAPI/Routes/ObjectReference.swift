@@ -1,0 +1,38 @@
+internal import CRDTCore
+internal import NIOHTTP1
+internal import PeerdKit
+
+/// An object as a client names it: by its id, whole or abbreviated.
+enum ObjectReference {
+    /// The id that a text names.
+    ///
+    /// A whole id is taken as it is; whether there is such an object shows later. An abbreviated one must fit exactly
+    /// one object.
+    static func id(_ text: String, in workspace: Workspace) async throws -> ObjectID {
+        if let id = ObjectID(text: text) { return id }
+        let found = try await workspace.objects(beginningWith: text)
+        guard let first = found.first else { throw Problem.noSuchObject("There is no object \(text).") }
+        guard found.count == 1 else {
+            throw Problem(
+                .conflict,
+                "ambiguous-id",
+                "\(text) fits several objects: \(found.map(\.description).joined(separator: ", ")).",
+                advice: "Write more digits."
+            )
+        }
+        return first
+    }
+
+    /// The object that a text names.
+    static func object(_ text: String, in workspace: Workspace) async throws -> Object {
+        guard let object = try await workspace.object(try await self.id(text, in: workspace)) else {
+            throw Problem.noSuchObject("There is no object \(text).")
+        }
+        return object
+    }
+
+    /// The parent that a text names; nil for the root.
+    static func parent(_ text: String, in workspace: Workspace) async throws -> ObjectID? {
+        text == "root" ? nil : try await self.id(text, in: workspace)
+    }
+}

@@ -1,0 +1,204 @@
+internal import CRDTCore
+internal import NIOHTTP1
+internal import PeerdKit
+
+/// Objects, their properties, and their places in the tree.
+struct ObjectRoutes: Sendable {
+    let workspace: Workspace
+
+    private static let pageCount = 100
+
+    var routes: [Route] {
+        [
+            Route(.GET, "/api/objects/{id}") { try await self.get($0) },
+            Route(.GET, "/api/objects") { try await self.list($0) },
+            Route(.POST, "/api/objects") { try await self.create($0) },
+            Route(.GET, "/api/objects/count") { try await self.count($0) },
+            Route(.PATCH, "/api/objects/{id}") { try await self.patch($0) },
+            Route(.DELETE, "/api/objects/{id}") { try await self.delete($0) },
+            Route(.POST, "/api/objects/{id}/move") { try await self.move($0) },
+            Route(.GET, "/api/objects/{id}/properties/{name}") { try await self.property($0) },
+            Route(.PUT, "/api/objects/{id}/properties/{name}") { try await self.setProperty($0) },
+            Route(.DELETE, "/api/objects/{id}/properties/{name}") { try await self.unsetProperty($0) },
+            Route(.GET, "/api/children") { try await self.children($0) },
+            Route(.GET, "/api/objects/{id}/children") { try await self.children($0) },
+            Route(.GET, "/api/tree") { try await self.tree($0) },
+            Route(.GET, "/api/objects/{id}/tree") { try await self.tree($0) },
+            Route(.POST, "/api/transactions") { try await self.transaction($0) },
+        ]
+    }
+
+    // MARK: - Reading
+
+    private func get(_ request: Request) async throws -> Response {
+        // Its path fits the template of an object, too.
+        if request.parameters[0] == "count" { return try await self.count(request) }
+        return try self.answer(
+            try await ObjectReference.object(request.parameters[0], in: self.workspace),
+            to: request.head
+        )
+    }
+
+    /// An object with its version; nothing but the status if the client has it already.
+    private func answer(_ object: Object, to head: RequestHead, _ status: HTTPResponseStatus = .ok) throws -> Response {
+        let tag = EntityTag(object.version)
+        if head.method == .GET || head.method == .HEAD, EntityTag.none(of: head.headers["If-None-Match"], match: tag) {
+            var response = Response(.notModified)
+            response.headers.add(name: "ETag", value: tag.text)
+            return response
+        }
+        var response = Response(status, json: object.json)
+        response.headers.add(name: "ETag", value: tag.text)
+        return response
+    }
+
+    private func list(_ request: Request) async throws -> Response {
+        let query = try await ObjectQuery(request.head.query, in: self.workspace).query
+        return try await self.page(of: query, request)
+    }
+
+    private func children(_ request: Request) async throws -> Response {
+        var parent: ObjectID?
+        if let name = request.parameters.first {
+            parent = try await ObjectReference.object(name, in: self.workspace).id
+        }
+        return try await self.page(of: .children(of: parent), request)
+    }
+
+    private func page(of query: Query, _ request: Request) async throws -> Response {
+        let limit = try request.head.query.number("limit", in: 1...APILimits.pageCountMax) ?? Self.pageCount
+        let cursor = try request.head.query.one("after").map { text throws(Problem) in
+            guard let cursor = Cursor(text, of: query) else {
+                throw .badRequest("“after” is not a cursor of this list.")
+            }
+            return cursor
+        }
+        let page = try await self.workspace.page(query, after: cursor, limit: limit)
+        return Response(
+            json: .object([
+                "objects": .array(page.objects.map(\.json)), "next": .text(page.next?.text),
+            ])
+        )
+    }
+
+    private func count(_ request: Request) async throws -> Response {
+        let query = try await ObjectQuery(request.head.query, in: self.workspace).query
+        return Response(json: .object(["count": .int(Int64(try await self.workspace.count(query)))]))
+    }
+
+    private func property(_ request: Request) async throws -> Response {
+        let object = try await ObjectReference.object(request.parameters[0], in: self.workspace)
+        guard let value = object.properties[request.parameters[1]] else {
+            throw Problem(
+                .notFound,
+                "no-such-property",
+                "\(object.id) has no property “\(request.parameters[1])”.",
+                advice: "Read the object to see which it has."
+            )
+        }
+        var response = Response(json: value.json)
+        response.headers.add(name: "ETag", value: EntityTag(object.version).text)
+        return response
+    }
+
+    private func tree(_ request: Request) async throws -> Response {
+        var root: ObjectID?
+        if let name = request.parameters.first {
+            root = try await ObjectReference.object(name, in: self.workspace).id
+        }
+        let limit = try request.head.query.number("limit", in: 1...APILimits.pageCountMax) ?? Self.pageCount
+        let depth = try request.head.query.number("depth", in: 0...1_000_000)
+        let after = try request.head.query.one("after").map { text throws(Problem) in
+            guard let id = ObjectID(text: text) else { throw .badRequest("“after” is not a cursor of a tree.") }
+            return id
+        }
+        let page = try await self.workspace.treePage(under: root, after: after, depthMax: depth, limit: limit)
+        let objects = page.objects.map { object, depth -> JSON in
+            guard case .object(var members) = object.json else { return .null }
+            members["depth"] = .int(Int64(depth))
+            return .object(members)
+        }
+        let next = page.hasMore ? page.objects.last?.object.id.description : nil
+        return Response(json: .object(["objects": .array(objects), "next": .text(next)]))
+    }
+
+    // MARK: - Writing
+
+    private func create(_ request: Request) async throws -> Response {
+        let members = try Members(try await request.body.json(), of: "The body")
+        let creation = try Edit.Creation(type: try members.requiredText("type"), members)
+        let created = try await EditBatch([.create(creation)]).write(to: self.workspace)
+        guard let id = created.first, let object = try await self.workspace.object(id) else {
+            throw Problem.noSuchObject("The object was deleted as soon as it was created.")
+        }
+        var response = try self.answer(object, to: request.head, .created)
+        response.headers.add(name: "Location", value: "/api/objects/\(id)")
+        return response
+    }
+
+    private func patch(_ request: Request) async throws -> Response {
+        let name = request.parameters[0]
+        let members = try Members(try await request.body.json(), of: "The body")
+        let edits: [Edit] = [
+            .set(name, try Edit.properties(members)), .unset(name, try members.texts("remove")),
+        ]
+        return try await self.edit(name, edits, request)
+    }
+
+    private func move(_ request: Request) async throws -> Response {
+        let name = request.parameters[0]
+        let members = try Members(try await request.body.json(), of: "The body")
+        guard members.has("parent") else {
+            throw Problem.badRequest("The body needs a “parent”: an id, or null for the root.")
+        }
+        return try await self.edit(name, [.move(name, try Edit.Destination(members))], request)
+    }
+
+    private func setProperty(_ request: Request) async throws -> Response {
+        let (name, property) = (request.parameters[0], request.parameters[1])
+        let value = Value(try await request.body.json())
+        return try await self.edit(name, [.set(name, [(property, value)])], request)
+    }
+
+    private func unsetProperty(_ request: Request) async throws -> Response {
+        let (name, property) = (request.parameters[0], request.parameters[1])
+        _ = try await self.property(request)
+        _ = try await self.edit(name, [.unset(name, [property])], request)
+        return .noContent
+    }
+
+    private func delete(_ request: Request) async throws -> Response {
+        let object = try await ObjectReference.object(request.parameters[0], in: self.workspace)
+        try await self.write(request.parameters[0], [.delete(object.id.description)], request)
+        return .noContent
+    }
+
+    /// Edits an object, and answers with what it is then.
+    private func edit(_ name: String, _ edits: [Edit], _ request: Request) async throws -> Response {
+        try await self.write(name, edits, request)
+        return try self.answer(try await ObjectReference.object(name, in: self.workspace), to: request.head)
+    }
+
+    private func write(_ name: String, _ edits: [Edit], _ request: Request) async throws {
+        var batch = EditBatch(edits)
+        let wanted = request.head.headers["If-Match"]
+        if !wanted.isEmpty {
+            let object = try await ObjectReference.object(name, in: self.workspace)
+            guard EntityTag.any(of: wanted, match: EntityTag(object.version)) else {
+                throw Problem.versionChanged(
+                    "You named \(wanted.joined(separator: ", ")); the object is at \(EntityTag(object.version).text). "
+                        + "Nothing was written."
+                )
+            }
+            // It may change before the write begins, so the write looks again.
+            batch.conditions = [(name, object.version)]
+        }
+        _ = try await batch.write(to: self.workspace)
+    }
+
+    private func transaction(_ request: Request) async throws -> Response {
+        let members = try Members(try await request.body.json(), of: "The body")
+        let created = try await EditBatch(members).write(to: self.workspace)
+        return Response(json: .object(["created": .array(created.map { .string($0.description) })]))
+    }
+}

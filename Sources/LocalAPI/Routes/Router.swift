@@ -1,0 +1,104 @@
+internal import NIOHTTP1
+
+/// A request on its way to a handler.
+package struct Request: Sendable {
+    package var head: RequestHead
+    package var body: RequestBody
+    /// What stands in the place of the template's parameters.
+    package var parameters: [String] = []
+}
+
+/// A route: a method and a template of a path, with what answers them.
+struct Route: Sendable {
+    typealias Handler = @Sendable (Request) async throws -> Response
+
+    var method: HTTPMethod
+    var template: Template
+    var handler: Handler
+
+    /// `template`: such as `/api/objects/{id}`; `{path…}` at the end stands for all that follows.
+    init(_ method: HTTPMethod, _ template: String, _ handler: @escaping Handler) {
+        self.method = method
+        self.template = Template(template)
+        self.handler = handler
+    }
+
+    struct Template: Sendable, Hashable {
+        private enum Part: Hashable {
+            case literal(String)
+            case parameter
+            case rest
+        }
+
+        private let parts: [Part]
+
+        init(_ text: String) {
+            self.parts = text.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map { part in
+                guard part.hasPrefix("{") else { return .literal(String(part)) }
+                return part.hasSuffix("…}") ? .rest : .parameter
+            }
+        }
+
+        /// The parameters of a path; nil if the path does not fit.
+        func parameters(of path: [String]) -> [String]? {
+            guard path.count >= self.parts.count || self.parts.last == .rest else { return nil }
+            var parameters: [String] = []
+            for (index, part) in self.parts.enumerated() {
+                switch part {
+                case .rest: return parameters + path.dropFirst(index)
+                case .literal(let text): if index >= path.count || path[index] != text { return nil }
+                case .parameter:
+                    if index >= path.count || path[index].isEmpty { return nil }
+                    parameters.append(path[index])
+                }
+            }
+            return path.count == self.parts.count ? parameters : nil
+        }
+    }
+}
+
+/// Finds what answers a request.
+package struct Router: Sendable {
+    private let routes: [Route]
+
+    init(_ routes: [Route]) { self.routes = routes }
+
+    /// Answers a request; never throws, since whatever is wrong is an answer too.
+    package func respond(to request: Request) async -> Response {
+        do {
+            let (route, parameters) = try self.route(of: request.head)
+            var request = request
+            request.parameters = parameters
+            return try await route.handler(request)
+        } catch {
+            return Problem(error).response
+        }
+    }
+
+    private func route(of head: RequestHead) throws(Problem) -> (Route, [String]) {
+        // A HEAD is a GET whose body is not sent.
+        let method = head.method == .HEAD ? .GET : head.method
+        var allowed: [String] = []
+        for route in self.routes {
+            guard let parameters = route.template.parameters(of: head.path) else { continue }
+            if route.method == method { return (route, parameters) }
+            allowed.append(route.method.rawValue)
+            if route.method == .GET { allowed.append("HEAD") }
+        }
+        guard allowed.isEmpty else {
+            throw Problem(
+                .methodNotAllowed,
+                "method-not-allowed",
+                "\(head.method.rawValue) cannot be used here.",
+                advice: "Use one of: \(allowed.joined(separator: ", ")).",
+                headers: ["Allow": allowed.joined(separator: ", ")]
+            )
+        }
+        throw Problem(
+            .notFound,
+            "not-found",
+            "There is nothing at this path.",
+            advice: "/api/openapi.json lists what there is."
+        )
+    }
+}

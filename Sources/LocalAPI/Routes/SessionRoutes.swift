@@ -1,0 +1,38 @@
+internal import CRDTCore
+internal import NIOHTTP1
+
+/// How browsers get in.
+struct SessionRoutes: Sendable {
+    let access: Access?
+    let server: ServerDescription
+
+    var routes: [Route] {
+        [
+            Route(.GET, "/open/{code}") { request in
+                guard let access = self.access else { throw Self.noLoopback }
+                return access.login(code: request.parameters[0])
+            },
+            Route(.GET, "/ws/sync") { _ in
+                throw Problem(
+                    .upgradeRequired,
+                    "upgrade-required",
+                    "This is a WebSocket.",
+                    advice: "Connect to it as one; /api/asyncapi.json describes its messages.",
+                    headers: ["Upgrade": "websocket"]
+                )
+            },
+            Route(.POST, "/api/links") { request in
+                guard let access = self.access, let origin = self.server.origins.first else { throw Self.noLoopback }
+                let link = "\(origin)/open/\(access.makeLoginCode())"
+                return Response(.created, json: .object(["url": .string(link)]))
+            },
+        ]
+    }
+
+    private static let noLoopback = Problem(
+        .notFound,
+        "not-found",
+        "The daemon does not serve browsers.",
+        advice: "Start it without --no-http."
+    )
+}

@@ -1,0 +1,161 @@
+internal import CRDTCore
+package import Engine
+internal import NIOHTTP1
+internal import PeerdKit
+
+/// This machine and the others: the sync, invites, and health.
+struct SystemRoutes: Sendable {
+    let workspace: Workspace
+    let server: ServerDescription
+    let metrics: Metrics
+
+    private static let timeoutMilliseconds = 30_000
+    private static let timeoutMillisecondsMax = 600_000
+
+    var routes: [Route] {
+        [
+            Route(.GET, "/healthz") { _ in Response(json: .object(["status": .string("ok")])) },
+            Route(.GET, "/metrics") { _ in try await self.showMetrics() },
+            Route(.GET, "/api/server-info") { _ in try await self.info() },
+            Route(.GET, "/api/status") { _ in Response(json: try await self.workspace.statusJSON(self.server)) },
+            Route(.GET, "/api/sync/status") { _ in try await self.syncStatus() },
+            Route(.POST, "/api/sync") { try await self.sync($0) },
+            Route(.GET, "/api/peers") { _ in try await self.peers() },
+            Route(.POST, "/api/invites") { _ in try await self.invite() },
+            Route(.POST, "/api/doctor") { _ in Response(json: try await self.workspace.diagnose().json) },
+        ]
+    }
+
+    private func info() async throws -> Response {
+        let status = try await self.workspace.nodeStatus()
+        return Response(
+            json: .object([
+                "name": .string("peerd"),
+                "version": .string(self.server.version),
+                "platform": .string(self.server.platform),
+                "workspace": .string(status.workspace.description),
+                "device": .string(status.device.description),
+                "device_name": .string(status.deviceName),
+                "listen": .text(self.server.listen?.description),
+                "origins": .array(self.server.origins.map { .string($0) }),
+                "files": .string(self.server.filesDirectory),
+                "allowed_paths": .array([.string("/api/file/"), .string("/audio/")]),
+                "limits": .object([
+                    "body_bytes": .int(Int64(APILimits.bodyByteCountMax)),
+                    "import_bytes": .int(Int64(APILimits.importByteCountMax)),
+                    "message_bytes": .int(Int64(APILimits.messageByteCountMax)),
+                    "page_objects": .int(Int64(APILimits.pageCountMax)),
+                    "transaction_edits": .int(Int64(APILimits.editCountMax)),
+                ]),
+            ])
+        )
+    }
+
+    private func peers() async throws -> Response {
+        let status = try await self.workspace.nodeStatus()
+        return Response(
+            json: .object([
+                "peers": .array(status.peers.map(\.json)),
+                "addresses": .array(status.failingAddresses.map(\.json)),
+            ])
+        )
+    }
+
+    private func syncStatus() async throws -> Response {
+        let status = try await self.workspace.nodeStatus()
+        let online = status.peers.filter(\.isConnected)
+        let pending = status.peers.reduce(UInt64(0)) { sum, peer in
+            sum.addingReportingOverflow(peer.missingThereCount ?? 0).partialValue
+        }
+        return Response(
+            json: .object([
+                "in_sync": .bool(!online.isEmpty && online.allSatisfy(\.isInSync)),
+                "pending": .int(Int64(clamping: pending)),
+                "peers": .array(status.peers.map(\.json)),
+                "waiting": .array(status.waits.map(\.json)),
+            ])
+        )
+    }
+
+    private func sync(_ request: Request) async throws -> Response {
+        let bytes = try await request.body.collect(upTo: APILimits.bodyByteCountMax)
+        var milliseconds = Self.timeoutMilliseconds
+        if !bytes.isEmpty {
+            guard let json = JSON(parsing: bytes) else { throw Problem.badRequest("The body is not JSON.") }
+            let members = try Members(json, of: "The body")
+            milliseconds = try members.number("timeout_ms", in: 1...Self.timeoutMillisecondsMax) ?? milliseconds
+        }
+        let report = try await self.workspace.sync(timeout: .milliseconds(milliseconds))
+        let status = try await self.workspace.nodeStatus()
+        return Response(
+            json: .object([
+                "pushed": .int(Int64(report.pushed)),
+                "pulled": .int(Int64(report.pulled)),
+                "in_sync": .bool(report.isInSync),
+                "interrupted": .bool(report.wasInterrupted),
+                "peers": .array(status.peers.map(\.json)),
+            ])
+        )
+    }
+
+    private func invite() async throws -> Response {
+        guard let listen = self.server.listen else {
+            throw Problem(PeerdError(.notSyncing, "No daemon runs, so no machine could join.", advice: "Start one."))
+        }
+        let invite = try await self.workspace.makeInvite(addresses: self.server.reachableHosts, port: listen.port)
+        return Response(
+            .created,
+            json: .object([
+                "invite": .string(invite.text),
+                "addresses": .array(invite.addresses.map { .string($0) }),
+                "port": .int(Int64(invite.port)),
+                "lifetime_ms": .int(Int64(Invite.lifetimeMilliseconds)),
+                "qr": QRCode(text: invite.text)?.json ?? .null,
+            ])
+        )
+    }
+
+    private func showMetrics() async throws -> Response {
+        let status = try await self.workspace.nodeStatus()
+        let counts = try await self.workspace.counts()
+        return Response(
+            .ok,
+            Array(self.metrics.text(status, counts).utf8),
+            type: "text/plain; version=0.0.4; charset=utf-8"
+        )
+    }
+}
+
+/// What the server knows of itself.
+package struct ServerDescription: Sendable {
+    /// The version of the program.
+    package var version: String
+    package var platform: String
+    /// Where other machines reach this one; nil if the sync does not run.
+    package var listen: NetworkAddress?
+    /// The hosts that an invite names.
+    package var reachableHosts: [String]
+    /// The origins of the API on loopback.
+    package var origins: [String] = []
+    package var filesDirectory: String
+
+    package init(
+        version: String,
+        platform: String,
+        listen: NetworkAddress?,
+        reachableHosts: [String],
+        filesDirectory: String
+    ) {
+        self.version = version
+        self.platform = platform
+        self.listen = listen
+        self.reachableHosts = reachableHosts
+        self.filesDirectory = filesDirectory
+    }
+}
+
+extension Workspace {
+    func statusJSON(_ server: ServerDescription) async throws -> JSON {
+        try await self.nodeStatus().json(try await self.counts(), listen: server.listen)
+    }
+}

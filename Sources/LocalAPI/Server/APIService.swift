@@ -1,0 +1,69 @@
+internal import NIOHTTP1
+package import PeerdKit
+
+/// Everything that answers requests, whichever way they come.
+package struct APIService: Sendable {
+    package let workspace: Workspace
+    let server: ServerDescription
+    let metrics: Metrics
+    private let router: Router
+    private let loopbackAccess: Access?
+    let rememberedWrites = RememberedWrites()
+
+    /// `access`: who may use it over loopback; nil if there is no such entry.
+    package init(_ workspace: Workspace, _ server: ServerDescription, access: Access?) {
+        let metrics = Metrics()
+        self.workspace = workspace
+        self.server = server
+        self.metrics = metrics
+        self.loopbackAccess = access
+        var routes = ObjectRoutes(workspace: workspace).routes
+        routes += HistoryRoutes(workspace: workspace).routes
+        routes += ExchangeRoutes(workspace: workspace).routes
+        routes += ProjectRoutes(workspace: workspace).routes
+        routes += SystemRoutes(workspace: workspace, server: server, metrics: metrics).routes
+        routes += SessionRoutes(access: access, server: server).routes
+        self.router = Router(routes)
+    }
+
+    /// Why a request is not carried out at all; nil if it is.
+    func refusal(of head: RequestHead, isWebSocket: Bool = false) -> Problem? {
+        guard head.entryPoint == .loopback else { return nil }
+        if head.method == .GET, head.path.first == "open", let access = self.loopbackAccess {
+            // The code in its path is all that it needs.
+            let problem = access.refusal(of: head)
+            return problem?.code == "unauthorized" ? nil : problem
+        }
+        if head.method == .OPTIONS, self.isPreflight(head) { return nil }
+        return self.loopbackAccess?.refusal(of: head, isWebSocket: isWebSocket)
+    }
+
+    /// Answers a request that was not refused.
+    package func respond(to request: Request) async -> Response {
+        var response: Response
+        if request.head.method == .OPTIONS, self.isPreflight(request.head) {
+            response = ResponseHeaders.preflight
+        } else {
+            response = await self.router.respond(to: request)
+        }
+        if let origin = request.head.headers.first(name: "Origin"), self.loopbackAccess?.allows(origin: origin) ?? false
+        {
+            ResponseHeaders.allow(origin, in: &response.headers)
+        }
+        self.metrics.note(status: UInt(response.status.code))
+        return response
+    }
+
+    private func isPreflight(_ head: RequestHead) -> Bool {
+        guard let origin = head.headers.first(name: "Origin"), let access = self.loopbackAccess else { return false }
+        return access.allows(origin: origin) && head.headers.contains(name: "Access-Control-Request-Method")
+    }
+
+    /// Whether whoever opens a WebSocket has shown already that he may.
+    func isLetIn(_ head: RequestHead) -> Bool {
+        guard head.entryPoint == .loopback, let access = self.loopbackAccess else { return true }
+        return access.hasCookie(head.headers) || access.refusal(of: head) == nil
+    }
+
+    func isToken(_ text: String) -> Bool { self.loopbackAccess?.isToken(text) ?? true }
+}

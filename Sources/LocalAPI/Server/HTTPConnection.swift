@@ -1,0 +1,220 @@
+internal import NIOCore
+internal import NIOHTTP1
+
+/// One connection: reads requests, has them answered one after the other, and writes the answers.
+///
+/// Everything in it happens on the connection's event loop.
+final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let service: APIService
+    private let entryPoint: EntryPoint
+    private var phase = Phase.waiting
+    private var body: BodyPieces?
+    private var task: Task<Void, Never>?
+    private var alarm: Scheduled<Void>?
+
+    private enum Phase {
+        /// For the head of a request.
+        case waiting
+        /// The request is being answered, and its body has not come to its end.
+        case receiving
+        /// The request is there, and is being answered.
+        case answering
+        /// Nothing more is answered.
+        case closing
+    }
+
+    init(_ service: APIService, _ entryPoint: EntryPoint) {
+        self.service = service
+        self.entryPoint = entryPoint
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        self.arm(APILimits.headSeconds, context)
+        context.fireChannelActive()
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        if context.channel.isActive { self.arm(APILimits.headSeconds, context) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.end() }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.end()
+        context.fireChannelInactive()
+    }
+
+    private func end() {
+        self.phase = .closing
+        self.alarm?.cancel()
+        self.body?.finish(Problem.badRequest("The connection ended before the body did."))
+        self.task?.cancel()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard case .waiting = self.phase, let error = error as? HTTPParserError else {
+            return context.close(promise: nil)
+        }
+        self.phase = .closing
+        var problem = Problem.badRequest("The request is not HTTP/1.1: \(error).")
+        if error == .headerOverflow { problem = Self.headerTooLarge }
+        self.write(problem.response, to: nil, closes: true, context)
+    }
+
+    private static let headerTooLarge = Problem(
+        .requestHeaderFieldsTooLarge,
+        "header-too-large",
+        "The header has more than \(APILimits.headerByteCountMax) bytes.",
+        advice: "Send less."
+    )
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch self.unwrapInboundIn(data) {
+        case .head(let head): self.begin(head, context)
+        case .body(let buffer):
+            guard case .receiving = self.phase else { return }
+            self.arm(APILimits.stallSeconds, context)
+            self.body?.append(Array(buffer.readableBytesView))
+        case .end:
+            guard case .receiving = self.phase else { return }
+            self.phase = .answering
+            self.alarm?.cancel()
+            self.body?.finish(nil)
+        }
+    }
+
+    private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        guard case .waiting = self.phase else { return }
+        self.alarm?.cancel()
+        self.phase = .receiving
+        let problem: Problem
+        do throws(Problem) {
+            let request = try Self.checked(head, self.entryPoint)
+            if let refusal = self.service.refusal(of: request) { throw refusal }
+            return self.answer(request, head, context)
+        } catch {
+            problem = error
+        }
+        // What was refused may have a body that nobody reads.
+        let hasBody = head.hasBody
+        if hasBody { self.phase = .closing } else { self.phase = .answering }
+        self.write(problem.response, to: head, closes: hasBody || !head.isKeepAlive, context)
+    }
+
+    /// Reads a head, and refuses what two readers could understand in two ways (RFC 9112 §11.2).
+    private static func checked(
+        _ head: HTTPRequestHead,
+        _ entryPoint: EntryPoint
+    ) throws(Problem) -> RequestHead {
+        let headers = head.headers
+        let byteCount = headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+        guard byteCount <= APILimits.headerByteCountMax else { throw Self.headerTooLarge }
+        let coding = headers["Transfer-Encoding"]
+        guard coding.isEmpty || coding.map({ $0.lowercased() }) == ["chunked"], coding.isEmpty || !headers.hasLength,
+            headers["Content-Length"].count <= 1
+        else { throw .badRequest("The length of the body is given in more than one way.") }
+        guard headers["Host"].count == 1 || entryPoint == .socket else {
+            throw .badRequest("A request has exactly one field “Host”.")
+        }
+        return try RequestHead(method: head.method, target: head.uri, headers: headers, entryPoint: entryPoint)
+    }
+
+    private func answer(_ request: RequestHead, _ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        let loop = NIOLoopBound(context, eventLoop: context.eventLoop)
+        var body = RequestBody.empty
+        if head.hasBody {
+            let channel = context.channel
+            let pieces = BodyPieces { wantsMore in
+                channel.setOption(.autoRead, value: wantsMore).whenSuccess { if wantsMore { channel.read() } }
+            }
+            self.body = pieces
+            self.arm(APILimits.stallSeconds, context)
+            body = RequestBody(pieces: pieces)
+            if head.headers["Expect"].contains(where: { $0.lowercased() == "100-continue" }) {
+                context.writeAndFlush(
+                    self.wrapOutboundOut(.head(HTTPResponseHead(version: head.version, status: .continue))),
+                    promise: nil
+                )
+            }
+        } else {
+            self.body = nil
+        }
+        let (service, this) = (self.service, NIOLoopBound(self, eventLoop: context.eventLoop))
+        let writer = ResponseWriter(context.channel, head)
+        self.task = Task {
+            let response = await service.respond(to: Request(head: request, body: body))
+            if case .bytes = response.body, head.method != .HEAD {
+                return writer.eventLoop.execute { this.value.finish(response, head, loop.value) }
+            }
+            let isComplete = await writer.write(response, closes: !head.isKeepAlive)
+            writer.eventLoop.execute { this.value.ended(isComplete && head.isKeepAlive, loop.value) }
+        }
+    }
+
+    /// Writes an answer that is there as a whole.
+    private func finish(_ response: Response, _ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        guard context.channel.isActive else { return }
+        let closes = self.isReceiving || !head.isKeepAlive
+        self.write(response, to: head, closes: closes, context)
+    }
+
+    private var isReceiving: Bool { if case .receiving = self.phase { true } else { false } }
+
+    private func write(
+        _ response: Response,
+        to head: HTTPRequestHead?,
+        closes: Bool,
+        _ context: ChannelHandlerContext
+    ) {
+        var bytes: [UInt8] = []
+        if case .bytes(let content) = response.body { bytes = content }
+        let version = head?.version ?? .http1_1
+        let answer = ResponseWriter.head(response, version: version, byteCount: UInt64(bytes.count), closes: closes)
+        context.write(self.wrapOutboundOut(.head(answer)), promise: nil)
+        if !bytes.isEmpty, head?.method != .HEAD, answer.status.mayHaveResponseBody {
+            context.write(self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: bytes)))), promise: nil)
+        }
+        self.arm(APILimits.stallSeconds, context)
+        let loop = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        context.writeAndFlush(self.wrapOutboundOut(.end(nil))).whenComplete { result in
+            let (this, context) = loop.value
+            if case .success = result { this.ended(!closes, context) } else { context.close(promise: nil) }
+        }
+    }
+
+    /// An answer is out: the next request, or the end.
+    private func ended(_ continues: Bool, _ context: ChannelHandlerContext) {
+        self.task = nil
+        guard continues, !self.isReceiving, context.channel.isActive else { return context.close(promise: nil) }
+        self.phase = .waiting
+        self.body = nil
+        self.arm(APILimits.idleSeconds, context)
+    }
+
+    /// Closes the connection if nothing happens for some seconds.
+    private func arm(_ seconds: Int64, _ context: ChannelHandlerContext) {
+        self.alarm?.cancel()
+        let channel = context.channel
+        self.alarm = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(seconds)) {
+            channel.close(promise: nil)
+        }
+    }
+}
+
+extension HTTPRequestHead {
+    fileprivate var hasBody: Bool {
+        self.headers.contains(name: "Transfer-Encoding")
+            || self.headers.first(name: "Content-Length").map { $0 != "0" } ?? false
+    }
+}
+
+extension HTTPHeaders {
+    fileprivate var hasLength: Bool { self.contains(name: "Content-Length") }
+}
+
+extension HTTPResponseStatus {
+    var mayHaveResponseBody: Bool { self != .noContent && self != .notModified && self.code >= 200 }
+}

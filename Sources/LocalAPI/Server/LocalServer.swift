@@ -1,0 +1,127 @@
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import NIOWebSocket
+internal import Synchronization
+
+/// Serves the local API on a Unix socket and on loopback TCP.
+package final class LocalServer: Sendable {
+    private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    private let service: APIService
+    private let listeners = Mutex<[any Channel]>([])
+    private let connections = ConnectionBook()
+
+    private static let backlog: Int32 = 128
+
+    package init(_ service: APIService) { self.service = service }
+
+    /// Serves whoever may use the socket at a path; the caller has made sure that no one else listens there.
+    ///
+    /// `descriptor`: a socket that listens already.
+    package func serve(socket descriptor: Int32) async throws {
+        let channel = try await self.bootstrap(.socket).withBoundSocket(descriptor).get()
+        self.listeners.withLock { $0.append(channel) }
+    }
+
+    /// Serves programs and pages of this machine on a port that was reserved.
+    package func serve(_ reservation: LoopbackReservation) async throws {
+        for descriptor in reservation.takeDescriptors() {
+            let channel = try await self.bootstrap(.loopback).withBoundSocket(descriptor).get()
+            self.listeners.withLock { $0.append(channel) }
+        }
+    }
+
+    /// Takes no more requests, and ends all connections.
+    package func stop() async {
+        let listeners = self.listeners.withLock { listeners in
+            defer { listeners = [] }
+            return listeners
+        }
+        for listener in listeners { try? await listener.close() }
+        self.connections.closeAll()
+        try? await self.group.shutdownGracefully()
+    }
+
+    private func bootstrap(_ entryPoint: EntryPoint) -> ServerBootstrap {
+        let (service, connections) = (self.service, self.connections)
+        return ServerBootstrap(group: self.group)
+            .serverChannelOption(.backlog, value: Self.backlog)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    if entryPoint == .loopback { connections.add(channel) }
+                    try Self.configure(channel, service, entryPoint)
+                }
+            }
+    }
+
+    private static func configure(_ channel: any Channel, _ service: APIService, _ entryPoint: EntryPoint) throws {
+        let connection = HTTPConnection(service, entryPoint)
+        let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
+        let upgrader = NIOWebSocketServerUpgrader(
+            maxFrameSize: APILimits.messageByteCountMax,
+            automaticErrorHandling: false,
+            shouldUpgrade: { channel, head in
+                channel.eventLoop.makeSucceededFuture(Self.mayUpgrade(head, service, entryPoint) ? [:] : nil)
+            },
+            upgradePipelineHandler: { channel, head in
+                channel.eventLoop.makeCompletedFuture { try Self.upgrade(channel, head, service, entryPoint) }
+            }
+        )
+        try channel.pipeline.syncOperations.configureHTTPServerPipeline(
+            withPipeliningAssistance: true,
+            withServerUpgrade: (
+                [upgrader], { context in context.pipeline.syncOperations.removeHandler(bound.value, promise: nil) }
+            ),
+            withErrorHandling: false
+        )
+        try channel.pipeline.syncOperations.addHandler(connection)
+    }
+
+    private static func head(_ head: HTTPRequestHead, _ entryPoint: EntryPoint) -> RequestHead? {
+        try? RequestHead(method: head.method, target: head.uri, headers: head.headers, entryPoint: entryPoint)
+    }
+
+    private static func mayUpgrade(_ head: HTTPRequestHead, _ service: APIService, _ entryPoint: EntryPoint) -> Bool {
+        guard let request = self.head(head, entryPoint), request.path == ["ws", "sync"] else { return false }
+        // Programs may show their token in the first message.
+        let problem = service.refusal(of: request, isWebSocket: true)
+        return problem == nil || problem?.code == "unauthorized"
+    }
+
+    private static func upgrade(
+        _ channel: any Channel,
+        _ head: HTTPRequestHead,
+        _ service: APIService,
+        _ entryPoint: EntryPoint
+    ) throws {
+        let isLetIn = self.head(head, entryPoint).map { service.isLetIn($0) } ?? false
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(
+            NIOWebSocketFrameAggregator(
+                minNonFinalFragmentSize: 0,
+                maxAccumulatedFrameCount: APILimits.messageFrameCountMax,
+                maxAccumulatedFrameSize: APILimits.messageByteCountMax
+            )
+        )
+        try pipeline.addHandler(LiveConnection(service, isLetIn: isLetIn, channel))
+    }
+}
+
+/// The open connections of loopback TCP, the oldest of which makes room when there are too many.
+private final class ConnectionBook: Sendable {
+    private let open = Mutex<[(id: ObjectIdentifier, channel: any Channel)]>([])
+
+    func add(_ channel: any Channel) {
+        let id = ObjectIdentifier(channel)
+        let surplus: (any Channel)? = self.open.withLock { open in
+            open.append((id, channel))
+            return open.count > APILimits.connectionCountMax ? open.removeFirst().channel : nil
+        }
+        surplus?.close(promise: nil)
+        channel.closeFuture.whenComplete { _ in self.open.withLock { $0.removeAll { $0.id == id } } }
+    }
+
+    func closeAll() {
+        for (_, channel) in self.open.withLock({ $0 }) { channel.close(promise: nil) }
+    }
+}

@@ -1,0 +1,102 @@
+internal import NIOCore
+internal import NIOHTTP1
+
+/// Writes an answer to a connection, in pieces, each as soon as the client has taken those before.
+struct ResponseWriter: Sendable {
+    private let channel: any Channel
+    private let request: HTTPRequestHead
+
+    var eventLoop: any EventLoop { self.channel.eventLoop }
+
+    /// Bytes of a file that are handed to the system at once.
+    private static let fileByteCount: UInt64 = 1 << 20
+
+    init(_ channel: any Channel, _ request: HTTPRequestHead) {
+        self.channel = channel
+        self.request = request
+    }
+
+    /// The head of an answer with all fields.
+    ///
+    /// `byteCount`: nil if it is not known before the end.
+    static func head(
+        _ response: Response,
+        version: HTTPVersion,
+        byteCount: UInt64?,
+        closes: Bool
+    ) -> HTTPResponseHead {
+        var headers = response.headers
+        ResponseHeaders.complete(&headers)
+        if response.status.mayHaveResponseBody, !headers.contains(name: "Content-Length") {
+            if let byteCount {
+                headers.add(name: "Content-Length", value: String(byteCount))
+            } else if version == .http1_1 {
+                headers.add(name: "Transfer-Encoding", value: "chunked")
+            }
+        }
+        if closes { headers.replaceOrAdd(name: "Connection", value: "close") }
+        return HTTPResponseHead(version: version, status: response.status, headers: headers)
+    }
+
+    /// Writes an answer; returns false if the connection has to end.
+    func write(_ response: Response, closes: Bool) async -> Bool {
+        do {
+            try await self.writeWhole(response, closes: closes)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func writeWhole(_ response: Response, closes: Bool) async throws {
+        let isWanted = self.request.method != .HEAD && response.status.mayHaveResponseBody
+        let byteCount: UInt64? =
+            switch response.body {
+            case .none: 0
+            case .bytes(let bytes): UInt64(bytes.count)
+            case .segments(let segments): segments.reduce(0) { $0 + $1.byteCount }
+            case .stream: nil
+            }
+        let head = Self.head(response, version: self.request.version, byteCount: byteCount, closes: closes)
+        self.channel.write(HTTPServerResponsePart.head(head), promise: nil)
+        if isWanted {
+            switch response.body {
+            case .none: break
+            case .bytes(let bytes): try await self.send(.byteBuffer(ByteBuffer(bytes: bytes)))
+            case .segments(let segments): for segment in segments { try await self.send(segment) }
+            case .stream(let write): try await write(self)
+            }
+        }
+        try await self.channel.writeAndFlush(HTTPServerResponsePart.end(nil)).get()
+    }
+
+    private func send(_ segment: Response.Segment) async throws {
+        switch segment {
+        case .bytes(let bytes): try await self.send(.byteBuffer(ByteBuffer(bytes: bytes)))
+        case .file(let file, let range):
+            let handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: file.descriptor)
+            // The descriptor is the file's, which closes it.
+            defer { _ = try? handle.takeDescriptorOwnership() }
+            var next = range.lowerBound
+            while next < range.upperBound {
+                let end = min(range.upperBound, next + Self.fileByteCount)
+                let region = FileRegion(fileHandle: handle, readerIndex: Int(next), endIndex: Int(end))
+                try await self.send(.fileRegion(region))
+                next = end
+            }
+        }
+    }
+
+    /// Sends a piece; closes the connection if the client does not take it in time.
+    private func send(_ data: IOData) async throws {
+        let channel = self.channel
+        let alarm = channel.eventLoop.scheduleTask(in: .seconds(APILimits.stallSeconds)) { channel.close(promise: nil) }
+        defer { alarm.cancel() }
+        try Task.checkCancellation()
+        try await channel.writeAndFlush(HTTPServerResponsePart.body(data)).get()
+    }
+}
+
+extension ResponseWriter: BodyWriter {
+    func write(_ bytes: [UInt8]) async throws { try await self.send(.byteBuffer(ByteBuffer(bytes: bytes))) }
+}

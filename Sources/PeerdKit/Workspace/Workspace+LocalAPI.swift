@@ -1,0 +1,43 @@
+package import CRDTCore
+package import Engine
+internal import Persistence
+
+/// What the local API asks for beside what every application can.
+extension Workspace {
+    /// Returns what the node knows of itself and the other machines.
+    package func nodeStatus() async throws -> NodeStatus { try await self.driver().status() }
+
+    /// Makes an invite with addresses that the caller knows.
+    package func makeInvite(addresses: [String], port: UInt16) async throws -> Invite {
+        try await self.driver().makeInvite(addresses: addresses, port: port)
+    }
+
+    /// Returns the id of the object that a type and a key name, whether it exists or not.
+    package func objectID(_ type: String, key: String) -> ObjectID {
+        ObjectID(namespace: self.identity.objectNamespace, name: Array(type.utf8) + [0] + Array(key.utf8))
+    }
+
+    /// Writes all objects, or one and everything below it, as canonical JSON, in pieces.
+    ///
+    /// The pieces show one moment. While `write` waits, SQLite's write-ahead log cannot be emptied.
+    package func writeExport(
+        under root: ObjectID?,
+        to write: @escaping @Sendable ([UInt8]) async throws -> Void
+    ) async throws {
+        let pipe = PiecePipe()
+        async let reading: Void = self.reading { transaction in
+            defer { pipe.finish() }
+            let top = try root.flatMap { try transaction.existingObjectIndex(of: $0) }
+            if root != nil, top == nil { return }
+            try ExportText.write(under: top, in: &transaction) { try pipe.put($0) }
+        }
+        do {
+            while let piece = await pipe.next() { try await write(piece) }
+        } catch {
+            pipe.cancel()
+            _ = try? await reading
+            throw error
+        }
+        try await reading
+    }
+}

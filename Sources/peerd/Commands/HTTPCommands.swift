@@ -1,0 +1,151 @@
+internal import ArgumentParser
+internal import CRDTCore
+internal import Foundation
+internal import LocalAPI
+internal import PeerdKit
+
+/// Options of a daemon for the local API.
+struct HTTPOptions: ParsableArguments {
+    @Option(
+        name: .customLong("http-port"),
+        help: ArgumentHelp(
+            "The port of loopback on which the dashboard and the local API are.",
+            discussion: "Default: 8080, or the next that is free.",
+            valueName: "port"
+        )
+    )
+    var port: UInt16?
+
+    @Flag(name: .customLong("no-http"), help: "Serve no dashboard, and the local API on the Unix socket only.")
+    var hasNoHTTP = false
+
+    @Option(
+        name: .customLong("allow-origin"),
+        help: ArgumentHelp(
+            "Let pages of this origin use the local API with its token; may be repeated.",
+            valueName: "origin"
+        )
+    )
+    var allowedOrigins: [String] = []
+
+    var choice: HTTPChoice {
+        get throws {
+            for origin in self.allowedOrigins {
+                guard let url = URL(string: origin), let scheme = url.scheme, ["http", "https"].contains(scheme),
+                    url.host() != nil, url.path().isEmpty, url.query() == nil
+                else {
+                    throw CommandFailure(
+                        .usage,
+                        "\"\(origin)\" is not an origin; write one like https://example.org, without a path."
+                    )
+                }
+            }
+            return HTTPChoice(
+                servesLoopback: !self.hasNoHTTP,
+                port: self.port,
+                allowedOrigins: self.allowedOrigins
+            )
+        }
+    }
+}
+
+struct APICommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "api",
+        abstract: "Print where the local API is, and its token.",
+        discussion: """
+            The token is a secret: any program that has it can read and change the workspace. A shell keeps it out of \
+            the list of processes like this: curl -H @<(peerd api --header) "$(peerd api --url)/api/status". On the \
+            Unix socket no token is needed: curl --unix-socket "$(peerd api --socket)" http://localhost/api/status.
+            """,
+        exitCodes: ExitStatus.common
+    )
+
+    @OptionGroup var options: DataOptions
+
+    @Flag(name: .customLong("url"), help: "Print the address alone.")
+    var printsURL = false
+
+    @Flag(name: .customLong("header"), help: "Print a header field with the token, for curl.")
+    var printsHeader = false
+
+    @Flag(name: .customLong("socket"), help: "Print the path of the Unix socket.")
+    var printsSocket = false
+
+    func run() async throws {
+        let paths = try self.options.directory.paths
+        try paths.requireWorkspace()
+        let output = CommandOutput.standard(self.options.format)
+        if self.printsSocket {
+            try await output.line(paths.apiSocket)
+            return try await output.flush()
+        }
+        let isRunning = (try? await APIClient(path: paths.apiSocket).send("GET", "/healthz")) != nil
+        guard isRunning, let endpoint = Endpoint.load(paths) else {
+            throw CommandFailure(
+                .busy,
+                isRunning
+                    ? "The daemon serves only its Unix socket; start it without --no-http."
+                    : "No daemon runs for \(paths.directory); start \"peerd run\" first."
+            )
+        }
+        if self.options.isJSON {
+            let json = JSON.object([
+                "url": .string(endpoint.url), "token": .string(endpoint.token), "socket": .string(paths.apiSocket),
+            ])
+            try await output.json(json)
+        } else if self.printsURL {
+            try await output.line(endpoint.url)
+        } else if self.printsHeader {
+            try await output.line("Authorization: Bearer \(endpoint.token)")
+        } else {
+            try await output.table([
+                ["url", endpoint.url], ["token", endpoint.token], ["socket", paths.apiSocket],
+            ])
+        }
+        try await output.flush()
+    }
+}
+
+struct OpenCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "open",
+        abstract: "Open the dashboard in the browser.",
+        discussion: """
+            Prints a link that lets one browser in. It works once, within two minutes. If there is a desktop, the \
+            browser opens it.
+            """,
+        exitCodes: ExitStatus.common
+    )
+
+    @OptionGroup var options: DataOptions
+
+    @Flag(name: .customLong("print"), help: "Print the link, and open nothing.")
+    var onlyPrints = false
+
+    func run() async throws {
+        let paths = try self.options.directory.paths
+        try paths.requireWorkspace()
+        let link: String
+        do {
+            guard case .object(let members) = try await APIClient(path: paths.apiSocket).send("POST", "/api/links"),
+                case .string(let text)? = members["url"]
+            else { throw CommandFailure(.busy, "The daemon is another version of peerd; restart it.") }
+            link = text
+        } catch let problem as Problem {
+            throw CommandFailure(.busy, problem.detail)
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch {
+            throw CommandFailure(.busy, "No daemon runs for \(paths.directory); start \"peerd run\" first.")
+        }
+        let output = CommandOutput.standard(self.options.format)
+        if self.options.isJSON {
+            try await output.json(.object(["url": .string(link)]))
+        } else {
+            try await output.line(link)
+        }
+        try await output.flush()
+        if !self.onlyPrints, !self.options.isJSON { StandardStreams.openInDesktop(link) }
+    }
+}
