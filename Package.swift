@@ -34,6 +34,8 @@ let package = Package(
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+        // The dashboard and other files that the local server has within itself.
+        .target(name: "CWebFiles", exclude: ["web"]),
         .target(name: "CRDTCore", swiftSettings: coreSettings),
         .target(name: "PeerCrypto", dependencies: ["CSodium"], swiftSettings: settings),
         .target(name: "SyncProtocol", dependencies: ["CRDTCore", "PeerCrypto", "CZstd"], swiftSettings: settings),
@@ -68,8 +70,7 @@ let package = Package(
         .target(
             name: "LocalAPI",
             dependencies: [
-                "CQREncode", "CRDTCore", "Engine", "PeerCrypto", "PeerdKit", "Persistence",
-                .product(name: "Logging", package: "swift-log"),
+                "CQREncode", "CRDTCore", "CWebFiles", "Engine", "PeerCrypto", "PeerdKit", "Persistence",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
                 .product(name: "NIOPosix", package: nio),
@@ -111,6 +112,16 @@ let package = Package(
             name: "Workbench",
             dependencies: ["CRDTCore", "PeerCrypto", "Persistence", "SyncProtocol"],
             path: "Benchmarks/Workbench",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "BareServer",
+            dependencies: [
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOHTTP1", package: nio),
+                .product(name: "NIOPosix", package: nio),
+            ],
+            path: "Benchmarks/BareServer",
             swiftSettings: settings
         ),
         .executableTarget(

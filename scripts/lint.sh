@@ -25,6 +25,8 @@ if [ "${1:-}" = --fix ]; then
 fi
 "$swift" format lint --strict --parallel "${swift_files[@]}"
 
+scripts/web_files.py --check
+
 mapfile -t shell_files < <(project_files sh; echo .ci/run)
 for file in "${shell_files[@]}"; do
     bash -n "$file"

@@ -17,7 +17,7 @@ enum ImportRules {
         "Engine": ["CRDTCore", "PeerCrypto", "SyncProtocol"],
         "Persistence": system.union(["CRDTCore", "Dispatch", "GRDB", "GRDBSQLite", "Logging", "PeerCrypto"]),
         "PeerTransport": system.union(pure).union(["NIO*", "Logging"]),
-        "LocalAPI": system.union(pure).union(["CQREncode", "Logging", "NIO*", "PeerdKit", "Persistence"]),
+        "LocalAPI": system.union(pure).union(["CQREncode", "CWebFiles", "NIO*", "PeerdKit", "Persistence"]),
         "PeerdKit": system.union(pure).union(["NIOConcurrencyHelpers", "PeerTransport", "Persistence"]),
         "peerd": system.union(pure).union(shells).union(commandLine)
             .union(["Dispatch", "NIOConcurrencyHelpers", "PeerdKit"]),
@@ -25,6 +25,7 @@ enum ImportRules {
         "Simulation": system.union(pure).union(shells).union(["GRDBSQLite", "MergeModel", "PeerdKit"]),
         "Simulator": system.union(pure).union(["ArgumentParser", "MergeModel", "Simulation"]),
         "Workbench": system.union(pure).union(["Persistence"]),
+        "BareServer": system.union(["NIO*"]),
         "BulkSyncReader": system.union(["PeerdKit"]),
     ]
 

@@ -105,6 +105,32 @@ package struct Problem: Error, Hashable, Sendable {
         ])
     }
 
+    /// The answer: a page for a browser that wants to show one, else JSON.
+    func response(to head: RequestHead) -> Response {
+        let isPage = head.method == .GET && head.headers["Accept"].contains { $0.contains("text/html") }
+        var response =
+            isPage ? Response(self.status, Array(self.page.utf8), type: "text/html; charset=utf-8") : self.response
+        for (name, value) in self.headers { response.headers.replaceOrAdd(name: name, value: value) }
+        return response
+    }
+
+    private var page: String {
+        func escaped(_ text: String) -> String {
+            text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+        }
+        let sentences = [self.detail, self.advice].compactMap { $0 }.map { "<p>\(escaped($0))</p>" }.joined(
+            separator: "\n"
+        )
+        return """
+            <!doctype html>
+            <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+            <meta name="color-scheme" content="light dark"><title>peerd</title></head>
+            <body><main><h1>\(escaped(self.title))</h1>
+            \(sentences)
+            </main></body></html>
+            """
+    }
+
     package var response: Response {
         var response = Response(self.status, json: self.json)
         response.headers.replaceOrAdd(name: "Content-Type", value: "application/problem+json")

@@ -6,17 +6,32 @@ extension Object {
     /// The object as the API shows it.
     package var json: JSON {
         var members = self.contentMembers
-        members["version"] = .string(Self.version(of: members))
+        members["version"] = .string(self.version)
         members["child_count"] = .int(Int64(self.childCount))
         return .object(members)
     }
 
     /// A text that differs wherever two states of the object do; how many children it has is no part of its state.
-    package var version: String { Self.version(of: self.contentMembers) }
+    package var version: String { Self.version(of: self.contentBytes) }
 
-    private static func version(of members: [ExactText: JSON]) -> String {
+    /// Appends ``json``, and returns the version.
+    @discardableResult
+    package func append(to bytes: inout [UInt8]) -> String {
+        let content = self.contentBytes
+        let version = Self.version(of: content)
+        bytes += content.dropLast()
+        bytes += ",\"child_count\":\(self.childCount),\"version\":\"\(version)\"}".utf8
+        return version
+    }
+
+    private var contentBytes: [UInt8] {
         var bytes: [UInt8] = []
-        JSON.object(members).append(to: &bytes)
+        bytes.reserveCapacity(512)
+        JSON.object(self.contentMembers).append(to: &bytes)
+        return bytes
+    }
+
+    private static func version(of bytes: [UInt8]) -> String {
         let digest = bytes.withUnsafeBytes { Blake2b.unpersonalised256($0) }
         var version: [UInt8] = []
         version.appendBigEndian(digest.0)

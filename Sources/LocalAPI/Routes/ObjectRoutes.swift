@@ -30,6 +30,14 @@ struct ObjectRoutes: Sendable {
 
     // MARK: - Reading
 
+    /// Answers what can be read at once: an object by its whole id; nil for everything else.
+    func answerAtOnce(_ head: RequestHead) -> Response? {
+        guard head.method == .GET, head.path.count == 3, head.path[0] == "api", head.path[1] == "objects",
+            let id = ObjectID(text: head.path[2]), case .some(.some(let object)) = try? self.workspace.objectAtOnce(id)
+        else { return nil }
+        return try? self.answer(object, to: head)
+    }
+
     private func get(_ request: Request) async throws -> Response {
         // Its path fits the template of an object, too.
         if request.parameters[0] == "count" { return try await self.count(request) }
@@ -41,13 +49,14 @@ struct ObjectRoutes: Sendable {
 
     /// An object with its version; nothing but the status if the client has it already.
     private func answer(_ object: Object, to head: RequestHead, _ status: HTTPResponseStatus = .ok) throws -> Response {
-        let tag = EntityTag(object.version)
+        var bytes: [UInt8] = []
+        let tag = EntityTag(object.append(to: &bytes))
         if head.method == .GET || head.method == .HEAD, EntityTag.none(of: head.headers["If-None-Match"], match: tag) {
             var response = Response(.notModified)
             response.headers.add(name: "ETag", value: tag.text)
             return response
         }
-        var response = Response(status, json: object.json)
+        var response = Response(status, json: bytes)
         response.headers.add(name: "ETag", value: tag.text)
         return response
     }
@@ -74,11 +83,15 @@ struct ObjectRoutes: Sendable {
             return cursor
         }
         let page = try await self.workspace.page(query, after: cursor, limit: limit)
-        return Response(
-            json: .object([
-                "objects": .array(page.objects.map(\.json)), "next": .text(page.next?.text),
-            ])
-        )
+        var bytes = Array("{\"objects\":[".utf8)
+        for (index, object) in page.objects.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            object.append(to: &bytes)
+        }
+        bytes += "],\"next\":".utf8
+        JSON.text(page.next?.text).append(to: &bytes)
+        bytes.append(UInt8(ascii: "}"))
+        return Response(json: bytes)
     }
 
     private func count(_ request: Request) async throws -> Response {

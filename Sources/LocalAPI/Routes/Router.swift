@@ -71,7 +71,7 @@ package struct Router: Sendable {
             request.parameters = parameters
             return try await route.handler(request)
         } catch {
-            return Problem(error).response
+            return Problem(error).response(to: request.head)
         }
     }
 

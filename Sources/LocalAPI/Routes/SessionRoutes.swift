@@ -10,7 +10,7 @@ struct SessionRoutes: Sendable {
         [
             Route(.GET, "/open/{code}") { request in
                 guard let access = self.access else { throw Self.noLoopback }
-                return access.login(code: request.parameters[0])
+                return try access.login(code: request.parameters[0])
             },
             Route(.GET, "/ws/sync") { _ in
                 throw Problem(

@@ -8,6 +8,7 @@ package struct APIService: Sendable {
     let metrics: Metrics
     private let router: Router
     private let loopbackAccess: Access?
+    private let objects: ObjectRoutes
     let rememberedWrites = RememberedWrites()
 
     /// `access`: who may use it over loopback; nil if there is no such entry.
@@ -17,12 +18,14 @@ package struct APIService: Sendable {
         self.server = server
         self.metrics = metrics
         self.loopbackAccess = access
-        var routes = ObjectRoutes(workspace: workspace).routes
+        self.objects = ObjectRoutes(workspace: workspace)
+        var routes = self.objects.routes
         routes += HistoryRoutes(workspace: workspace).routes
         routes += ExchangeRoutes(workspace: workspace).routes
         routes += ProjectRoutes(workspace: workspace).routes
         routes += SystemRoutes(workspace: workspace, server: server, metrics: metrics).routes
         routes += SessionRoutes(access: access, server: server).routes
+        routes += WebFileRoutes().routes
         self.router = Router(routes)
     }
 
@@ -36,6 +39,13 @@ package struct APIService: Sendable {
         }
         if head.method == .OPTIONS, self.isPreflight(head) { return nil }
         return self.loopbackAccess?.refusal(of: head, isWebSocket: isWebSocket)
+    }
+
+    /// Answers a request that was not refused and has no body, if that takes microseconds; nil otherwise.
+    func respondAtOnce(to head: RequestHead) -> Response? {
+        guard !head.headers.contains(name: "Origin"), let response = self.objects.answerAtOnce(head) else { return nil }
+        self.metrics.note(status: UInt(response.status.code))
+        return response
     }
 
     /// Answers a request that was not refused.

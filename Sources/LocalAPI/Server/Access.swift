@@ -134,15 +134,15 @@ package struct Access: Sendable {
     }
 
     /// Answers the link; the second time it is of no use.
-    package func login(code: String) -> Response {
+    package func login(code: String) throws(Problem) -> Response {
         let deadline = self.codes.deadlines.withLock { $0.removeValue(forKey: code) }
         guard let deadline, deadline > .now else {
-            return Problem(
+            throw Problem(
                 .unauthorized,
                 "unauthorized",
                 "The link was used before, or is older than two minutes.",
                 advice: "Run “peerd open” once more."
-            ).response
+            )
         }
         var response = Response(.seeOther)
         response.headers.add(name: "Location", value: "/")

@@ -90,18 +90,18 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
         guard case .waiting = self.phase else { return }
         self.alarm?.cancel()
         self.phase = .receiving
-        let problem: Problem
+        let refusal: Response
         do throws(Problem) {
             let request = try Self.checked(head, self.entryPoint)
-            if let refusal = self.service.refusal(of: request) { throw refusal }
-            return self.answer(request, head, context)
+            guard let problem = self.service.refusal(of: request) else { return self.answer(request, head, context) }
+            refusal = problem.response(to: request)
         } catch {
-            problem = error
+            refusal = error.response
         }
         // What was refused may have a body that nobody reads.
         let hasBody = head.hasBody
         if hasBody { self.phase = .closing } else { self.phase = .answering }
-        self.write(problem.response, to: head, closes: hasBody || !head.isKeepAlive, context)
+        self.write(refusal, to: head, closes: hasBody || !head.isKeepAlive, context)
     }
 
     /// Reads a head, and refuses what two readers could understand in two ways (RFC 9112 §11.2).
@@ -123,6 +123,11 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private func answer(_ request: RequestHead, _ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        // A request without a body ends with its head, so nothing more of it changes the phase.
+        if !head.hasBody, let response = self.service.respondAtOnce(to: request) {
+            self.phase = .answering
+            return self.write(response, to: head, closes: !head.isKeepAlive, context)
+        }
         let loop = NIOLoopBound(context, eventLoop: context.eventLoop)
         var body = RequestBody.empty
         if head.hasBody {

@@ -18,6 +18,8 @@ extension Workspace {
     ///     is empty.
     ///   - depthMax: the deepest level that is read; nil for all.
     ///   - limit: the most objects of the part.
+    /// - Returns: the objects, each with its depth.
+    /// - Throws: ``PeerdError`` with `closed`, or if the disk fails; `CancellationError`.
     /// - Complexity: O(*n* + *d*) for *n* objects, and *d* levels above the first.
     package func treePage(
         under root: ObjectID?,

@@ -7,6 +7,14 @@ extension Workspace {
     /// Returns what the node knows of itself and the other machines.
     package func nodeStatus() async throws -> NodeStatus { try await self.driver().status() }
 
+    /// Returns an object, at once on the caller's thread; nil if that is not possible now.
+    ///
+    /// The inner result is nil if the object does not exist.
+    package func objectAtOnce(_ id: ObjectID) throws -> Object?? {
+        guard self.isOpen else { return nil }
+        return try self.snapshots.readAtOnce { transaction in try Object.find(id, in: &transaction) }
+    }
+
     /// Makes an invite with addresses that the caller knows.
     package func makeInvite(addresses: [String], port: UInt16) async throws -> Invite {
         try await self.driver().makeInvite(addresses: addresses, port: port)

@@ -56,6 +56,13 @@ package final class SnapshotPool: Sendable {
         return try reader.read(body)
     }
 
+    /// Like ``readBriefly(_:)``, for callers that cannot wait: nil if no reader is free and open.
+    package func readAtOnce<Content>(_ body: (inout SQLiteTransaction) throws -> Content) throws -> Content? {
+        guard let reader = self.state.withLock({ $0.isOpen ? $0.idle.popLast() : nil }) else { return nil }
+        defer { self.giveBack(reader) }
+        return try reader.read(body)
+    }
+
     /// Waits for those that read, and closes all connections; whoever still waits for one is refused.
     package func close() async {
         let refused = self.state.withLock { state in

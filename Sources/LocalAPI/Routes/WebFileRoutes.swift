@@ -1,0 +1,43 @@
+internal import CRDTCore
+internal import CWebFiles
+internal import NIOHTTP1
+internal import PeerCrypto
+
+/// The files that the server has within itself: the dashboard, the module for pages, and the documents of the API.
+struct WebFileRoutes: Sendable {
+    private struct File: Sendable {
+        let path: String
+        let mediaType: String
+        let bytes: [UInt8]
+        let tag: EntityTag
+    }
+
+    private let files: [File]
+
+    init() {
+        self.files = (0..<web_file_count()).compactMap { index in
+            guard let file = web_file_at(index)?.pointee else { return nil }
+            let bytes = Array(UnsafeBufferPointer(start: file.bytes, count: file.byte_count))
+            let digest = bytes.withUnsafeBytes { Blake2b.unpersonalised256($0) }
+            return File(
+                path: String(cString: file.path),
+                mediaType: String(cString: file.media_type),
+                bytes: bytes,
+                tag: EntityTag(String(digest.0, radix: 16))
+            )
+        }
+    }
+
+    var routes: [Route] {
+        self.files.map { file in
+            Route(.GET, file.path) { request in
+                var response = Response(.notModified)
+                if !EntityTag.none(of: request.head.headers["If-None-Match"], match: file.tag) {
+                    response = Response(.ok, file.bytes, type: file.mediaType)
+                }
+                response.headers.add(name: "ETag", value: file.tag.text)
+                return response
+            }
+        }
+    }
+}
