@@ -76,7 +76,8 @@ function drawStatus() {
   if (state.textContent !== shown) fill(state, h("span", {}, shown));
   state.dataset.kind = isOnline ? kind : "problem";
   const device = document.querySelector("#device");
-  if (status?.device_name && device.textContent !== status.device_name) fill(device, foreign(status.device_name, { max: 40 }));
+  const name = status?.device_name ?? "";
+  if (device.textContent !== name) fill(device, foreign(name, { max: 40 }));
   badge.hidden = !status?.conflicts;
   badge.textContent = status?.conflicts ?? "";
   links.get("conflicts").setAttribute("aria-label", status?.conflicts ? `Conflicts, ${status.conflicts}` : "Conflicts");
@@ -103,7 +104,8 @@ function drawBanner() {
 }
 
 function signInText(problem) {
-  return ["This page is not signed in. Run ", h("code", {}, "peerd open"), " on this machine: it opens a page that is. ",
+  return [h("strong", {}, "This page is not signed in. "), "Run ", h("code", {}, "peerd open"),
+    " on this machine: it opens a page that is, and this one continues. ",
     problem?.code === "unauthorized" || !problem ? null : foreign(`${problem.detail} ${problem.advice ?? ""}`)];
 }
 

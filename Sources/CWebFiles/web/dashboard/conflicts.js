@@ -1,8 +1,10 @@
 /** Values and moves that lost against concurrent ones, side by side; one click ends a conflict. */
 
+import { PeerdProblem } from "/peerd.js";
 import { chip, emptyState, fill, foreign, h, icon, moment } from "./dom.js";
 import { shownValue } from "./properties.js";
 import { coalesced, notify, objectLink, on, workspace } from "./session.js";
+import { isRounded } from "./text.js";
 
 /** The view of all conflicts, or of those of one object. */
 export function showConflicts({ id = null }) {
@@ -27,6 +29,12 @@ export function showConflicts({ id = null }) {
   }
 
   async function resolve(conflict, content, buttons) {
+    if (isRounded(content.value)) {
+      return notify(new PeerdProblem({
+        code: "rounded", detail: "This value has an integer above 2^53, which a browser cannot hold exactly.",
+        advice: "Nothing was written. Edit the object, or use \"peerd set\" on the command line.",
+      }));
+    }
     for (const button of buttons) button.setAttribute("aria-disabled", "true");
     try {
       await workspace.resolve(conflict, content);
@@ -72,13 +80,14 @@ function card(conflict, resolve) {
     h("span.hidden", {}, ` (version ${index + 1}, by `, foreign(version.author.name), ")"));
     buttons.push(button);
     return h(`li.version${isWinner ? ".winner" : ""}`, {},
-      h("div.version-head", {}, h("span", {}, version.author.is_this_machine ? "This machine"
-        : foreign(version.author.name, { max: 60 })), moment(version.time_ms), isWinner ? chip("Counts now", "ok") : null),
+      h("div.version-head", {},
+        h("span", {}, version.author.is_this_machine ? "This machine" : foreign(version.author.name, { max: 60 })),
+        moment(version.time_ms), isWinner ? chip("Counts now", "ok") : null),
       h("div.version-value", {}, content(version.content)), button);
   });
   return h("section.card.conflict", {},
-    h("div.card-head", {}, h("h2", {}, objectLink(conflict.object)),
-      isPlace ? chip("place") : chip(foreign(conflict.property, { max: 60 }))),
+    h("div.card-head", {}, h("h2", {}, objectLink(conflict.object)), isPlace ? h("span.muted", {}, "its place")
+      : h("span.muted", {}, "property ", h("strong", {}, foreign(conflict.property, { max: 60 })))),
     h("ol.versions", {}, columns));
 }
 
@@ -92,7 +101,8 @@ function content(version) {
 
 function withoutEffect(move) {
   const parent = move.parent ?? move.move?.parent;
-  return h("section.card", {}, h("div.card-head", {}, h("h2", {}, objectLink(move.object)), chip("move without effect", "warning")),
-    h("p", {}, "It was moved", parent ? [" below ", objectLink(parent)] : null,
-      " on one machine while another move made that a circle. It stays where it is; move it again if it belongs there."));
+  return h("section.card", {},
+    h("div.card-head", {}, h("h2", {}, objectLink(move.object)), chip("move without effect", "warning")),
+    h("p", {}, "It was moved", parent ? [" below ", objectLink(parent)] : null, " while another move made that a ",
+      "circle. It stays where it is; move it again if it belongs there."));
 }

@@ -5,6 +5,7 @@ import { notify, perform, workspace } from "./session.js";
 import { count, nameOf } from "./text.js";
 
 const SEARCH_PAUSE_MS = 200;
+const CHOICES_MAX = 30;
 let dialogCount = 0;
 
 /**
@@ -103,7 +104,8 @@ export function askToMove(object) {
   function choice(text, target) {
     const isHere = object.parent === (target?.id ?? null);
     const button = h("button.choice", { type: "button", disabled: isHere, onclick: move }, text,
-      target ? h("span.type", {}, foreign(target.type, { max: 40 })) : null, isHere ? h("span.hint", {}, "here") : null);
+      target ? h("span.type", {}, foreign(target.type, { max: 40 })) : null,
+      isHere ? h("span.hint", {}, "here") : null);
     async function move() {
       if (await perform(button, () => workspace.write(t => t.move(object.id, target?.id ?? null)))) dialog.close();
     }
@@ -113,7 +115,8 @@ export function askToMove(object) {
     const current = ++generation;
     const text = search.value.trim();
     try {
-      const { objects } = await (text ? workspace.list({ search: text, limit: 30 }) : workspace.children(null, { limit: 30 }));
+      const { objects } = text ? await workspace.list({ search: text, limit: CHOICES_MAX })
+        : await workspace.children(null, { limit: CHOICES_MAX });
       if (current !== generation) return;
       fill(results, choice("The top level", null), objects.filter(other => other.id !== object.id).map(other =>
         choice(foreign(nameOf(other).text, { max: 80 }), other)));

@@ -12,6 +12,8 @@ export function showHealth() {
   const facts = h("dl.facts");
   const notices = h("div.stack");
   const button = h("button", { type: "button", onclick: () => examine(button) }, icon("health"), "Check again");
+  /** What the check has spoken about; the status, which is live, says the rest. */
+  let subjects = new Set();
   const verdict = h("p.verdict", { role: "status" }, "Checking…");
 
   async function examine(pressed) {
@@ -22,7 +24,9 @@ export function showHealth() {
       verdict.className = `verdict ${healthy ? "ok" : "problem"}`;
       fill(verdict, icon(healthy ? "check" : "warning"),
         bad === 0 ? "Everything is in order." : `${count(bad, "finding")} to look at.`);
-      fill(findings, LEVELS.map(([level, title]) => group(title, level, found.filter(finding => finding.level === level))));
+      fill(findings, LEVELS.map(([level, title]) => group(title, level, found)));
+      subjects = new Set(found.map(finding => finding.subject));
+      draw();
     });
     if (!succeeded) verdict.textContent = "The check did not run.";
   }
@@ -38,10 +42,10 @@ export function showHealth() {
       fact("Workspace", h("code", {}, status.workspace)),
       fact("Device", h("code", {}, String(status.device).slice(0, 16))));
     fill(notices,
-      status.store_failure ? notice("problem", foreign(status.store_failure)) : null,
-      (status.waiting ?? []).map(wait => notice("warning", waiting(wait))),
-      (status.forks ?? []).map(fork => notice("", [foreign(fork.device_name),
-        `: its database was restored or copied, and its chain has ${fork.branches} branches. The changes of all count.`])));
+      status.store_failure && !subjects.has("store") ? notice("problem", foreign(status.store_failure)) : null,
+      subjects.has("waiting") ? null : (status.waiting ?? []).map(wait => notice("warning", waiting(wait))),
+      subjects.has("forked") ? null : (status.forks ?? []).map(fork => notice("", [foreign(fork.device_name),
+        `: its database was restored or copied, and its chain has ${fork.branches} branches. All of them count.`])));
   }
 
   const stop = on("status", draw);
@@ -69,7 +73,8 @@ function waiting(wait) {
   return [what, " wait for others that are not here. Sync with a machine that has them."];
 }
 
-function group(title, level, findings) {
+function group(title, level, all) {
+  const findings = all.filter(finding => finding.level === level);
   if (findings.length === 0) return null;
   return h("section.card", {}, h("h2", {}, title), h("ul.findings", {}, findings.map(finding =>
     h(`li.finding.${level}`, {}, icon(level === "ok" ? "check" : level),

@@ -58,13 +58,15 @@ export class ObjectPane {
       this.#conflicts,
       h("section.card", { "aria-labelledby": "properties-title" }, h("h2", { id: "properties-title" }, "Properties"),
         this.#properties.element),
-      h("section.card", { "aria-labelledby": "log-title" }, h("h2", { id: "log-title" }, "Log"), this.#timeline.element),
+      h("section.card", { "aria-labelledby": "log-title" }, h("h2", { id: "log-title" }, "Log"),
+        this.#timeline.element),
     ];
     fill(this.element, this.#body);
   }
 
   #delete() {
-    askToDelete(this.#object, () => { location.hash = this.#object.parent ? `#/object/${this.#object.parent}` : "#/objects"; });
+    const { parent } = this.#object;
+    askToDelete(this.#object, () => { location.hash = parent ? `#/object/${parent}` : "#/objects"; });
   }
 
   #show(object) {
@@ -75,7 +77,8 @@ export class ObjectPane {
     this.#heading.classList.toggle("muted", !name.isNamed);
     this.#titleChanged(plain(name.text, 60));
     fill(this.#facts,
-      fact("Type", h("span", {}, foreign(object.type, { max: 60 }), object.kind ? [" ", chip(plain(object.kind, 40))] : null)),
+      fact("Type", h("span", {}, foreign(object.type, { max: 60 }), " ",
+        object.kind ? chip(plain(object.kind, 40)) : null)),
       fact("Children", h("span", {}, object.child_count === 0 ? "none" : count(object.child_count, "object"))),
       fact("Changed", moment(object.updated_at)),
       object.created_at === null ? null : fact("Created", moment(object.created_at)),
@@ -103,8 +106,9 @@ export class ObjectPane {
       if (problem.code === "no-such-object") return { conflicts: [] };
       throw problem;
     });
-    fill(this.#conflicts, conflicts.length === 0 ? null : h("a.notice.warning", { href: `#/conflicts/${this.#id}` }, icon("conflict"),
-      h("span", {}, `${count(conflicts.length, "conflict")}: machines have written different values at the same time. Compare them.`)));
+    const text = `${count(conflicts.length, "conflict")}: machines have written different values at the same time. `;
+    fill(this.#conflicts, conflicts.length === 0 ? null : h("a.notice.warning", { href: `#/conflicts/${this.#id}` },
+      icon("conflict"), h("span", {}, text, h("u", {}, "Compare them"))));
   }
 
   #showGone() {
@@ -114,7 +118,8 @@ export class ObjectPane {
     const timeline = this.#timeline = new Timeline(this.#id);
     fill(this.element, h("header.object-head", {}, h("a.back", { href: "#/objects" }, icon("back"), "All objects")),
       emptyState("This object does not exist",
-        h("p", {}, name ? ["“", foreign(name, { max: 80 }), "” "] : "It ", "has been deleted, or has not arrived here yet. If it arrives, it is shown here.")),
+        h("p", {}, name ? ["“", foreign(name, { max: 80 }), "” "] : "It ",
+          "has been deleted, or has not arrived here yet. If it arrives, it is shown here.")),
       h("section.card", {}, h("h2", {}, "Log"), timeline.element));
     this.#body = null;
   }

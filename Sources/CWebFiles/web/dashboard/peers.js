@@ -28,6 +28,7 @@ export function showPeers() {
   const list = h("ul.cards", { "aria-label": "Machines" });
   const report = h("p.muted", { role: "status" });
   const button = h("button.primary", { type: "button", onclick: syncNow }, icon("sync"), "Sync now");
+  const toolbar = h("div.toolbar", {}, button, h("a.button", { href: "#/pair" }, icon("plus"), "Add a machine"));
   const cards = new Map();
 
   async function syncNow() {
@@ -54,7 +55,7 @@ export function showPeers() {
     }
     fill(list, [...cards.values()]);
     empty.hidden = status === null || peers.length > 0;
-    button.hidden = peers.length === 0;
+    toolbar.hidden = peers.length === 0;
   }
 
   const empty = emptyState("No other machine yet",
@@ -65,8 +66,7 @@ export function showPeers() {
   return {
     title: "Peers",
     element: h("div.page", {},
-      h("header.page-head", {}, h("h1", { tabindex: "-1" }, "Peers"), h("div.toolbar", {}, button,
-        h("a.button", { href: "#/pair" }, icon("plus"), "Add a machine")), report),
+      h("header.page-head", {}, h("h1", { tabindex: "-1" }, "Peers"), toolbar, report),
       empty, list),
     close: stop,
   };
@@ -85,13 +85,13 @@ function card(peer) {
       max: most, value: most - total, "aria-label": `Sync with ${peer.name}: ${count(total, "change")} left`,
     }) : null,
     h("dl.facts", {},
-      fact("Lacks there", lack(peer.missing_there, peer)),
-      fact("To come from it", lack(peer.missing_here, peer)),
+      fact("It still lacks", lack(peer.missing_there, peer)),
+      fact("We still lack", lack(peer.missing_here, peer)),
       fact(peer.connected ? "Last heard" : "Away since", peer.last_seen_ms === null || peer.last_seen_ms === undefined
         ? "never met" : moment(peer.last_seen_ms)),
       peer.traffic ? fact("Sent", bytes(peer.traffic.sent_bytes)) : null,
       peer.traffic ? fact("Received", bytes(peer.traffic.received_bytes)) : null,
-      peer.address ? fact("Address", h("code", {}, peer.address)) : null),
+      peer.address ? h("div.wide", {}, h("dt", {}, "Address"), h("dd", {}, h("code", {}, peer.address))) : null),
     Math.abs(ahead) > CLOCK_TOLERANCE_MS ? h("p.notice.warning", {}, icon("warning"),
       `Its clock is ${span(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"} the one of this machine. ` +
       "Compare them, and correct the wrong one.") : null,
@@ -144,9 +144,9 @@ export function showPair() {
       h("div", {},
         h("ol.steps", {},
           h("li", {}, h("strong", {}, "On the other machine, "), "scan the code, or run:",
-            h("code.command", {}, `peerd join '${line}' --name desk`), copyButton(`peerd join '${line}'`, "Copy the command")),
+            h("code.command", {}, `peerd join '${line}'`), copyButton(`peerd join '${line}'`, "Copy the command")),
           h("li", {}, h("strong", {}, "Start its daemon: "), h("code.command", {}, "peerd run --listen 0.0.0.0:41187")),
-          h("li", {}, h("strong", {}, "Wait here. "), "It appears below as soon as it has joined.")),
+          h("li", {}, h("strong", {}, "Wait here. "), "This page says when it has joined.")),
         h("p.muted", {}, "Good for one machine and for ", countdown, ". It reaches this machine at ",
           addresses.map((address, index) => [index > 0 ? ", " : null, h("code", {}, address)]), `, port ${port}.`)));
   }
@@ -175,7 +175,8 @@ export function showPair() {
     element: h("div.page.narrow", {},
       h("header.page-head", {}, h("a.back", { href: "#/peers" }, icon("back"), "Peers"),
         h("h1", { tabindex: "-1" }, "Add a machine"),
-        h("p.muted", {}, "An invite is a secret: whoever has it can join and read everything. Show it to nobody else.")),
+        h("p.muted", {}, "An invite is a secret: whoever has it can join and read everything. ",
+          "Show it to nobody else.")),
       h("div.card", {}, create, report, place)),
     close: () => {
       clearInterval(timer);

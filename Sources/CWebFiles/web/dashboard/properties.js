@@ -10,11 +10,15 @@ const SHOWN_LENGTH = 600;
 export function shownValue(value) {
   if (typeof value === "boolean") return h("span.value", {}, value ? "yes" : "no");
   if (value === null) return h("span.value.muted", {}, "null");
-  if (typeof value !== "string") return h("code.value", {}, foreign(JSON.stringify(value, null, 1), { lines: true, max: SHOWN_LENGTH }));
+  if (typeof value === "number") return h("span.value", {}, String(value));
+  if (typeof value !== "string") {
+    return h("code.value", {}, foreign(JSON.stringify(value, null, 2), { lines: true, max: SHOWN_LENGTH }));
+  }
   if (value === "") return h("span.value.muted", {}, "empty text");
   return h("span.value", {}, foreign(value, { lines: true, max: SHOWN_LENGTH }));
 }
 
+const endOnEscape = end => event => { if (event.key === "Escape") end(); };
 const propertyPath = (id, name) => `/api/objects/${id}/properties/${encodeURIComponent(name)}`;
 
 /**
@@ -31,7 +35,8 @@ const EDITORS = {
   text: {
     label: "Text", control: raw => {
       const text = raw === null ? "" : JSON.parse(raw);
-      return h("textarea", { rows: Math.min(12, 1 + text.split("\n").length), value: text, dir: "auto", "aria-label": "Text" });
+      const rows = Math.min(12, 1 + text.split("\n").length);
+      return h("textarea", { rows, value: text, dir: "auto", "aria-label": "Text" });
     },
     read: control => JSON.stringify(control.value),
   },
@@ -143,8 +148,9 @@ export class PropertyList {
       const name = h("input", { required: true, autocomplete: "off", maxlength: "200", "aria-label": "Name" });
       const editor = valueEditor("text", null);
       const submit = h("button.primary", { type: "submit" }, "Add");
-      const form = h("form.property-form", { onsubmit: add, onkeydown: event => { if (event.key === "Escape") close(); } },
-        h("label.field", {}, h("span.label", {}, "Name"), name), h("div.field", {}, h("span.label", {}, "Value"), editor.element),
+      const form = h("form.property-form", { onsubmit: add, onkeydown: endOnEscape(close) },
+        h("label.field", {}, h("span.label", {}, "Name"), name),
+        h("div.field", {}, h("span.label", {}, "Value"), editor.element),
         h("div.actions", {}, h("button", { type: "button", onclick: close }, "Cancel"), submit));
       async function add(event) {
         event.preventDefault();
@@ -193,12 +199,13 @@ class PropertyRow {
 
   #show() {
     const name = this.#name;
-    const edit = h("button.quiet.small", { type: "button", onclick: () => this.#edit() }, icon("edit"), h("span", {}, "Edit"),
-      h("span.hidden", {}, " ", foreign(name)));
+    const edit = h("button.quiet.small", { type: "button", onclick: () => this.#edit() }, icon("edit"),
+      h("span", {}, "Edit"), h("span.hidden", {}, " ", foreign(name)));
     const remove = h("button.quiet.small", { type: "button", onclick: () => this.#remove(remove) }, icon("remove"),
       h("span.hidden", {}, "Remove ", foreign(name)));
     const value = shownValue(this.#value);
-    fill(this.element, h("div.property-name", {}, h("span.label", {}, foreign(name, { max: 80 })), chip(typeOf(this.#value))),
+    fill(this.element,
+      h("div.property-name", {}, h("span.label", {}, foreign(name, { max: 80 })), chip(typeOf(this.#value))),
       h("div.property-value", {}, value), h("div.property-actions", {}, edit, remove));
     if (typeof this.#value === "number" && !Number.isSafeInteger(this.#value) && Number.isInteger(this.#value)) {
       this.#readRaw().then(raw => fill(value, raw), () => {});
@@ -227,7 +234,7 @@ class PropertyRow {
         const json = editor.read();
         if (json !== null && await perform(submit, () => save(this.#object().id, this.#name, json))) this.#endEditing();
       },
-      onkeydown: event => { if (event.key === "Escape") this.#endEditing(); },
+      onkeydown: endOnEscape(() => this.#endEditing()),
     },
     h("span.label", {}, foreign(this.#name, { max: 80 })), editor.element, this.#changedMeanwhile,
     h("div.actions", {}, h("button", { type: "button", onclick: () => this.#endEditing() }, "Cancel"), submit));
@@ -236,7 +243,8 @@ class PropertyRow {
   }
 
   #showMeanwhile() {
-    fill(this.#changedMeanwhile, "It has changed meanwhile, to ", foreign(this.#shown, { max: 80 }), ". Saving replaces that.");
+    fill(this.#changedMeanwhile, "It has changed meanwhile, to ", foreign(this.#shown, { max: 80 }),
+      ". Saving replaces that.");
   }
 
   #endEditing() {

@@ -78,6 +78,12 @@ export function summary(value, max = 90) {
   return text.length > max ? `${text.slice(0, max)}…` : text;
 }
 
+/** Whether a value contains an integer that JavaScript has already rounded. */
+export function isRounded(value) {
+  if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value);
+  return value !== null && typeof value === "object" && Object.values(value).some(isRounded);
+}
+
 /** JSON for reading and editing; the text itself if its numbers do not survive JavaScript (integers above 2^53). */
 export function pretty(raw) {
   const value = JSON.parse(raw);

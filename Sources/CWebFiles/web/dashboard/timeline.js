@@ -68,7 +68,7 @@ export class Timeline {
     if (this.#entries.length === 0) return fill(this.#list, h("p.muted", {}, "Nothing has been written yet."));
     const days = [];
     for (const entry of this.#entries) {
-      const day = new Date(entry.time_ms).toLocaleDateString("en", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+      const day = new Date(entry.time_ms).toLocaleDateString("en-GB", { dateStyle: "full" });
       if (days.at(-1)?.day !== day) days.push({ day, entries: [] });
       days.at(-1).entries.push(entry);
     }
@@ -81,7 +81,8 @@ export class Timeline {
     return h(`li.entry${entry.status === "effective" ? "" : ".dim"}`, {},
       h("div.entry-what", {}, this.#id === null ? [objectLink(entry.object), " "] : null, action(entry.action),
         word ? h("span", { title: meaning }, " ", chip(word, kind)) : null),
-      h("div.entry-who", {}, entry.author.is_this_machine ? "this machine" : foreign(entry.author.name, { max: 60 }), ", ",
+      h("div.entry-who", {},
+        entry.author.is_this_machine ? "this machine" : foreign(entry.author.name, { max: 60 }), ", ",
         moment(entry.time_ms)));
   }
 }
@@ -103,8 +104,10 @@ export function showHistory() {
   const timeline = new Timeline(null);
   return {
     title: "History",
-    element: h("div.page", {}, h("header.page-head", {}, h("h1", { tabindex: "-1" }, "History"),
-      h("p.muted", {}, "Everything that was written, on all machines, newest first.")), h("div.card", {}, timeline.element)),
+    element: h("div.page", {},
+      h("header.page-head", {}, h("h1", { tabindex: "-1" }, "History"),
+        h("p.muted", {}, "Everything that was written, on all machines, newest first.")),
+      h("div.card", {}, timeline.element)),
     close: () => timeline.close(),
   };
 }

@@ -61,7 +61,8 @@ export class TreeView {
       const index = this.#indexOf(id);
       if (index >= 0) {
         this.#activeID = id;
-        if (reveals) this.#scrollTo(index);
+        // In the middle, so that one sees where it is.
+        if (reveals) this.element.scrollTop = index * ROW_HEIGHT - this.element.clientHeight / 2;
       }
     }
     this.schedule();
