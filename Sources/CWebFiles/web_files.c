@@ -3,12 +3,88 @@
 
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
+static const unsigned char dashboard_app_js[] = {
+#embed "web/dashboard/app.js"
+};
+static const unsigned char dashboard_base_css[] = {
+#embed "web/dashboard/base.css"
+};
+static const unsigned char dashboard_conflicts_js[] = {
+#embed "web/dashboard/conflicts.js"
+};
+static const unsigned char dashboard_dialogs_js[] = {
+#embed "web/dashboard/dialogs.js"
+};
+static const unsigned char dashboard_dom_js[] = {
+#embed "web/dashboard/dom.js"
+};
+static const unsigned char dashboard_health_js[] = {
+#embed "web/dashboard/health.js"
+};
+static const unsigned char dashboard_icon_svg[] = {
+#embed "web/dashboard/icon.svg"
+};
+static const unsigned char dashboard_object_js[] = {
+#embed "web/dashboard/object.js"
+};
+static const unsigned char dashboard_objects_js[] = {
+#embed "web/dashboard/objects.js"
+};
+static const unsigned char dashboard_peers_js[] = {
+#embed "web/dashboard/peers.js"
+};
+static const unsigned char dashboard_properties_js[] = {
+#embed "web/dashboard/properties.js"
+};
+static const unsigned char dashboard_session_js[] = {
+#embed "web/dashboard/session.js"
+};
+static const unsigned char dashboard_text_js[] = {
+#embed "web/dashboard/text.js"
+};
+static const unsigned char dashboard_timeline_js[] = {
+#embed "web/dashboard/timeline.js"
+};
+static const unsigned char dashboard_tree_model_js[] = {
+#embed "web/dashboard/tree-model.js"
+};
+static const unsigned char dashboard_tree_view_js[] = {
+#embed "web/dashboard/tree-view.js"
+};
+static const unsigned char dashboard_views_css[] = {
+#embed "web/dashboard/views.css"
+};
 static const unsigned char index_html[] = {
 #embed "web/index.html"
 };
+static const unsigned char peerd_d_ts[] = {
+#embed "web/peerd.d.ts"
+};
+static const unsigned char peerd_js[] = {
+#embed "web/peerd.js"
+};
 
 static const struct web_file web_files[] = {
+    {"/dashboard/app.js", "text/javascript; charset=utf-8", dashboard_app_js, sizeof(dashboard_app_js)},
+    {"/dashboard/base.css", "text/css; charset=utf-8", dashboard_base_css, sizeof(dashboard_base_css)},
+    {"/dashboard/conflicts.js", "text/javascript; charset=utf-8", dashboard_conflicts_js, sizeof(dashboard_conflicts_js)},
+    {"/dashboard/dialogs.js", "text/javascript; charset=utf-8", dashboard_dialogs_js, sizeof(dashboard_dialogs_js)},
+    {"/dashboard/dom.js", "text/javascript; charset=utf-8", dashboard_dom_js, sizeof(dashboard_dom_js)},
+    {"/dashboard/health.js", "text/javascript; charset=utf-8", dashboard_health_js, sizeof(dashboard_health_js)},
+    {"/dashboard/icon.svg", "image/svg+xml", dashboard_icon_svg, sizeof(dashboard_icon_svg)},
+    {"/dashboard/object.js", "text/javascript; charset=utf-8", dashboard_object_js, sizeof(dashboard_object_js)},
+    {"/dashboard/objects.js", "text/javascript; charset=utf-8", dashboard_objects_js, sizeof(dashboard_objects_js)},
+    {"/dashboard/peers.js", "text/javascript; charset=utf-8", dashboard_peers_js, sizeof(dashboard_peers_js)},
+    {"/dashboard/properties.js", "text/javascript; charset=utf-8", dashboard_properties_js, sizeof(dashboard_properties_js)},
+    {"/dashboard/session.js", "text/javascript; charset=utf-8", dashboard_session_js, sizeof(dashboard_session_js)},
+    {"/dashboard/text.js", "text/javascript; charset=utf-8", dashboard_text_js, sizeof(dashboard_text_js)},
+    {"/dashboard/timeline.js", "text/javascript; charset=utf-8", dashboard_timeline_js, sizeof(dashboard_timeline_js)},
+    {"/dashboard/tree-model.js", "text/javascript; charset=utf-8", dashboard_tree_model_js, sizeof(dashboard_tree_model_js)},
+    {"/dashboard/tree-view.js", "text/javascript; charset=utf-8", dashboard_tree_view_js, sizeof(dashboard_tree_view_js)},
+    {"/dashboard/views.css", "text/css; charset=utf-8", dashboard_views_css, sizeof(dashboard_views_css)},
     {"/", "text/html; charset=utf-8", index_html, sizeof(index_html)},
+    {"/peerd.d.ts", "text/plain; charset=utf-8", peerd_d_ts, sizeof(peerd_d_ts)},
+    {"/peerd.js", "text/javascript; charset=utf-8", peerd_js, sizeof(peerd_js)},
 };
 
 size_t web_file_count(void) { return sizeof(web_files) / sizeof(web_files[0]); }

@@ -1,0 +1,233 @@
+/** The page: shapes on a canvas, their layers, and the properties of the selected one. */
+
+import { connect } from "/peerd.js";
+import { Drawing, nameOf } from "./drawing.js";
+import { LayerTree } from "./layers.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+const TAGS = { rectangle: "rect", ellipse: "ellipse", text: "text" };
+const STEP = 10;
+const find = selector => document.querySelector(selector);
+
+const canvas = find("#drawing");
+const form = find("#inspector");
+let selectedID = null;
+let conflicts = new Set();
+let isDrawScheduled = false;
+
+const workspace = await connect();
+workspace.on("error", showProblem);
+workspace.on("state", showState);
+const drawing = new Drawing(workspace, await Drawing.rootID(workspace), draw, showProblem);
+const layers = new LayerTree(find("#layers"), drawing, {
+  select, perform, selected: () => selectedID, conflicts: () => conflicts,
+});
+drawing.follow();
+workspace.status(status => { if (status.conflicts !== conflicts.count) readConflicts(status.conflicts); });
+showState();
+
+// What is said
+
+function showState() {
+  const waiting = workspace.pendingWriteCount;
+  find("#state").textContent = workspace.state === "online" ? "Online"
+    : workspace.state === "unauthorized" ? "Not signed in: run peerd open"
+      : `Offline${waiting > 0 ? "; what you changed is written when the daemon is back" : ""}`;
+  find("#state").dataset.state = workspace.state;
+}
+
+function showProblem(problem) {
+  const place = find("#problem");
+  place.textContent = [problem.detail ?? problem.message, problem.advice].filter(Boolean).join(" ");
+  place.hidden = false;
+  setTimeout(() => { place.hidden = true; }, 8000);
+}
+
+async function perform(promise) {
+  try {
+    return await promise;
+  } catch (problem) {
+    showProblem(problem);
+  }
+}
+
+async function readConflicts(count) {
+  const listed = await perform(workspace.conflicts());
+  if (!listed) return;
+  conflicts = new Set(listed.conflicts.map(conflict => conflict.object));
+  conflicts.count = count;
+  draw();
+}
+
+// Drawing
+
+/** Draws before the next frame, however often something changes until then. */
+function draw() {
+  if (isDrawScheduled) return;
+  isDrawScheduled = true;
+  requestAnimationFrame(() => {
+    isDrawScheduled = false;
+    if (selectedID && !drawing.has(selectedID)) selectedID = null;
+    drawShapes();
+    layers.draw();
+    drawInspector();
+    showState();
+  });
+}
+
+function drawShapes() {
+  const existing = new Map([...canvas.children].map(element => [element.dataset.id, element]));
+  const elements = drawing.shapes().filter(shape => shape.kind in TAGS).map(shape => {
+    const element = existing.get(shape.id) ?? newElement(shape);
+    place(element, shape);
+    return element;
+  });
+  const shape = selectedID && drawing.get(selectedID);
+  if (shape?.type === "shape") elements.push(place(existing.get("handle") ?? newHandle(), shape));
+  elements.forEach((element, index) => {
+    if (canvas.children[index] !== element) canvas.insertBefore(element, canvas.children[index] ?? null);
+  });
+  while (canvas.children.length > elements.length) canvas.lastElementChild.remove();
+}
+
+function newElement({ id, kind }) {
+  const element = document.createElementNS(SVG, TAGS[kind]);
+  element.dataset.id = id;
+  element.setAttribute("tabindex", "0");
+  element.setAttribute("role", "img");
+  return element;
+}
+
+function newHandle() {
+  const handle = document.createElementNS(SVG, "rect");
+  handle.dataset.id = "handle";
+  return handle;
+}
+
+/** Puts an element where its shape is. Values of other machines only ever become numbers, colours and text. */
+function place(element, shape) {
+  const { x, y, width, height } = drawing.box(shape);
+  const set = attributes => {
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  };
+  if (element.dataset.id === "handle") {
+    set({ x: x + width - 7, y: y + height - 7, width: 14, height: 14, rx: 3 });
+    return element;
+  }
+  const where = `${Math.round(x)}, ${Math.round(y)}`;
+  set({ fill: colourOf(shape), "aria-label": `${nameOf(shape)}, ${shape.kind}, at ${where}` });
+  element.classList.toggle("selected", shape.id === selectedID);
+  if (shape.kind === "ellipse") set({ cx: x + width / 2, cy: y + height / 2, rx: width / 2, ry: height / 2 });
+  else if (shape.kind === "rectangle") set({ x, y, width, height });
+  else {
+    set({ x, y: y + height * 0.8, "font-size": height * 0.8 });
+    const text = String(shape.properties.text ?? "");
+    if (element.textContent !== text) element.textContent = text;
+  }
+  return element;
+}
+
+function colourOf({ properties: { colour } }) { return /^#[0-9a-f]{6}$/i.test(colour) ? colour : "#6b7880"; }
+
+// Pointer and keys
+
+function select(id) {
+  selectedID = id;
+  draw();
+}
+
+function pointOf(event) {
+  return new DOMPoint(event.clientX, event.clientY).matrixTransform(canvas.getScreenCTM().inverse());
+}
+
+canvas.addEventListener("pointerdown", event => {
+  const isHandle = event.target.dataset.id === "handle";
+  const id = isHandle ? selectedID : event.target.dataset.id;
+  const shape = id && drawing.get(id);
+  select(shape ? id : null);
+  if (!shape) return;
+  if (!isHandle) event.target.focus();
+  event.preventDefault();
+  const start = pointOf(event);
+  const box = drawing.box(shape);
+  canvas.setPointerCapture(event.pointerId);
+  const moved = move => {
+    const { x, y } = pointOf(move);
+    const [right, down] = [x - start.x, y - start.y];
+    if (!drawing.has(id)) return ended();
+    drawing.set(id, isHandle
+      ? { width: Math.round(Math.max(1, box.width + right)), height: Math.round(Math.max(1, box.height + down)) }
+      : { x: Math.round(box.x + right), y: Math.round(box.y + down) });
+  };
+  const ended = () => {
+    canvas.removeEventListener("pointermove", moved);
+    canvas.removeEventListener("pointerup", ended);
+    canvas.removeEventListener("pointercancel", ended);
+  };
+  canvas.addEventListener("pointermove", moved);
+  canvas.addEventListener("pointerup", ended);
+  canvas.addEventListener("pointercancel", ended);
+});
+
+canvas.addEventListener("focusin", event => {
+  if (drawing.has(event.target.dataset.id)) select(event.target.dataset.id);
+});
+
+canvas.addEventListener("keydown", event => {
+  const shape = selectedID && drawing.get(selectedID);
+  if (!shape) return;
+  const step = event.shiftKey ? 1 : STEP;
+  const [right, down] = {
+    ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step],
+  }[event.key] ?? [0, 0];
+  if (right || down) {
+    const { x, y } = drawing.box(shape);
+    drawing.set(selectedID, { x: x + right, y: y + down });
+  } else if (event.key === "Delete") {
+    perform(drawing.delete(selectedID));
+  } else {
+    return;
+  }
+  event.preventDefault();
+});
+
+for (const button of document.querySelectorAll("[data-create]")) {
+  button.addEventListener("click", async () => {
+    const selected = selectedID && drawing.get(selectedID);
+    const parent = selected?.type === "layer" ? selected.id : selected?.parent ?? drawing.rootID;
+    const id = await perform(drawing.create(button.dataset.create, parent));
+    if (id) select(id);
+  });
+}
+
+// Inspector
+
+function drawInspector() {
+  const object = selectedID && drawing.get(selectedID);
+  form.hidden = !object;
+  find("#inspector-title").textContent = object ? nameOf(object) : "Nothing selected";
+  const conflict = find("#conflict");
+  conflict.hidden = !object || !conflicts.has(object.id);
+  if (!object) return;
+  conflict.href = `/#/conflicts/${object.id}`;
+  conflict.textContent = "Machines changed this at the same time. Compare";
+  const values = object.type === "layer" ? {} : { ...drawing.box(object), colour: colourOf(object) };
+  if (object.kind === "text") values.text = String(object.properties.text ?? "");
+  values.name = nameOf(object);
+  for (const label of form.querySelectorAll("[data-for]")) {
+    const name = label.dataset.for;
+    label.hidden = !(name in values);
+    const input = form.elements[name];
+    // What somebody is typing is not overwritten by a change from elsewhere.
+    if (name in values && input !== document.activeElement) input.value = values[name];
+  }
+}
+
+form.addEventListener("input", event => {
+  const { name, value, type, validity } = event.target;
+  if (!validity.valid || (type === "number" && value === "")) return;
+  drawing.set(selectedID, { [name]: type === "number" ? Number(value) : value });
+});
+form.addEventListener("submit", event => event.preventDefault());
+find("#delete").addEventListener("click", () => perform(drawing.delete(selectedID)));
+addEventListener("beforeunload", event => { if (workspace.pendingWriteCount > 0) event.preventDefault(); });

@@ -1,0 +1,108 @@
+/** Values and moves that lost against concurrent ones, side by side; one click ends a conflict. */
+
+import { PeerdProblem } from "/peerd.js";
+import { chip, emptyState, fill, foreign, h, icon, moment } from "./dom.js";
+import { shownValue } from "./properties.js";
+import { coalesced, notify, objectLink, on, workspace } from "./session.js";
+import { isRounded } from "./text.js";
+
+/** The view of all conflicts, or of those of one object. */
+export function showConflicts({ id = null }) {
+  const list = h("div.stack");
+  const report = h("p.hidden", { role: "status" });
+  const known = new Map();
+
+  async function read() {
+    const { conflicts, moves_without_effect: moves = [] } = await workspace.conflicts(id);
+    const cards = conflicts.map(conflict => {
+      // A card that has not changed stays, and with it the focus.
+      const key = JSON.stringify(conflict);
+      if (!known.has(key)) known.set(key, card(conflict, resolve));
+      return [key, known.get(key)];
+    });
+    const keys = new Set(cards.map(([key]) => key));
+    for (const key of known.keys()) if (!keys.has(key)) known.delete(key);
+    const focused = document.activeElement;
+    fill(list, cards.map(([, element]) => element), moves.map(withoutEffect),
+      cards.length + moves.length === 0 ? nothing(id) : null);
+    if (list.contains(focused)) focused.focus();
+  }
+
+  async function resolve(conflict, content, buttons) {
+    if (isRounded(content.value)) {
+      return notify(new PeerdProblem({
+        code: "rounded", detail: "This value has an integer above 2^53, which a browser cannot hold exactly.",
+        advice: "Nothing was written. Edit the object, or use \"peerd set\" on the command line.",
+      }));
+    }
+    for (const button of buttons) button.setAttribute("aria-disabled", "true");
+    try {
+      await workspace.resolve(conflict, content);
+      report.textContent = "The conflict is resolved.";
+    } catch (problem) {
+      notify(problem);
+      for (const button of buttons) button.removeAttribute("aria-disabled");
+    }
+    refresh();
+  }
+
+  const refresh = coalesced(read);
+  const stops = [on("delta", refresh), on("status", refresh)];
+  refresh();
+  return {
+    title: "Conflicts",
+    element: h("div.page", {},
+      h("header.page-head", {},
+        id ? h("a.back", { href: "#/conflicts" }, icon("back"), "All conflicts") : null,
+        h("h1", { tabindex: "-1" }, "Conflicts"),
+        h("p.muted", {}, "Machines wrote these at the same time. The latest counts everywhere; nothing is lost. ",
+          "Choose what shall count, or edit the object.")),
+      report, list),
+    close: () => { for (const stop of stops) stop(); },
+  };
+}
+
+function nothing(id) {
+  return emptyState(id ? "This object has no conflicts" : "No conflicts",
+    h("p", {}, "When two machines write the same property while they are apart, both values are shown here."));
+}
+
+function card(conflict, resolve) {
+  const isPlace = conflict.property === null;
+  const buttons = [];
+  const versions = [conflict.winner, ...conflict.losers].filter(Boolean);
+  const columns = versions.map((version, index) => {
+    const isWinner = version === conflict.winner;
+    const button = h(isWinner ? "button" : "button.primary", {
+      type: "button",
+      onclick: () => button.getAttribute("aria-disabled") || resolve(conflict, version.content, buttons),
+    }, isWinner ? "Keep this" : "Use this",
+    h("span.hidden", {}, ` (version ${index + 1}, by `, foreign(version.author.name), ")"));
+    buttons.push(button);
+    return h(`li.version${isWinner ? ".winner" : ""}`, {},
+      h("div.version-head", {},
+        h("span", {}, version.author.is_this_machine ? "This machine" : foreign(version.author.name, { max: 60 })),
+        moment(version.time_ms), isWinner ? chip("Counts now", "ok") : null),
+      h("div.version-value", {}, content(version.content)), button);
+  });
+  return h("section.card.conflict", {},
+    h("div.card-head", {}, h("h2", {}, objectLink(conflict.object)), isPlace ? h("span.muted", {}, "its place")
+      : h("span.muted", {}, "property ", h("strong", {}, foreign(conflict.property, { max: 60 })))),
+    h("ol.versions", {}, columns));
+}
+
+function content(version) {
+  if (version.removed) return h("span.muted", {}, "removed");
+  if ("parent" in version) {
+    return h("span", {}, "below ", version.parent === null ? "the top level" : objectLink(version.parent));
+  }
+  return shownValue(version.value);
+}
+
+function withoutEffect(move) {
+  const parent = move.parent ?? move.move?.parent;
+  return h("section.card", {},
+    h("div.card-head", {}, h("h2", {}, objectLink(move.object)), chip("move without effect", "warning")),
+    h("p", {}, "It was moved", parent ? [" below ", objectLink(parent)] : null, " while another move made that a ",
+      "circle. It stays where it is; move it again if it belongs there."));
+}

@@ -1,0 +1,149 @@
+/** The one connection of this page, and what all views share of it. */
+
+import { connect, PeerdProblem } from "/peerd.js";
+import { fill, foreign, h, icon } from "./dom.js";
+import { nameOf } from "./text.js";
+
+/** The workspace; set before any view is shown. */
+export let workspace = null;
+/** The newest status and peers; null before the first message. */
+export let status = null;
+export let peers = [];
+
+const listeners = { status: new Set(), delta: new Set(), state: new Set(), refused: new Set() };
+const REFUSED_RETRY_MS = 5000;
+
+/** Calls back on "status", "delta" (null: everything may have changed), "state" or "refused"; returns the end of it. */
+export function on(event, callback) {
+  listeners[event].add(callback);
+  return () => listeners[event].delete(callback);
+}
+
+function tell(event, value) {
+  for (const listener of [...listeners[event]]) listener(value);
+}
+
+/** Connects, however long it takes: while this page has no right to be here, it says so and asks again. */
+export async function start() {
+  while (workspace === null) {
+    try {
+      workspace = await connect({ onerror: notify });
+    } catch (problem) {
+      tell("refused", problem);
+      await new Promise(resolve => setTimeout(resolve, REFUSED_RETRY_MS));
+    }
+  }
+  workspace.on("state", state => tell("state", state));
+  workspace.status((newStatus, newPeers) => {
+    [status, peers] = [newStatus, newPeers ?? newStatus.peers ?? []];
+    tell("status", status);
+  });
+  watchChanges("now");
+  tell("state", workspace.state);
+}
+
+/**
+ * Follows all changes of the workspace, but not its whole state: views read by pages what they show.
+ *
+ * When the daemon no longer knows the position, it sends everything (`reset`). The objects of that are ignored; the
+ * views read their pages again when it has ended.
+ */
+function watchChanges(since) {
+  let isResetting = false;
+  workspace.changes({ all: true }, delta => {
+    if (delta.reset) isResetting = true;
+    if (!isResetting) {
+      for (const { id } of delta.objects) names.delete(id);
+      return tell("delta", delta);
+    }
+    if (delta.more) return;
+    isResetting = false;
+    names.clear();
+    tell("delta", null);
+  }, {
+    since,
+    // A daemon that does not know "now" is asked for everything, once.
+    onerror: problem => (since === "now" ? watchChanges(null) : notify(problem)),
+  });
+}
+
+/** Names of objects that are mentioned by id. */
+const names = new Map();
+const NAMES_MAX = 2000;
+
+/** A link to an object, with its name as soon as that is known. */
+export function objectLink(id, { text } = {}) {
+  const link = h("a", { href: `#/object/${id}` }, text ? foreign(text, { max: 80 }) : h("code", {}, id.slice(0, 8)));
+  if (!text) {
+    nameByID(id).then(name => fill(link, foreign(name, { max: 80 })), () => link.classList.add("gone"));
+  }
+  return link;
+}
+
+export function nameByID(id) {
+  if (!names.has(id)) {
+    if (names.size >= NAMES_MAX) names.clear();
+    names.set(id, workspace.get(id).then(object => nameOf(object).text));
+    names.get(id).catch(() => names.delete(id));
+  }
+  return names.get(id);
+}
+
+/**
+ * Calls an async function again and again, never twice at once: calls during a run make one further run.
+ *
+ * Views that list things use it, so that a thousand changes do not become a thousand requests.
+ */
+export function coalesced(action, pauseMs = 250) {
+  let isRunning = false;
+  let isWanted = false;
+  return async function run() {
+    isWanted = true;
+    if (isRunning) return;
+    isRunning = true;
+    while (isWanted) {
+      isWanted = false;
+      try {
+        await action();
+      } catch (problem) {
+        // The banner already says that the daemon does not answer.
+        if (problem.code !== "offline") notify(problem);
+      }
+      await new Promise(resolve => setTimeout(resolve, pauseMs));
+    }
+    isRunning = false;
+  };
+}
+
+/** Shows what went wrong and what to do, until the user has seen it. */
+export function notify(problem) {
+  const place = document.querySelector("#notices");
+  const detail = problem instanceof PeerdProblem ? problem.detail : `The dashboard failed: ${problem.message}`;
+  const known = [...place.children].find(notice => notice.dataset.detail === detail);
+  if (known) known.remove();
+  while (place.children.length >= 3) place.firstElementChild.remove();
+  const notice = h("div.notice.problem", {},
+    icon("warning"),
+    h("div", {}, h("p", {}, foreign(detail)), problem.advice ? h("p.muted", {}, foreign(problem.advice)) : null),
+    h("button.quiet.small", { type: "button", onclick: () => notice.remove() }, "Dismiss"));
+  notice.dataset.detail = detail;
+  place.append(notice);
+}
+
+/** Runs what a user asked for; the button waits meanwhile, and failures are shown. Resolves with true on success. */
+export async function perform(button, action) {
+  if (button?.getAttribute("aria-disabled") === "true") return false;
+  // Not `disabled`: that would take the focus away.
+  button?.setAttribute("aria-disabled", "true");
+  button?.classList.add("busy");
+  try {
+    await action();
+    return true;
+  } catch (problem) {
+    notify(problem);
+    return false;
+  } finally {
+    button?.removeAttribute("aria-disabled");
+    button?.classList.remove("busy");
+  }
+}

@@ -1,0 +1,269 @@
+/** Types of /peerd.js. */
+
+export type ID = string;
+/** A position in the history of a scope. Opaque: store it, pass it back as `since`. */
+export type Token = string;
+export type Value = null | boolean | number | string | Value[] | { [name: string]: Value };
+export type Properties = { [name: string]: Value };
+/** Ends what it belongs to. May be called more than once. */
+export type Stop = () => void;
+
+export interface PeerdObject {
+  readonly id: ID;
+  readonly type: string;
+  readonly kind: string;
+  readonly parent: ID | null;
+  /** Orders siblings: compare as text, then by id. */
+  readonly position: string;
+  readonly creator: string | null;
+  readonly owner: string | null;
+  readonly created_at: number | null;
+  readonly updated_at: number;
+  readonly child_count: number;
+  /** Changes with each change of the object; see `WriteOptions.if`. */
+  readonly version: string;
+  readonly properties: Properties;
+}
+
+export interface Query {
+  type?: string;
+  kind?: string;
+  parent?: ID | "root" | null;
+  where?: Properties;
+  order?: string;
+}
+
+export interface ListQuery extends Query {
+  /** Objects any of whose string properties contain this text. */
+  search?: string;
+  after?: string;
+  limit?: number;
+}
+
+export type Scope = { object: ID } | { subtree: ID } | { query: Query } | { all: true };
+
+export interface Author {
+  readonly name: string;
+  readonly is_this_machine: boolean;
+}
+
+export interface ObjectChange {
+  readonly id: ID;
+  readonly changed: readonly string[];
+  readonly created: boolean;
+  readonly moved: boolean;
+  /** With `state` null: everything below it is gone, too. */
+  readonly includes_below: boolean;
+  /** Null: deleted, or moved out of the scope. */
+  readonly state: PeerdObject | null;
+}
+
+export interface Delta {
+  readonly token: Token;
+  /** Forget all objects that you hold; this delta begins the whole state. */
+  readonly reset: boolean;
+  /** Further deltas of the same state follow at once. Store the token only when this is false. */
+  readonly more: boolean;
+  readonly origin: "local" | "peer" | "both" | null;
+  readonly authors: readonly Author[];
+  readonly objects: readonly ObjectChange[];
+}
+
+export interface Traffic {
+  readonly sent_bytes: number;
+  readonly received_bytes: number;
+  readonly pushed_changes: number;
+  readonly pushed_operations: number;
+  readonly pulled_changes: number;
+  readonly pulled_operations: number;
+  readonly duplicate_changes: number;
+}
+
+export interface Peer {
+  readonly device: string | null;
+  readonly name: string | null;
+  readonly connected: boolean;
+  readonly address: string | null;
+  readonly last_seen_ms: number | null;
+  readonly in_sync: boolean;
+  readonly missing_there: number | null;
+  readonly missing_here: number | null;
+  readonly reason: "not_met" | "offline" | "comparing" | "exchanging" | null;
+  readonly advice: string | null;
+  readonly clock_ahead_ms: number | null;
+  readonly traffic: Traffic;
+}
+
+export interface Page {
+  readonly objects: PeerdObject[];
+  /** Pass it as `after` to get the next page; null after the last. */
+  readonly next: string | null;
+}
+
+export type Content = { value: Value } | { removed: true } | { parent: ID | null };
+
+export interface ConflictVersion {
+  readonly id: string;
+  readonly author: Author;
+  readonly time_ms: number;
+  readonly content: Content;
+}
+
+export interface Conflict {
+  readonly object: ID;
+  /** Null: the places of a moved object conflict. */
+  readonly property: string | null;
+  readonly winner: ConflictVersion | null;
+  readonly losers: readonly ConflictVersion[];
+}
+
+export interface LogEntry {
+  readonly id: string;
+  readonly author: Author;
+  readonly time_ms: number;
+  readonly object: ID;
+  readonly action: { readonly [kind: string]: unknown };
+  readonly status: string;
+}
+
+export interface SyncReport {
+  readonly pushed: number;
+  readonly pulled: number;
+  readonly in_sync: boolean;
+  readonly interrupted: boolean;
+  readonly peers: readonly Peer[];
+}
+
+/** What went wrong (`detail`), what to do about it (`advice`), and a `code` for programs. */
+export class PeerdProblem extends Error {
+  constructor(
+    members: { code: string; detail?: string; title?: string; advice?: string | null; status?: number },
+    options?: { cause?: unknown },
+  );
+  readonly code: string;
+  readonly title: string;
+  readonly detail: string;
+  readonly advice: string | null;
+  /** The HTTP status; 0 for a problem of this side. */
+  readonly status: number;
+}
+
+export interface Place {
+  before?: ID;
+  first?: boolean;
+}
+
+export interface Creation extends Place {
+  kind?: string;
+  parent?: ID | null;
+  /** Machines that create the same key apart create one object, not two. */
+  key?: string;
+  properties?: Properties;
+}
+
+export interface Transaction {
+  /** Returns a name that stands for the new object in the rest of this transaction. */
+  create(type: string, creation?: Creation): ID;
+  set(id: ID, properties: Properties): void;
+  unset(id: ID, ...names: (string | string[])[]): void;
+  move(id: ID, parent: ID | null, place?: Place): void;
+  delete(id: ID): void;
+}
+
+export interface WriteOptions {
+  /** Versions that objects must still have, by id; "version-changed" otherwise. */
+  if?: { [id: ID]: string };
+  signal?: AbortSignal;
+}
+
+export interface Written {
+  /** The ids of created objects, in the order of the calls of `create`. */
+  readonly created: ID[];
+  readonly token: Token | null;
+}
+
+export interface SubscriptionOptions {
+  /** Gets the problem that ended the subscription. Without it: the console, and `onerror` of the workspace. */
+  onerror?: (problem: PeerdProblem) => void;
+}
+
+export type State = "connecting" | "online" | "offline" | "unauthorized" | "closed";
+
+export interface Workspace {
+  readonly state: State;
+  /** Why the workspace is not online. */
+  readonly problem: PeerdProblem | null;
+  readonly retryAt: number | null;
+  readonly hello: { readonly version: string; readonly workspace: string; readonly device_name: string } | null;
+  /** Writes that are not yet durable. They live in this page alone. */
+  readonly pendingWriteCount: number;
+  onerror: ((error: unknown) => void) | null;
+  on(event: "state", callback: (state: State) => void): Stop;
+  on(event: "error", callback: (error: unknown) => void): Stop;
+
+  /** The objects of a query, now and after each change. The next page comes after the callback has ended. */
+  live(
+    query: Query,
+    callback: (objects: PeerdObject[], page: { more: boolean }) => unknown,
+    options?: SubscriptionOptions & { limit?: number },
+  ): Stop;
+  /** An object, now and after each change; null once it is deleted. */
+  object(
+    id: ID,
+    callback: (object: PeerdObject | null, delta: Delta) => unknown,
+    options?: SubscriptionOptions,
+  ): Stop;
+  /** Each delta of a scope. `since: "now"` leaves the state out. */
+  changes(
+    scope: Scope,
+    callback: (delta: Delta) => unknown,
+    options?: SubscriptionOptions & { since?: Token | "now" | null; credit?: number },
+  ): Stop;
+  status(
+    callback: (status: { readonly [name: string]: any }, peers: Peer[]) => unknown,
+    options?: SubscriptionOptions,
+  ): Stop;
+
+  /** One transaction: all its edits count, or none. Resolves when it is durable. Offline, it waits. */
+  write(compose: (transaction: Transaction) => unknown, options?: WriteOptions): Promise<Written>;
+
+  get(id: ID): Promise<PeerdObject>;
+  list(query?: ListQuery): Promise<Page>;
+  count(query?: ListQuery): Promise<number>;
+  children(id?: ID | null, page?: { after?: string | null; limit?: number }): Promise<Page>;
+  tree(id?: ID | null, page?: { after?: string | null; limit?: number; depth?: number }): Promise<Page>;
+  log(
+    id?: ID | null,
+    page?: { after?: string | null; limit?: number; order?: "newest" | "oldest" },
+  ): Promise<{ entries: LogEntry[]; next: string | null }>;
+  conflicts(id?: ID | null): Promise<{ conflicts: Conflict[]; moves_without_effect: unknown[] }>;
+  resolve(conflict: Conflict, content: Content): Promise<null>;
+  sync(options?: { timeoutMs?: number }): Promise<SyncReport>;
+  fetch(
+    path: string,
+    options?: Omit<RequestInit, "headers"> & {
+      json?: unknown;
+      headers?: { [name: string]: string };
+      as?: "json" | "text";
+    },
+  ): Promise<any>;
+
+  /** Tries to reconnect now. */
+  reconnect(): void;
+  /** Ends everything; unacknowledged writes reject. */
+  close(): void;
+}
+
+export interface ConnectOptions {
+  /** The daemon's address; by default the origin of the page. */
+  url?: string | URL;
+  /** Only outside of pages that the daemon serves: those have a cookie. */
+  token?: string;
+  onerror?: (error: unknown) => void;
+  /** For programs without a built-in WebSocket. */
+  WebSocket?: new (url: string) => unknown;
+  fetch?: typeof fetch;
+}
+
+/** Resolves when the daemon has answered or cannot be reached; rejects if it refuses this page. */
+export function connect(options?: ConnectOptions): Promise<Workspace>;
