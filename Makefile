@@ -83,7 +83,7 @@ public-api: setup-system  ## write PUBLIC-API.txt, after a change of the public 
 
 .PHONY: examples
 examples: setup-system  ## build the examples (release) as the packages of others would be, and run them
-	@for example in Examples/*/; do \
+	@for example in $(dir $(wildcard Examples/*/Package.swift)); do \
 	    at="-c release --package-path $$example --scratch-path .build-examples"; \
 	    $(SWIFT) build $$at && $(SWIFT) run $$at --skip-build "$$(basename "$$example")" || exit 1; \
 	done

@@ -149,7 +149,7 @@ let package = Package(
         ),
         .testTarget(
             name: "LocalAPITests",
-            dependencies: ["CRDTCore", "LocalAPI", "PeerdKit"],
+            dependencies: ["CRDTCore", "LocalAPI", "PeerdKit", .product(name: "NIOHTTP1", package: nio)],
             swiftSettings: settings
         ),
         .testTarget(name: "NoiseTests", dependencies: ["PeerCrypto", "SyncProtocol"], swiftSettings: settings),
