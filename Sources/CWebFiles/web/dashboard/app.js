@@ -51,6 +51,7 @@ function route() {
   if (!found) return location.replace("#/objects");
   const [match, section, show] = found;
   const parameters = { id: match[1] };
+  document.body.dataset.section = section;
   for (const [name, link] of links) {
     if (name === section) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -62,7 +63,6 @@ function route() {
   view = show(parameters, titleChanged);
   if (show !== showObjects) titleChanged(view.title);
   fill(main, view.element);
-  main.dataset.section = section;
   // After a change of the view a screen reader begins at its heading; a fresh page begins at its top.
   if (!isFirst) (main.querySelector("h1") ?? main).focus({ preventScroll: true });
   scrollTo(0, 0);

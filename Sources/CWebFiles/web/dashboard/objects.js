@@ -1,6 +1,6 @@
 /** The tree with its search on one side, an object on the other. Narrow windows show one of the two. */
 
-import { emptyState, fill, foreign, h, icon } from "./dom.js";
+import { emptyPage, fill, foreign, h, icon } from "./dom.js";
 import { askToCreate, askToDelete } from "./dialogs.js";
 import { ObjectPane } from "./object.js";
 import { coalesced, notify, on, workspace } from "./session.js";
@@ -127,7 +127,7 @@ class ObjectsView {
     const isEmpty = this.#place.dataset.shows === "empty";
     this.element.classList.toggle("is-empty", isEmpty);
     fill(this.#side, isEmpty
-      ? emptyState("Your workspace is empty",
+      ? emptyPage("Your workspace is empty",
         h("p", {}, "Everything that you write here is on all your machines, also after a time offline."),
         h("ol.steps", {},
           h("li", {}, h("strong", {}, "Write something. "), "Create an object here, or on the command line: ",
@@ -137,7 +137,7 @@ class ObjectsView {
           h("li", {}, h("strong", {}, "Build on it. "), "A page needs ten lines with ",
             h("a", { href: "/peerd.js" }, "peerd.js"), ".")),
         h("button.primary", { type: "button", onclick: () => this.#create() }, icon("plus"), "Create the first object"))
-      : emptyState("Nothing selected", h("p", {}, "Select an object to see its properties and its log."),
+      : emptyPage("Nothing selected", h("p", {}, "Select an object to see its properties and its log."),
         h("dl.keys", {}, KEYS.map(([keys, what]) => h("div", {},
           h("dt", {}, keys.split(" ").map(key => h("kbd", {}, key))), h("dd", {}, what))))));
   }
