@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { isRounded, nameOf, parts, plain, pretty, summary, typeOf } from "../../Sources/CWebFiles/web/dashboard/text.js";
+import {
+  isRounded, nameOf, parts, plain, pretty, summary, typeOf,
+} from "../../Sources/CWebFiles/web/dashboard/text.js";
 
 const marks = text => parts(text).filter(part => part.mark).map(part => part.mark);
 

@@ -136,9 +136,10 @@ export function chip(text, kind = "") {
   return h(`span.chip${kind && `.${kind}`}`, {}, text);
 }
 
-/** What an empty place says: what it is for, and what to do next. It has the heading of the page if there is no other. */
+/** What an empty place says: what it is for, and what to do next. */
 export function emptyState(title, ...children) { return h("div.empty", {}, h("h2", {}, title), ...children); }
 
+/** The same where it is all that the page shows, with the heading of the page. */
 export function emptyPage(title, ...children) {
   return h("div.empty", {}, h("h1", { tabindex: "-1" }, title), ...children);
 }
