@@ -35,7 +35,9 @@ export class Drawing {
   static async rootID(workspace) {
     const { objects: [existing] } = await workspace.list({ type: "drawing", limit: 1 });
     if (existing) return existing.id;
-    const { created: [id] } = await workspace.write(t => t.create("drawing", { key: "example-editor" }));
+    const { created: [id] } = await workspace.write(t => t.create("drawing", {
+      key: "example-editor", properties: { title: "Drawing" },
+    }));
     return id;
   }
 

@@ -51,6 +51,7 @@ function route() {
   if (!found) return location.replace("#/objects");
   const [match, section, show] = found;
   const parameters = { id: match[1] };
+  document.body.dataset.section = section;
   for (const [name, link] of links) {
     if (name === section) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -62,7 +63,6 @@ function route() {
   view = show(parameters, titleChanged);
   if (show !== showObjects) titleChanged(view.title);
   fill(main, view.element);
-  main.dataset.section = section;
   // After a change of the view a screen reader begins at its heading; a fresh page begins at its top.
   if (!isFirst) (main.querySelector("h1") ?? main).focus({ preventScroll: true });
   scrollTo(0, 0);
@@ -72,7 +72,7 @@ function drawStatus() {
   const [text, kind] = syncSummary();
   const state = document.querySelector("#sync-state");
   const isOnline = workspace.state === "online";
-  const shown = isOnline ? text : "Offline";
+  const shown = isOnline ? text : workspace.state === "unauthorized" ? "Not signed in" : "Offline";
   if (state.textContent !== shown) fill(state, h("span", {}, shown));
   state.dataset.kind = isOnline ? kind : "problem";
   const device = document.querySelector("#device");
@@ -111,6 +111,7 @@ function signInText(problem) {
 
 /** A page without a right to be here: says how to get it, and goes on by itself once it has it. */
 function showSignIn(problem) {
+  fill(document.querySelector("#sync-state"), "Not signed in");
   fill(main, h("div.page.narrow", {}, h("div.card.sign-in", {}, h("h1", { tabindex: "-1" }, "Sign in"),
     h("p", {}, "Only you may see this workspace. On this machine, run:"), h("code.command", {}, "peerd open"),
     h("p", {}, "It opens this page, signed in. This window continues by itself then."),

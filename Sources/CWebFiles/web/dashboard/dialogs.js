@@ -16,17 +16,23 @@ let dialogCount = 0;
  */
 function ask({ title, body, label, isDangerous = false, submit }) {
   const id = `dialog-${++dialogCount}`;
+  // A write that still waits for the daemon must not happen after its dialog was cancelled.
+  const ended = new AbortController();
   const button = label && h(`button.${isDangerous ? "danger" : "primary"}`, { type: "submit" }, label);
-  const dialog = h("dialog", { "aria-labelledby": id, onclose: () => dialog.remove() },
+  const dialog = h("dialog", { "aria-labelledby": id, onclose: end },
     h("form", {
       method: "dialog",
       onsubmit: async event => {
         event.preventDefault();
-        if (await perform(button, submit)) dialog.close();
+        if (await perform(button, () => submit(ended.signal))) dialog.close();
       },
     },
     h("h2", { id }, title), body,
     h("div.actions", {}, h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"), button)));
+  function end() {
+    ended.abort();
+    dialog.remove();
+  }
   document.body.append(dialog);
   dialog.showModal();
   return dialog;
@@ -61,10 +67,10 @@ export function askToCreate(parent, created) {
       field("Title", title), field("Type", type, "A word of your own: note, task, recipe…"), suggestions,
     ],
     label: "Create",
-    submit: async () => {
+    submit: async signal => {
       const properties = title.value === "" ? {} : { title: title.value };
       const { created: [id] } = await workspace.write(t =>
-        t.create(type.value.trim(), { parent: parent?.id ?? null, properties }));
+        t.create(type.value.trim(), { parent: parent?.id ?? null, properties }), { signal });
       knownTypes?.add(type.value.trim());
       created?.(id);
     },
@@ -83,8 +89,8 @@ export function askToDelete(object, deleted) {
     ],
     label: "Delete",
     isDangerous: true,
-    submit: async () => {
-      await workspace.write(t => t.delete(object.id));
+    submit: async signal => {
+      await workspace.write(t => t.delete(object.id), { signal });
       deleted?.();
     },
   });

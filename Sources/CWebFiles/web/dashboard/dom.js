@@ -137,8 +137,11 @@ export function chip(text, kind = "") {
 }
 
 /** What an empty place says: what it is for, and what to do next. */
-export function emptyState(title, ...children) {
-  return h("div.empty", {}, h("h2", {}, title), ...children);
+export function emptyState(title, ...children) { return h("div.empty", {}, h("h2", {}, title), ...children); }
+
+/** The same where it is all that the page shows, with the heading of the page. */
+export function emptyPage(title, ...children) {
+  return h("div.empty", {}, h("h1", { tabindex: "-1" }, title), ...children);
 }
 
 /** A button that copies text and says so. */

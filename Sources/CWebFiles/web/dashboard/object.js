@@ -1,6 +1,6 @@
 /** One object: what it is, its properties, and its log. */
 
-import { chip, copyButton, emptyState, fill, foreign, h, icon, moment } from "./dom.js";
+import { chip, copyButton, emptyPage, fill, foreign, h, icon, moment } from "./dom.js";
 import { askToCreate, askToDelete, askToMove } from "./dialogs.js";
 import { PropertyList } from "./properties.js";
 import { coalesced, notify, objectLink, on, workspace } from "./session.js";
@@ -117,7 +117,7 @@ export class ObjectPane {
     this.#timeline?.close();
     const timeline = this.#timeline = new Timeline(this.#id);
     fill(this.element, h("header.object-head", {}, h("a.back", { href: "#/objects" }, icon("back"), "All objects")),
-      emptyState("This object does not exist",
+      emptyPage("This object does not exist",
         h("p", {}, name ? ["“", foreign(name, { max: 80 }), "” "] : "It ",
           "has been deleted, or has not arrived here yet. If it arrives, it is shown here.")),
       h("section.card", {}, h("h2", {}, "Log"), timeline.element));
@@ -125,7 +125,7 @@ export class ObjectPane {
   }
 
   #showProblem(problem) {
-    fill(this.element, emptyState("This object cannot be shown", h("p", {}, foreign(problem.detail)),
+    fill(this.element, emptyPage("This object cannot be shown", h("p", {}, foreign(problem.detail)),
       problem.advice ? h("p.muted", {}, foreign(problem.advice)) : null));
   }
 }

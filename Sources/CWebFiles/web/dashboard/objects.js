@@ -1,6 +1,6 @@
 /** The tree with its search on one side, an object on the other. Narrow windows show one of the two. */
 
-import { emptyState, fill, foreign, h, icon } from "./dom.js";
+import { emptyPage, emptyState, fill, foreign, h, icon } from "./dom.js";
 import { askToCreate, askToDelete } from "./dialogs.js";
 import { ObjectPane } from "./object.js";
 import { coalesced, notify, on, workspace } from "./session.js";
@@ -36,6 +36,8 @@ class ObjectsView {
   #results = h("div.results", { hidden: true });
   #resultState = h("p.muted.pad", { role: "status" });
   #place = h("div.tree-place");
+  /** The heading of the page while no other one is in sight. */
+  #heading = h("h1.hidden", { tabindex: "-1" }, "Objects");
   #side = h("div.object-side");
   #refreshResults = coalesced(() => this.#readResults());
   #selected = null;
@@ -55,6 +57,7 @@ class ObjectsView {
     });
     this.element = h("div.objects", {},
       h("section.tree-side", { "aria-label": "All objects" },
+        this.#heading,
         h("div.tree-head", {},
           h("div.search", { role: "search" }, icon("search"), this.#search),
           h("button.primary", { type: "button", onclick: () => this.#create() }, icon("plus"), "New")),
@@ -76,6 +79,7 @@ class ObjectsView {
     const isFirst = this.#selected === null;
     this.#selected = id;
     this.element.classList.toggle("shows-object", id !== null);
+    this.#heading.hidden = id !== null;
     if (this.#pane?.id === id && id !== null) return;
     this.#pane?.pane.close();
     this.#pane = null;
@@ -126,8 +130,9 @@ class ObjectsView {
     const command = text => h("code.command", {}, text);
     const isEmpty = this.#place.dataset.shows === "empty";
     this.element.classList.toggle("is-empty", isEmpty);
+    this.#heading.hidden = isEmpty;
     fill(this.#side, isEmpty
-      ? emptyState("Your workspace is empty",
+      ? emptyPage("Your workspace is empty",
         h("p", {}, "Everything that you write here is on all your machines, also after a time offline."),
         h("ol.steps", {},
           h("li", {}, h("strong", {}, "Write something. "), "Create an object here, or on the command line: ",

@@ -117,6 +117,8 @@ export function coalesced(action, pauseMs = 250) {
 
 /** Shows what went wrong and what to do, until the user has seen it. */
 export function notify(problem) {
+  // The user knows: it was a click on Cancel.
+  if (problem.code === "aborted") return;
   const place = document.querySelector("#notices");
   const detail = problem instanceof PeerdProblem ? problem.detail : `The dashboard failed: ${problem.message}`;
   const known = [...place.children].find(notice => notice.dataset.detail === detail);

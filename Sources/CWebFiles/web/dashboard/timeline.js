@@ -42,7 +42,11 @@ export class Timeline {
 
   /** Reads the newest page, and keeps the older ones that are on the screen. */
   async #readNewest() {
-    const page = await workspace.log(this.#id, { limit: PAGE_SIZE, order: "newest" });
+    const page = await workspace.log(this.#id, { limit: PAGE_SIZE, order: "newest" }).catch(problem => {
+      // An object that never was here has no log.
+      if (problem.code === "no-such-object") return { entries: [], next: null };
+      throw problem;
+    });
     const fresh = new Set(page.entries.map(entry => entry.id));
     const known = this.#entries.findIndex(entry => fresh.has(entry.id));
     // Without an overlap there would be a hole between the pages.
@@ -65,14 +69,14 @@ export class Timeline {
 
   #draw() {
     this.#more.hidden = this.#next === null;
-    if (this.#entries.length === 0) return fill(this.#list, h("p.muted", {}, "Nothing has been written yet."));
+    if (this.#entries.length === 0) return fill(this.#list, h("p.muted", {}, "There are no entries."));
     const days = [];
     for (const entry of this.#entries) {
       const day = new Date(entry.time_ms).toLocaleDateString("en-GB", { dateStyle: "full" });
       if (days.at(-1)?.day !== day) days.push({ day, entries: [] });
       days.at(-1).entries.push(entry);
     }
-    fill(this.#list, days.map(({ day, entries }) => h("section.day", {}, h("h3", {}, day),
+    fill(this.#list, days.map(({ day, entries }) => h("section.day", {}, h(this.#id === null ? "h2" : "h3", {}, day),
       h("ol", {}, entries.map(entry => this.#row(entry))))));
   }
 
