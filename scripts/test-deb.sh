@@ -23,7 +23,8 @@ rm "$root.log"
 mount -t proc proc "$root/proc"
 cp "$package" "$root/peerd.deb"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
-inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive "$@"; }
+jail=(chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive)
+inside() { "${jail[@]}" "$@"; }
 inside apt-get install -y -q /peerd.deb > "$root/apt.log" 2>&1 || { tail "$root/apt.log"; exit 1; }
 if inside sh -c 'command -v swift || find / -xdev -name "libswiftCore*" | grep .'; then
     echo "test-deb: there is a Swift library in the bare Debian" >&2
@@ -40,10 +41,11 @@ wait_for() {
     exit 1
 }
 inside peerd init --dir /root/laptop --name laptop
-inside peerd run --dir /root/laptop --listen 127.0.0.1:7400 > "$root/laptop.log" 2>&1 & pids+=($!)
+# Not by the function, whose process would end in the place of the daemon.
+"${jail[@]}" peerd run --dir /root/laptop --listen 127.0.0.1:7400 > "$root/laptop.log" 2>&1 & pids+=($!)
 wait_for inside peerd invite --dir /root/laptop
 inside peerd join --dir /root/desk --name desk "$(inside peerd invite --dir /root/laptop)"
-inside peerd run --dir /root/desk --listen 127.0.0.1:7401 > "$root/desk.log" 2>&1 & pids+=($!)
+"${jail[@]}" peerd run --dir /root/desk --listen 127.0.0.1:7401 > "$root/desk.log" 2>&1 & pids+=($!)
 script -qec "chroot $root env -i /usr/bin/peerd invite --dir /root/laptop" /dev/null | grep '▀' > /dev/null ||
     { echo "test-deb: no QR code is drawn on a terminal" >&2; exit 1; }
 id=$(inside peerd create --dir /root/laptop note title='Buy seeds' done=false)

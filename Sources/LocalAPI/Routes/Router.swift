@@ -6,6 +6,11 @@ package struct Request: Sendable {
     package var body: RequestBody
     /// What stands in the place of the template's parameters.
     package var parameters: [String] = []
+
+    package init(head: RequestHead, body: RequestBody) {
+        self.head = head
+        self.body = body
+    }
 }
 
 /// A route: a method and a template of a path, with what answers them.
