@@ -15,6 +15,8 @@ packages=(
     iproute2 nftables sqlite3                           # network namespaces, packet loss, reading the database
     iso-codes                                           # the data set of the demo
 )
+# Tests that need these are skipped where the system has no such packages.
+optional_packages=(chromium chromium-driver)            # the dashboard in a browser
 venv=.build-venv
 requirements=scripts/requirements-test.txt
 
@@ -39,6 +41,15 @@ is_installed() {
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
+# Whether apt knows which packages there are.
+has_lists() {
+    apt-cache policy apt 2>/dev/null | grep 'Packages$' >/dev/null
+}
+
+is_available() {
+    apt-cache policy "$1" 2>/dev/null | grep 'Candidate: [0-9]' >/dev/null
+}
+
 install_packages() {
     if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
         pkg-config --exists libsodium libzstd libqrencode sqlite3 2>/dev/null && command -v python3 >/dev/null && return
@@ -48,19 +59,32 @@ install_packages() {
     for package in "${packages[@]}"; do
         is_installed "$package" || missing+=("$package")
     done
+    [ ${#missing[@]} -eq 0 ] || apt_install "${missing[@]}"
+    [ "${1:-}" = all ] || return 0
+    missing=()
+    for package in "${optional_packages[@]}"; do
+        is_installed "$package" || missing+=("$package")
+    done
     [ ${#missing[@]} -gt 0 ] || return 0
+    has_lists || apt_get update </dev/null || return 0
+    if is_available "${missing[0]}"; then apt_install "${missing[@]}"; fi
+}
 
+apt_get() {
     local as_root=()
     if [ "$(id -u)" -ne 0 ]; then
-        command -v sudo >/dev/null || fail "run this as root once, or install: apt-get install ${missing[*]}"
+        command -v sudo >/dev/null || fail "run this as root once, to install packages"
         as_root=(sudo)
     fi
-    echo "setup: installing ${missing[*]}"
-    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
-    "${apt[@]}" update </dev/null ||
-        fail "the package lists could not be fetched. Is this machine online? Still missing: ${missing[*]}"
-    "${apt[@]}" install -y --no-install-recommends "${missing[@]}" </dev/null ||
-        fail "apt-get could not install ${missing[*]}; its own message is above."
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@"
+}
+
+apt_install() {
+    echo "setup: installing $*"
+    apt_get update </dev/null ||
+        fail "the package lists could not be fetched. Is this machine online? Still missing: $*"
+    apt_get install -y --no-install-recommends "$@" </dev/null ||
+        fail "apt-get could not install $*; its own message is above."
 }
 
 make_python_environment() {
@@ -78,7 +102,7 @@ make_python_environment() {
 }
 
 check_swift
-install_packages
+install_packages "${1:-all}"
 case "${1:-all}" in
     all) make_python_environment ;;
     system) ;;

@@ -91,8 +91,16 @@ final class LiveSession: Sendable {
             case "write": try await self.write(members)
             case "subscribe":
                 let scope = try await self.scope(members["scope"])
-                let token = try members.text("since").map { try ChangeToken($0) }
-                let changes = try self.workspace.changes(of: scope, since: token)
+                let since = try members.text("since")
+                if since == "now" {
+                    let (changes, token) = try await self.workspace.changesFromNow(of: scope)
+                    return try self.start(id, members, &group) { credit in
+                        guard await credit.use() else { return }
+                        try await self.send(Self.nothing(token, id))
+                        try await self.follow(changes, id, credit)
+                    }
+                }
+                let changes = try self.workspace.changes(of: scope, since: since.map { try ChangeToken($0) })
                 try self.start(id, members, &group) { credit in try await self.follow(changes, id, credit) }
             case "live":
                 let query = try await ObjectQuery(members["query"] ?? .object([:]), in: self.workspace).query
@@ -166,6 +174,14 @@ final class LiveSession: Sendable {
             (members["type"], members["id"]) = (.string("delta"), id)
             try await self.send(members)
         }
+    }
+
+    /// A delta that says from where on there will be changes.
+    private static func nothing(_ token: ChangeToken, _ id: JSON) -> [ExactText: JSON] {
+        [
+            "type": .string("delta"), "id": id, "token": .string(token.description), "reset": .bool(false),
+            "more": .bool(false), "origin": .null, "authors": .array([]), "objects": .array([]),
+        ]
     }
 
     private func follow(_ pages: LivePages, _ id: JSON, _ credit: Credit) async throws {

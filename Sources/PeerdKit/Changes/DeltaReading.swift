@@ -33,6 +33,30 @@ package struct DeltaReading {
     /// Objects that are looked at for one element.
     static let countMax = 1_000
 
+    /// The position behind everything that there is.
+    func end(in transaction: inout SQLiteTransaction) throws -> Position {
+        let last = transaction.lastCommit
+        let era = try self.history(in: &transaction).era(of: last)
+        return Position(history: era, place: .end(of: last), resetEnd: 0)
+    }
+
+    func token(at position: Position) -> ChangeToken {
+        ChangeToken(
+            workspace: self.workspace,
+            history: position.history ?? Bytes16(high: 0, low: 0),
+            scope: self.scope.digest,
+            place: position.place,
+            resetEnd: position.resetEnd
+        )
+    }
+
+    private func history(in transaction: inout SQLiteTransaction) throws -> DatabaseHistory {
+        guard let history = try transaction.fact(NodeFact.history).flatMap({ DatabaseHistory(decoding: $0) }) else {
+            throw StoreError.damaged("the database does not say which one it is")
+        }
+        return history
+    }
+
     /// What has changed behind a position, and the next one.
     ///
     /// The delta is nil if nothing of the scope has changed; then the position may be a later one all the same.
@@ -40,9 +64,7 @@ package struct DeltaReading {
         after former: Position,
         in transaction: inout SQLiteTransaction
     ) throws -> (delta: Delta?, next: Position) {
-        guard let history = try transaction.fact(NodeFact.history).flatMap({ DatabaseHistory(decoding: $0) }) else {
-            throw StoreError.damaged("the database does not say which one it is")
-        }
+        let history = try self.history(in: &transaction)
         let last = transaction.lastCommit
         var position = former
         let seen = max(former.place.commit, former.resetEnd)
@@ -58,14 +80,7 @@ package struct DeltaReading {
         position.history = history.era(of: max(position.place.commit, position.resetEnd))
         // After a part there is always another one, which says that it is the last.
         guard !reading.isEmpty || isReset || former.isWithinCommit else { return (nil, position) }
-        let token = ChangeToken(
-            workspace: self.workspace,
-            history: position.history ?? Bytes16(high: 0, low: 0),
-            scope: self.scope.digest,
-            place: position.place,
-            resetEnd: position.resetEnd
-        )
-        return (reading.delta(isReset: isReset, hasMore: !isWhole, token: token), position)
+        return (reading.delta(isReset: isReset, hasMore: !isWhole, token: self.token(at: position)), position)
     }
 }
 

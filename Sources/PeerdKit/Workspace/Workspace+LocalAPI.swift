@@ -15,6 +15,13 @@ extension Workspace {
         return try self.snapshots.readAtOnce { transaction in try Object.find(id, in: &transaction) }
     }
 
+    /// Returns a sequence of the changes in a scope from now on, without the state, and the token of this moment.
+    package func changesFromNow(of scope: Scope) async throws -> (changes: Changes, token: ChangeToken) {
+        let reading = DeltaReading(scope: scope, workspace: self.identity.workspace, device: self.identity.device)
+        let start = try await self.reading { try reading.end(in: &$0) }
+        return (Changes(workspace: self, reading: reading, start: start), reading.token(at: start))
+    }
+
     /// Makes an invite with addresses that the caller knows.
     package func makeInvite(addresses: [String], port: UInt16) async throws -> Invite {
         try await self.driver().makeInvite(addresses: addresses, port: port)
