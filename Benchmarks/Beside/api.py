@@ -77,7 +77,8 @@ class Bench:
         command = ["wrk", "-t1", f"-c{self.options.connections}", f"-d{self.options.seconds}s", "--latency"]
         for name, value in headers.items():
             command += ["-H", f"{name}: {value}"]
-        text = subprocess.run(command + [f"http://{HOST}:{port}{path}"], check=True, capture_output=True, text=True).stdout
+        command.append(f"http://{HOST}:{port}{path}")
+        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         rate = next(float(line.split()[1]) for line in text.splitlines() if line.startswith("Requests/sec"))
         if "Non-2xx" in text:
             raise RuntimeError(text)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The dashboard in a real browser, on two daemons: what is typed into one is seen in the other, a conflict made apart is
-resolved by a click, a page outlives its daemon, names and values that are HTML stay text, and a machine joins by the
+"""The dashboard in a real browser, on two daemons: what is typed into one is seen in the other, a conflict made apart
+is resolved by a click, a page outlives its daemon, names and values that are HTML stay text, and a machine joins by the
 invite that is drawn. No page reports an error. Screenshots of the views stay in .build-system-tests/screenshots."""
 
 import os
@@ -23,7 +23,8 @@ class Browser:
 
         self.peer = peer
         options = webdriver.ChromeOptions()
-        for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", f"--window-size={width},{height}"):
+        size = f"--window-size={width},{height}"
+        for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", size):
             options.add_argument(argument)
         options.binary_location = shutil.which("chromium")
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})

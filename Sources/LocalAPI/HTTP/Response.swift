@@ -10,11 +10,18 @@ package struct Response: Sendable {
         /// Written piece by piece; each piece waits until the client has taken enough of the ones before.
         case stream(@Sendable (any BodyWriter) async throws -> Void)
         /// Parts of files and bytes between them; the number of bytes is the sum of all.
-        case segments([Segment])
+        case segments(Segments)
+    }
+
+    /// Parts of files and bytes in memory, in order.
+    package struct Segments: Sendable {
+        let parts: [Segment]
+
+        var byteCount: UInt64 { self.parts.reduce(0) { $0 + $1.byteCount } }
     }
 
     /// A part of a body.
-    package enum Segment: Sendable {
+    enum Segment: Sendable {
         case bytes([UInt8])
         case file(OpenFile, Range<UInt64>)
 

@@ -50,7 +50,7 @@ struct ObjectRoutes: Sendable {
     /// An object with its version; nothing but the status if the client has it already.
     private func answer(_ object: Object, to head: RequestHead, _ status: HTTPResponseStatus = .ok) throws -> Response {
         var bytes: [UInt8] = []
-        let tag = EntityTag(object.append(to: &bytes))
+        let tag = EntityTag(version: object.append(to: &bytes))
         if head.method == .GET || head.method == .HEAD, EntityTag.none(of: head.headers["If-None-Match"], match: tag) {
             var response = Response(.notModified)
             response.headers.add(name: "ETag", value: tag.text)
@@ -110,7 +110,7 @@ struct ObjectRoutes: Sendable {
             )
         }
         var response = Response(json: value.json)
-        response.headers.add(name: "ETag", value: EntityTag(object.version).text)
+        response.headers.add(name: "ETag", value: EntityTag(version: object.version).text)
         return response
     }
 
@@ -197,9 +197,9 @@ struct ObjectRoutes: Sendable {
         let wanted = request.head.headers["If-Match"]
         if !wanted.isEmpty {
             let object = try await ObjectReference.object(name, in: self.workspace)
-            guard EntityTag.any(of: wanted, match: EntityTag(object.version)) else {
+            guard EntityTag.any(of: wanted, match: EntityTag(version: object.version)) else {
                 throw Problem.versionChanged(
-                    "You named \(wanted.joined(separator: ", ")); the object is at \(EntityTag(object.version).text). "
+                    "You named \(wanted.joined(separator: ", ")); the object is at \"\(object.version)\". "
                         + "Nothing was written."
                 )
             }

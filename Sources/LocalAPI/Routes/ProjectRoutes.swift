@@ -60,7 +60,7 @@ struct ProjectRoutes: Sendable {
 
     private func get(_ request: Request) async throws -> Response {
         let object = try await self.found(request.parameters[0])
-        let tag = EntityTag(object.version)
+        let tag = EntityTag(version: object.version)
         var response = Response(.notModified)
         if !EntityTag.none(of: request.head.headers["If-None-Match"], match: tag) {
             response = Response(json: object.properties[Self.document.name]?.json ?? .null)
@@ -88,7 +88,7 @@ struct ProjectRoutes: Sendable {
             try transaction.set(Self.document, to: document, on: object)
         }
         var response = Response(old == nil ? .created : .noContent)
-        response.headers.add(name: "ETag", value: EntityTag(try await self.found(name).version).text)
+        response.headers.add(name: "ETag", value: EntityTag(version: try await self.found(name).version).text)
         return response
     }
 
@@ -110,11 +110,11 @@ struct ProjectRoutes: Sendable {
     private func check(_ request: Request, _ name: String) async throws -> Object? {
         let object = try await self.find(name)
         let (match, noneMatch) = (request.head.headers["If-Match"], request.head.headers["If-None-Match"])
-        let isThere = object.map { EntityTag.any(of: match, match: EntityTag($0.version)) } ?? false
+        let isThere = object.map { EntityTag.any(of: match, match: EntityTag(version: $0.version)) } ?? false
         if !match.isEmpty, !isThere {
             throw Problem.versionChanged("The project is not at the version of If-Match. Nothing was written.")
         }
-        if let object, EntityTag.none(of: noneMatch, match: EntityTag(object.version)) {
+        if let object, EntityTag.none(of: noneMatch, match: EntityTag(version: object.version)) {
             throw Problem.versionChanged("The project is there already. Nothing was written.")
         }
         return object

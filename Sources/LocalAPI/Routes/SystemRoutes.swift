@@ -138,6 +138,8 @@ package struct ServerDescription: Sendable {
     /// The origins of the API on loopback.
     package var origins: [String] = []
     package var filesDirectory: String
+    /// The folder of the user's own pages; nil if none is served.
+    package var pagesDirectory: String?
 
     package init(
         version: String,

@@ -23,7 +23,7 @@ struct WebFileRoutes: Sendable {
                 path: String(cString: file.path),
                 mediaType: String(cString: file.media_type),
                 bytes: bytes,
-                tag: EntityTag(String(digest.0, radix: 16))
+                tag: EntityTag(version: String(digest.0, radix: 16))
             )
         }
     }

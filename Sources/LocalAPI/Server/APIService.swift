@@ -25,6 +25,8 @@ package struct APIService: Sendable {
         routes += ProjectRoutes(workspace: workspace).routes
         routes += SystemRoutes(workspace: workspace, server: server, metrics: metrics).routes
         routes += SessionRoutes(access: access, server: server).routes
+        routes += FileRoutes(path: server.filesDirectory).routes
+        if let folder = server.pagesDirectory { routes += PageRoutes(path: folder).routes }
         routes += WebFileRoutes().routes
         self.router = Router(routes)
     }

@@ -28,8 +28,24 @@ struct HTTPOptions: ParsableArguments {
     )
     var allowedOrigins: [String] = []
 
+    @Option(
+        name: .customLong("serve"),
+        help: ArgumentHelp(
+            "Serve the pages of this folder at /app/, with the rights of the dashboard.",
+            valueName: "dir"
+        ),
+        completion: .directory
+    )
+    var pagesDirectory: String?
+
     var choice: HTTPChoice {
         get throws {
+            if let folder = self.pagesDirectory {
+                var isFolder: ObjCBool = false
+                guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
+                    throw CommandFailure(.usage, "There is no folder \(folder) to serve.")
+                }
+            }
             for origin in self.allowedOrigins {
                 guard let url = URL(string: origin), let scheme = url.scheme, ["http", "https"].contains(scheme),
                     url.host() != nil, url.path().isEmpty, url.query() == nil
@@ -43,7 +59,8 @@ struct HTTPOptions: ParsableArguments {
             return HTTPChoice(
                 servesLoopback: !self.hasNoHTTP,
                 port: self.port,
-                allowedOrigins: self.allowedOrigins
+                allowedOrigins: self.allowedOrigins,
+                pagesDirectory: self.pagesDirectory.map { URL(fileURLWithPath: $0).resolvingSymlinksInPath().path }
             )
         }
     }

@@ -11,6 +11,8 @@ struct HTTPChoice: Sendable {
     var port: UInt16?
     /// Origins of pages that may use the API with the token.
     var allowedOrigins: [String]
+    /// The folder of the user's own pages; nil for none.
+    var pagesDirectory: String?
 
     private static let firstPort: UInt16 = 8080
     private static let triedPortCount: UInt16 = 100
@@ -24,6 +26,7 @@ struct HTTPChoice: Sendable {
             reachableHosts: executor.daemon?.reachableHosts ?? [],
             filesDirectory: paths.files
         )
+        server.pagesDirectory = self.pagesDirectory
         var (access, reservation): (Access?, LoopbackReservation?)
         if self.servesLoopback {
             reservation = try self.reserve()

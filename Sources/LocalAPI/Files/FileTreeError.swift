@@ -1,0 +1,62 @@
+internal import Glibc
+
+/// A failure of an operation on a ``FileTree``.
+enum FileTreeError: Error, Equatable, Sendable {
+    case notFound
+    case isFolder
+    case notAFolder
+    /// A symbolic link, a pipe, a device or a socket.
+    case notRegular
+    case folderNotEmpty
+    /// The root cannot be written or deleted.
+    case isRoot
+    /// The state of the file is not the one that the request demands.
+    case preconditionFailed
+    /// A condition that cannot be read; names the field.
+    case malformedPrecondition(String)
+    case tooLarge
+    /// The upload has ended: committed, aborted, or given up after a failure.
+    case uploadEnded
+    case diskFull
+    case permissionDenied
+    case tooManyOpenFiles
+    /// Another failure of the operating system.
+    case system(code: Int32)
+
+    /// The failure of the last system call.
+    init(errno code: Int32 = errno) {
+        switch code {
+        case ENOENT: self = .notFound
+        case EISDIR: self = .isFolder
+        case ENOTDIR: self = .notAFolder
+        case ELOOP, ENXIO, ENODEV: self = .notRegular
+        case ENOTEMPTY, EEXIST: self = .folderNotEmpty
+        case ENOSPC, EDQUOT: self = .diskFull
+        case EFBIG: self = .tooLarge
+        case EACCES, EPERM, EROFS: self = .permissionDenied
+        case EMFILE, ENFILE: self = .tooManyOpenFiles
+        default: self = .system(code: code)
+        }
+    }
+
+    /// The failure in words, with what to do about it.
+    var text: String {
+        switch self {
+        case .notFound: "There is no such file or folder."
+        case .isFolder: "This is a folder. Name a file in it, or end the path with a slash to list it."
+        case .notAFolder: "A part of the path is no folder."
+        case .notRegular: "This is no regular file. Links, pipes and devices are not served: copy the file here."
+        case .folderNotEmpty: "The folder is not empty. Delete its content first."
+        case .isRoot: "The folder of all files cannot be replaced or deleted."
+        case .preconditionFailed: "The file is not in the state that the request demands. Read it again."
+        case .malformedPrecondition(let field):
+            "\(field) has no valid entity tag. Write tags with their quotes, as in \(field): \"3f9c\"."
+        case .tooLarge: "The file is larger than the limit."
+        case .uploadEnded: "The upload has ended already."
+        case .diskFull: "The disk is full. Free some space."
+        case .permissionDenied: "The operating system denies access. Check owner and permissions of the file."
+        case .tooManyOpenFiles: "Too many files are open. Try again later."
+        case .system(let code): "The operating system reports: \(String(cString: strerror(code)))."
+        }
+    }
+}

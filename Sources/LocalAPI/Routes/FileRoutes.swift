@@ -1,0 +1,279 @@
+internal import CRDTCore
+internal import Foundation
+internal import NIOHTTP1
+internal import Synchronization
+
+/// The files of the workspace's folder, and the sound among them with the index of movies in front.
+struct FileRoutes: Sendable {
+    private let tree: LazyFileTree
+    private let arrangements = Arrangements()
+
+    private static let entryCount = 1_000
+
+    /// `path`: that of the folder, which is made when it is first used.
+    init(path: String) { self.tree = LazyFileTree(path: path) }
+
+    var routes: [Route] {
+        [
+            Route(.GET, "/api/file/{path…}") { try await self.read($0) },
+            Route(.PUT, "/api/file/{path…}") { try await self.write($0) },
+            Route(.DELETE, "/api/file/{path…}") { try await self.delete($0) },
+            Route(.GET, "/audio/{path…}") { try await self.play($0) },
+        ]
+    }
+
+    // MARK: - Reading
+
+    private func read(_ request: Request) async throws -> Response {
+        let (path, isFolder) = try Self.path(of: request)
+        let tree = try await self.tree.open()
+        if isFolder { return try await Self.list(path, in: tree, request) }
+        let file = try await Self.file(at: path, in: tree)
+        return try Self.answer(file, VirtualFile(wholeFile: file.length), path, request.head)
+    }
+
+    private func play(_ request: Request) async throws -> Response {
+        let (path, _) = try Self.path(of: request)
+        let type = MediaType.of(fileName: path.name ?? "")
+        guard type.isAudible else {
+            throw Problem(
+                .unsupportedMediaType,
+                "unsupported-media-type",
+                "This is no sound, by the end of its name.",
+                advice: "Read it below /api/file/ instead."
+            )
+        }
+        let file = try await Self.file(at: path, in: try await self.tree.open())
+        var virtual = VirtualFile(wholeFile: file.length)
+        if type.hasMovieIndex { virtual = try await self.arrangements.arrangement(of: file) }
+        return try Self.answer(file, virtual, path, request.head)
+    }
+
+    private static func file(at path: FilePath, in tree: FileTree) async throws -> OpenFile {
+        let found = try await Self.translating { () throws(FileTreeError) in try tree.open(path) }
+        guard case .file(let file) = found else { throw Problem(FileTreeError.isFolder) }
+        return file
+    }
+
+    /// Answers with a file, or with the parts that a client asks for.
+    static func answer(
+        _ file: OpenFile,
+        _ virtual: VirtualFile,
+        _ path: FilePath,
+        _ head: RequestHead,
+        type: MediaType? = nil
+    ) throws -> Response {
+        let now = HTTPDate(secondsSince1970: Int64(time(nil)))
+        let type = type ?? MediaType.of(fileName: path.name ?? "")
+        var validators = file.version.validators(now: now)
+        validators.entityTag = validators.entityTag.flatMap { virtual.entityTag(for: $0) }
+        let method = head.method.rawValue
+        switch Preconditions(head.headers).verdict(method: method, current: validators, now: now) {
+        case .proceed: break
+        case .notModified: return Self.described(Response(.notModified), validators)
+        case .failed: throw Problem(FileTreeError.preconditionFailed)
+        case .malformed(let field): throw Problem(FileTreeError.malformedPrecondition(field))
+        }
+        let selection = ByteRanges.select(
+            method: method,
+            range: head.headers["Range"],
+            ifRange: head.headers["If-Range"],
+            of: ByteRanges.Representation(length: virtual.length, contentType: type.text, validators: validators),
+            now: now
+        )
+        var response = Response(.ok)
+        var contentType = type.text
+        switch selection {
+        case .whole: response.body = .segments(Self.segments(of: virtual, 0..<virtual.length, file))
+        case .part(let range):
+            response = Response(.partialContent, body: .segments(Self.segments(of: virtual, range.bytes, file)))
+            response.headers.add(name: "Content-Range", value: range.fieldValue)
+        case .parts(let parts):
+            let segments = parts.pieces.flatMap { piece -> [Response.Segment] in
+                switch piece {
+                case .text(let bytes): [.bytes(bytes)]
+                case .content(let range): Self.segments(of: virtual, range, file).parts
+                }
+            }
+            response = Response(.partialContent, body: .segments(Response.Segments(parts: segments)))
+            contentType = parts.contentType
+        case .unsatisfiable(let contentRange):
+            throw Problem(
+                .rangeNotSatisfiable,
+                "range-not-satisfiable",
+                "The file has \(virtual.length) bytes, and none in the range.",
+                advice: "Ask for bytes that are there.",
+                headers: ["Content-Range": contentRange]
+            )
+        }
+        response.headers.add(name: "Content-Type", value: contentType)
+        response.headers.add(name: "Accept-Ranges", value: "bytes")
+        response.headers.add(name: "Content-Disposition", value: type.contentDisposition(fileName: path.name ?? ""))
+        return Self.described(response, validators)
+    }
+
+    private static func segments(
+        of virtual: VirtualFile,
+        _ range: Range<UInt64>,
+        _ file: OpenFile
+    ) -> Response.Segments {
+        Response.Segments(
+            parts: virtual.segments(in: range).map { segment in
+                switch segment {
+                case .memory(let bytes): .bytes(Array(bytes))
+                case .file(let range): .file(file, range)
+                }
+            }
+        )
+    }
+
+    private static func described(_ response: Response, _ validators: Validators) -> Response {
+        var response = response
+        if let tag = validators.entityTag { response.headers.add(name: "ETag", value: tag.text) }
+        if let date = validators.lastModified { response.headers.add(name: "Last-Modified", value: date.text) }
+        return response
+    }
+
+    private static func list(_ path: FilePath, in tree: FileTree, _ request: Request) async throws -> Response {
+        let limit = try request.head.query.number("limit", in: 1...Self.entryCount) ?? Self.entryCount
+        let after = try request.head.query.one("after")
+        let page = try await Self.translating { () throws(FileTreeError) in
+            try tree.list(path, after: after, limit: limit)
+        }
+        let entries = page.entries.map { entry -> JSON in
+            .object([
+                "name": .string(entry.name), "is_folder": .bool(entry.isFolder),
+                "size": .int(Int64(clamping: entry.size)), "modified_ms": .int(entry.modifiedMilliseconds),
+            ])
+        }
+        return Response(json: .object(["entries": .array(entries), "next": .text(page.next)]))
+    }
+
+    // MARK: - Writing
+
+    private func write(_ request: Request) async throws -> Response {
+        let (path, isFolder) = try Self.path(of: request)
+        guard !isFolder, path.name != nil else { throw Problem(FileTreeError.isFolder) }
+        guard !request.head.headers.contains(name: "Content-Range") else {
+            throw Problem.badRequest("A part of a file cannot be written; send all of it.")
+        }
+        let tree = try await self.tree.open()
+        let conditions = Preconditions(request.head.headers)
+        let now = HTTPDate(secondsSince1970: Int64(time(nil)))
+        let upload = try await Self.translating { () throws(FileTreeError) in
+            try tree.upload(path, if: conditions, now: now)
+        }
+        do {
+            while let piece = try await request.body.next() {
+                try await Self.translating { () throws(FileTreeError) in try upload.append(piece) }
+            }
+            let committed = try await Self.translating { () throws(FileTreeError) in
+                try upload.commit(if: conditions, now: now)
+            }
+            let validators = committed.version.validators(now: now)
+            return Self.described(Response(committed.isNew ? .created : .noContent), validators)
+        } catch {
+            try? await Self.translating { () throws(FileTreeError) in upload.abort() }
+            throw error
+        }
+    }
+
+    private func delete(_ request: Request) async throws -> Response {
+        let (path, _) = try Self.path(of: request)
+        let tree = try await self.tree.open()
+        let conditions = Preconditions(request.head.headers)
+        let now = HTTPDate(secondsSince1970: Int64(time(nil)))
+        try await Self.translating { () throws(FileTreeError) in try tree.delete(path, if: conditions, now: now) }
+        return .noContent
+    }
+
+    // MARK: - Paths and failures
+
+    /// The path that a request names, and whether it ends in a slash as that of a folder.
+    static func path(of request: Request) throws(Problem) -> (path: FilePath, isFolder: Bool) {
+        var components = request.parameters
+        let isFolder = components.last?.isEmpty ?? true
+        if isFolder { components = components.dropLast() }
+        do throws(FilePath.Objection) {
+            return (try FilePath(components: components.map { Array($0.utf8) }), isFolder)
+        } catch {
+            throw .badRequest("This cannot be the path of a file: \(error).")
+        }
+    }
+
+    static func translating<Result: Sendable>(
+        _ body: @escaping @Sendable () throws(FileTreeError) -> Result
+    ) async throws -> Result {
+        do {
+            return try await DiskThread.run(body)
+        } catch let error as FileTreeError {
+            throw Problem(error)
+        }
+    }
+}
+
+/// A tree that is opened when it is first used: most workspaces have no files.
+final class LazyFileTree: Sendable {
+    private let path: String
+    private let opened = Mutex<FileTree?>(nil)
+
+    init(path: String) { self.path = path }
+
+    func open() async throws -> FileTree {
+        if let tree = self.opened.withLock({ $0 }) { return tree }
+        return try await FileRoutes.translating { () throws(FileTreeError) in
+            try self.opened.withLock { opened throws(FileTreeError) in
+                if let opened { return opened }
+                let tree = try FileTree(path: self.path)
+                opened = tree
+                return tree
+            }
+        }
+    }
+}
+
+/// How the movies that were played last are served; looking at one again costs reading its index.
+private final class Arrangements: Sendable {
+    private let known = Mutex<[(version: FileVersion, file: VirtualFile)]>([])
+
+    private static let countMax = 4
+
+    func arrangement(of file: OpenFile) async throws -> VirtualFile {
+        if let known = self.known.withLock({ $0.first { $0.version == file.version } }) { return known.file }
+        let found = try await FileRoutes.translating { () throws(FileTreeError) in
+            try MovieIndex.arrangement(of: file).file(ofLength: file.length)
+        }
+        self.known.withLock { known in
+            known.append((file.version, found))
+            if known.count > Self.countMax { known.removeFirst() }
+        }
+        return found
+    }
+}
+
+extension Preconditions {
+    init(_ headers: HTTPHeaders) {
+        self.init(
+            ifMatch: headers["If-Match"],
+            ifNoneMatch: headers["If-None-Match"],
+            ifModifiedSince: headers["If-Modified-Since"],
+            ifUnmodifiedSince: headers["If-Unmodified-Since"]
+        )
+    }
+}
+
+extension Problem {
+    init(_ error: FileTreeError) {
+        switch error {
+        case .notFound, .notAFolder, .notRegular: self.init(.notFound, "not-found", error.text)
+        case .isFolder, .folderNotEmpty, .isRoot, .uploadEnded: self.init(.conflict, "conflict", error.text)
+        case .preconditionFailed: self.init(.preconditionFailed, "version-changed", error.text)
+        case .malformedPrecondition: self.init(.badRequest, "bad-request", error.text)
+        case .tooLarge: self.init(.payloadTooLarge, "too-large", error.text)
+        case .diskFull: self.init(.insufficientStorage, "disk-full", error.text)
+        case .permissionDenied: self.init(.forbidden, "forbidden", error.text)
+        case .tooManyOpenFiles: self.init(.serviceUnavailable, "unavailable", error.text)
+        case .system: self.init(.internalServerError, "failed", error.text)
+        }
+    }
+}

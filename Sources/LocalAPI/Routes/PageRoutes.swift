@@ -1,0 +1,44 @@
+internal import NIOHTTP1
+
+/// Pages of the user's own, from a folder that the daemon was told to serve.
+///
+/// They have the origin of the dashboard, and so all its rights; the same policy keeps them from running foreign code.
+struct PageRoutes: Sendable {
+    private let tree: LazyFileTree
+
+    private static let types: [String: String] = [
+        "html": "text/html; charset=utf-8", "htm": "text/html; charset=utf-8", "css": "text/css; charset=utf-8",
+        "js": "text/javascript; charset=utf-8", "mjs": "text/javascript; charset=utf-8", "svg": "image/svg+xml",
+        "woff2": "font/woff2", "wasm": "application/wasm",
+    ]
+
+    init(path: String) { self.tree = LazyFileTree(path: path) }
+
+    var routes: [Route] {
+        [
+            Route(.GET, "/app") { _ in
+                var response = Response(.permanentRedirect)
+                response.headers.add(name: "Location", value: "/app/")
+                return response
+            },
+            Route(.GET, "/app/{path…}") { try await self.read($0) },
+        ]
+    }
+
+    private func read(_ request: Request) async throws -> Response {
+        var request = request
+        if request.parameters.last?.isEmpty ?? true {
+            request.parameters = request.parameters.dropLast() + ["index.html"]
+        }
+        let (path, _) = try FileRoutes.path(of: request)
+        let tree = try await self.tree.open()
+        let found = try await FileRoutes.translating { () throws(FileTreeError) in try tree.open(path) }
+        guard case .file(let file) = found else { throw Problem(FileTreeError.notFound) }
+        let name = path.name ?? ""
+        var type = MediaType.of(fileName: name)
+        if let page = Self.types[name.split(separator: ".").last.map { $0.lowercased() } ?? ""] {
+            type = MediaType(text: page, disposition: .inline)
+        }
+        return try FileRoutes.answer(file, VirtualFile(wholeFile: file.length), path, request.head, type: type)
+    }
+}

@@ -1,0 +1,10 @@
+internal import NIOPosix
+
+/// Threads for calls that block on the disk.
+enum DiskThread {
+    static func run<Result: Sendable, Failure: Error>(
+        _ body: @escaping @Sendable () throws(Failure) -> Result
+    ) async throws -> Result {
+        try await NIOThreadPool.singleton.runIfActive { try body() }
+    }
+}
