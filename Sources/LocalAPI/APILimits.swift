@@ -10,7 +10,7 @@ package enum APILimits {
     package static let messageFrameCountMax = 1 << 10
     /// Bytes of one header field, and of all.
     package static let headerByteCountMax = 32 << 10
-    /// Open connections of loopback TCP; beyond it, the one that has been silent for longest makes room.
+    /// Open connections of loopback TCP; beyond it, one makes room.
     package static let connectionCountMax = 256
     /// Subscriptions of a WebSocket.
     package static let subscriptionCountMax = 256

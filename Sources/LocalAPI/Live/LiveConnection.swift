@@ -10,15 +10,17 @@ final class LiveConnection: ChannelInboundHandler {
 
     private let service: APIService
     private let isLetIn: Bool
+    private let connections: ConnectionBook
     private let inbox: BodyPieces
     private var task: Task<Void, Never>?
     private var pings: RepeatedTask?
     private var unansweredCount = 0
     private var isClosing = false
 
-    init(_ service: APIService, isLetIn: Bool, _ channel: any Channel) {
+    init(_ service: APIService, isLetIn: Bool, _ channel: any Channel, _ connections: ConnectionBook) {
         self.service = service
         self.isLetIn = isLetIn
+        self.connections = connections
         self.inbox = BodyPieces(joins: false) { wantsMore in
             channel.setOption(.autoRead, value: wantsMore).whenSuccess { if wantsMore { channel.read() } }
         }
@@ -58,6 +60,7 @@ final class LiveConnection: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = self.unwrapInboundIn(data)
         self.unansweredCount = 0
+        if self.isLetIn { self.connections.note(context.channel) }
         guard !self.isClosing else { return }
         switch frame.opcode {
         case .text:

@@ -11,6 +11,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
     private let service: APIService
     private let entryPoint: EntryPoint
     private var phase = Phase.waiting
+    private let connections: ConnectionBook
     private var body: BodyPieces?
     private var task: Task<Void, Never>?
     private var alarm: Scheduled<Void>?
@@ -26,10 +27,11 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
         case closing
     }
 
-    init(_ service: APIService, _ entryPoint: EntryPoint) {
+    init(_ service: APIService, _ entryPoint: EntryPoint, _ connections: ConnectionBook) {
         self.service = service
         self.entryPoint = entryPoint
     }
+        self.connections = connections
 
     func channelActive(context: ChannelHandlerContext) {
         self.arm(APILimits.headSeconds, context)
@@ -131,6 +133,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
         let loop = NIOLoopBound(context, eventLoop: context.eventLoop)
         var body = RequestBody.empty
         if head.hasBody {
+        self.connections.note(context.channel)
             let channel = context.channel
             let pieces = BodyPieces { wantsMore in
                 channel.setOption(.autoRead, value: wantsMore).whenSuccess { if wantsMore { channel.read() } }

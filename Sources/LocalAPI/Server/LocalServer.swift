@@ -49,13 +49,18 @@ package final class LocalServer: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     if entryPoint == .loopback { connections.add(channel) }
-                    try Self.configure(channel, service, entryPoint)
+                    try Self.configure(channel, service, entryPoint, connections)
                 }
             }
     }
 
-    private static func configure(_ channel: any Channel, _ service: APIService, _ entryPoint: EntryPoint) throws {
-        let connection = HTTPConnection(service, entryPoint)
+    private static func configure(
+        _ channel: any Channel,
+        _ service: APIService,
+        _ entryPoint: EntryPoint,
+        _ connections: ConnectionBook
+    ) throws {
+        let connection = HTTPConnection(service, entryPoint, connections)
         let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
         let upgrader = NIOWebSocketServerUpgrader(
             maxFrameSize: APILimits.messageByteCountMax,
@@ -64,7 +69,9 @@ package final class LocalServer: Sendable {
                 channel.eventLoop.makeSucceededFuture(Self.mayUpgrade(head, service, entryPoint) ? [:] : nil)
             },
             upgradePipelineHandler: { channel, head in
-                channel.eventLoop.makeCompletedFuture { try Self.upgrade(channel, head, service, entryPoint) }
+                channel.eventLoop.makeCompletedFuture {
+                    try Self.upgrade(channel, head, service, entryPoint, connections)
+                }
             }
         )
         try channel.pipeline.syncOperations.configureHTTPServerPipeline(
@@ -92,7 +99,8 @@ package final class LocalServer: Sendable {
         _ channel: any Channel,
         _ head: HTTPRequestHead,
         _ service: APIService,
-        _ entryPoint: EntryPoint
+        _ entryPoint: EntryPoint,
+        _ connections: ConnectionBook
     ) throws {
         let isLetIn = self.head(head, entryPoint).map { service.isLetIn($0) } ?? false
         let pipeline = channel.pipeline.syncOperations
@@ -103,25 +111,6 @@ package final class LocalServer: Sendable {
                 maxAccumulatedFrameSize: APILimits.messageByteCountMax
             )
         )
-        try pipeline.addHandler(LiveConnection(service, isLetIn: isLetIn, channel))
-    }
-}
-
-/// The open connections of loopback TCP, the oldest of which makes room when there are too many.
-private final class ConnectionBook: Sendable {
-    private let open = Mutex<[(id: ObjectIdentifier, channel: any Channel)]>([])
-
-    func add(_ channel: any Channel) {
-        let id = ObjectIdentifier(channel)
-        let surplus: (any Channel)? = self.open.withLock { open in
-            open.append((id, channel))
-            return open.count > APILimits.connectionCountMax ? open.removeFirst().channel : nil
-        }
-        surplus?.close(promise: nil)
-        channel.closeFuture.whenComplete { _ in self.open.withLock { $0.removeAll { $0.id == id } } }
-    }
-
-    func closeAll() {
-        for (_, channel) in self.open.withLock({ $0 }) { channel.close(promise: nil) }
+        try pipeline.addHandler(LiveConnection(service, isLetIn: isLetIn, channel, connections))
     }
 }
