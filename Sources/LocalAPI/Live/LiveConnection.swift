@@ -83,9 +83,11 @@ final class LiveConnection: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
-        case NIOWebSocketError.invalidFrameLength, is NIOWebSocketFrameAggregator.Error:
+        case NIOWebSocketError.invalidFrameLength, NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge,
+            NIOWebSocketFrameAggregator.Error.tooManyFragments:
             self.close(.messageTooLarge, context)
-        case is NIOWebSocketError: self.close(.protocolError, context)
+        case is NIOWebSocketError, is NIOWebSocketFrameAggregator.Error, is FrameRules.Violation:
+            self.close(.protocolError, context)
         default: context.close(promise: nil)
         }
     }

@@ -108,6 +108,7 @@ package final class LocalServer: Sendable {
             NIOWebSocketFrameAggregator(
                 minNonFinalFragmentSize: 0,
                 maxAccumulatedFrameCount: APILimits.messageFrameCountMax,
+        try pipeline.addHandler(FrameRules())
                 maxAccumulatedFrameSize: APILimits.messageByteCountMax
             )
         )
