@@ -116,15 +116,13 @@ struct LiveSocket: Sendable {
         try await channel.writeAndFlush(frame).get()
     }
 
-    /// Says why, and ends the connection.
+    /// Says why, and ends the connection, even if the client reads nothing any more.
     func close(_ code: WebSocketErrorCode) {
         let channel = self.channel
         var data = ByteBuffer()
         data.write(webSocketErrorCode: code)
         let frame = WebSocketFrame(fin: true, opcode: .connectionClose, data: data)
-        channel.writeAndFlush(frame).whenComplete { _ in
-            channel.close(mode: .output, promise: nil)
-            channel.eventLoop.scheduleTask(in: .seconds(Self.closeSeconds)) { channel.close(promise: nil) }
-        }
+        channel.writeAndFlush(frame).whenComplete { _ in channel.close(mode: .output, promise: nil) }
+        channel.eventLoop.scheduleTask(in: .seconds(Self.closeSeconds)) { channel.close(promise: nil) }
     }
 }
