@@ -22,6 +22,8 @@ package enum APILimits {
     package static let stallSeconds: Int64 = 30
     /// Seconds for which a connection may lie idle between two requests.
     package static let idleSeconds: Int64 = 120
+    /// Seconds for which a client that is still sending can read the answer that ends the connection.
+    package static let lingerSeconds: Int64 = 5
     /// Seconds between two pings on a WebSocket; a client that answers neither of two is gone.
     package static let pingSeconds: Int64 = 20
     /// Objects of a page.

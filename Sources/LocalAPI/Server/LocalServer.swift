@@ -74,12 +74,16 @@ package final class LocalServer: Sendable {
                 }
             }
         )
+        // The writer of an answer says how it is framed; left to itself, the encoder ends a HEAD with an empty chunk.
+        var framing = HTTPResponseEncoder.Configuration()
+        framing.automaticallySetFramingHeaders = false
         try channel.pipeline.syncOperations.configureHTTPServerPipeline(
             withPipeliningAssistance: true,
             withServerUpgrade: (
                 [upgrader], { context in context.pipeline.syncOperations.removeHandler(bound.value, promise: nil) }
             ),
-            withErrorHandling: false
+            withErrorHandling: false,
+            withEncoderConfiguration: framing
         )
         try channel.pipeline.syncOperations.addHandler(connection)
     }
@@ -104,11 +108,11 @@ package final class LocalServer: Sendable {
     ) throws {
         let isLetIn = self.head(head, entryPoint).map { service.isLetIn($0) } ?? false
         let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(FrameRules())
         try pipeline.addHandler(
             NIOWebSocketFrameAggregator(
                 minNonFinalFragmentSize: 0,
                 maxAccumulatedFrameCount: APILimits.messageFrameCountMax,
-        try pipeline.addHandler(FrameRules())
                 maxAccumulatedFrameSize: APILimits.messageByteCountMax
             )
         )
