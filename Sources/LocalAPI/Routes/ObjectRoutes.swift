@@ -5,6 +5,7 @@ internal import PeerdKit
 /// Objects, their properties, and their places in the tree.
 struct ObjectRoutes: Sendable {
     let workspace: Workspace
+    let rememberedWrites: RememberedWrites
 
     private static let pageCount = 100
 
@@ -211,7 +212,14 @@ struct ObjectRoutes: Sendable {
 
     private func transaction(_ request: Request) async throws -> Response {
         let members = try Members(try await request.body.json(), of: "The body")
-        let created = try await EditBatch(members).write(to: self.workspace)
+        let batch = try EditBatch(members)
+        let write = { @Sendable in try await batch.write(to: self.workspace) }
+        var created: [ObjectID]
+        if let name = try members.text("id") {
+            created = try await self.rememberedWrites.perform(name, write)
+        } else {
+            created = try await write()
+        }
         return Response(json: .object(["created": .array(created.map { .string($0.description) })]))
     }
 }

@@ -18,7 +18,7 @@ package struct APIService: Sendable {
         self.server = server
         self.metrics = metrics
         self.loopbackAccess = access
-        self.objects = ObjectRoutes(workspace: workspace)
+        self.objects = ObjectRoutes(workspace: workspace, rememberedWrites: self.rememberedWrites)
         var routes = self.objects.routes
         routes += HistoryRoutes(workspace: workspace).routes
         routes += ExchangeRoutes(workspace: workspace).routes
