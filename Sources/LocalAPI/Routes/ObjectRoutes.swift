@@ -40,9 +40,7 @@ struct ObjectRoutes: Sendable {
     }
 
     private func get(_ request: Request) async throws -> Response {
-        // Its path fits the template of an object, too.
-        if request.parameters[0] == "count" { return try await self.count(request) }
-        return try self.answer(
+        try self.answer(
             try await ObjectReference.object(request.parameters[0], in: self.workspace),
             to: request.head
         )
