@@ -108,8 +108,12 @@ struct ObjectRoutes: Sendable {
                 advice: "Read the object to see which it has."
             )
         }
-        var response = Response(json: value.json)
-        response.headers.add(name: "ETag", value: EntityTag(object.version).text)
+        let tag = EntityTag(object.version)
+        var response = Response(.notModified)
+        if !EntityTag.none(of: request.head.headers["If-None-Match"], match: tag) {
+            response = Response(json: value.json)
+        }
+        response.headers.add(name: "ETag", value: tag.text)
         return response
     }
 
