@@ -10,7 +10,7 @@ package enum APILimits {
     package static let messageFrameCountMax = 1 << 10
     /// Bytes of one header field, and of all.
     package static let headerByteCountMax = 32 << 10
-    /// Open connections of loopback TCP; beyond it, the one that has been silent for longest makes room.
+    /// Open connections of loopback TCP; beyond it, one makes room.
     package static let connectionCountMax = 256
     /// Subscriptions of a WebSocket.
     package static let subscriptionCountMax = 256
@@ -22,6 +22,8 @@ package enum APILimits {
     package static let stallSeconds: Int64 = 30
     /// Seconds for which a connection may lie idle between two requests.
     package static let idleSeconds: Int64 = 120
+    /// Seconds for which a client that is still sending can read the answer that ends the connection.
+    package static let lingerSeconds: Int64 = 5
     /// Seconds between two pings on a WebSocket; a client that answers neither of two is gone.
     package static let pingSeconds: Int64 = 20
     /// Objects of a page.

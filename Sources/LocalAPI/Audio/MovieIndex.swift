@@ -9,7 +9,9 @@
 enum MovieIndex {
     /// The greatest number of boxes beside each other in a file.
     static let topLevelBoxCountMax = 1_024
-    /// The greatest `moov` box that is taken into memory. Ten hours of audio need about 10 MB.
+    /// The greatest `moov` box that is taken into memory.
+    ///
+    /// Ten hours of audio need about 10 MB.
     static let movieByteCountMax: UInt64 = 64 << 20
 
     enum Arrangement: Equatable, Sendable {

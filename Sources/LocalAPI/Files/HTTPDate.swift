@@ -49,7 +49,7 @@ extension HTTPDate {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`
+    /// Reads the form `Sun, 06 Nov 1994 08:49:37 GMT`.
     private static func fixedForm(_ text: inout DateScanner) -> HTTPDate? {
         text.restart()
         guard text.name(of: self.shortWeekdays) != nil, text.skip(", "),
@@ -61,7 +61,7 @@ extension HTTPDate {
         return self.init(CivilDate(year: year, month: Int64(month) + 1, day: day), second)
     }
 
-    /// `Sunday, 06-Nov-94 08:49:37 GMT`
+    /// Reads the form `Sunday, 06-Nov-94 08:49:37 GMT`.
     private static func twoDigitForm(_ text: inout DateScanner, _ now: HTTPDate) -> HTTPDate? {
         text.restart()
         guard text.name(of: self.weekdays) != nil, text.skip(", "),
@@ -80,7 +80,7 @@ extension HTTPDate {
         return self.init(CivilDate(year: year, month: Int64(month) + 1, day: day), second)
     }
 
-    /// `Sun Nov  6 08:49:37 1994`
+    /// Reads the form `Sun Nov  6 08:49:37 1994`.
     private static func asctimeForm(_ text: inout DateScanner) -> HTTPDate? {
         text.restart()
         guard text.name(of: self.shortWeekdays) != nil, text.skip(" "),

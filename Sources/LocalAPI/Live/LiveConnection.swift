@@ -10,15 +10,17 @@ final class LiveConnection: ChannelInboundHandler {
 
     private let service: APIService
     private let isLetIn: Bool
+    private let connections: ConnectionBook
     private let inbox: BodyPieces
     private var task: Task<Void, Never>?
     private var pings: RepeatedTask?
     private var unansweredCount = 0
     private var isClosing = false
 
-    init(_ service: APIService, isLetIn: Bool, _ channel: any Channel) {
+    init(_ service: APIService, isLetIn: Bool, _ channel: any Channel, _ connections: ConnectionBook) {
         self.service = service
         self.isLetIn = isLetIn
+        self.connections = connections
         self.inbox = BodyPieces(joins: false) { wantsMore in
             channel.setOption(.autoRead, value: wantsMore).whenSuccess { if wantsMore { channel.read() } }
         }
@@ -58,6 +60,7 @@ final class LiveConnection: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = self.unwrapInboundIn(data)
         self.unansweredCount = 0
+        if self.isLetIn { self.connections.note(context.channel) }
         guard !self.isClosing else { return }
         switch frame.opcode {
         case .text:
@@ -80,9 +83,11 @@ final class LiveConnection: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
-        case NIOWebSocketError.invalidFrameLength, is NIOWebSocketFrameAggregator.Error:
+        case NIOWebSocketError.invalidFrameLength, NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge,
+            NIOWebSocketFrameAggregator.Error.tooManyFragments:
             self.close(.messageTooLarge, context)
-        case is NIOWebSocketError: self.close(.protocolError, context)
+        case is NIOWebSocketError, is NIOWebSocketFrameAggregator.Error, is FrameRules.Violation:
+            self.close(.protocolError, context)
         default: context.close(promise: nil)
         }
     }
@@ -111,15 +116,13 @@ struct LiveSocket: Sendable {
         try await channel.writeAndFlush(frame).get()
     }
 
-    /// Says why, and ends the connection.
+    /// Says why, and ends the connection, even if the client reads nothing any more.
     func close(_ code: WebSocketErrorCode) {
         let channel = self.channel
         var data = ByteBuffer()
         data.write(webSocketErrorCode: code)
         let frame = WebSocketFrame(fin: true, opcode: .connectionClose, data: data)
-        channel.writeAndFlush(frame).whenComplete { _ in
-            channel.close(mode: .output, promise: nil)
-            channel.eventLoop.scheduleTask(in: .seconds(Self.closeSeconds)) { channel.close(promise: nil) }
-        }
+        channel.writeAndFlush(frame).whenComplete { _ in channel.close(mode: .output, promise: nil) }
+        channel.eventLoop.scheduleTask(in: .seconds(Self.closeSeconds)) { channel.close(promise: nil) }
     }
 }

@@ -150,7 +150,7 @@ final class LiveSession: Sendable {
         }
         if let problem { throw problem }
         group.addTask {
-            defer { self.end(number) }
+            defer { self.end(number, credit) }
             do {
                 // The sequences wait for changes, so whoever ends a subscription has to cancel that.
                 try await withThrowingTaskGroup(of: Void.self) { group in
@@ -166,6 +166,12 @@ final class LiveSession: Sendable {
     }
 
     private func end(_ number: Int) { self.subscriptions.withLock { $0.removeValue(forKey: number) }?.end() }
+
+    /// Forgets a subscription that has ended, and not one that has taken its number meanwhile.
+    private func end(_ number: Int, _ credit: Credit) {
+        self.subscriptions.withLock { if $0[number] === credit { $0[number] = nil } }
+        credit.end()
+    }
 
     private func follow(_ changes: Changes, _ id: JSON, _ credit: Credit) async throws {
         var iterator = changes.makeAsyncIterator()

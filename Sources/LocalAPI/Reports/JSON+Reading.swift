@@ -89,6 +89,7 @@ struct Members {
     }
 
     private func wrong(_ name: String, _ what: String) -> Problem {
-        .badRequest("The member “\(name)” of \(self.owner) must be \(what).")
+        let owner = self.owner.prefix(1).lowercased() + self.owner.dropFirst()
+        return .badRequest("The member “\(name)” of \(owner) must be \(what).")
     }
 }

@@ -65,6 +65,8 @@ extension Edit.Creation {
         self.kind = try members.text("kind") ?? ""
         self.key = try members.text("key")
         self.alias = try members.text("as")
+        // Anything else might be the id of an object.
+        guard self.alias?.hasPrefix("$") ?? true else { throw .badRequest("The name in “as” begins with “$”.") }
         self.destination = try Edit.Destination(members)
         self.properties = try Edit.properties(members)
     }

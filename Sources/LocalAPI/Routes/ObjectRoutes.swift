@@ -5,6 +5,7 @@ internal import PeerdKit
 /// Objects, their properties, and their places in the tree.
 struct ObjectRoutes: Sendable {
     let workspace: Workspace
+    let rememberedWrites: RememberedWrites
 
     private static let pageCount = 100
 
@@ -39,9 +40,7 @@ struct ObjectRoutes: Sendable {
     }
 
     private func get(_ request: Request) async throws -> Response {
-        // Its path fits the template of an object, too.
-        if request.parameters[0] == "count" { return try await self.count(request) }
-        return try self.answer(
+        try self.answer(
             try await ObjectReference.object(request.parameters[0], in: self.workspace),
             to: request.head
         )
@@ -109,8 +108,12 @@ struct ObjectRoutes: Sendable {
                 advice: "Read the object to see which it has."
             )
         }
-        var response = Response(json: value.json)
-        response.headers.add(name: "ETag", value: EntityTag(version: object.version).text)
+        let tag = EntityTag(version: object.version)
+        var response = Response(.notModified)
+        if !EntityTag.none(of: request.head.headers["If-None-Match"], match: tag) {
+            response = Response(json: value.json)
+        }
+        response.headers.add(name: "ETag", value: tag.text)
         return response
     }
 
@@ -211,7 +214,14 @@ struct ObjectRoutes: Sendable {
 
     private func transaction(_ request: Request) async throws -> Response {
         let members = try Members(try await request.body.json(), of: "The body")
-        let created = try await EditBatch(members).write(to: self.workspace)
+        let batch = try EditBatch(members)
+        let write = { @Sendable in try await batch.write(to: self.workspace) }
+        var created: [ObjectID]
+        if let name = try members.text("id") {
+            created = try await self.rememberedWrites.perform(name, write)
+        } else {
+            created = try await write()
+        }
         return Response(json: .object(["created": .array(created.map { .string($0.description) })]))
     }
 }

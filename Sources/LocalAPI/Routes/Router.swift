@@ -83,12 +83,17 @@ package struct Router: Sendable {
     private func route(of head: RequestHead) throws(Problem) -> (Route, [String]) {
         // A HEAD is a GET whose body is not sent.
         let method = head.method == .HEAD ? .GET : head.method
+        let fitting = self.routes.compactMap { route in
+            route.template.parameters(of: head.path).map { (route: route, parameters: $0) }
+        }
+        // A word of a template counts more than a parameter: /api/objects/count is no object.
+        let parameterCount = fitting.map(\.parameters.count).min()
         var allowed: [String] = []
-        for route in self.routes {
-            guard let parameters = route.template.parameters(of: head.path) else { continue }
+        for (route, parameters) in fitting where parameters.count == parameterCount {
             if route.method == method { return (route, parameters) }
-            allowed.append(route.method.rawValue)
-            if route.method == .GET { allowed.append("HEAD") }
+            for name in route.method == .GET ? ["GET", "HEAD"] : [route.method.rawValue] where !allowed.contains(name) {
+                allowed.append(name)
+            }
         }
         guard allowed.isEmpty else {
             throw Problem(

@@ -18,7 +18,7 @@ package struct APIService: Sendable {
         self.server = server
         self.metrics = metrics
         self.loopbackAccess = access
-        self.objects = ObjectRoutes(workspace: workspace)
+        self.objects = ObjectRoutes(workspace: workspace, rememberedWrites: self.rememberedWrites)
         var routes = self.objects.routes
         routes += HistoryRoutes(workspace: workspace).routes
         routes += ExchangeRoutes(workspace: workspace).routes
@@ -33,14 +33,12 @@ package struct APIService: Sendable {
 
     /// Why a request is not carried out at all; nil if it is.
     func refusal(of head: RequestHead, isWebSocket: Bool = false) -> Problem? {
-        guard head.entryPoint == .loopback else { return nil }
-        if head.method == .GET, head.path.first == "open", let access = self.loopbackAccess {
-            // The code in its path is all that it needs.
-            let problem = access.refusal(of: head)
-            return problem?.code == "unauthorized" ? nil : problem
-        }
-        if head.method == .OPTIONS, self.isPreflight(head) { return nil }
-        return self.loopbackAccess?.refusal(of: head, isWebSocket: isWebSocket)
+        guard head.entryPoint == .loopback, let access = self.loopbackAccess else { return nil }
+        let problem = access.refusal(of: head, isWebSocket: isWebSocket)
+        guard problem?.code == "unauthorized" else { return problem }
+        // A link needs nothing but the code in its path, and a preflight brings no token.
+        let isLink = head.method == .GET && head.path.count == 2 && head.path[0] == "open"
+        return isLink || self.isPreflight(head) ? nil : problem
     }
 
     /// Answers a request that was not refused and has no body, if that takes microseconds; nil otherwise.
@@ -53,7 +51,7 @@ package struct APIService: Sendable {
     /// Answers a request that was not refused.
     package func respond(to request: Request) async -> Response {
         var response: Response
-        if request.head.method == .OPTIONS, self.isPreflight(request.head) {
+        if self.isPreflight(request.head) {
             response = ResponseHeaders.preflight
         } else {
             response = await self.router.respond(to: request)
@@ -68,7 +66,8 @@ package struct APIService: Sendable {
 
     private func isPreflight(_ head: RequestHead) -> Bool {
         guard let origin = head.headers.first(name: "Origin"), let access = self.loopbackAccess else { return false }
-        return access.allows(origin: origin) && head.headers.contains(name: "Access-Control-Request-Method")
+        return head.method == .OPTIONS && access.allows(origin: origin)
+            && head.headers.contains(name: "Access-Control-Request-Method")
     }
 
     /// Whether whoever opens a WebSocket has shown already that he may.

@@ -128,7 +128,10 @@ package struct Access: Sendable {
         self.codes.deadlines.withLock { deadlines in
             let now = ContinuousClock.now
             deadlines = deadlines.filter { $0.value > now }
-            if deadlines.count < Self.loginCountMax { deadlines[code] = now + Self.loginPatience }
+            if deadlines.count >= Self.loginCountMax, let oldest = deadlines.min(by: { $0.value < $1.value }) {
+                deadlines[oldest.key] = nil
+            }
+            deadlines[code] = now + Self.loginPatience
         }
         return code
     }

@@ -1,5 +1,6 @@
 internal import NIOCore
 internal import NIOHTTP1
+internal import NIOWebSocket
 
 /// One connection: reads requests, has them answered one after the other, and writes the answers.
 ///
@@ -10,6 +11,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
 
     private let service: APIService
     private let entryPoint: EntryPoint
+    private let connections: ConnectionBook
     private var phase = Phase.waiting
     private var body: BodyPieces?
     private var task: Task<Void, Never>?
@@ -26,9 +28,10 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
         case closing
     }
 
-    init(_ service: APIService, _ entryPoint: EntryPoint) {
+    init(_ service: APIService, _ entryPoint: EntryPoint, _ connections: ConnectionBook) {
         self.service = service
         self.entryPoint = entryPoint
+        self.connections = connections
     }
 
     func channelActive(context: ChannelHandlerContext) {
@@ -55,13 +58,19 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard case .waiting = self.phase, let error = error as? HTTPParserError else {
-            return context.close(promise: nil)
-        }
-        self.phase = .closing
+        // An upgrade that was refused comes again, as a request like others.
+        if error is NIOWebSocketUpgradeError { return }
+        guard let error = error as? HTTPParserError else { return context.close(promise: nil) }
         var problem = Problem.badRequest("The request is not HTTP/1.1: \(error).")
         if error == .headerOverflow { problem = Self.headerTooLarge }
-        self.write(problem.response, to: nil, closes: true, context)
+        switch self.phase {
+        case .waiting:
+            self.phase = .closing
+            self.write(problem.response, to: nil, closes: true, context)
+        // Whoever reads the body answers with the problem.
+        case .receiving: self.body?.finish(problem)
+        case .answering, .closing: break
+        }
     }
 
     private static let headerTooLarge = Problem(
@@ -100,8 +109,9 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
         }
         // What was refused may have a body that nobody reads.
         let hasBody = head.hasBody
+        self.service.metrics.note(status: UInt(refusal.status.code))
         if hasBody { self.phase = .closing } else { self.phase = .answering }
-        self.write(refusal, to: head, closes: hasBody || !head.isKeepAlive, context)
+        self.write(refusal, to: head, closes: hasBody || !head.staysOpen, context)
     }
 
     /// Reads a head, and refuses what two readers could understand in two ways (RFC 9112 §11.2).
@@ -123,10 +133,11 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private func answer(_ request: RequestHead, _ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        self.connections.note(context.channel)
         // A request without a body ends with its head, so nothing more of it changes the phase.
         if !head.hasBody, let response = self.service.respondAtOnce(to: request) {
             self.phase = .answering
-            return self.write(response, to: head, closes: !head.isKeepAlive, context)
+            return self.write(response, to: head, closes: !head.staysOpen, context)
         }
         let loop = NIOLoopBound(context, eventLoop: context.eventLoop)
         var body = RequestBody.empty
@@ -154,16 +165,22 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
             if case .bytes = response.body, head.method != .HEAD {
                 return writer.eventLoop.execute { this.value.finish(response, head, loop.value) }
             }
-            let isComplete = await writer.write(response, closes: !head.isKeepAlive)
-            writer.eventLoop.execute { this.value.ended(isComplete && head.isKeepAlive, loop.value) }
+            let isComplete = await writer.write(response, closes: !head.staysOpen)
+            writer.eventLoop.execute { this.value.finish(isComplete, head, loop.value) }
         }
     }
 
     /// Writes an answer that is there as a whole.
     private func finish(_ response: Response, _ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         guard context.channel.isActive else { return }
-        let closes = self.isReceiving || !head.isKeepAlive
+        let closes = self.isReceiving || !head.staysOpen
         self.write(response, to: head, closes: closes, context)
+    }
+
+    /// Ends an answer that was written in pieces.
+    private func finish(_ isComplete: Bool, _ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        guard isComplete, context.channel.isActive else { return context.close(promise: nil) }
+        self.writeEnd(closes: self.isReceiving || !head.staysOpen, context)
     }
 
     private var isReceiving: Bool { if case .receiving = self.phase { true } else { false } }
@@ -177,26 +194,47 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
         var bytes: [UInt8] = []
         if case .bytes(let content) = response.body { bytes = content }
         let version = head?.version ?? .http1_1
-        let answer = ResponseWriter.head(response, version: version, byteCount: UInt64(bytes.count), closes: closes)
+        let answer = ResponseWriter.head(
+            response,
+            to: head?.method,
+            version: version,
+            byteCount: UInt64(bytes.count),
+            closes: closes
+        )
         context.write(self.wrapOutboundOut(.head(answer)), promise: nil)
         if !bytes.isEmpty, head?.method != .HEAD, answer.status.mayHaveResponseBody {
             context.write(self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: bytes)))), promise: nil)
         }
+        self.writeEnd(closes: closes, context)
+    }
+
+    /// Writes the end of an answer: the next request, or the end of the connection.
+    private func writeEnd(closes: Bool, _ context: ChannelHandlerContext) {
+        self.task = nil
+        self.body = nil
         self.arm(APILimits.stallSeconds, context)
+        // The next request may be here already, and begins within the write.
+        self.phase = closes ? .closing : .waiting
         let loop = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         context.writeAndFlush(self.wrapOutboundOut(.end(nil))).whenComplete { result in
             let (this, context) = loop.value
-            if case .success = result { this.ended(!closes, context) } else { context.close(promise: nil) }
+            switch (result, this.phase) {
+            case (.failure, _): context.close(promise: nil)
+            case (.success, .closing) where closes: this.linger(context)
+            case (.success, .waiting): this.arm(APILimits.idleSeconds, context)
+            default: break
+            }
         }
     }
 
-    /// An answer is out: the next request, or the end.
-    private func ended(_ continues: Bool, _ context: ChannelHandlerContext) {
-        self.task = nil
-        guard continues, !self.isReceiving, context.channel.isActive else { return context.close(promise: nil) }
-        self.phase = .waiting
-        self.body = nil
-        self.arm(APILimits.idleSeconds, context)
+    /// Ends the connection, once the client has had time to read the answer.
+    ///
+    /// What it still sends is read and dropped: to close before would reset the connection, and the answer with it.
+    private func linger(_ context: ChannelHandlerContext) {
+        self.arm(APILimits.lingerSeconds, context)
+        context.close(mode: .output, promise: nil)
+        let channel = context.channel
+        channel.setOption(.autoRead, value: true).whenSuccess { channel.read() }
     }
 
     /// Closes the connection if nothing happens for some seconds.
@@ -210,6 +248,9 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
 }
 
 extension HTTPRequestHead {
+    /// Whether further requests may come; a client of HTTP/1.0 finds the end of an answer by that of the connection.
+    fileprivate var staysOpen: Bool { self.isKeepAlive && self.version == .http1_1 }
+
     fileprivate var hasBody: Bool {
         self.headers.contains(name: "Transfer-Encoding")
             || self.headers.first(name: "Content-Length").map { $0 != "0" } ?? false

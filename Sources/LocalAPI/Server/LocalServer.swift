@@ -49,13 +49,18 @@ package final class LocalServer: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     if entryPoint == .loopback { connections.add(channel) }
-                    try Self.configure(channel, service, entryPoint)
+                    try Self.configure(channel, service, entryPoint, connections)
                 }
             }
     }
 
-    private static func configure(_ channel: any Channel, _ service: APIService, _ entryPoint: EntryPoint) throws {
-        let connection = HTTPConnection(service, entryPoint)
+    private static func configure(
+        _ channel: any Channel,
+        _ service: APIService,
+        _ entryPoint: EntryPoint,
+        _ connections: ConnectionBook
+    ) throws {
+        let connection = HTTPConnection(service, entryPoint, connections)
         let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
         let upgrader = NIOWebSocketServerUpgrader(
             maxFrameSize: APILimits.messageByteCountMax,
@@ -64,15 +69,21 @@ package final class LocalServer: Sendable {
                 channel.eventLoop.makeSucceededFuture(Self.mayUpgrade(head, service, entryPoint) ? [:] : nil)
             },
             upgradePipelineHandler: { channel, head in
-                channel.eventLoop.makeCompletedFuture { try Self.upgrade(channel, head, service, entryPoint) }
+                channel.eventLoop.makeCompletedFuture {
+                    try Self.upgrade(channel, head, service, entryPoint, connections)
+                }
             }
         )
+        // The writer of an answer says how it is framed; left to itself, the encoder ends a HEAD with an empty chunk.
+        var framing = HTTPResponseEncoder.Configuration()
+        framing.automaticallySetFramingHeaders = false
         try channel.pipeline.syncOperations.configureHTTPServerPipeline(
             withPipeliningAssistance: true,
             withServerUpgrade: (
                 [upgrader], { context in context.pipeline.syncOperations.removeHandler(bound.value, promise: nil) }
             ),
-            withErrorHandling: false
+            withErrorHandling: false,
+            withEncoderConfiguration: framing
         )
         try channel.pipeline.syncOperations.addHandler(connection)
     }
@@ -92,10 +103,12 @@ package final class LocalServer: Sendable {
         _ channel: any Channel,
         _ head: HTTPRequestHead,
         _ service: APIService,
-        _ entryPoint: EntryPoint
+        _ entryPoint: EntryPoint,
+        _ connections: ConnectionBook
     ) throws {
         let isLetIn = self.head(head, entryPoint).map { service.isLetIn($0) } ?? false
         let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(FrameRules())
         try pipeline.addHandler(
             NIOWebSocketFrameAggregator(
                 minNonFinalFragmentSize: 0,
@@ -103,25 +116,6 @@ package final class LocalServer: Sendable {
                 maxAccumulatedFrameSize: APILimits.messageByteCountMax
             )
         )
-        try pipeline.addHandler(LiveConnection(service, isLetIn: isLetIn, channel))
-    }
-}
-
-/// The open connections of loopback TCP, the oldest of which makes room when there are too many.
-private final class ConnectionBook: Sendable {
-    private let open = Mutex<[(id: ObjectIdentifier, channel: any Channel)]>([])
-
-    func add(_ channel: any Channel) {
-        let id = ObjectIdentifier(channel)
-        let surplus: (any Channel)? = self.open.withLock { open in
-            open.append((id, channel))
-            return open.count > APILimits.connectionCountMax ? open.removeFirst().channel : nil
-        }
-        surplus?.close(promise: nil)
-        channel.closeFuture.whenComplete { _ in self.open.withLock { $0.removeAll { $0.id == id } } }
-    }
-
-    func closeAll() {
-        for (_, channel) in self.open.withLock({ $0 }) { channel.close(promise: nil) }
+        try pipeline.addHandler(LiveConnection(service, isLetIn: isLetIn, channel, connections))
     }
 }

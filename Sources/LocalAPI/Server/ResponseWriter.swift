@@ -21,6 +21,7 @@ struct ResponseWriter: Sendable {
     /// `byteCount`: nil if it is not known before the end.
     static func head(
         _ response: Response,
+        to method: HTTPMethod?,
         version: HTTPVersion,
         byteCount: UInt64?,
         closes: Bool
@@ -30,7 +31,7 @@ struct ResponseWriter: Sendable {
         if response.status.mayHaveResponseBody, !headers.contains(name: "Content-Length") {
             if let byteCount {
                 headers.add(name: "Content-Length", value: String(byteCount))
-            } else if version == .http1_1 {
+            } else if version == .http1_1, method != .HEAD {
                 headers.add(name: "Transfer-Encoding", value: "chunked")
             }
         }
@@ -38,7 +39,7 @@ struct ResponseWriter: Sendable {
         return HTTPResponseHead(version: version, status: response.status, headers: headers)
     }
 
-    /// Writes an answer; returns false if the connection has to end.
+    /// Writes an answer up to its end, which is left to the caller; returns false if the connection has to end.
     func write(_ response: Response, closes: Bool) async -> Bool {
         do {
             try await self.writeWhole(response, closes: closes)
@@ -57,7 +58,13 @@ struct ResponseWriter: Sendable {
             case .segments(let segments): segments.byteCount
             case .stream: nil
             }
-        let head = Self.head(response, version: self.request.version, byteCount: byteCount, closes: closes)
+        let head = Self.head(
+            response,
+            to: self.request.method,
+            version: self.request.version,
+            byteCount: byteCount,
+            closes: closes
+        )
         self.channel.write(HTTPServerResponsePart.head(head), promise: nil)
         if isWanted {
             switch response.body {
@@ -67,7 +74,6 @@ struct ResponseWriter: Sendable {
             case .stream(let write): try await write(self)
             }
         }
-        try await self.channel.writeAndFlush(HTTPServerResponsePart.end(nil)).get()
     }
 
     private func send(_ segment: Response.Segment) async throws {

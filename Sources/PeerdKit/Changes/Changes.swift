@@ -36,6 +36,7 @@ public struct Changes: AsyncSequence, Sendable {
         public mutating func next() async throws -> Delta? {
             while !Task.isCancelled, self.workspace.isOpen {
                 let (reading, position) = (self.reading, self.position)
+                let silentCount = self.workspace.silentCommitCount
                 let found: (delta: Delta?, next: DeltaReading.Position)
                 do {
                     found = try await self.workspace.reading { try reading.delta(after: position, in: &$0) }
@@ -46,7 +47,7 @@ public struct Changes: AsyncSequence, Sendable {
                 }
                 self.position = found.next
                 if let delta = found.delta { return delta }
-                await self.workspace.waitForCommit(beyond: found.next.place.commit)
+                await self.workspace.waitForCommit(beyond: found.next.place.commit, since: silentCount)
             }
             return nil
         }
@@ -86,6 +87,7 @@ public struct LivePages: AsyncSequence, Sendable {
         let limit: Int
         private var last: Page?
         private var commit: Int64 = -1
+        private var silentCount: UInt64 = 0
 
         init(workspace: Workspace, query: Query, limit: Int) {
             (self.workspace, self.query, self.limit) = (workspace, query, limit)
@@ -99,7 +101,8 @@ public struct LivePages: AsyncSequence, Sendable {
         /// - Complexity: As ``Snapshot/page(_:after:limit:)``, for each commit that it wakes up for.
         public mutating func next() async throws -> Page? {
             while !Task.isCancelled, self.workspace.isOpen {
-                await self.workspace.waitForCommit(beyond: self.commit)
+                await self.workspace.waitForCommit(beyond: self.commit, since: self.silentCount)
+                self.silentCount = self.workspace.silentCommitCount
                 let (query, limit) = (self.query, self.limit)
                 let found: (commit: Int64, page: Page)
                 do {

@@ -4,6 +4,8 @@ internal import NIOConcurrencyHelpers
 package final class CommitBell: Sendable {
     private struct State {
         var last: Int64 = 0
+        /// How often there may have been a commit that nobody was told, since nobody waited.
+        var silentCount: UInt64 = 0
         var isClosed = false
         var nextNumber: UInt64 = 0
         var waiting: [UInt64: (commit: Int64, continuation: CheckedContinuation<Void, Never>)] = [:]
@@ -13,8 +15,16 @@ package final class CommitBell: Sendable {
 
     package init() {}
 
-    /// Whether somebody waits.
-    package var isAwaited: Bool { self.state.withLockedValue { !$0.waiting.isEmpty } }
+    /// How often the bell was not rung; whoever is about to read, and to wait behind what was read, asks before.
+    var silentCount: UInt64 { self.state.withLockedValue { $0.silentCount } }
+
+    /// Tells whether somebody waits to be told of a commit; notes that there may have been one if nobody does.
+    package func isAwaited() -> Bool {
+        self.state.withLockedValue { state in
+            if state.waiting.isEmpty { state.silentCount += 1 }
+            return !state.waiting.isEmpty
+        }
+    }
 
     /// Tells which commit was the last.
     package func ring(_ commit: Int64) {
@@ -38,7 +48,10 @@ package final class CommitBell: Sendable {
     }
 
     /// Returns once there was a commit behind one, the task is cancelled, or the bell is closed.
-    func wait(beyond commit: Int64) async {
+    ///
+    /// `silentCount`: that of the time before the commit was read. If the bell was not rung since, there may have been
+    /// another one, so that it returns at once.
+    func wait(beyond commit: Int64, since silentCount: UInt64) async {
         let number = self.state.withLockedValue { state in
             state.nextNumber += 1
             return state.nextNumber
@@ -46,7 +59,8 @@ package final class CommitBell: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let mustWait = self.state.withLockedValue { state in
-                    guard !state.isClosed, state.last <= commit, !Task.isCancelled else { return false }
+                    guard !state.isClosed, state.last <= commit, state.silentCount == silentCount, !Task.isCancelled
+                    else { return false }
                     state.waiting[number] = (commit, continuation)
                     return true
                 }

@@ -175,7 +175,7 @@ package actor NodeDriver {
 
     /// Wakes those who wait for changes, if there are some and something has changed.
     private func ringBell() {
-        guard self.bell.isAwaited else { return }
+        guard self.bell.isAwaited() else { return }
         let last = try? self.node?.read { transaction throws(StoreError) in
             try transaction.storedLastCommit()
         }

@@ -58,9 +58,12 @@ extension Workspace {
         LivePages(workspace: self, query: query, limit: limit)
     }
 
+    /// What ``waitForCommit(beyond:since:)`` has to know from before the commit was read.
+    var silentCommitCount: UInt64 { self.runtime?.bell.silentCount ?? 0 }
+
     /// Returns once there may have been a commit behind one.
-    func waitForCommit(beyond commit: Int64) async {
-        if let runtime = self.runtime { return await runtime.bell.wait(beyond: commit) }
+    func waitForCommit(beyond commit: Int64, since silentCount: UInt64) async {
+        if let runtime = self.runtime { return await runtime.bell.wait(beyond: commit, since: silentCount) }
         // Another process writes, and tells nobody but the database.
         while !Task.isCancelled, self.isOpen {
             let last = try? await self.reading { $0.lastCommit }
