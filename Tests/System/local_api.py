@@ -278,3 +278,24 @@ def check_problem(answer, what, method="GET"):
 
 def both_entries(peer):
     return [Entry.socket(peer), Entry.loopback(peer)]
+
+
+def take_delta(delta, state):
+    """Takes a delta into a state, a dictionary of objects by id."""
+    if delta["reset"]:
+        state.clear()
+    for item in delta["objects"]:
+        if item["state"] is not None:
+            state[item["id"]] = item["state"]
+            continue
+        gone = {item["id"]}
+        while gone:
+            for id in gone:
+                state.pop(id, None)
+            below = {id for id, object in state.items() if object["parent"] in gone}
+            gone = below if item["includes_below"] else set()
+
+
+def versions(state):
+    """What two states have in common if they are the same; how many children an object has is no part of a version."""
+    return {id: object["version"] for id, object in state.items()}

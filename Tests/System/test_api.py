@@ -9,7 +9,7 @@ import re
 import threading
 import urllib.parse
 
-from local_api import Entry, both_entries
+from local_api import Entry, both_entries, take_delta, versions
 from peerd_harness import World, check, main_of_test, run_together, say, wait_until
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
@@ -305,7 +305,7 @@ def check_changes(entry):
             parameters = {"subtree": top["id"], "wait": wait, **({"since": token} if token else {})}
             delta = entry.get(f"/api/changes?{query(**parameters)}")
             token = delta["token"]
-            apply(delta, state)
+            take_delta(delta, state)
             if not delta["more"]:
                 return delta
 
@@ -331,33 +331,12 @@ def check_changes(entry):
     check(changed[items[2]["id"]]["changed"] == ["n"], f"{changed[items[2]['id']]}")
     shown = {item["id"]: item for item in pages(entry, "/api/objects", parent=top["id"])[0]}
     shown[top["id"]] = entry.get(f"/api/objects/{top['id']}")
-    check(plain(shown) == plain(state), f"deltas made {plain(state)}, the list shows {plain(shown)}")
+    check(versions(shown) == versions(state), f"deltas made {versions(state)}, the list shows {versions(shown)}")
     one = entry.get(f"/api/changes?{query(object=items[2]['id'])}")
     check([item["id"] for item in one["objects"]] == [items[2]["id"]], "the changes of one object")
     entry.refused(422, "invalid-argument", "GET", "/api/changes?since=zz")
     entry.refused(422, "token-of-another-scope", "GET", f"/api/changes?{query(since=token)}")
     entry.refused(400, "bad-request", "GET", "/api/changes?wait=61")
-
-
-def apply(delta, state):
-    """Takes a delta into a state, a dictionary of objects."""
-    if delta["reset"]:
-        state.clear()
-    for item in delta["objects"]:
-        if item["state"] is not None:
-            state[item["id"]] = item["state"]
-            continue
-        gone = {item["id"]}
-        while item["includes_below"] and gone:
-            for id in gone:
-                state.pop(id, None)
-            gone = {id for id, object in state.items() if object["parent"] in gone}
-        state.pop(item["id"], None)
-
-
-def plain(state):
-    """What of a state its version names; how many children an object has is no part of it."""
-    return {id: object["version"] for id, object in state.items()}
 
 
 def check_exchange(entry, world):
@@ -439,7 +418,7 @@ GETS = (
 )
 ALLOWED = {
     "/api/objects": "GET HEAD POST", "/api/conflicts/resolve": "POST", "/api/status": "GET HEAD",
-    f"/api/objects/{NOBODY}": "GET HEAD PATCH DELETE", f"/api/objects/{NOBODY}/properties/a": "GET HEAD PUT DELETE",
+    "/api/objects/count": "GET HEAD", f"/api/objects/{NOBODY}": "GET HEAD PATCH DELETE", f"/api/objects/{NOBODY}/properties/a": "GET HEAD PUT DELETE",
     f"/api/objects/{NOBODY}/move": "POST", "/api/sync": "POST", "/api/projects/p": "GET HEAD PUT DELETE",
     "/api/import": "POST", "/api/transactions": "POST", "/healthz": "GET HEAD", "/api/doctor": "POST",
 }
