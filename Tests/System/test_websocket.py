@@ -562,7 +562,13 @@ def check_slow_reader(entry):
             made, = other.write([{"create": "large", "properties": {"text": f"{n}" + "x" * 500_000}}])
             whole.take_until(lambda state: made in state)
             other.write([{"delete": made}])
-        wait_until(lambda: metric_of_sockets(entry) == 2, 90, "the slow reader is sent away")
+
+        def is_sent_away():
+            # It answers pings, so that it is not taken for gone.
+            slow.send(PONG)
+            return metric_of_sockets(entry) == 2
+
+        wait_until(is_sent_away, 90, "the slow reader is sent away")
         live.settle()
         check(other.write([{"create": "after"}]), "a write")
 
