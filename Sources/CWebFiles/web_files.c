@@ -3,6 +3,12 @@
 
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
+static const unsigned char api_asyncapi_json[] = {
+#embed "web/api/asyncapi.json"
+};
+static const unsigned char api_openapi_json[] = {
+#embed "web/api/openapi.json"
+};
 static const unsigned char dashboard_app_js[] = {
 #embed "web/dashboard/app.js"
 };
@@ -65,6 +71,8 @@ static const unsigned char peerd_js[] = {
 };
 
 static const struct web_file web_files[] = {
+    {"/api/asyncapi.json", "application/json", api_asyncapi_json, sizeof(api_asyncapi_json)},
+    {"/api/openapi.json", "application/json", api_openapi_json, sizeof(api_openapi_json)},
     {"/dashboard/app.js", "text/javascript; charset=utf-8", dashboard_app_js, sizeof(dashboard_app_js)},
     {"/dashboard/base.css", "text/css; charset=utf-8", dashboard_base_css, sizeof(dashboard_base_css)},
     {"/dashboard/conflicts.js", "text/javascript; charset=utf-8", dashboard_conflicts_js, sizeof(dashboard_conflicts_js)},

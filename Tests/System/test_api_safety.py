@@ -37,10 +37,26 @@ def check_hosts(entry):
     for host in (f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}", f"LOCALHOST:{port}"):
         expect(entry, 200, [("Host", host), token])
     for host in (
-        "", "localhost", "127.0.0.1", "127.0.0.1:80", f"127.0.0.1:{port + 1}", f"evil.example:{port}", "evil.example",
-        f"localhost.evil.example:{port}", f"127.0.0.1.nip.io:{port}", f"localhost:{port}.evil.example", f"[::]:{port}",
-        f"0.0.0.0:{port}", f"127.0.0.2:{port}", f"2130706433:{port}", f"0x7f.1:{port}", f"localhost.:{port}",
-        f"user@localhost:{port}", f"localhost:{port}, evil.example", f"[::ffff:127.0.0.1]:{port}", f"localhost:0{port}",
+        "",
+        "localhost",
+        "127.0.0.1",
+        "127.0.0.1:80",
+        f"127.0.0.1:{port + 1}",
+        f"evil.example:{port}",
+        "evil.example",
+        f"localhost.evil.example:{port}",
+        f"127.0.0.1.nip.io:{port}",
+        f"localhost:{port}.evil.example",
+        f"[::]:{port}",
+        f"0.0.0.0:{port}",
+        f"127.0.0.2:{port}",
+        f"2130706433:{port}",
+        f"0x7f.1:{port}",
+        f"localhost.:{port}",
+        f"user@localhost:{port}",
+        f"localhost:{port}, evil.example",
+        f"[::ffff:127.0.0.1]:{port}",
+        f"localhost:0{port}",
     ):
         for target in ("/api/status", "/healthz", "/", "/open/0123456789abcdef", "/ws/sync"):
             answer = expect(entry, 421, [("Host", host), token], target=target)
@@ -56,8 +72,21 @@ def check_hosts(entry):
 def check_token(entry):
     host = ("Host", entry.host)
     targets = (
-        "/api/status", "/", "/metrics", "/api/objects", "/ws/sync", "/nothing", "/api/openapi.json", "/open", "/open/",
-        "/open/a/b", "/healthz/", "/healthz/x", "//healthz", "/peerd.js", "/api/links",
+        "/api/status",
+        "/",
+        "/metrics",
+        "/api/objects",
+        "/ws/sync",
+        "/nothing",
+        "/api/openapi.json",
+        "/open",
+        "/open/",
+        "/open/a/b",
+        "/healthz/",
+        "/healthz/x",
+        "//healthz",
+        "/peerd.js",
+        "/api/links",
     )
     for target in targets:
         if target.startswith("/open/"):
@@ -65,8 +94,16 @@ def check_token(entry):
         answer = expect(entry, 401, [host], target=target)
         check(answer.field("WWW-Authenticate") == "Bearer" and answer.json["advice"], f"{target}: {answer.fields}")
     for value in (
-        "", "Bearer", "Bearer ", f"Bearer {entry.token[:-1]}", f"Bearer {entry.token}0", f"Basic {entry.token}",
-        entry.token, f"Bearer {entry.token.upper()}", "Bearer " + "0" * 64, f"Bearer x, Bearer {entry.token}",
+        "",
+        "Bearer",
+        "Bearer ",
+        f"Bearer {entry.token[:-1]}",
+        f"Bearer {entry.token}0",
+        f"Basic {entry.token}",
+        entry.token,
+        f"Bearer {entry.token.upper()}",
+        "Bearer " + "0" * 64,
+        f"Bearer x, Bearer {entry.token}",
     ):
         expect(entry, 401, [host, ("Authorization", value)])
     # A token elsewhere is no token, and would end up in logs and histories.
@@ -111,7 +148,9 @@ def check_links(peer, entry):
     for _ in range(2):
         check("Set-Cookie" not in dict(expect(entry, 401, [host], target=path).fields), "a link works twice")
     for code in ("", "0" * 32, "x", path.rsplit("/", 1)[1][:-1]):
-        expect(entry, 401 if code else 404, [host, ("Authorization", f"Bearer {entry.token}")], target=f"/open/{code}")
+        expect(
+            entry, 401 if code else 404, [host, ("Authorization", f"Bearer {entry.token}")], target=f"/open/{code}"
+        )
     # Of two browsers that take the same link at the same time, one is let in.
     path, statuses = open_link(peer), []
     run_together([lambda: statuses.append(raw_answer(entry, [host], target=path).status) for _ in range(8)])
@@ -124,23 +163,45 @@ def check_cookie(entry, name, value):
     host, cookie = ("Host", entry.host), ("Cookie", f"a=b; {name}={value}; c=d")
     same = f"http://{entry.host}"
     for fields in (
-        [], [("Origin", same)], [("Sec-Fetch-Site", "same-origin")], [("Sec-Fetch-Site", "none")],
+        [],
+        [("Origin", same)],
+        [("Sec-Fetch-Site", "same-origin")],
+        [("Sec-Fetch-Site", "none")],
         [("Origin", same), ("Sec-Fetch-Site", "same-origin")],
     ):
         expect(entry, 200, [host, cookie, *fields])
     for fields in (
-        [("Origin", EVIL_ORIGIN)], [("Origin", "null")], [("Origin", "")], [("Origin", f"http://localhost:{entry.port + 1}")],
-        [("Origin", f"https://{entry.host}")], [("Origin", f"{same}.evil.example")], [("Origin", f"{same}/")],
-        [("Origin", GOOD_ORIGIN)], [("Sec-Fetch-Site", "cross-site")], [("Sec-Fetch-Site", "same-site")],
-        [("Sec-Fetch-Site", "")], [("Origin", same), ("Sec-Fetch-Site", "cross-site")],
-        [("Origin", EVIL_ORIGIN), ("Sec-Fetch-Site", "same-origin")], [("Origin", same), ("Origin", EVIL_ORIGIN)],
+        [("Origin", EVIL_ORIGIN)],
+        [("Origin", "null")],
+        [("Origin", "")],
+        [("Origin", f"http://localhost:{entry.port + 1}")],
+        [("Origin", f"https://{entry.host}")],
+        [("Origin", f"{same}.evil.example")],
+        [("Origin", f"{same}/")],
+        [("Origin", GOOD_ORIGIN)],
+        [("Sec-Fetch-Site", "cross-site")],
+        [("Sec-Fetch-Site", "same-site")],
+        [("Sec-Fetch-Site", "")],
+        [("Origin", same), ("Sec-Fetch-Site", "cross-site")],
+        [("Origin", EVIL_ORIGIN), ("Sec-Fetch-Site", "same-origin")],
+        [("Origin", same), ("Origin", EVIL_ORIGIN)],
     ):
         for method, target, body in (("GET", "/api/status", None), ("POST", "/api/objects", b'{"type":"stolen"}')):
             answer = expect(entry, 403, [host, cookie, *fields], method, target, body)
             check(answer.json["code"] == "forbidden" and answer.json["advice"], f"{fields}: {answer.json}")
-            check(answer.field("Access-Control-Allow-Origin") is None or fields == [("Origin", GOOD_ORIGIN)], f"{fields}")
+            check(
+                answer.field("Access-Control-Allow-Origin") is None or fields == [("Origin", GOOD_ORIGIN)],
+                f"{fields}",
+            )
     check(entry.get("/api/objects/count?type=stolen") == {"count": 0}, "a page of another origin has written")
-    for wrong in (f"{name}={value[:-1]}", f"{name}={value}0", f"{name}", f"{name}=", f"x{name}={value}", f"{name}x={value}"):
+    for wrong in (
+        f"{name}={value[:-1]}",
+        f"{name}={value}0",
+        f"{name}",
+        f"{name}=",
+        f"x{name}={value}",
+        f"{name}x={value}",
+    ):
         expect(entry, 401, [host, ("Cookie", wrong)])
     expect(entry, 200, [host, ("Cookie", "a=b"), cookie])
 
@@ -150,14 +211,23 @@ def check_sharing(entry):
     host, token = ("Host", entry.host), ("Authorization", f"Bearer {entry.token}")
     asks = [("Access-Control-Request-Method", "PATCH"), ("Access-Control-Request-Headers", "authorization")]
     answer = expect(entry, 204, [host, ("Origin", GOOD_ORIGIN), *asks], "OPTIONS", "/api/objects")
-    check(answer.field("Access-Control-Allow-Origin") == GOOD_ORIGIN and answer.field("Vary") == "Origin", f"{answer}")
+    check(
+        answer.field("Access-Control-Allow-Origin") == GOOD_ORIGIN and answer.field("Vary") == "Origin", f"{answer}"
+    )
     check("PATCH" in answer.field("Access-Control-Allow-Methods"), f"{answer.fields}")
     check("Authorization" in answer.field("Access-Control-Allow-Headers"), f"{answer.fields}")
     check(answer.field("Access-Control-Allow-Credentials") is None, "cookies are shared with another origin")
     answer = raw_answer(entry, [host, token, ("Origin", GOOD_ORIGIN), ("Sec-Fetch-Site", "cross-site")])
     check(answer.status == 200 and answer.field("Access-Control-Allow-Origin") == GOOD_ORIGIN, f"{answer.fields}")
     check(answer.field("Access-Control-Allow-Credentials") is None, "cookies are shared with another origin")
-    for origin in (EVIL_ORIGIN, "null", f"{GOOD_ORIGIN}.evil.example", GOOD_ORIGIN.upper(), f"{GOOD_ORIGIN}:443", "*"):
+    for origin in (
+        EVIL_ORIGIN,
+        "null",
+        f"{GOOD_ORIGIN}.evil.example",
+        GOOD_ORIGIN.upper(),
+        f"{GOOD_ORIGIN}:443",
+        "*",
+    ):
         answer = expect(entry, 401, [host, ("Origin", origin), *asks], "OPTIONS", "/api/objects")
         check(not any(key.startswith("access-control") for key, _ in answer.fields), f"{origin}: {answer.fields}")
         answer = expect(entry, 200, [host, token, ("Origin", origin)])
@@ -246,47 +316,59 @@ def check_smuggling(entry):
     }
     for what, text in bad.items():
         try:
-            answer, = exchange(entry, text.encode("latin-1"))
+            (answer,) = exchange(entry, text.encode("latin-1"))
         except CheckFailed as failure:
             raise CheckFailed(f"{what}: {failure}") from None
         check(answer.status in (400, 501), f"{what}: {answer.status} {answer.body[:200]!r}")
         check_answer(answer, what)
     # A broken body is answered, too, and what seems to follow it is no request.
     broken = {
-        "a size that is none": "zz\r\n{}\r\n0\r\n\r\n", "a size beyond 64 bits": "f" * 17 + "\r\n{}\r\n0\r\n\r\n",
-        "a chunk longer than it says": '5\r\n{"type":"smuggled"}\r\n0\r\n\r\n', "a size with LF": "2\n{}\n0\n\n",
-        "a negative size": "-2\r\n{}\r\n0\r\n\r\n", "an empty size": "\r\n{}\r\n0\r\n\r\n",
+        "a size that is none": "zz\r\n{}\r\n0\r\n\r\n",
+        "a size beyond 64 bits": "f" * 17 + "\r\n{}\r\n0\r\n\r\n",
+        "a chunk longer than it says": '5\r\n{"type":"smuggled"}\r\n0\r\n\r\n',
+        "a size with LF": "2\n{}\n0\n\n",
+        "a negative size": "-2\r\n{}\r\n0\r\n\r\n",
+        "an empty size": "\r\n{}\r\n0\r\n\r\n",
         "a size in words": "0x2\r\n{}\r\n0\r\n\r\n",
     }
     for what, text in broken.items():
-        answer, = exchange(entry, f"{post}Transfer-Encoding: chunked\r\n\r\n{text}{hidden}".encode())
+        (answer,) = exchange(entry, f"{post}Transfer-Encoding: chunked\r\n\r\n{text}{hidden}".encode())
         check(answer.status == 400, f"{what}: {answer.status}")
         check_answer(answer, what)
     # These are requests, and cannot be carried out; the connection may go on.
     for target in (f"http://{entry.host}/api/status", "http://evil.example/api/status", "*", "ws://localhost/"):
         for method in ("GET", "OPTIONS"):
-            answer, = exchange(entry, f"{method} {target} HTTP/1.1\r\n{head}\r\n".encode(), ended=False)
+            (answer,) = exchange(entry, f"{method} {target} HTTP/1.1\r\n{head}\r\n".encode(), ended=False)
             check(answer.status == 400, f"{method} {target}: {answer.status}")
             check_answer(answer, f"{method} {target}")
     for target in (entry.host if entry.name == "loopback" else "localhost:80", "evil.example:443"):
-        answer, = exchange(entry, f"CONNECT {target} HTTP/1.1\r\n{head}\r\n".encode(), ended=False)
+        (answer,) = exchange(entry, f"CONNECT {target} HTTP/1.1\r\n{head}\r\n".encode(), ended=False)
         check(answer.status == 400, f"CONNECT {target}: {answer.status}")
     check(entry.get("/api/objects/count?type=smuggled") == {"count": 0}, "a request that was refused has written")
 
 
 def check_limits(entry):
     def status(*fields, target="/healthz"):
-        answer, = exchange(entry, request_bytes("GET", target, [*entry.fields, *fields]), ended=False)
+        (answer,) = exchange(entry, request_bytes("GET", target, [*entry.fields, *fields]), ended=False)
         check_answer(answer, f"GET {target[:50]}, {len(fields)} fields")
         return answer.status
 
     room = HEADER_BYTES_MAX - 2_000
     check(status(("X", "a" * room)) == 200 and status(*[("X", "a")] * 200) == 200, "a header within the limits")
     check(status(target="/healthz?" + "a" * 8_000) == 200, "a long target")
-    for fields in ([("X", "a" * HEADER_BYTES_MAX)], [("X", "a" * 100_000)], [("X", "a" * 2_000_000)],
-                   [("X" * 100_000, "a")], [("X", "a" * 100)] * 20_000, [(f"X{n}", "") for n in range(20_000)]):
+    for fields in (
+        [("X", "a" * HEADER_BYTES_MAX)],
+        [("X", "a" * 100_000)],
+        [("X", "a" * 2_000_000)],
+        [("X" * 100_000, "a")],
+        [("X", "a" * 100)] * 20_000,
+        [(f"X{n}", "") for n in range(20_000)],
+    ):
         check(status(*fields) == 431, f"a header of {len(fields)} fields is not too large")
-    check(status(target="/" + "a" * 20_000) in (400, 414, 431) and status(target="/" + "a" * 500_000) in (414, 431), "target")
+    check(
+        status(target="/" + "a" * 20_000) in (400, 414, 431) and status(target="/" + "a" * 500_000) in (414, 431),
+        "target",
+    )
 
     # A body beyond the limit, announced and in chunks: the answer comes although the client is still sending.
     for size in (BODY_BYTES_MAX + 1, 32 << 20):
@@ -295,21 +377,24 @@ def check_limits(entry):
         length = ("Content-Length", str(size))
         for fields, data in (([length], body), ([("Transfer-Encoding", "chunked")], chunked)):
             head = request_bytes("PUT", "/api/projects/large", [*entry.fields, *fields])
-            answer, = exchange(entry, head + data, ended=False)
+            (answer,) = exchange(entry, head + data, ended=False)
             check(answer.status == 413, f"a body of {size} bytes: {answer.status}")
             check_answer(answer, "a body that is too large")
-    answer, = exchange(entry, request_bytes("POST", "/api/nothing", [*entry.fields, ("Content-Length", str(size))]) + body,
-                       ended=False)
+    (answer,) = exchange(
+        entry,
+        request_bytes("POST", "/api/nothing", [*entry.fields, ("Content-Length", str(size))]) + body,
+        ended=False,
+    )
     check(answer.status == 404, f"a body that nobody reads: {answer.status}")
     if entry.name == "loopback":
         head = request_bytes("POST", "/api/objects", [entry.fields[0], ("Content-Length", str(size))])
-        answer, = exchange(entry, head + body)
+        (answer,) = exchange(entry, head + body)
         check(answer.status == 401, f"a body without a token: {answer.status}")
     check(entry.ask("GET", "/api/projects/large").status == 404, "a body beyond the limit was stored")
 
 
 def pieces(data, size):
-    return [data[begin:begin + size] for begin in range(0, len(data), size)]
+    return [data[begin : begin + size] for begin in range(0, len(data), size)]
 
 
 def check_connections(entry):
@@ -321,8 +406,17 @@ def check_connections(entry):
     post = request_bytes("POST", "/api/objects", entry.fields, json.dumps({"type": f"piped-{entry.name}"}).encode())
     bad = request_bytes("POST", "/api/objects", entry.fields, b"{")
     none = request_bytes("DELETE", "/api/objects/00000000-0000-4000-8000-000000000000", entry.fields)
-    train = [("GET", get, 200), ("POST", post, 201), ("GET", objects, 200), ("HEAD", head, 200), ("POST", bad, 400),
-             ("GET", export, 200), ("DELETE", none, 404), ("POST", post, 201), ("GET", get, 200)] * 5
+    train = [
+        ("GET", get, 200),
+        ("POST", post, 201),
+        ("GET", objects, 200),
+        ("HEAD", head, 200),
+        ("POST", bad, 400),
+        ("GET", export, 200),
+        ("DELETE", none, 404),
+        ("POST", post, 201),
+        ("GET", get, 200),
+    ] * 5
     with entry.connect() as connection:
         connection.send(b"".join(data for _, data, _ in train))
         for number, (method, _, status) in enumerate(train):
@@ -336,7 +430,10 @@ def check_connections(entry):
         for byte in get:
             connection.send(bytes([byte]))
         check(connection.read().status == 200, "a request byte by byte")
-    check(entry.get(f"/api/objects/count?type=piped-{entry.name}") == {"count": 12}, "a train of requests left one out, or did one twice")
+    check(
+        entry.get(f"/api/objects/count?type=piped-{entry.name}") == {"count": 12},
+        "a train of requests left one out, or did one twice",
+    )
     # Behind a request that breaks the rules nothing is carried out.
     with entry.connect() as connection:
         connection.send(get + b"nonsense\r\n\r\n" + post)
@@ -345,7 +442,9 @@ def check_connections(entry):
     with entry.connect() as connection:
         connection.send(request_bytes("GET", "/healthz", [*entry.fields, ("Connection", "close")]) + post)
         check(connection.read().field("Connection") == "close" and connection.is_ended(), "Connection: close")
-    check(entry.get(f"/api/objects/count?type=piped-{entry.name}") == {"count": 12}, "a request behind the end was done")
+    check(
+        entry.get(f"/api/objects/count?type=piped-{entry.name}") == {"count": 12}, "a request behind the end was done"
+    )
     check_old_version(entry)
     check_chunks(entry)
     check_expectation(entry)
@@ -397,9 +496,15 @@ def check_expectation(entry):
 def check_cut(entry):
     whole = request_bytes("POST", "/api/objects", entry.fields, b'{"type":"cut"}')
     chunked = request_bytes("POST", "/api/objects", [*entry.fields, ("Transfer-Encoding", "chunked")])
-    data = (b'[{"type":"cut"}' + b" " * 5_000_000)
+    data = b'[{"type":"cut"}' + b" " * 5_000_000
     imported = request_bytes("POST", "/api/import", [*entry.fields, ("Content-Length", "9000000")]) + data
-    for data in (whole[:10], whole[:-1], chunked + b'e\r\n{"type":"cut"}', chunked + b'e\r\n{"type":"cut"}\r\n', imported):
+    for data in (
+        whole[:10],
+        whole[:-1],
+        chunked + b'e\r\n{"type":"cut"}',
+        chunked + b'e\r\n{"type":"cut"}\r\n',
+        imported,
+    ):
         for is_reset in (False, True):
             with entry.connect() as connection:
                 connection.send(data)
@@ -418,7 +523,9 @@ def check_cut(entry):
             connection.send(request_bytes("GET", "/api/export", entry.fields) * 10)
             connection.socket.recv(10)
     with entry.connect() as connection:
-        connection.send(request_bytes("GET", "/api/changes?wait=60&since=" + entry.get("/api/changes")["token"], entry.fields))
+        connection.send(
+            request_bytes("GET", "/api/changes?wait=60&since=" + entry.get("/api/changes")["token"], entry.fields)
+        )
     check(entry.get("/healthz") == {"status": "ok"}, "the server is not well")
 
 
@@ -436,7 +543,10 @@ def check_slow_clients(peer):
                 slow.append(SlowClient(entry, request))
                 if number % 50 == 0:
                     sent += sum(client.send_a_byte() for client in slow)
-                    check(honest.ask("GET", "/api/status", entry.fields).status == 200, "an honest connection that is kept")
+                    check(
+                        honest.ask("GET", "/api/status", entry.fields).status == 200,
+                        "an honest connection that is kept",
+                    )
                     with entry.connect() as another:
                         check(another.ask("GET", "/healthz", entry.fields).status == 200, "a new honest client")
             for _ in range(10):

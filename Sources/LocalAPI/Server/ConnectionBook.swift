@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// The open connections of loopback TCP, one of which makes room when there are too many.
 ///
-/// Those go first on which nobody has been let in, so that a flood of strangers does not end the connections of clients;
+/// Those go first on which nobody has been let in, so that a flood of strangers does not end those of clients;
 /// then the one on which nothing was asked for longest.
 final class ConnectionBook: Sendable {
     private struct Entry {
