@@ -14,18 +14,8 @@ from peerd_harness import World, check, main_of_test, run_together, say, wait_un
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
 OBJECT_MEMBERS = {
-    "id",
-    "type",
-    "kind",
-    "parent",
-    "position",
-    "creator",
-    "owner",
-    "created_at",
-    "updated_at",
-    "child_count",
-    "version",
-    "properties",
+    "id", "type", "kind", "parent", "position", "creator", "owner", "created_at", "updated_at", "child_count",
+    "version", "properties",
 }
 VALUES = [
     None,
@@ -99,10 +89,8 @@ def check_objects(entry):
     check(patched["properties"] == {"title": "Milk", "done": True, "n": None}, f"PATCH: {patched['properties']}")
     check(patched["version"] != made["version"], "a PATCH and the same version")
     for method, target, body in (
-        ("PATCH", path, {"properties": {"title": "lost"}}),
-        ("DELETE", path, None),
-        ("POST", f"{path}/move", {"parent": None}),
-        ("PUT", f"{path}/properties/title", "lost"),
+        ("PATCH", path, {"properties": {"title": "lost"}}), ("DELETE", path, None),
+        ("POST", f"{path}/move", {"parent": None}), ("PUT", f"{path}/properties/title", "lost"),
         ("DELETE", f"{path}/properties/title", None),
     ):
         entry.refused(412, "version-changed", method, target, body, match(made["version"]))
@@ -144,10 +132,7 @@ def check_lists(entry):
     numbers = list(range(25))
     for number in numbers:
         create(
-            entry,
-            "entry",
-            top["id"],
-            kind="even" if number % 2 == 0 else "odd",
+            entry, "entry", top["id"], kind="even" if number % 2 == 0 else "odd",
             properties={"n": number, "text": f"Größe {number}", "same": [number % 5]},
         )
     under = {"parent": top["id"]}
@@ -167,10 +152,8 @@ def check_lists(entry):
     found = entry.get(f"/api/objects?{urllib.parse.urlencode(two)}")["objects"]
     check([item["properties"]["n"] for item in found] == [8], "two filters")
     check(entry.get(f"/api/objects/count?{query(**under, kind='odd')}") == {"count": 12}, "count")
-    check(
-        pages(entry, f"/api/objects/{top['id']}/children", limit=9)[0] == pages(entry, "/api/objects", **under)[0],
-        "children are not what the filter by parent shows",
-    )
+    check(pages(entry, f"/api/objects/{top['id']}/children", limit=9)[0] == pages(entry, "/api/objects", **under)[0],
+          "children are not what the filter by parent shows")
     root = pages(entry, "/api/children", limit=50)[0]
     check(top["id"] in [item["id"] for item in root] and all(item["parent"] is None for item in root), "the root")
     check(root == pages(entry, "/api/objects", parent="root")[0], "parent=root")
@@ -181,16 +164,8 @@ def check_lists(entry):
     create(entry, "entry", top["id"], properties={"n": 25})
     after = entry.get(f"/api/objects?{query(**under, limit=100, after=page['next'])}")["objects"]
     check([item["properties"]["n"] for item in after] == [*range(10, 26)], "a cursor whose object is gone")
-    for target in (
-        "limit=0",
-        "limit=1001",
-        "limit=x",
-        "after=zz",
-        "property=n",
-        "value=1",
-        "property=n&value=nope",
-        "type=a&type=b",
-    ):
+    for target in ("limit=0", "limit=1001", "limit=x", "after=zz", "property=n", "value=1", "property=n&value=nope",
+                   "type=a&type=b"):
         entry.refused(400, "bad-request", "GET", f"/api/objects?{target}")
 
 
@@ -241,24 +216,16 @@ def check_tree(entry):
 
 def check_transactions(entry):
     outside = create(entry, properties={"n": 0})
-    answer = entry.expect(
-        200,
-        "POST",
-        "/api/transactions",
-        {
-            "edits": [
-                {"create": "list", "as": "$list", "properties": {"title": "L"}},
-                {"create": "item", "parent": "$list", "as": "$a", "properties": {"n": 1}},
-                {"create": "item", "parent": "$list", "before": "$a", "properties": {"n": 2}},
-                {"create": "item", "parent": "$list", "first": True, "properties": {"n": 3}},
-                {"set": outside["id"], "properties": {"n": 4, "m": 5}},
-                {"unset": outside["id"], "names": ["m"]},
-                {"move": outside["id"], "parent": "$list"},
-                {"set": "$a", "properties": {"n": 6}},
-            ],
-            "if": {outside["id"]: outside["version"]},
-        },
-    ).json
+    answer = entry.expect(200, "POST", "/api/transactions", {"edits": [
+        {"create": "list", "as": "$list", "properties": {"title": "L"}},
+        {"create": "item", "parent": "$list", "as": "$a", "properties": {"n": 1}},
+        {"create": "item", "parent": "$list", "before": "$a", "properties": {"n": 2}},
+        {"create": "item", "parent": "$list", "first": True, "properties": {"n": 3}},
+        {"set": outside["id"], "properties": {"n": 4, "m": 5}},
+        {"unset": outside["id"], "names": ["m"]},
+        {"move": outside["id"], "parent": "$list"},
+        {"set": "$a", "properties": {"n": 6}},
+    ], "if": {outside["id"]: outside["version"]}}).json
     check(len(answer["created"]) == 4, f"created: {answer}")
     children = entry.get(f"/api/objects/{answer['created'][0]}/children")["objects"]
     check([item["properties"]["n"] for item in children] == [3, 2, 6, 4], f"a transaction made {children}")
@@ -303,9 +270,7 @@ def check_projects(entry):
     entry.refused(412, "version-changed", "PUT", path, {}, [("If-Match", "*")])
     made = entry.expect(201, "PUT", path, {"rooms": [1, 2.5, "ü"]}, [("If-None-Match", "*")])
     got = entry.expect(200, "GET", path)
-    check(
-        got.json == {"rooms": [1, 2.5, "ü"]} and got.tag == made.tag, f"a project: {got.body!r} {got.tag} {made.tag}"
-    )
+    check(got.json == {"rooms": [1, 2.5, "ü"]} and got.tag == made.tag, f"a project: {got.body!r} {got.tag} {made.tag}")
     entry.expect(304, "GET", path, fields=[("If-None-Match", made.tag)])
     entry.refused(412, "version-changed", "PUT", path, [], [("If-None-Match", "*")])
     changed = entry.expect(204, "PUT", path, [1], [("If-Match", made.tag)])
@@ -366,12 +331,8 @@ def check_changes(entry):
     delta = follow()
     check(not delta["reset"] and delta["origin"] == "local" and delta["authors"][0]["is_this_machine"], f"{delta}")
     check(len(delta["objects"]) >= 5 and len(state) == 6, f"{len(state)} objects")
-    timer = threading.Timer(
-        0.3,
-        lambda: Entry(entry.name, entry.address, entry.fields).expect(
-            204, "DELETE", f"/api/objects/{items[0]['id']}"
-        ),
-    )
+    timer = threading.Timer(0.3, lambda: Entry(entry.name, entry.address, entry.fields).expect(
+        204, "DELETE", f"/api/objects/{items[0]['id']}"))
     timer.start()
     delta = follow(wait=60)
     timer.join()
@@ -465,21 +426,9 @@ def metrics(entry):
 
 
 GETS = (
-    "/api/server-info",
-    "/api/status",
-    "/api/sync/status",
-    "/api/peers",
-    "/api/objects",
-    "/api/objects/count",
-    "/api/children",
-    "/api/tree",
-    "/api/conflicts",
-    "/api/log",
-    "/api/changes",
-    "/api/projects",
-    "/api/export",
-    "/healthz",
-    "/metrics",
+    "/api/server-info", "/api/status", "/api/sync/status", "/api/peers", "/api/objects", "/api/objects/count",
+    "/api/children", "/api/tree", "/api/conflicts", "/api/log", "/api/changes", "/api/projects", "/api/export",
+    "/healthz", "/metrics",
 )
 ALLOWED = {
     "/api/objects": "GET HEAD POST",
@@ -531,29 +480,13 @@ def check_bad_bodies(entry):
     path = f"/api/objects/{made['id']}"
     bodies = (b"", b"{", b'{"a":1}x', b"\xff", b'"\xed\xa0\x80"', b"[" * 100_000, b"1e999", b"{'a':1}", b'{"a":NaN}')
     for method, target in (
-        ("POST", "/api/objects"),
-        ("PATCH", path),
-        ("PUT", f"{path}/properties/a"),
-        ("POST", f"{path}/move"),
-        ("POST", "/api/transactions"),
-        ("POST", "/api/conflicts/resolve"),
-        ("PUT", "/api/projects/bad"),
+        ("POST", "/api/objects"), ("PATCH", path), ("PUT", f"{path}/properties/a"), ("POST", f"{path}/move"),
+        ("POST", "/api/transactions"), ("POST", "/api/conflicts/resolve"), ("PUT", "/api/projects/bad"),
     ):
         for body in bodies:
             entry.refused(400, "bad-request", method, target, body=body)
-    for body in (
-        [],
-        1,
-        "a",
-        None,
-        {},
-        {"type": 1},
-        {"type": None},
-        {"type": "a", "properties": []},
-        {"type": "a", "parent": 1},
-        {"type": "a", "first": 1},
-        {"type": "a", "key": {}},
-    ):
+    for body in ([], 1, "a", None, {}, {"type": 1}, {"type": None}, {"type": "a", "properties": []},
+                 {"type": "a", "parent": 1}, {"type": "a", "first": 1}, {"type": "a", "key": {}}):
         answer = entry.refused(400, "bad-request", "POST", "/api/objects", body=json.dumps(body).encode())
         check("body" in answer.json["detail"] or "member" in answer.json["detail"], f"{body}: {answer.json}")
     entry.refused(404, "no-such-object", "POST", "/api/objects", {"type": "a", "parent": NOBODY})
@@ -600,11 +533,8 @@ def check_conflicts(left, right):
     check({item["content"]["value"] for item in versions} == {"left", "right"}, f"{versions}")
     check({item["author"]["name"] for item in versions} == {left.name, right.name}, f"{versions}")
     decision = {
-        "object": made["id"],
-        "property": "text",
-        "winner": text["winner"]["id"],
-        "losers": [item["id"] for item in text["losers"]],
-        "content": {"value": "both"},
+        "object": made["id"], "property": "text", "winner": text["winner"]["id"],
+        "losers": [item["id"] for item in text["losers"]], "content": {"value": "both"},
     }
     one.refused(409, "conflict-changed", "POST", "/api/conflicts/resolve", {**decision, "losers": []})
     one.refused(409, "conflict-changed", "POST", "/api/conflicts/resolve", {**decision, "property": "other"})
@@ -613,22 +543,12 @@ def check_conflicts(left, right):
     one.expect(204, "POST", "/api/conflicts/resolve", decision)
     one.refused(409, "conflict-changed", "POST", "/api/conflicts/resolve", decision)
     place = by_property[None]
-    check(
-        {item["content"]["parent"] for item in (place["winner"], *place["losers"])} == {place_a["id"], place_b["id"]},
-        f"{place}",
-    )
-    two.expect(
-        204,
-        "POST",
-        "/api/conflicts/resolve",
-        {
-            "object": made["id"],
-            "property": None,
-            "winner": place["winner"]["id"],
-            "losers": [item["id"] for item in place["losers"]],
-            "content": place["losers"][0]["content"],
-        },
-    )
+    check({item["content"]["parent"] for item in (place["winner"], *place["losers"])}
+          == {place_a["id"], place_b["id"]}, f"{place}")
+    two.expect(204, "POST", "/api/conflicts/resolve", {
+        "object": made["id"], "property": None, "winner": place["winner"]["id"],
+        "losers": [item["id"] for item in place["losers"]], "content": place["losers"][0]["content"],
+    })
     for entry in (one, two):
         wait_until(lambda: conflicts(entry) == [], 60, "the conflicts have ended")
         shown = entry.get(path)
@@ -656,9 +576,7 @@ def check_invite_and_sync(world, founder):
     entry = Entry.loopback(founder)
     invite = entry.expect(201, "POST", "/api/invites").json
     check(invite["invite"].startswith("peerd:1:") and invite["port"] == founder.port, f"{invite}")
-    check(
-        len(invite["qr"]["rows"]) == invite["qr"]["size"] == len(invite["qr"]["rows"][0]), "the QR code is no square"
-    )
+    check(len(invite["qr"]["rows"]) == invite["qr"]["size"] == len(invite["qr"]["rows"][0]), "the QR code is no square")
     check(set("".join(invite["qr"]["rows"])) == {"0", "1"} and invite["lifetime_ms"] > 0, f"{invite}")
     other = world.peer("second")
     other.run("join", "--name", "second", invite["invite"])
@@ -704,13 +622,8 @@ def check_parallel(peer):
                 if entry.ask("PATCH", path, body, match(seen["version"])).status == 200:
                     break
 
-    run_together(
-        [
-            lambda: count_up(Entry.socket(peer)),
-            lambda: count_up(Entry.loopback(peer)),
-            lambda: count_up(Entry.loopback(peer)),
-        ]
-    )
+    run_together([lambda: count_up(Entry.socket(peer)), lambda: count_up(Entry.loopback(peer)),
+                  lambda: count_up(Entry.loopback(peer))])
     check(Entry.socket(peer).get(path)["properties"]["n"] == 30, "an edit with If-Match was lost")
 
 
@@ -719,18 +632,8 @@ def run():
         peer = world.founder("first")
         peer.start()
         for entry in both_entries(peer):
-            for part in (
-                check_objects,
-                check_properties,
-                check_lists,
-                check_tree,
-                check_transactions,
-                check_projects,
-                check_log,
-                check_changes,
-                check_methods,
-                check_bad_bodies,
-            ):
+            for part in (check_objects, check_properties, check_lists, check_tree, check_transactions, check_projects,
+                         check_log, check_changes, check_methods, check_bad_bodies):
                 part(entry)
             check_exchange(entry, world)
             check_system(entry, peer)

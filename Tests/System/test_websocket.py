@@ -31,15 +31,8 @@ class Live:
     def __init__(self, entry, fields=None, origin=None, hello=True):
         fields = entry.fields[1:] if fields is None else fields
         self.opening = connect(
-            f"ws://{entry.host}/ws/sync",
-            sock=entry.connect().socket,
-            origin=origin,
-            additional_headers=fields,
-            compression=None,
-            max_size=None,
-            proxy=None,
-            ping_interval=None,
-            open_timeout=SECONDS,
+            f"ws://{entry.host}/ws/sync", sock=entry.connect().socket, origin=origin, additional_headers=fields,
+            compression=None, max_size=None, proxy=None, ping_interval=None, open_timeout=SECONDS,
         )
         self.socket = self.opening.__enter__()
         self.waiting = []
@@ -136,13 +129,8 @@ class Follower:
 
 def upgrade_fields(*fields, version="13", key=None):
     key = base64.b64encode(os.urandom(16)).decode() if key is None else key
-    return [
-        *fields,
-        ("Connection", "Upgrade"),
-        ("Upgrade", "websocket"),
-        ("Sec-WebSocket-Version", version),
-        ("Sec-WebSocket-Key", key),
-    ]
+    return [*fields, ("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", version),
+            ("Sec-WebSocket-Key", key)]
 
 
 def refused_upgrade(entry, status, fields):
@@ -167,15 +155,9 @@ def check_entrance(peer, entry):
             check(live.receive("hello") == hello, "another hello after auth")
             live.send({"type": "auth", "bearer": "x"})
             check(live.settle() == [], "a second auth")
-    for message in (
-        {"type": "auth", "bearer": "0" * 64},
-        {"type": "auth"},
-        {"type": "auth", "bearer": 1},
-        [],
-        {"type": "ping"},
-        {"type": "subscribe", "id": 1, "scope": {"all": True}},
-        {"type": "write", "id": "a", "edits": [{"create": "stolen"}]},
-    ):
+    for message in ({"type": "auth", "bearer": "0" * 64}, {"type": "auth"}, {"type": "auth", "bearer": 1}, [],
+                    {"type": "ping"}, {"type": "subscribe", "id": 1, "scope": {"all": True}},
+                    {"type": "write", "id": "a", "edits": [{"create": "stolen"}]}):
         with Live(entry, [], hello=False) as live:
             live.send(message)
             check(live.close_code() == 4401, f"{message} before auth")
@@ -216,7 +198,7 @@ def check_silence(entry):
 
 def check_subscriptions(entry):
     with Live(entry) as live, Live(entry) as other:
-        (top,) = other.write([{"create": "top"}])
+        top, = other.write([{"create": "top"}])
         whole = Follower(live, 1, {"all": True})
         whole.take_all()
         subtree = Follower(live, 2, {"subtree": top})
@@ -224,13 +206,9 @@ def check_subscriptions(entry):
         items = Follower(live, 3, {"query": {"type": "item", "parent": top, "where": {"done": False}}})
         check(items.take()["reset"] and not items.state, f"{items.state}")
         # One message of each subscription for one transaction, with all of it.
-        made = other.write(
-            [
-                {"create": "item", "parent": top, "as": f"$a{n}", "properties": {"n": n, "done": n == 3}}
-                for n in range(5)
-            ]
-            + [{"set": "$a0", "properties": {"title": "first"}}, {"set": top, "properties": {"count": 5}}]
-        )
+        made = other.write([
+            {"create": "item", "parent": top, "as": f"$a{n}", "properties": {"n": n, "done": n == 3}} for n in range(5)
+        ] + [{"set": "$a0", "properties": {"title": "first"}}, {"set": top, "properties": {"count": 5}}])
         for follower, ids in ((whole, {top, *made}), (subtree, {top, *made}), (items, set(made) - {made[3]})):
             delta = follower.take()
             check({item["id"] for item in delta["objects"]} == ids, f"subscription {follower.id}: {delta}")
@@ -239,7 +217,7 @@ def check_subscriptions(entry):
         one = Follower(live, 4, {"object": made[0]})
         one.take()
         other.write([{"set": made[0], "properties": {"done": True, "x": 1}}])
-        (change,) = one.take()["objects"]
+        change, = one.take()["objects"]
         check(sorted(change["changed"]) == ["done", "x"] and not change["created"], f"{change}")
         check(items.take()["objects"][0]["state"] is None and made[0] not in items.state, "out of a query")
         other.write([{"delete": top}])
@@ -256,35 +234,23 @@ def check_subscriptions(entry):
 
 def check_errors(live, whole):
     for message in (
-        {"type": "subscribe", "id": 90},
-        {"type": "subscribe", "id": 90, "scope": {}},
-        {"type": "subscribe", "id": 90, "scope": {"all": False}},
-        {"type": "subscribe", "id": 90, "scope": []},
-        {"type": "subscribe", "scope": {"all": True}},
-        {"type": "subscribe", "id": "x", "scope": {"all": True}},
-        {"type": "subscribe", "id": -1, "scope": {"all": True}},
-        {"type": "subscribe", "id": 1, "scope": {"all": True}},
+        {"type": "subscribe", "id": 90}, {"type": "subscribe", "id": 90, "scope": {}},
+        {"type": "subscribe", "id": 90, "scope": {"all": False}}, {"type": "subscribe", "id": 90, "scope": []},
+        {"type": "subscribe", "scope": {"all": True}}, {"type": "subscribe", "id": "x", "scope": {"all": True}},
+        {"type": "subscribe", "id": -1, "scope": {"all": True}}, {"type": "subscribe", "id": 1, "scope": {"all": True}},
         {"type": "subscribe", "id": 90, "scope": {"all": True}, "credit": -1},
         {"type": "subscribe", "id": 90, "scope": {"all": True}, "since": 1},
-        {"type": "live", "id": 90, "query": []},
-        {"type": "live", "id": 90, "limit": 0},
-        {"type": "watch", "id": 90, "what": "weather"},
-        {"type": "watch", "id": 90},
-        {"type": "write", "edits": []},
-        {"type": "write", "id": "a", "edits": {}},
-        {"type": "credit", "id": 1, "add": 0},
-        {"type": "dance"},
-        {"type": 1},
-        {"type": "credit", "id": 1, "add": "x"},
-        {"type": "write", "id": "a", "edits": [{"create": "a", "set": "b"}]},
-        {},
+        {"type": "live", "id": 90, "query": []}, {"type": "live", "id": 90, "limit": 0},
+        {"type": "watch", "id": 90, "what": "weather"}, {"type": "watch", "id": 90},
+        {"type": "write", "edits": []}, {"type": "write", "id": "a", "edits": {}},
+        {"type": "credit", "id": 1, "add": 0}, {"type": "dance"}, {"type": 1}, {"type": "credit", "id": 1, "add": "x"},
+        {"type": "write", "id": "a", "edits": [{"create": "a", "set": "b"}]}, {},
     ):
         live.refused("bad-request", message)
     live.refused("no-such-object", {"type": "subscribe", "id": 90, "scope": {"subtree": "zzzz"}})
     live.refused("invalid-argument", {"type": "subscribe", "id": 90, "scope": {"all": True}, "since": "zz"})
-    live.refused(
-        "token-of-another-scope", {"type": "subscribe", "id": 90, "scope": {"object": NOBODY}, "since": whole.token}
-    )
+    live.refused("token-of-another-scope",
+                 {"type": "subscribe", "id": 90, "scope": {"object": NOBODY}, "since": whole.token})
     live.send([1])
     check(live.receive("error")["problem"]["code"] == "bad-request", "a message that is an array")
     # None of these began a subscription, and an unknown one is nothing to end.
@@ -294,7 +260,7 @@ def check_errors(live, whole):
 
 
 def check_resume(live, other):
-    (top,) = other.write([{"create": "resumed"}])
+    top, = other.write([{"create": "resumed"}])
     scope = {"subtree": top}
     first = Follower(live, 20, scope)
     first.take_all()
@@ -321,14 +287,14 @@ def check_resume(live, other):
 
 def check_credit(live, other):
     """Without credit nothing comes; what happened meanwhile comes as one delta."""
-    (made,) = other.write([{"create": "credited", "properties": {"n": 0}}])
+    made, = other.write([{"create": "credited", "properties": {"n": 0}}])
     live.subscribe(30, {"object": made}, credit=1)
     check(live.receive("delta", 30)["reset"], "the first delta")
     for n in range(1, 6):
         other.write([{"set": made, "properties": {"n": n}}])
     check([m for m in live.settle() if m.get("id") == 30] == [], "a delta without credit")
     live.send({"type": "credit", "id": 30, "add": 1})
-    (item,) = live.receive("delta", 30)["objects"]
+    item, = live.receive("delta", 30)["objects"]
     check(item["state"]["properties"] == {"n": 5}, f"{item}")
     live.subscribe(31, {"object": made}, credit=0)
     check([m for m in live.settle() if m.get("id") in (30, 31)] == [], "a delta without credit")
@@ -342,7 +308,7 @@ def check_credit(live, other):
 
 def check_numbers(live, other):
     """A number is free as soon as its subscription has ended, and there is a limit to how many there are."""
-    (made,) = other.write([{"create": "numbered", "properties": {"n": 0}}])
+    made, = other.write([{"create": "numbered", "properties": {"n": 0}}])
     for n in range(1, 60):
         live.subscribe(40, {"object": made})
         live.send({"type": "unsubscribe", "id": 40})
@@ -357,9 +323,7 @@ def check_numbers(live, other):
     for id in range(1_000, 1_000 + SUBSCRIPTIONS_MAX + 1):
         live.subscribe(id, {"object": NOBODY}, credit=0)
     error = live.receive("error")
-    check(
-        error["problem"]["code"] == "too-many-requests" and error["id"] >= 1_000 + SUBSCRIPTIONS_MAX - 4, f"{error}"
-    )
+    check(error["problem"]["code"] == "too-many-requests" and error["id"] >= 1_000 + SUBSCRIPTIONS_MAX - 4, f"{error}")
     live.settle()
     live.waiting.clear()
     for id in range(1_000, 1_000 + SUBSCRIPTIONS_MAX + 1):
@@ -368,7 +332,7 @@ def check_numbers(live, other):
 
 def check_live_pages(entry):
     with Live(entry) as live, Live(entry) as other:
-        (top,) = other.write([{"create": "pages"}])
+        top, = other.write([{"create": "pages"}])
         query = {"type": "row", "parent": top, "order": "n"}
         live.send({"type": "live", "id": 1, "query": query, "limit": 3, "credit": 1000})
 
@@ -383,7 +347,7 @@ def check_live_pages(entry):
         check(page() == ([], False), "an empty page")
         made = other.write([{"create": "row", "parent": top, "properties": {"n": n}} for n in (5, 1, 3)])
         wait_for([1, 3, 5], False)
-        (first,) = other.write([{"create": "row", "parent": top, "properties": {"n": 0}}])
+        first, = other.write([{"create": "row", "parent": top, "properties": {"n": 0}}])
         wait_for([0, 1, 3], True)
         other.write([{"set": first, "properties": {"n": 4}}])
         wait_for([1, 3, 4], True)
@@ -407,28 +371,20 @@ def check_watch(entry):
 
 def check_writes(entry):
     with Live(entry) as live, Live(entry) as other:
-        list_id, item = live.write(
-            [
-                {"create": "list", "as": "$l"},
-                {"create": "item", "parent": "$l", "properties": {"n": 1}},
-            ]
-        )
+        list_id, item = live.write([
+            {"create": "list", "as": "$l"}, {"create": "item", "parent": "$l", "properties": {"n": 1}},
+        ])
         shown = entry.get(f"/api/objects/{item}")
         check(shown["parent"] == list_id and shown["properties"] == {"n": 1}, f"{shown}")
         # The same id is acknowledged and not applied twice, on whichever connection.
         id = str(uuid.uuid4())
         made = live.write([{"create": f"once-{entry.name}"}], id)
-        check(
-            live.write([{"create": f"once-{entry.name}"}], id)
-            == made
-            == other.write([{"create": f"once-{entry.name}"}], id),
-            "another answer",
-        )
+        again, elsewhere = (client.write([{"create": f"once-{entry.name}"}], id) for client in (live, other))
+        check(again == made == elsewhere, "another answer")
         same, answers = str(uuid.uuid4()), []
         clients = [Live(entry) for _ in range(8)]
-        run_together(
-            [lambda c=c: answers.append(tuple(c.write([{"create": f"once-{entry.name}"}], same))) for c in clients]
-        )
+        edits = [{"create": f"once-{entry.name}"}]
+        run_together([lambda c=c: answers.append(tuple(c.write(edits, same))) for c in clients])
         for client in clients:
             client.close()
         check(len(set(answers)) == 1, f"eight writes with one id: {answers}")
@@ -450,12 +406,9 @@ def check_writes(entry):
         check(shown["properties"] == {"n": -1}, f"{shown}")
         # All or nothing, under a condition.
         edits = [{"set": item, "properties": {"n": 5}}, {"create": "never"}]
-        live.refused(
-            "version-changed", {"type": "write", "id": f"c1-{entry.name}", "edits": edits, "if": {item: "x"}}
-        )
-        live.refused(
-            "no-such-object", {"type": "write", "id": f"c2-{entry.name}", "edits": [*edits, {"delete": NOBODY}]}
-        )
+        live.refused("version-changed", {"type": "write", "id": f"c1-{entry.name}", "edits": edits, "if": {item: "x"}})
+        gone = [*edits, {"delete": NOBODY}]
+        live.refused("no-such-object", {"type": "write", "id": f"c2-{entry.name}", "edits": gone})
         check(entry.get(f"/api/objects/{item}") == shown, "a write that failed has written")
         live.write(edits[:1], f"c1-{entry.name}", **{"if": {item: shown["version"]}})
         check(entry.get("/api/objects/count?type=never") == {"count": 0}, "a write that failed has written")
@@ -499,9 +452,9 @@ class Frames:
         first, size = self.connection._bytes(2)
         check(first & 0x70 == 0 and first & 0x80 and size < 128, "a frame of a server is plain, whole and not masked")
         if size == 126:
-            (size,) = struct.unpack(">H", self.connection._bytes(2))
+            size, = struct.unpack(">H", self.connection._bytes(2))
         elif size == 127:
-            (size,) = struct.unpack(">Q", self.connection._bytes(8))
+            size, = struct.unpack(">Q", self.connection._bytes(8))
         return first & 0x0F, self.connection._bytes(size)
 
     def read_text(self):
@@ -535,7 +488,7 @@ def check_frames(entry):
         # A text may be cut within a character.
         text = json.dumps({"type": "ping", "x": "ü\U0001f600"}, ensure_ascii=False).encode()
         for piece in range(len(text)):
-            frames.send(TEXT if piece == 0 else CONTINUATION, text[piece : piece + 1], fin=piece == len(text) - 1)
+            frames.send(TEXT if piece == 0 else CONTINUATION, text[piece:piece + 1], fin=piece == len(text) - 1)
         check(frames.read_text() == {"type": "pong"}, "a message byte by byte")
         # Frames byte by byte, and many at once.
         for byte in b"\x81\x8f\0\0\0\0" + PING_MESSAGE:
@@ -585,15 +538,10 @@ BROKEN = (
     ("a message within a message", 1002, [frame(TEXT, b"{", fin=False), frame(TEXT, WRITE)]),
     ("a frame that is too long", 1009, [frame(TEXT, b"", length=MESSAGE_BYTES_MAX + 1)]),
     ("a frame beyond 63 bits", 1009, [frame(TEXT, b"", length=1 << 63)]),
-    (
-        "a message that is too long",
-        1009,
-        [
-            frame(TEXT, b" " * (MESSAGE_BYTES_MAX // 2), fin=False),
-            frame(CONTINUATION, b" " * (MESSAGE_BYTES_MAX // 2), fin=False),
-            frame(CONTINUATION, WRITE),
-        ],
-    ),
+    ("a message that is too long", 1009, [
+        frame(TEXT, b" " * (MESSAGE_BYTES_MAX // 2), fin=False),
+        frame(CONTINUATION, b" " * (MESSAGE_BYTES_MAX // 2), fin=False), frame(CONTINUATION, WRITE),
+    ]),
     ("too many pieces", 1009, [frame(TEXT, b" ", fin=False)] + [frame(CONTINUATION, b" ", fin=False)] * 2_000),
 )
 
@@ -610,13 +558,12 @@ def check_slow_reader(entry):
     wait_until(lambda: metric_of_sockets(entry) == 0, 30, "no WebSocket is open")
     with Frames(entry) as slow, Live(entry) as live, Live(entry) as other:
         for id in range(20):
-            slow.send(
-                TEXT, json.dumps({"type": "subscribe", "id": id, "scope": {"all": True}, "credit": 1000}).encode()
-            )
+            subscription = {"type": "subscribe", "id": id, "scope": {"all": True}, "credit": 1000}
+            slow.send(TEXT, json.dumps(subscription).encode())
         whole = Follower(live, 1, {"all": True})
         whole.take_all()
         for n in range(40):
-            (made,) = other.write([{"create": "large", "properties": {"text": f"{n}" + "x" * 500_000}}])
+            made, = other.write([{"create": "large", "properties": {"text": f"{n}" + "x" * 500_000}}])
             whole.take_until(lambda state: made in state)
             other.write([{"delete": made}])
 
@@ -678,7 +625,7 @@ def run_killed(world):
     entry = Entry.loopback(peer)
     with Live(entry) as live:
         follower = Follower(live, 1, {"all": True}, token, state)
-        (made,) = live.write([{"create": "last"}])
+        made, = live.write([{"create": "last"}])
         follower.take_until(lambda state: made in state)
     compare_with_export(entry, state)
     # Of a write that was not acknowledged before the kill it is open whether it was done.
@@ -718,11 +665,8 @@ def check_two_machines(world):
             delta = follower.take()
             check(delta["origin"] == "peer" and [a["name"] for a in delta["authors"]] == ["left"], f"{delta}")
             check(not delta["authors"][0]["is_this_machine"], f"{delta}")
-        check(
-            {item["id"]: item["properties"]["n"] for item in follower.state.values()}
-            == {id: n for n, id in enumerate(made)},
-            "other objects arrived",
-        )
+        check({item["id"]: item["properties"]["n"] for item in follower.state.values()}
+              == {id: n for n, id in enumerate(made)}, "other objects arrived")
         # And what the other machine does to them comes back.
         follower = Follower(writing, 5, {"object": made[3]})
         follower.take()
