@@ -383,10 +383,9 @@ def check_writes(entry):
         check(again == made == elsewhere, "another answer")
         same, answers = str(uuid.uuid4()), []
         clients = [Live(entry) for _ in range(8)]
-        edits = [{"create": f"once-{entry.name}"}]
-        run_together([lambda c=c: answers.append(tuple(c.write(edits, same))) for c in clients])
-        for client in clients:
-            client.close()
+        once = [{"create": f"once-{entry.name}"}]
+        run_together([lambda c=c: answers.append(tuple(c.write(once, same))) for c in clients])
+        [client.close() for client in clients]
         check(len(set(answers)) == 1, f"eight writes with one id: {answers}")
         check(entry.get(f"/api/objects/count?type=once-{entry.name}") == {"count": 2}, "a write was applied twice")
         # Acks come in the order of the writes, errors among them; a write that failed may be sent again.
@@ -407,8 +406,8 @@ def check_writes(entry):
         # All or nothing, under a condition.
         edits = [{"set": item, "properties": {"n": 5}}, {"create": "never"}]
         live.refused("version-changed", {"type": "write", "id": f"c1-{entry.name}", "edits": edits, "if": {item: "x"}})
-        gone = [*edits, {"delete": NOBODY}]
-        live.refused("no-such-object", {"type": "write", "id": f"c2-{entry.name}", "edits": gone})
+        edits = [*edits, {"delete": NOBODY}]
+        live.refused("no-such-object", {"type": "write", "id": f"c2-{entry.name}", "edits": edits})
         check(entry.get(f"/api/objects/{item}") == shown, "a write that failed has written")
         live.write(edits[:1], f"c1-{entry.name}", **{"if": {item: shown["version"]}})
         check(entry.get("/api/objects/count?type=never") == {"count": 0}, "a write that failed has written")
