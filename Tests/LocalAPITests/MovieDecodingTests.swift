@@ -4,7 +4,7 @@ import Testing
 @testable import LocalAPI
 
 /// The program `ffmpeg`.
-enum Encoder {
+enum FFmpeg {
     static let path: String? = (ProcessInfo.processInfo.environment["PATH"] ?? "")
         .split(separator: ":").map { $0 + "/ffmpeg" }.first { FileManager.default.isExecutableFile(atPath: $0) }
 
@@ -33,7 +33,7 @@ enum Encoder {
 }
 
 /// Files of a real encoder, decoded by a real decoder.
-@Suite(.enabled(if: Encoder.path != nil, "ffmpeg is not installed"))
+@Suite(.enabled(if: FFmpeg.path != nil, "ffmpeg is not installed"))
 struct MovieDecodingTests {
     private let folder: TestFolder
 
@@ -60,14 +60,14 @@ struct MovieDecodingTests {
 
     private func encode(_ name: String, _ arguments: [String]) throws -> [UInt8] {
         let path = self.folder.root + "/" + name
-        try Encoder.run(arguments + Self.exact + ["-y", path])
+        try FFmpeg.run(arguments + Self.exact + ["-y", path])
         return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
     private static func served(_ bytes: [UInt8]) throws -> [UInt8] {
         let source = SparseBytes(bytes)
         let arrangement = MovieIndex.arrangement(of: source)
-        guard case .indexInFront(let file) = arrangement else { throw Encoder.Failure(text: "\(arrangement)") }
+        guard case .indexInFront(let file) = arrangement else { throw FFmpeg.Failure(text: "\(arrangement)") }
         return ServedBytes(file: file, source: source).read(Int(file.length), at: 0)
     }
 
@@ -75,14 +75,14 @@ struct MovieDecodingTests {
     private func decoded(_ bytes: [UInt8], as name: String) throws -> String {
         let path = self.folder.root + "/decoded-" + name
         try Data(bytes).write(to: URL(fileURLWithPath: path))
-        let frames = try Encoder.run(["-i", path, "-map", "0", "-f", "framemd5", "-"])
+        let frames = try FFmpeg.run(["-i", path, "-map", "0", "-f", "framemd5", "-"])
         return String(decoding: frames, as: UTF8.self)
     }
 
     private func sound(_ bytes: [UInt8], as name: String) throws -> Data {
         let path = self.folder.root + "/sound-" + name
         try Data(bytes).write(to: URL(fileURLWithPath: path))
-        return try Encoder.run(["-i", path, "-map", "0:a:0", "-f", "s16le", "-"])
+        return try FFmpeg.run(["-i", path, "-map", "0:a:0", "-f", "s16le", "-"])
     }
 
     @Test(arguments: Self.samples.map(\.name))
@@ -135,7 +135,7 @@ struct MovieDecodingTests {
         try self.folder.write(chapters, to: "chapters.txt")
         let arguments = Self.sine + ["-i", self.folder.root + "/chapters.txt", "-map_chapters", "1", "-c:a", "aac"]
         let path = self.folder.root + "/book.m4b"
-        try Encoder.run(arguments + ["-f", "mp4", "-y", path])
+        try FFmpeg.run(arguments + ["-f", "mp4", "-y", path])
         let bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
         // The sound, and the titles as a track of text.
         #expect(try NaiveMovie.offsets(SparseBytes(bytes)).count == 2)
