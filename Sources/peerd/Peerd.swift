@@ -20,7 +20,9 @@ struct Peerd: AsyncParsableCommand {
 
     static func main() async {
         let arguments = LeadingOptions.movedBehindVerb(Array(CommandLine.arguments.dropFirst()))
-        Foundation.exit(await self.run(arguments).rawValue)
+        let (parsed, rest) = TrailingAssignments.divided(arguments)
+        let status = await TrailingAssignments.$rest.withValue(rest) { await self.run(parsed) }
+        Foundation.exit(status.rawValue)
     }
 
     /// Parses and runs one command line; what went wrong is said on standard error.

@@ -42,7 +42,7 @@ struct CreateCommand: AsyncParsableCommand {
             kind: self.kind,
             parent: self.parent,
             key: self.key,
-            assignments: try Request.Assignment.parse(self.assignments)
+            assignments: try Request.Assignment.parse(self.assignments + TrailingAssignments.rest)
         )
         try await self.options.perform(.create(creation))
     }
@@ -65,9 +65,8 @@ struct SetCommand: AsyncParsableCommand {
     var assignments: [String]
 
     func run() async throws {
-        try await self.options.perform(
-            .set(object: self.id, assignments: try Request.Assignment.parse(self.assignments))
-        )
+        let assignments = try Request.Assignment.parse(self.assignments + TrailingAssignments.rest)
+        try await self.options.perform(.set(object: self.id, assignments: assignments))
     }
 }
 
