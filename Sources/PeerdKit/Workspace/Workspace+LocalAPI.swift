@@ -1,6 +1,6 @@
 package import CRDTCore
 package import Engine
-internal import Persistence
+package import Persistence
 
 /// What the local API asks for beside what every application can.
 extension Workspace {
@@ -27,6 +27,26 @@ extension Workspace {
         try await self.driver().makeInvite(addresses: addresses, port: port)
     }
 
+    /// Keeps an address to dial.
+    package func keep(_ address: NetworkAddress) async throws { try await self.driver().add(address) }
+
+    /// Exchanges changes with the other machines until nothing is missing on either side, or time is up.
+    ///
+    /// `before`: the status when it began. `progress` is called with each state but the last, which is returned.
+    package func sync(
+        _ scope: SyncScope,
+        since before: NodeStatus,
+        timeout: Duration,
+        progress: (SyncState) async throws -> Void
+    ) async throws -> SyncState {
+        try await self.driver().sync(scope, since: before, timeout: timeout, progress: progress)
+    }
+
+    /// Orders held changes of the user's devices directly after what they had seen.
+    package func restamp(isClockRight: Bool) async throws -> WriteReceipt {
+        try await self.driver().restamp(isClockRight: isClockRight).mapError { PeerdError($0) }.get()
+    }
+
     /// Returns the id of the object that a type and a key name, whether it exists or not.
     package func objectID(_ type: String, key: String) -> ObjectID {
         ObjectID(namespace: self.identity.objectNamespace, name: Array(type.utf8) + [0] + Array(key.utf8))
@@ -39,12 +59,24 @@ extension Workspace {
         under root: ObjectID?,
         to write: @escaping @Sendable ([UInt8]) async throws -> Void
     ) async throws {
+        try await self.reading(to: write) { transaction, put in
+            let top = try root.flatMap { try transaction.existingObjectIndex(of: $0) }
+            if root != nil, top == nil { return }
+            try ExportText.write(under: top, in: &transaction, to: put)
+        }
+    }
+
+    /// Reads one state of the store, and hands over what is read of it in pieces.
+    ///
+    /// `body` is given a function that waits until the piece before was taken.
+    package func reading(
+        to write: @escaping @Sendable ([UInt8]) async throws -> Void,
+        _ body: @escaping @Sendable (inout SQLiteStore.Transaction, ([UInt8]) throws -> Void) throws -> Void
+    ) async throws {
         let pipe = PiecePipe()
         async let reading: Void = self.reading { transaction in
             defer { pipe.finish() }
-            let top = try root.flatMap { try transaction.existingObjectIndex(of: $0) }
-            if root != nil, top == nil { return }
-            try ExportText.write(under: top, in: &transaction) { try pipe.put($0) }
+            try body(&transaction) { try pipe.put($0) }
         }
         do {
             while let piece = await pipe.next() { try await write(piece) }

@@ -1,4 +1,4 @@
-internal import Engine
+package import Engine
 internal import NIOConcurrencyHelpers
 
 extension Workspace {
@@ -17,13 +17,20 @@ extension Workspace {
     public func write<Result: Sendable>(
         _ body: @escaping @Sendable (inout WriteTransaction) throws -> Result
     ) async throws -> Result {
+        try await self.writeWithReceipt(body).result
+    }
+
+    /// The same; also tells which change holds the edits.
+    package func writeWithReceipt<Result: Sendable>(
+        _ body: @escaping @Sendable (inout WriteTransaction) throws -> Result
+    ) async throws -> (result: Result, receipt: WriteReceipt) {
         let driver = try self.driver()
         let outcome = NIOLockedValueBox<Swift.Result<Result, any Error>?>(nil)
         let answer = await driver.write { local throws(WriteRefusal) in
             try WriteTransaction.run(body, on: &local) { result in outcome.withLockedValue { $0 = result } }
         }
         switch (answer, outcome.withLockedValue { $0 }) {
-        case (.success, let result?): return try result.get()
+        case (.success(let receipt), let result?): return (try result.get(), receipt)
         case (.failure(.abandoned), .failure(let error)?): throw error
         case (.failure(let refusal), _): throw PeerdError(refusal)
         case (.success, nil): throw PeerdError(WriteRefusal.abandoned)

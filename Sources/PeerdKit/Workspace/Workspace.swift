@@ -22,7 +22,7 @@ public final class Workspace: Sendable {
 
     /// The directory that holds its database and keys.
     public let directory: URL
-    let paths: DirectoryPaths
+    package let paths: DirectoryPaths
     let snapshots: SnapshotPool
     /// The store and the node; nil if the workspace was opened for reading only.
     let runtime: WorkspaceRuntime?
