@@ -149,7 +149,11 @@ let package = Package(
         ),
         .testTarget(
             name: "LocalAPITests",
-            dependencies: ["CRDTCore", "LocalAPI", "PeerdKit", .product(name: "NIOHTTP1", package: nio)],
+            dependencies: [
+                "CRDTCore", "LocalAPI", "PeerdKit",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOHTTP1", package: nio),
+            ],
             swiftSettings: settings
         ),
         .testTarget(name: "NoiseTests", dependencies: ["PeerCrypto", "SyncProtocol"], swiftSettings: settings),
@@ -162,7 +166,7 @@ let package = Package(
         .testTarget(
             name: "PeerdTests",
             dependencies: [
-                "CRDTCore", "Engine", "PeerCrypto", "PeerTransport", "PeerdKit", "SyncProtocol", "peerd",
+                "CRDTCore", "Engine", "LocalAPI", "PeerCrypto", "PeerTransport", "PeerdKit", "SyncProtocol", "peerd",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOConcurrencyHelpers", package: nio),

@@ -1,5 +1,6 @@
 """How long a write on one daemon takes to be readable on another: real processes, disks and loopback sockets."""
 
+import http.client
 import json
 import os
 import signal
@@ -9,31 +10,20 @@ import time
 
 
 class Control:
-    """A connection to a daemon's Unix socket: one JSON value a line, answered until `finished` or `failed`."""
+    """HTTP on a connection to a daemon's Unix socket."""
 
     def __init__(self, path):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.connect(path)
-        self.buffer = b""
+        self.connection = http.client.HTTPConnection("localhost")
+        self.connection.sock = socket.socket(socket.AF_UNIX)
+        self.connection.sock.connect(path)
 
-    def request(self, request):
-        line = json.dumps({"version": 2, "format": {"isJSON": True}, "request": request})
-        self.socket.sendall(line.encode() + b"\n")
-        text = ""
-        while True:
-            while b"\n" not in self.buffer:
-                received = self.socket.recv(1 << 16)
-                if not received:
-                    raise RuntimeError("the daemon hung up")
-                self.buffer += received
-            answer, self.buffer = self.buffer.split(b"\n", 1)
-            reply = json.loads(answer)
-            if "text" in reply:
-                text += reply["text"]["_0"]
-            elif "finished" in reply:
-                return text
-            elif "failed" in reply:
-                raise RuntimeError(str(reply["failed"]))
+    def request(self, method, path, body=None):
+        self.connection.request(method, path, body=None if body is None else json.dumps(body))
+        answer = self.connection.getresponse()
+        content = answer.read()
+        if answer.status >= 300:
+            raise RuntimeError(content.decode())
+        return json.loads(content)
 
 
 class Daemon:
@@ -95,7 +85,7 @@ def wait_for(control, identifier):
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         try:
-            return control.request({"get": {"object": identifier}})
+            return control.request("GET", f"/api/objects/{identifier}")
         except RuntimeError:
             time.sleep(0.05)
     raise RuntimeError("the second daemon does not get what the first has")
@@ -106,19 +96,16 @@ def measure(peerd, scratch, samples):
     first, second = pair(peerd, scratch)
     try:
         writer, reader = first.control(), second.control()
-        creation = {"type": "note", "kind": "", "assignments": []}
-        created = json.loads(writer.request({"create": {"_0": creation}}).splitlines()[0])
-        identifier = created.get("id") or created["object"]
+        identifier = writer.request("POST", "/api/objects", {"type": "note"})["id"]
         wait_for(reader, identifier)
         times = []
         for sample in range(-20, samples):
-            assignment = {"name": "n", "value": str(sample)}
-            read = {"get": {"object": identifier, "name": "n"}}
+            path = f"/api/objects/{identifier}/properties/n"
             start = time.perf_counter()
-            writer.request({"set": {"object": identifier, "assignments": [assignment]}})
+            writer.request("PUT", path, sample)
             while True:
                 try:
-                    if str(sample) in reader.request(read):
+                    if reader.request("GET", path) == sample:
                         break
                 except RuntimeError:
                     # The property is not there before the first write has come.

@@ -131,7 +131,7 @@ class Daemon:
         for name in os.listdir(self.directory):
             if name.endswith(("sock", "socket")):
                 try:
-                    Control(os.path.join(self.directory, name)).request({"status": {}})
+                    Control(os.path.join(self.directory, name)).request("GET", "/api/status")
                     return True
                 except (OSError, RuntimeError):
                     pass

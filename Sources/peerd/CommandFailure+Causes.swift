@@ -1,5 +1,7 @@
 internal import CRDTCore
 internal import Engine
+internal import Foundation
+internal import LocalAPI
 internal import PeerdKit
 
 extension CommandFailure {
@@ -9,6 +11,10 @@ extension CommandFailure {
         case let failure as CommandFailure: self = failure
         case let error as PeerdError: self.init(error)
         case let error as StoreError: self.init(PeerdError(error))
+        case let problem as Problem: self.init(problem)
+        case let error as APIConnectionError: self.init(error)
+        case let failure as SocketFailure:
+            self.init(.busy, "The daemon's socket cannot be used: \(failure.reason).")
         default: return nil
         }
     }
@@ -16,12 +22,54 @@ extension CommandFailure {
     /// A store that failed.
     init(_ error: StoreError) { self.init(PeerdError(error)) }
 
-    /// A write that was refused.
-    init(_ refusal: WriteRefusal) { self.init(PeerdError(refusal)) }
-
     /// What the workspace says, with advice in the words of the command line.
     init(_ error: PeerdError) {
         self.init(ExitStatus(error.code), "\(error.message) \(Self.advice[error.code] ?? error.advice)")
+    }
+
+    /// What the API says, with advice in the words of the command line.
+    init(_ problem: Problem) {
+        let code = PeerdError.Code(apiCode: problem.code)
+        switch problem.code {
+        case "no-such-object", "no-such-property", "ambiguous-id": self.init(.noSuchObject, problem.message)
+        case "bad-request", "invalid": self.init(.failure, problem.message)
+        case "not-found", "method-not-allowed": self.init(APIConnectionError.notUnderstood)
+        case "unavailable", "too-many-requests": self.init(.busy, problem.message)
+        default:
+            let advice = code.flatMap { Self.advice[$0] } ?? problem.advice
+            let status = code.map { ExitStatus($0) } ?? .failure
+            self.init(status, [problem.message, advice].compactMap { $0 }.joined(separator: " "))
+        }
+    }
+
+    /// The problem that JSON describes; nil if it describes none.
+    init?(problem json: JSON) {
+        guard let problem = Problem(json: json) else { return nil }
+        self.init(problem)
+    }
+
+    /// A daemon that does not answer as it should.
+    init(_ error: APIConnectionError) {
+        switch error {
+        case .silent(let seconds):
+            self.init(
+                .busy,
+                """
+                The daemon has shown no sign of life for \(seconds) seconds; see its log, and check in the workspace \
+                whether a write was stored.
+                """
+            )
+        case .endedEarly:
+            self.init(
+                .busy,
+                "The daemon stopped before it answered; check in the workspace whether a write was stored."
+            )
+        case .notUnderstood:
+            self.init(
+                .busy,
+                "The daemon is another version of peerd, and its answer is not understood; stop it and start this one."
+            )
+        }
     }
 
     private static let advice: [PeerdError.Code: String] = [
@@ -32,10 +80,19 @@ extension CommandFailure {
         .damaged: "Run \"peerd doctor\".",
         .importInvalid: "Nothing was imported; \"peerd help import\" describes the form.",
         .inviteSpent: "Print a new one there with \"peerd invite\".",
+        .notSyncing: "Start \"peerd run\" first.",
         .unreachable: "Check that \"peerd run\" runs there and that the network is up.",
         .clockExhausted: "Set the clock and run \"peerd doctor\".",
         .clockUnconfirmed: "Compare the clocks; if this one is right, run \"peerd restamp --clock-is-right\".",
     ]
+}
+
+extension PeerdError.Code {
+    /// The code whose words the API has put hyphens between.
+    fileprivate init?(apiCode text: String) {
+        let words = text.split(separator: "-")
+        self.init(rawValue: words.prefix(1).joined() + words.dropFirst().map(\.capitalized).joined())
+    }
 }
 
 extension ExitStatus {

@@ -29,12 +29,11 @@ struct DataOptions: ParsableArguments {
     @Flag(name: .customLong("json"), help: "Print JSON.")
     var isJSON = false
 
-    /// Has a request carried out, by the daemon if one runs, and prints what comes of it.
-    @discardableResult
-    func perform(_ request: Request) async throws -> Completion {
-        try await Workplace.with(try self.directory.paths, mayWrite: request.mayWrite) { workplace in
-            try await workplace.perform(request, format: self.format)
-        }
+    /// Does something with the workspace, through the daemon if one runs.
+    ///
+    /// `mayWrite`: whether it may write.
+    func work<Result>(mayWrite: Bool = false, _ body: (Workplace) async throws -> Result) async throws -> Result {
+        try await Workplace.with(try self.directory.paths, self.format, mayWrite: mayWrite, body)
     }
 
     var format: OutputFormat {

@@ -1,4 +1,5 @@
 import CRDTCore
+import LocalAPI
 import NIOConcurrencyHelpers
 import PeerdKit
 import Testing

@@ -1,5 +1,6 @@
 import CRDTCore
 import Engine
+import LocalAPI
 import PeerCrypto
 import Testing
 
@@ -53,13 +54,13 @@ import Testing
         }.get()
     }
 
-    private static func failure(finding text: String) throws -> CommandFailure? {
+    private static func problem(finding text: String) throws -> Problem? {
         try self.read { transaction in
             do {
                 _ = try ObjectLookup.find(text, in: &transaction) as FoundObject
                 return nil
-            } catch let failure as CommandFailure {
-                return failure
+            } catch let problem as Problem {
+                return problem
             }
         }
     }
@@ -77,10 +78,12 @@ import Testing
     }
 
     @Test func `what is not there, deleted or ambiguous is said clearly`() throws {
-        #expect(try Self.failure(finding: "dddd")?.message == "There is no object dddd.")
-        #expect(try Self.failure(finding: "abcd")?.message.contains("write more digits") == true)
-        #expect(try Self.failure(finding: Self.ids[4].description)?.message.contains("is deleted") == true)
-        #expect(try Self.failure(finding: "x")?.status == .noSuchObject)
+        #expect(try Self.problem(finding: "dddd")?.detail == "There is no object dddd.")
+        #expect(try Self.problem(finding: "abcd")?.detail.contains("write more digits") == true)
+        #expect(try Self.problem(finding: Self.ids[4].description)?.detail.contains("is deleted") == true)
+        for text in ["x", "abcd", Self.ids[4].description] {
+            #expect(try Self.problem(finding: text).map { CommandFailure($0).status } == .noSuchObject)
+        }
     }
 
     @Test func `the export in pieces is the canonical one`() async throws {
@@ -94,7 +97,8 @@ import Testing
 
     @Test func `the tree shows names, branches and nothing that is deleted`() async throws {
         let spool = Spool(directory: "/tmp")
-        try Self.read { try TreeDrawing(spool: spool).write(under: nil, in: &$0) }
+        var drawing = TreeDrawing(spool: spool, beginsWithTop: false)
+        for (summary, depth, isLast) in try Self.tree() { drawing.add(summary, depth: depth, isLast: isLast) }
         let expected = """
             └── n0  note  \(Self.ids[0])  (2)
                 ├── n1  note  \(Self.ids[1])  (1)
@@ -105,9 +109,32 @@ import Testing
         #expect(try await spool.text() == expected)
     }
 
+    /// The objects in the order of the API, with their depths, and whether each is the last of its siblings.
+    private static func tree() throws -> [(ObjectSummary, Int, Bool)] {
+        try self.read { transaction in
+            try [(0, 0, true), (1, 1, false), (3, 2, true), (2, 1, true)].map { number, depth, isLast in
+                let index = transaction.objectIndex(of: self.ids[number])
+                return (try ObjectSummary(of: index, in: &transaction), depth, isLast)
+            }
+        }
+    }
+
+    @Test func `the object at the top of a tree has no branch, and what is very deep says so`() async throws {
+        let spool = Spool(directory: "/tmp")
+        var drawing = TreeDrawing(spool: spool, beginsWithTop: true)
+        let summary = try Self.tree()[0].0
+        for depth in 0...102 { drawing.add(summary, depth: depth, isLast: depth % 2 == 0) }
+        let lines = try await spool.text().split(separator: "\n")
+        #expect(lines[0] == summary.line && lines[1] == "├── \(summary.line)" && lines[2] == "│   └── \(summary.line)")
+        #expect(lines[100].hasSuffix("    │   └── \(summary.line)"))
+        #expect(lines[101] == "(level 101) \(summary.line)" && lines[102] == "(level 102) \(summary.line)")
+    }
+
     @Test func `the tree as JSON nests the children`() async throws {
         let spool = Spool(directory: "/tmp")
-        try Self.read { try TreeDrawing(spool: spool).writeJSON(under: nil, in: &$0) }
+        var tree = TreeText(spool: spool)
+        for (summary, depth, _) in try Self.tree() { tree.add(summary, depth: depth) }
+        tree.end()
         guard case .array(let roots)? = JSON(parsing: try await spool.text().utf8),
             case .object(let root)? = roots.first,
             case .array(let children)? = root["children"]

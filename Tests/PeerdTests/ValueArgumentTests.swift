@@ -24,16 +24,16 @@ import Testing
     }
 
     @Test func `an assignment is split at the first equals sign`() throws {
-        let assignment = try #require(Request.Assignment(argument: "title=a = b"))
+        let assignment = try #require(Assignment(argument: "title=a = b"))
         #expect(assignment.name == "title")
         #expect(assignment.value == "a = b")
-        #expect(Request.Assignment(argument: "empty=")?.value == "")
+        #expect(Assignment(argument: "empty=")?.value == "")
     }
 
     @Test(arguments: ["", "name", "=value"])
     func `what is no assignment is a usage error`(argument: String) {
-        #expect(Request.Assignment(argument: argument) == nil)
-        #expect { try Request.Assignment.parse([argument]) } throws: { ($0 as? CommandFailure)?.status == .usage }
+        #expect(Assignment(argument: argument) == nil)
+        #expect { try Assignment.parse([argument]) } throws: { ($0 as? CommandFailure)?.status == .usage }
     }
 }
 

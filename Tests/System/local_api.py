@@ -168,7 +168,7 @@ class Entry:
 
     @classmethod
     def socket(cls, peer):
-        return cls("socket", str(peer.directory / "api.socket"), [("Host", "localhost")])
+        return cls("socket", str(peer.directory / "socket"), [("Host", "localhost")])
 
     @classmethod
     def loopback(cls, peer, host="127.0.0.1"):

@@ -5,6 +5,7 @@ here, and with anything else if it has failed. The program under test is the one
 """
 
 import hashlib
+import http.client
 import json
 import os
 import re
@@ -283,40 +284,32 @@ class Peer:
         return int(re.search(r"VmRSS:\s+(\d+) kB", text).group(1))
 
 
-class ControlSocket:
-    """The socket of a running daemon, spoken as the command line speaks it; for many writes in a row."""
+class DaemonSocket:
+    """HTTP over the Unix socket of a running daemon, on one connection; for many writes in a row."""
 
     def __init__(self, peer):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.connect(str(peer.directory / "socket"))
-        self.lines = self.socket.makefile("rb")
+        self.connection = http.client.HTTPConnection("localhost")
+        self.connection.sock = socket.socket(socket.AF_UNIX)
+        self.connection.sock.connect(str(peer.directory / "socket"))
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self.lines.close()
-        self.socket.close()
+        self.connection.close()
 
     def create(self, kind, properties):
         """Makes an object and returns its id."""
-        assignments = [{"name": name, "value": value} for name, value in properties.items()]
-        created = self.perform({"create": {"_0": {"type": kind, "kind": "", "assignments": assignments}}})
-        return created.split()[0]
+        return self.ask("POST", "/api/objects", {"type": kind, "properties": properties})["id"]
 
-    def perform(self, request):
-        """Has one request carried out, and returns what it printed."""
-        output = {"isJSON": False}
-        envelope = {"version": 2, "format": output, "request": request}
-        self.socket.sendall(json.dumps(envelope).encode() + b"\n")
-        text = ""
-        for line in self.lines:
-            reply = json.loads(line)
-            text += reply.get("text", {}).get("_0", "")
-            check("failed" not in reply, f"a request failed: {reply}")
-            if "finished" in reply:
-                return text
-        raise CheckFailed("the daemon closed its socket")
+    def ask(self, method, path, body=None):
+        """Has one request answered, and returns the JSON of the answer."""
+        text = None if body is None else json.dumps(body)
+        self.connection.request(method, path, body=text)
+        answer = self.connection.getresponse()
+        content = answer.read()
+        check(200 <= answer.status < 300, f"{method} {path}: {answer.status} {content[:500]!r}")
+        return json.loads(content) if content else None
 
 
 def run_together(works):

@@ -235,7 +235,7 @@ def check_sharing(entry):
 
 
 def check_secrets(peer, entry, cookie):
-    for name in ("api", "api.socket"):
+    for name in ("api", "socket"):
         mode = stat.S_IMODE((peer.directory / name).lstat().st_mode)
         check(mode == 0o600, f"{name} has mode {mode:o}")
     token = entry.token

@@ -9,7 +9,7 @@ import time
 
 from peerd_harness import (
     Agreement,
-    ControlSocket,
+    DaemonSocket,
     World,
     check,
     digest,
@@ -58,9 +58,9 @@ def write_much(peer, seed):
 
     def work(number):
         draw = random.Random(seed + number)
-        with ControlSocket(peer) as control:
+        with DaemonSocket(peer) as daemon:
             for _ in range(CHANGES // WRITERS):
-                control.create("sample", {"text": base64.b64encode(draw.randbytes(TEXT_BYTES)).decode()})
+                daemon.create("sample", {"text": base64.b64encode(draw.randbytes(TEXT_BYTES)).decode()})
 
     run_together([lambda number=number: work(number) for number in range(WRITERS)])
 

@@ -9,8 +9,10 @@ package struct Problem: Error, Hashable, Sendable {
     package var code: String
     /// The kind of problem, for people.
     package var title: String
-    /// What happened, as sentences.
+    /// What happened, as sentences, and what to do about failures of the workspace.
     package var detail: String
+    /// What happened alone.
+    package var message: String
     /// What to do, as a sentence; nil if there is nothing to do.
     package var advice: String?
     /// Header fields that belong to the answer.
@@ -33,6 +35,7 @@ package struct Problem: Error, Hashable, Sendable {
         self.code = code
         self.title = code.first.map { $0.uppercased() + code.dropFirst().replacing("-", with: " ") } ?? code
         self.detail = detail
+        self.message = detail
         self.advice = advice
         self.headers = headers
     }
@@ -69,6 +72,7 @@ package struct Problem: Error, Hashable, Sendable {
     package init(_ error: PeerdError) {
         let detail = "\(error.message) \(error.advice)"
         self.init(Self.status(of: error.code), Self.code(error.code.rawValue), detail, advice: error.advice)
+        self.message = error.message
     }
 
     private static func status(of code: PeerdError.Code) -> HTTPResponseStatus {
@@ -101,6 +105,7 @@ package struct Problem: Error, Hashable, Sendable {
             "status": .int(Int64(self.status.code)),
             "detail": .string(self.detail),
             "code": .string(self.code),
+            "message": .string(self.message),
             "advice": self.advice.map { .string($0) } ?? .null,
         ])
     }
@@ -136,5 +141,15 @@ package struct Problem: Error, Hashable, Sendable {
         response.headers.replaceOrAdd(name: "Content-Type", value: "application/problem+json")
         for (name, value) in self.headers { response.headers.replaceOrAdd(name: name, value: value) }
         return response
+    }
+}
+
+extension Problem {
+    /// Reads the body of an answer; nil if it is none of ours.
+    package init?(json: JSON) {
+        guard let code = json["code"]?.text, let detail = json["detail"]?.text else { return nil }
+        let status = json["status"]?.integer.map { HTTPResponseStatus(statusCode: Int(clamping: $0)) }
+        self.init(status ?? .internalServerError, code, detail, advice: json["advice"]?.text)
+        self.message = json["message"]?.text ?? detail
     }
 }

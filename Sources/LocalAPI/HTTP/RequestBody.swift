@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// The body of a request: its pieces in order, each read when it is asked for.
 package struct RequestBody: Sendable {
-    /// The pieces; nil for a request without a body.
-    private let pieces: BodyPieces?
+    /// Returns the next piece; nil for a request without a body.
+    private let read: (@Sendable () async throws -> [UInt8]?)?
 
     package static let empty = RequestBody(pieces: nil)
 
@@ -14,13 +14,22 @@ package struct RequestBody: Sendable {
         let pieces = BodyPieces(wantsMore: { _ in })
         pieces.append(bytes)
         pieces.finish(nil)
-        self.pieces = pieces
+        self.init(pieces: pieces)
     }
 
-    init(pieces: BodyPieces?) { self.pieces = pieces }
+    init(pieces: BodyPieces?) {
+        guard let pieces else {
+            self.read = nil
+            return
+        }
+        self.read = { try await pieces.next() }
+    }
+
+    /// A body whose pieces a function returns, one after the other; nil ends it.
+    init(reading read: @escaping @Sendable () async throws -> [UInt8]?) { self.read = read }
 
     /// Returns the next piece; nil at the end.
-    package func next() async throws -> [UInt8]? { try await self.pieces?.next() }
+    package func next() async throws -> [UInt8]? { try await self.read?() }
 
     /// Reads all of it.
     ///
@@ -42,9 +51,11 @@ package struct RequestBody: Sendable {
     }
 
     /// Reads all of it as JSON.
-    package func json(upTo limit: Int = APILimits.bodyByteCountMax) async throws -> JSON {
+    ///
+    /// `valueDepth`: how deep the values of properties lie in it.
+    package func json(upTo limit: Int = APILimits.bodyByteCountMax, valueDepth: Int = 0) async throws -> JSON {
         let bytes = try await self.collect(upTo: limit)
-        switch JSON.parse(bytes) {
+        switch JSON.parse(bytes, depthMax: JSON.depthMax + valueDepth) {
         case .success(let json): return json
         case .failure(let failure):
             throw Problem.badRequest("The body is not JSON; it cannot be read behind byte \(failure.offset).")

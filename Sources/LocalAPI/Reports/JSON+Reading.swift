@@ -1,4 +1,4 @@
-internal import CRDTCore
+package import CRDTCore
 internal import Foundation
 internal import PeerdKit
 
@@ -13,7 +13,39 @@ extension JSON {
     static func number(_ number: Int?) -> JSON { number.map { .int(Int64($0)) } ?? .null }
 
     /// The text; nil if this is another kind of value.
-    var text: String? { if case .string(let text) = self { text } else { nil } }
+    package var text: String? { if case .string(let text) = self { text } else { nil } }
+
+    /// The whole number; nil if this is another kind of value.
+    package var integer: Int64? { if case .int(let number) = self { number } else { nil } }
+
+    /// Whether this is true.
+    package var isTrue: Bool { self == .bool(true) }
+
+    /// The elements of an array; none if this is another kind of value.
+    package var elements: [JSON] { if case .array(let elements) = self { elements } else { [] } }
+
+    /// A member of an object; nil if there is none, or this is another kind of value.
+    package subscript(_ name: String) -> JSON? {
+        if case .object(let members) = self { members[ExactText(name)] } else { nil }
+    }
+
+    /// Values of properties lie so much deeper in answers than they may by themselves.
+    private static let depthAroundValues = 8
+
+    /// Parses an answer of the API.
+    package static func answer(_ bytes: [UInt8]) -> JSON? {
+        try? JSON.parse(bytes, depthMax: JSON.depthMax + self.depthAroundValues).get()
+    }
+
+    /// Whether something in it lies deeper than some number of arrays and objects.
+    func isDeeper(than depth: Int) -> Bool {
+        if depth < 0 { return true }
+        return switch self {
+        case .array(let elements): elements.contains { $0.isDeeper(than: depth - 1) }
+        case .object(let members): members.values.contains { $0.isDeeper(than: depth - 1) }
+        default: false
+        }
+    }
 }
 
 /// The members of a JSON object that a client sent, read one by one.

@@ -34,6 +34,7 @@ extension NodeStatus {
                 "confirmed": .bool(self.isClockConfirmed),
             ]),
             "store_failure": .text(self.storeFailure.map { PeerdError($0).message }),
+            "store_advice": .text(self.storeFailure.map { PeerdError($0).advice }),
             "traffic": self.traffic.json,
         ]
         members.merge(rest) { first, _ in first }

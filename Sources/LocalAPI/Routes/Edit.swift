@@ -1,4 +1,5 @@
 internal import CRDTCore
+internal import Engine
 internal import NIOHTTP1
 internal import PeerdKit
 
@@ -19,6 +20,9 @@ enum Edit: Sendable {
         var destination: Destination
         var properties: [(name: String, value: Value)]
     }
+
+    /// How deep values may lie in the body of a request.
+    static let valueDepth = 4
 
     /// A parent and a place among its children.
     struct Destination: Sendable {
@@ -55,7 +59,12 @@ enum Edit: Sendable {
     }
 
     static func properties(_ members: Members) throws(Problem) -> [(name: String, value: Value)] {
-        try members.object("properties").map { ($0.name, Value($0.value)) }
+        try members.object("properties").map { property throws(Problem) in
+            guard !property.value.isDeeper(than: JSON.depthMax) else {
+                throw .invalid("The value of “\(property.name)” has more than \(JSON.depthMax) levels.")
+            }
+            return (property.name, Value(property.value))
+        }
     }
 }
 
@@ -118,12 +127,26 @@ struct EditBatch: Sendable {
 
     /// Writes the transaction, and returns the objects that were created, in order, once all is on the disk.
     func write(to workspace: Workspace) async throws -> [ObjectID] {
+        try await self.writeWithReceipt(to: workspace).created
+    }
+
+    /// The same; also tells which change holds the edits.
+    func writeWithReceipt(
+        to workspace: Workspace
+    ) async throws -> (created: [ObjectID], receipt: WriteReceipt) {
         var ids: [String: ObjectID] = [:]
         for name in self.names { ids[name] = try await ObjectReference.id(name, in: workspace) }
         let (batch, known) = (self, ids)
-        return try await workspace.write { transaction in
-            try batch.check(known, in: &transaction)
-            return try batch.perform(known, in: &transaction)
+        do {
+            let (created, receipt) = try await workspace.writeWithReceipt { transaction in
+                try batch.check(known, in: &transaction)
+                return try batch.perform(known, in: &transaction)
+            }
+            return (created, receipt)
+        } catch let error as PeerdError where error.code == .noSuchObject {
+            // The one that is missing is looked for again, to say why.
+            for name in self.names.sorted() { _ = try await ObjectReference.object(name, in: workspace) }
+            throw error
         }
     }
 
@@ -169,6 +192,9 @@ struct EditBatch: Sendable {
                 let object = try id(object)
                 for name in names { try transaction.unset(Property<Value>(name), on: object) }
             case .move(let object, let destination):
+                guard try destination.before.map(id) != id(object) else {
+                    throw Problem.invalid("\(try id(object)) cannot be placed before itself; name another sibling.")
+                }
                 let place = try destination.before.map { WriteTransaction.Place.before(try id($0)) }
                 try transaction.move(
                     try id(object),

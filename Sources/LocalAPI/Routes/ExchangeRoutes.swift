@@ -1,5 +1,4 @@
 internal import CRDTCore
-internal import Foundation
 internal import NIOHTTP1
 internal import PeerdKit
 
@@ -10,7 +9,7 @@ struct ExchangeRoutes: Sendable {
     var routes: [Route] {
         [
             Route(.GET, "/api/export") { try await self.export($0) },
-            Route(.POST, "/api/import") { try await self.importObjects($0) },
+            Route(.POST, "/api/import") { try await ImportRoute(workspace: self.workspace).respond(to: $0) },
             Route(.GET, "/api/changes") { try await self.changes($0) },
         ]
     }
@@ -27,12 +26,6 @@ struct ExchangeRoutes: Sendable {
         )
         response.headers.add(name: "Content-Type", value: "application/json")
         return response
-    }
-
-    private func importObjects(_ request: Request) async throws -> Response {
-        let bytes = try await request.body.collect(upTo: APILimits.importByteCountMax)
-        let report = try await self.workspace.importObjects(from: Data(bytes))
-        return Response(json: .object(["objects": .int(Int64(report.objectCount))]))
     }
 
     private func changes(_ request: Request) async throws -> Response {

@@ -1,7 +1,7 @@
-internal import CRDTCore
+package import CRDTCore
 internal import Foundation
 internal import NIOHTTP1
-internal import PeerdKit
+package import PeerdKit
 
 /// Conflicts and the log.
 struct HistoryRoutes: Sendable {
@@ -11,28 +11,39 @@ struct HistoryRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route(.GET, "/api/conflicts") { _ in try await self.conflicts(in: .everything) },
+            Route(.GET, "/api/conflicts") { try await self.conflicts(in: .everything, $0) },
             Route(.GET, "/api/objects/{id}/conflicts") { request in
                 let object = try await ObjectReference.object(request.parameters[0], in: self.workspace)
-                return try await self.conflicts(in: .object(object.id))
+                return try await self.conflicts(in: .object(object.id), request)
             },
             Route(.POST, "/api/conflicts/resolve") { try await self.resolve($0) },
-            Route(.GET, "/api/log") { try await self.log(of: nil, $0) },
+            Route(.GET, "/api/log") { request in
+                if request.wantsLines {
+                    return try await LineRoutes(workspace: self.workspace).log(of: nil, request)
+                }
+                return try await self.log(of: nil, request)
+            },
             Route(.GET, "/api/objects/{id}/log") { request in
+                if request.wantsLines {
+                    return try await LineRoutes(workspace: self.workspace).log(of: request.parameters[0], request)
+                }
                 let id = try await ObjectReference.id(request.parameters[0], in: self.workspace)
                 return try await self.log(of: id, request)
             },
         ]
     }
 
-    private func conflicts(in scope: Scope) async throws -> Response {
+    private func conflicts(in scope: Scope, _ request: Request) async throws -> Response {
+        if request.wantsLines {
+            return try await LineRoutes(workspace: self.workspace).conflicts(in: scope, request)
+        }
         let conflicts = try await self.workspace.conflicts(in: scope)
         let moves = try await self.workspace.movesWithoutEffect(in: scope)
         return Response(
             json: .object([
                 "conflicts": .array(conflicts.map(\.apiJSON)),
                 "moves_without_effect": .array(
-                    moves.map { .object(["object": .string($0.object.description), "move": $0.move.apiJSON]) }
+                    moves.map(\.apiJSON)
                 ),
             ])
         )
@@ -122,7 +133,7 @@ private struct LogPlace: Comparable {
 
 extension Conflict {
     /// The conflict as the API shows it.
-    var apiJSON: JSON {
+    package var apiJSON: JSON {
         .object([
             "object": .string(self.object.description),
             "property": .text(self.property),
@@ -132,13 +143,32 @@ extension Conflict {
     }
 }
 
+extension MoveWithoutEffect {
+    /// The move as the API shows it.
+    package var apiJSON: JSON { .object(["object": .string(self.object.description), "move": self.move.apiJSON]) }
+}
+
 extension Conflict.Version {
-    var apiJSON: JSON {
+    fileprivate var apiJSON: JSON {
         .object([
             "id": .string(self.id),
             "author": self.author.json,
             "time_ms": .milliseconds(self.date),
             "content": self.content.apiJSON,
+            "source": self.source?.json ?? .null,
+        ])
+    }
+}
+
+extension Conflict.Version.Source {
+    /// The place in the log.
+    fileprivate var json: JSON {
+        .object([
+            "replica": .string(self.replica.description),
+            "sequence": .int(Int64(clamping: self.sequence)),
+            "index": .int(Int64(self.index)),
+            "stamp": .string(StampText.of(self.stamp)),
+            "user": .text(self.user?.description),
         ])
     }
 }

@@ -11,21 +11,24 @@ enum ObjectReference {
     static func id(_ text: String, in workspace: Workspace) async throws -> ObjectID {
         if let id = ObjectID(text: text) { return id }
         let found = try await workspace.objects(beginningWith: text)
-        guard let first = found.first else { throw Problem.noSuchObject("There is no object \(text).") }
-        guard found.count == 1 else {
-            throw Problem(
-                .conflict,
-                "ambiguous-id",
-                "\(text) fits several objects: \(found.map(\.description).joined(separator: ", ")).",
-                advice: "Write more digits."
-            )
-        }
+        guard let first = found.first, found.count == 1 else { return try await self.found(text, in: workspace) }
         return first
+    }
+
+    /// Looks for a visible object again, and says why it is not to be found.
+    private static func found(_ text: String, in workspace: Workspace) async throws -> ObjectID {
+        try await workspace.reading { transaction in
+            let found: FoundObject = try ObjectLookup.find(text, in: &transaction)
+            return found.id
+        }
     }
 
     /// The object that a text names.
     static func object(_ text: String, in workspace: Workspace) async throws -> Object {
-        guard let object = try await workspace.object(try await self.id(text, in: workspace)) else {
+        if let object = try await workspace.object(try await self.id(text, in: workspace)) { return object }
+        // It may have come in this moment.
+        let id = try await self.found(text, in: workspace)
+        guard let object = try await workspace.object(id) else {
             throw Problem.noSuchObject("There is no object \(text).")
         }
         return object

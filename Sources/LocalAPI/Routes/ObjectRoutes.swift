@@ -66,6 +66,7 @@ struct ObjectRoutes: Sendable {
     }
 
     private func children(_ request: Request) async throws -> Response {
+        if request.wantsLines { return try await LineRoutes(workspace: self.workspace).children(request) }
         var parent: ObjectID?
         if let name = request.parameters.first {
             parent = try await ObjectReference.object(name, in: self.workspace).id
@@ -101,12 +102,7 @@ struct ObjectRoutes: Sendable {
     private func property(_ request: Request) async throws -> Response {
         let object = try await ObjectReference.object(request.parameters[0], in: self.workspace)
         guard let value = object.properties[request.parameters[1]] else {
-            throw Problem(
-                .notFound,
-                "no-such-property",
-                "\(object.id) has no property “\(request.parameters[1])”.",
-                advice: "Read the object to see which it has."
-            )
+            throw Problem.noSuchProperty(request.parameters[1], of: object.id)
         }
         let tag = EntityTag(version: object.version)
         var response = Response(.notModified)
@@ -118,6 +114,7 @@ struct ObjectRoutes: Sendable {
     }
 
     private func tree(_ request: Request) async throws -> Response {
+        if request.wantsLines { return try await LineRoutes(workspace: self.workspace).tree(request) }
         var root: ObjectID?
         if let name = request.parameters.first {
             root = try await ObjectReference.object(name, in: self.workspace).id
@@ -141,9 +138,10 @@ struct ObjectRoutes: Sendable {
     // MARK: - Writing
 
     private func create(_ request: Request) async throws -> Response {
-        let members = try Members(try await request.body.json(), of: "The body")
+        let members = try Members(try await request.body.json(valueDepth: Edit.valueDepth), of: "The body")
         let creation = try Edit.Creation(type: try members.requiredText("type"), members)
-        let created = try await EditBatch([.create(creation)]).write(to: self.workspace)
+        let (created, receipt) = try await EditBatch([.create(creation)]).writeWithReceipt(to: self.workspace)
+        if request.wantsReceipt, let id = created.first { return Response(.created, json: receipt.json(id)) }
         guard let id = created.first, let object = try await self.workspace.object(id) else {
             throw Problem.noSuchObject("The object was deleted as soon as it was created.")
         }
@@ -154,7 +152,7 @@ struct ObjectRoutes: Sendable {
 
     private func patch(_ request: Request) async throws -> Response {
         let name = request.parameters[0]
-        let members = try Members(try await request.body.json(), of: "The body")
+        let members = try Members(try await request.body.json(valueDepth: Edit.valueDepth), of: "The body")
         let edits: [Edit] = [
             .set(name, try Edit.properties(members)), .unset(name, try members.texts("remove")),
         ]
@@ -163,7 +161,7 @@ struct ObjectRoutes: Sendable {
 
     private func move(_ request: Request) async throws -> Response {
         let name = request.parameters[0]
-        let members = try Members(try await request.body.json(), of: "The body")
+        let members = try Members(try await request.body.json(valueDepth: Edit.valueDepth), of: "The body")
         guard members.has("parent") else {
             throw Problem.badRequest("The body needs a “parent”: an id, or null for the root.")
         }
@@ -185,35 +183,52 @@ struct ObjectRoutes: Sendable {
 
     private func delete(_ request: Request) async throws -> Response {
         let object = try await ObjectReference.object(request.parameters[0], in: self.workspace)
-        try await self.write(request.parameters[0], [.delete(object.id.description)], request)
-        return .noContent
+        let conditions = try self.conditions(request, object, object.id.description)
+        let removal = Removal(object: object.id, conditions: conditions)
+        let workspace = self.workspace
+        guard request.wantsReceipt || request.wantsLines else {
+            _ = try await removal.perform(in: workspace) { _ in }
+            return .noContent
+        }
+        return try await LineStream.response(to: request) { progress in
+            try await removal.perform(in: workspace, progress: progress).json(object.id)
+        }
     }
 
     /// Edits an object, and answers with what it is then.
     private func edit(_ name: String, _ edits: [Edit], _ request: Request) async throws -> Response {
-        try await self.write(name, edits, request)
+        var batch = EditBatch(edits)
+        if request.head.headers.contains(name: "If-Match") {
+            let object = try await ObjectReference.object(name, in: self.workspace)
+            // It may change before the write begins, so the write looks again.
+            batch.conditions = try self.conditions(request, object, name)
+        }
+        let receipt = try await batch.writeWithReceipt(to: self.workspace).receipt
+        if request.wantsReceipt {
+            return Response(json: receipt.json(try await ObjectReference.id(name, in: self.workspace)))
+        }
         return try self.answer(try await ObjectReference.object(name, in: self.workspace), to: request.head)
     }
 
-    private func write(_ name: String, _ edits: [Edit], _ request: Request) async throws {
-        var batch = EditBatch(edits)
+    /// The versions that a write needs, if its request names some.
+    private func conditions(
+        _ request: Request,
+        _ object: Object,
+        _ name: String
+    ) throws(Problem) -> [(object: String, version: String)] {
         let wanted = request.head.headers["If-Match"]
-        if !wanted.isEmpty {
-            let object = try await ObjectReference.object(name, in: self.workspace)
-            guard EntityTag.any(of: wanted, match: EntityTag(version: object.version)) else {
-                throw Problem.versionChanged(
-                    "You named \(wanted.joined(separator: ", ")); the object is at \"\(object.version)\". "
-                        + "Nothing was written."
-                )
-            }
-            // It may change before the write begins, so the write looks again.
-            batch.conditions = [(name, object.version)]
+        if wanted.isEmpty { return [] }
+        guard EntityTag.any(of: wanted, match: EntityTag(version: object.version)) else {
+            throw .versionChanged(
+                "You named \(wanted.joined(separator: ", ")); the object is at \"\(object.version)\". "
+                    + "Nothing was written."
+            )
         }
-        _ = try await batch.write(to: self.workspace)
+        return [(name, object.version)]
     }
 
     private func transaction(_ request: Request) async throws -> Response {
-        let members = try Members(try await request.body.json(), of: "The body")
+        let members = try Members(try await request.body.json(valueDepth: Edit.valueDepth), of: "The body")
         let batch = try EditBatch(members)
         let write = { @Sendable in try await batch.write(to: self.workspace) }
         var created: [ObjectID]

@@ -9,9 +9,6 @@ struct SystemRoutes: Sendable {
     let server: ServerDescription
     let metrics: Metrics
 
-    private static let timeoutMilliseconds = 30_000
-    private static let timeoutMillisecondsMax = 600_000
-
     var routes: [Route] {
         [
             Route(.GET, "/healthz") { _ in Response(json: .object(["status": .string("ok")])) },
@@ -19,10 +16,8 @@ struct SystemRoutes: Sendable {
             Route(.GET, "/api/server-info") { _ in try await self.info() },
             Route(.GET, "/api/status") { _ in Response(json: try await self.workspace.statusJSON(self.server)) },
             Route(.GET, "/api/sync/status") { _ in try await self.syncStatus() },
-            Route(.POST, "/api/sync") { try await self.sync($0) },
             Route(.GET, "/api/peers") { _ in try await self.peers() },
             Route(.POST, "/api/invites") { _ in try await self.invite() },
-            Route(.POST, "/api/doctor") { _ in Response(json: try await self.workspace.diagnose().json) },
         ]
     }
 
@@ -77,32 +72,15 @@ struct SystemRoutes: Sendable {
         )
     }
 
-    private func sync(_ request: Request) async throws -> Response {
-        let bytes = try await request.body.collect(upTo: APILimits.bodyByteCountMax)
-        var milliseconds = Self.timeoutMilliseconds
-        if !bytes.isEmpty {
-            guard let json = JSON(parsing: bytes) else { throw Problem.badRequest("The body is not JSON.") }
-            let members = try Members(json, of: "The body")
-            milliseconds = try members.number("timeout_ms", in: 1...Self.timeoutMillisecondsMax) ?? milliseconds
-        }
-        let report = try await self.workspace.sync(timeout: .milliseconds(milliseconds))
-        let status = try await self.workspace.nodeStatus()
-        return Response(
-            json: .object([
-                "pushed": .int(Int64(report.pushed)),
-                "pulled": .int(Int64(report.pulled)),
-                "in_sync": .bool(report.isInSync),
-                "interrupted": .bool(report.wasInterrupted),
-                "peers": .array(status.peers.map(\.json)),
-            ])
-        )
-    }
-
     private func invite() async throws -> Response {
-        guard let listen = self.server.listen else {
-            throw Problem(PeerdError(.notSyncing, "No daemon runs, so no machine could join.", advice: "Start one."))
+        guard let port = self.server.invitePort else {
+            throw PeerdError(
+                .notSyncing,
+                "No daemon runs for \(self.workspace.paths.directory), so no machine could join.",
+                advice: "Start one."
+            )
         }
-        let invite = try await self.workspace.makeInvite(addresses: self.server.reachableHosts, port: listen.port)
+        let invite = try await self.workspace.makeInvite(addresses: self.server.reachableHosts, port: port)
         return Response(
             .created,
             json: .object([
@@ -133,8 +111,9 @@ package struct ServerDescription: Sendable {
     package var platform: String
     /// Where other machines reach this one; nil if the sync does not run.
     package var listen: NetworkAddress?
-    /// The hosts that an invite names.
+    /// The hosts that an invite names, and their port; without a port there are no invites.
     package var reachableHosts: [String]
+    package var invitePort: UInt16?
     /// The origins of the API on loopback.
     package var origins: [String] = []
     package var filesDirectory: String
@@ -146,12 +125,14 @@ package struct ServerDescription: Sendable {
         platform: String,
         listen: NetworkAddress?,
         reachableHosts: [String],
+        invitePort: UInt16? = nil,
         filesDirectory: String
     ) {
         self.version = version
         self.platform = platform
         self.listen = listen
         self.reachableHosts = reachableHosts
+        self.invitePort = invitePort ?? listen?.port
         self.filesDirectory = filesDirectory
     }
 }

@@ -11,8 +11,10 @@ package struct APIService: Sendable {
     private let objects: ObjectRoutes
     let rememberedWrites = RememberedWrites()
 
-    /// `access`: who may use it over loopback; nil if there is no such entry.
-    package init(_ workspace: Workspace, _ server: ServerDescription, access: Access?) {
+    /// Answers requests on a workspace.
+    ///
+    /// `access`: who may use it over loopback; nil if there is no such entry. `servesPages`: whether browsers may come.
+    package init(_ workspace: Workspace, _ server: ServerDescription, access: Access?, servesPages: Bool = true) {
         let metrics = Metrics()
         self.workspace = workspace
         self.server = server
@@ -24,10 +26,14 @@ package struct APIService: Sendable {
         routes += ExchangeRoutes(workspace: workspace).routes
         routes += ProjectRoutes(workspace: workspace).routes
         routes += SystemRoutes(workspace: workspace, server: server, metrics: metrics).routes
+        routes += SyncRoutes(workspace: workspace, server: server).routes
+        routes += LineRoutes(workspace: workspace).routes
         routes += SessionRoutes(access: access, server: server).routes
-        routes += FileRoutes(path: server.filesDirectory).routes
-        if let folder = server.pagesDirectory { routes += PageRoutes(path: folder).routes }
-        routes += WebFileRoutes().routes
+        if servesPages {
+            routes += FileRoutes(path: server.filesDirectory).routes
+            if let folder = server.pagesDirectory { routes += PageRoutes(path: folder).routes }
+            routes += WebFileRoutes().routes
+        }
         self.router = Router(routes)
     }
 

@@ -159,7 +159,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
             self.body = nil
         }
         let (service, this) = (self.service, NIOLoopBound(self, eventLoop: context.eventLoop))
-        let writer = ResponseWriter(context.channel, head)
+        let writer = ResponseWriter(context.channel, head, isPatient: self.entryPoint == .socket)
         self.task = Task {
             let response = await service.respond(to: Request(head: request, body: body))
             if case .bytes = response.body, head.method != .HEAD {

@@ -10,8 +10,12 @@ package final class LocalServer: Sendable {
     private let service: APIService
     private let listeners = Mutex<[any Channel]>([])
     private let connections = ConnectionBook()
+    /// Those of the Unix socket: each is a command that someone waits for.
+    private let requests = RunningRequests()
 
     private static let backlog: Int32 = 128
+    /// How long requests that are being answered may take to end when the server does.
+    private static let stopPatience = Duration.seconds(2)
 
     package init(_ service: APIService) { self.service = service }
 
@@ -38,18 +42,20 @@ package final class LocalServer: Sendable {
             return listeners
         }
         for listener in listeners { try? await listener.close() }
+        await self.requests.end(within: Self.stopPatience)
         self.connections.closeAll()
         try? await self.group.shutdownGracefully()
     }
 
     private func bootstrap(_ entryPoint: EntryPoint) -> ServerBootstrap {
-        let (service, connections) = (self.service, self.connections)
+        let (service, connections, requests) = (self.service, self.connections, self.requests)
         return ServerBootstrap(group: self.group)
             .serverChannelOption(.backlog, value: Self.backlog)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     if entryPoint == .loopback { connections.add(channel) }
-                    try Self.configure(channel, service, entryPoint, connections)
+                    let counter = entryPoint == .socket ? requests.handler() : nil
+                    try Self.configure(channel, service, entryPoint, connections, counter)
                 }
             }
     }
@@ -58,10 +64,11 @@ package final class LocalServer: Sendable {
         _ channel: any Channel,
         _ service: APIService,
         _ entryPoint: EntryPoint,
-        _ connections: ConnectionBook
+        _ connections: ConnectionBook,
+        _ counter: RunningRequests.Counter?
     ) throws {
         let connection = HTTPConnection(service, entryPoint, connections)
-        let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
+        let bound = NIOLoopBound((counter, connection), eventLoop: channel.eventLoop)
         let upgrader = NIOWebSocketServerUpgrader(
             maxFrameSize: APILimits.messageByteCountMax,
             automaticErrorHandling: false,
@@ -80,11 +87,17 @@ package final class LocalServer: Sendable {
         try channel.pipeline.syncOperations.configureHTTPServerPipeline(
             withPipeliningAssistance: true,
             withServerUpgrade: (
-                [upgrader], { context in context.pipeline.syncOperations.removeHandler(bound.value, promise: nil) }
+                [upgrader],
+                { context in
+                    let (counter, connection) = bound.value
+                    if let counter { context.pipeline.syncOperations.removeHandler(counter, promise: nil) }
+                    context.pipeline.syncOperations.removeHandler(connection, promise: nil)
+                }
             ),
             withErrorHandling: false,
             withEncoderConfiguration: framing
         )
+        if let counter { try channel.pipeline.syncOperations.addHandler(counter) }
         try channel.pipeline.syncOperations.addHandler(connection)
     }
 

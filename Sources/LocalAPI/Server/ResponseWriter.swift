@@ -5,13 +5,16 @@ internal import NIOHTTP1
 struct ResponseWriter: Sendable {
     private let channel: any Channel
     private let request: HTTPRequestHead
+    /// Whether the client may take its time: someone may read what a command prints.
+    private let isPatient: Bool
 
     var eventLoop: any EventLoop { self.channel.eventLoop }
 
     /// Bytes of a file that are read at once.
     private static let fileByteCount: UInt64 = 512 << 10
 
-    init(_ channel: any Channel, _ request: HTTPRequestHead) {
+    init(_ channel: any Channel, _ request: HTTPRequestHead, isPatient: Bool) {
+        self.isPatient = isPatient
         self.channel = channel
         self.request = request
     }
@@ -95,8 +98,10 @@ struct ResponseWriter: Sendable {
     /// Sends a piece; closes the connection if the client does not take it in time.
     private func send(_ data: IOData) async throws {
         let channel = self.channel
-        let alarm = channel.eventLoop.scheduleTask(in: .seconds(APILimits.stallSeconds)) { channel.close(promise: nil) }
-        defer { alarm.cancel() }
+        let limit = TimeAmount.seconds(APILimits.stallSeconds)
+        let alarm =
+            self.isPatient ? nil : channel.eventLoop.scheduleTask(in: limit) { channel.close(promise: nil) }
+        defer { alarm?.cancel() }
         try Task.checkCancellation()
         try await channel.writeAndFlush(HTTPServerResponsePart.body(data)).get()
     }

@@ -128,8 +128,7 @@ extension Diagnosis {
         let expected: [(String, mode_t)] = [
             (paths.directory, PrivateFile.directoryMode), (paths.keys, PrivateFile.fileMode),
             (paths.token, PrivateFile.fileMode), (paths.database, PrivateFile.fileMode),
-            (paths.socket, PrivateFile.fileMode), (paths.apiSocket, PrivateFile.fileMode),
-            (paths.api, PrivateFile.fileMode),
+            (paths.socket, PrivateFile.fileMode), (paths.api, PrivateFile.fileMode),
         ]
         var isPrivate = true
         for (path, mode) in expected {

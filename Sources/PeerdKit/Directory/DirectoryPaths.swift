@@ -7,9 +7,8 @@ package struct DirectoryPaths: Hashable, Sendable {
     package var database: String { self.directory + "/peerd.sqlite" }
     package var keys: String { self.directory + "/keys" }
     package var token: String { self.directory + "/token" }
+    /// The socket of the local API, through which commands reach the daemon.
     package var socket: String { self.directory + "/socket" }
-    /// The socket of the local API.
-    package var apiSocket: String { self.directory + "/api.socket" }
     /// Where the local API is on loopback.
     package var api: String { self.directory + "/api" }
     /// The folder that the local API serves files from.

@@ -94,10 +94,10 @@ struct APICommand: AsyncParsableCommand {
         try paths.requireWorkspace()
         let output = CommandOutput.standard(self.options.format)
         if self.printsSocket {
-            try await output.line(paths.apiSocket)
+            try await output.line(paths.socket)
             return try await output.flush()
         }
-        let isRunning = (try? await APIClient(path: paths.apiSocket).send("GET", "/healthz")) != nil
+        let isRunning = try await paths.hasDaemon
         guard isRunning, let endpoint = Endpoint.load(paths) else {
             throw CommandFailure(
                 .busy,
@@ -108,7 +108,7 @@ struct APICommand: AsyncParsableCommand {
         }
         if self.options.isJSON {
             let json = JSON.object([
-                "url": .string(endpoint.url), "token": .string(endpoint.token), "socket": .string(paths.apiSocket),
+                "url": .string(endpoint.url), "token": .string(endpoint.token), "socket": .string(paths.socket),
             ])
             try await output.json(json)
         } else if self.printsURL {
@@ -117,7 +117,7 @@ struct APICommand: AsyncParsableCommand {
             try await output.line("Authorization: Bearer \(endpoint.token)")
         } else {
             try await output.table([
-                ["url", endpoint.url], ["token", endpoint.token], ["socket", paths.apiSocket],
+                ["url", endpoint.url], ["token", endpoint.token], ["socket", paths.socket],
             ])
         }
         try await output.flush()
@@ -143,18 +143,12 @@ struct OpenCommand: AsyncParsableCommand {
     func run() async throws {
         let paths = try self.options.directory.paths
         try paths.requireWorkspace()
-        let link: String
-        do {
-            guard case .object(let members) = try await APIClient(path: paths.apiSocket).send("POST", "/api/links"),
-                case .string(let text)? = members["url"]
-            else { throw CommandFailure(.busy, "The daemon is another version of peerd; restart it.") }
-            link = text
-        } catch let problem as Problem {
-            throw CommandFailure(.busy, problem.detail)
-        } catch let failure as CommandFailure {
-            throw failure
-        } catch {
+        guard try await paths.hasDaemon else {
             throw CommandFailure(.busy, "No daemon runs for \(paths.directory); start \"peerd run\" first.")
+        }
+        let request = APIRequest(.post, "api", "links")
+        guard let link = try await APIClient(path: paths.socket).json(request)["url"]?.text else {
+            throw CommandFailure(APIConnectionError.notUnderstood)
         }
         let output = CommandOutput.standard(self.options.format)
         if self.options.isJSON {

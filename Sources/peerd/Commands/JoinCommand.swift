@@ -51,11 +51,10 @@ struct JoinCommand: AsyncParsableCommand {
             try await output.line("Joined the workspace through \(address); this machine is \"\(name)\".")
             try await output.flush()
         }
-        try await Workplace.with(paths, mayWrite: true) { workplace in
-            try await workplace.meet(address)
-            let request = Request.sync(.anyone, timeoutMilliseconds: timeout)
+        try await Workplace.with(paths, self.options.format, mayWrite: true) { workplace in
+            try await workplace.meet(hosts: [address.host], port: address.port)
             do {
-                _ = try await workplace.perform(request, format: self.options.format)
+                try await workplace.sync(.anyone, timeoutMilliseconds: timeout)
             } catch let failure as CommandFailure where failure.status == .syncIncomplete {
                 throw CommandFailure(
                     .syncIncomplete,
@@ -81,11 +80,9 @@ extension JoinCommand {
 
     /// The workspace is here already: the machine that invites may be one that this one has not heard of.
     private func meet(_ invite: Invite, _ paths: DirectoryPaths, _ timeout: UInt64) async throws {
-        try await Workplace.with(paths, mayWrite: true) { workplace in
-            let format = self.options.format
-            let meeting = Request.meet(hosts: invite.addresses, port: invite.port)
-            _ = try await workplace.perform(meeting, format: format)
-            _ = try await workplace.perform(.sync(.anyone, timeoutMilliseconds: timeout), format: format)
+        try await Workplace.with(paths, self.options.format, mayWrite: true) { workplace in
+            try await workplace.meet(hosts: invite.addresses, port: invite.port)
+            try await workplace.sync(.anyone, timeoutMilliseconds: timeout)
         }
     }
 }

@@ -15,7 +15,7 @@ struct InviteCommand: AsyncParsableCommand {
 
     @OptionGroup var options: DataOptions
 
-    func run() async throws { try await self.options.perform(.invite) }
+    func run() async throws { try await self.options.work { try await $0.invite() } }
 }
 
 struct PeersCommand: AsyncParsableCommand {
@@ -27,7 +27,7 @@ struct PeersCommand: AsyncParsableCommand {
 
     @OptionGroup var options: DataOptions
 
-    func run() async throws { try await self.options.perform(.peers) }
+    func run() async throws { try await self.options.work { try await $0.peers() } }
 }
 
 struct StatusCommand: AsyncParsableCommand {
@@ -39,7 +39,7 @@ struct StatusCommand: AsyncParsableCommand {
 
     @OptionGroup var options: DataOptions
 
-    func run() async throws { try await self.options.perform(.status) }
+    func run() async throws { try await self.options.work { try await $0.status() } }
 }
 
 struct SyncCommand: AsyncParsableCommand {
@@ -64,6 +64,8 @@ struct SyncCommand: AsyncParsableCommand {
 
     func run() async throws {
         let timeout = try TimeLimit.milliseconds(ofSeconds: self.timeoutSeconds)
-        try await self.options.perform(.sync(self.waits ? .everyone : .whoeverAnswers, timeoutMilliseconds: timeout))
+        try await self.options.work(mayWrite: true) { workplace in
+            try await workplace.sync(self.waits ? .everyone : .whoeverAnswers, timeoutMilliseconds: timeout)
+        }
     }
 }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
+internal import LocalAPI
 internal import PeerdKit
 
 struct PreviewCommand: AsyncParsableCommand {

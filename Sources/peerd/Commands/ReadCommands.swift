@@ -20,7 +20,7 @@ struct GetCommand: AsyncParsableCommand {
     @Argument(help: "The name of a property.")
     var name: String?
 
-    func run() async throws { try await self.options.perform(.get(object: self.id, name: self.name)) }
+    func run() async throws { try await self.options.work { try await $0.get(self.id, self.name) } }
 }
 
 struct ListCommand: AsyncParsableCommand {
@@ -37,7 +37,7 @@ struct ListCommand: AsyncParsableCommand {
     @Argument(help: "The object's id, or its first four or more digits. Default: the root.")
     var id: String?
 
-    func run() async throws { try await self.options.perform(.list(object: self.id)) }
+    func run() async throws { try await self.options.work { try await $0.list(self.id) } }
 }
 
 struct TreeCommand: AsyncParsableCommand {
@@ -52,7 +52,7 @@ struct TreeCommand: AsyncParsableCommand {
     @Argument(help: "The object's id, or its first four or more digits. Default: the root.")
     var id: String?
 
-    func run() async throws { try await self.options.perform(.tree(object: self.id)) }
+    func run() async throws { try await self.options.work { try await $0.tree(self.id) } }
 }
 
 struct ConflictsCommand: AsyncParsableCommand {
@@ -68,14 +68,14 @@ struct ConflictsCommand: AsyncParsableCommand {
 
     @OptionGroup var options: DataOptions
 
-    func run() async throws { try await self.options.perform(.conflicts) }
+    func run() async throws { try await self.options.work { try await $0.conflicts() } }
 }
 
 struct LogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "log",
         abstract: "Print every operation ever stored, branch by branch of each replica's chain.",
-        discussion: LogEntry.Source.fieldHelp,
+        discussion: LogLine.fieldHelp,
         exitCodes: ExitStatus.commonWithObject
     )
 
@@ -84,7 +84,7 @@ struct LogCommand: AsyncParsableCommand {
     @Option(name: .customLong("object"), help: "Only operations on this object; it may be deleted.")
     var object: String?
 
-    func run() async throws { try await self.options.perform(.log(object: self.object)) }
+    func run() async throws { try await self.options.work { try await $0.log(self.object) } }
 }
 
 struct ExportCommand: AsyncParsableCommand {
@@ -100,5 +100,5 @@ struct ExportCommand: AsyncParsableCommand {
     @Argument(help: "Only this object and everything below it.")
     var id: String?
 
-    func run() async throws { try await self.options.perform(.export(object: self.id)) }
+    func run() async throws { try await self.options.work { try await $0.export(self.id) } }
 }

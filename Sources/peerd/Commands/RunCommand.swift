@@ -61,7 +61,7 @@ struct RunCommand: AsyncParsableCommand {
         let peers = try self.peers.map { try Self.address($0) }
         let listen = try ListenChoice(option: self.listen, remembered: Settings.load(paths).listen)
         try paths.requireWorkspace()
-        guard try ControlClient(paths: paths) == nil else {
+        guard try await !paths.hasDaemon else {
             throw CommandFailure(.busy, "A daemon already runs for \(paths.directory); stop it first.")
         }
         let http = try self.http.choice

@@ -1,7 +1,4 @@
 internal import ArgumentParser
-internal import CRDTCore
-internal import Foundation
-internal import PeerCrypto
 internal import PeerdKit
 
 struct ImportCommand: AsyncParsableCommand {
@@ -22,50 +19,9 @@ struct ImportCommand: AsyncParsableCommand {
     var path: String
 
     func run() async throws {
-        let paths = try self.options.directory.paths
-        try paths.requireWorkspace()
-        let file = try Self.read(self.path)
-        let format = self.options.format
-        let output = CommandOutput.standard(format)
-        let count = try await Workplace.with(paths, mayWrite: true) { workplace in
-            var count = 0
-            for batch in file.batches {
-                let completion: Completion
-                do {
-                    completion = try await workplace.perform(.importObjects(batch), format: format)
-                } catch {
-                    guard count > 0, let failure = CommandFailure(error) else { throw error }
-                    let part = "The first \(count) of \(PlainText.count(file.objects.count, "object")) were imported."
-                    throw CommandFailure(failure.status, "\(failure.message) \(part)")
-                }
-                count += completion.objectCount
-                try await output.progress("imported \(count) of \(file.objects.count) objects")
-            }
-            try await output.progress("")
-            return count
-        }
-        if format.isJSON {
-            try await output.json(.object(["objects": .int(Int64(count))]))
-        } else {
-            try await output.line("imported \(PlainText.count(count, "object"))")
-        }
-        try await output.flush()
-    }
-
-    private static func read(_ path: String) throws -> ImportFile {
-        let handle = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
-        guard let data = try? handle?.readToEnd() ?? Data(), handle != nil else {
-            throw CommandFailure(
-                .failure,
-                "The file \(path) cannot be read: \(SystemText.ofErrno()). Check the path and the permissions."
-            )
-        }
-        guard var entropy = EntropyStream(seed: SystemEntropy.seed()) else {
-            throw CommandFailure(.failure, "The system returned no random bytes; check that /dev/urandom can be read.")
-        }
-        return try ImportFile(parsing: data) {
-            ObjectID(random: Bytes16(high: entropy.nextUInt64(), low: entropy.nextUInt64()))
-        }
+        try (try self.options.directory.paths).requireWorkspace()
+        let file = try ImportSource(path: self.path)
+        try await self.options.work(mayWrite: true) { try await $0.importObjects(from: file) }
     }
 }
 
@@ -83,10 +39,8 @@ struct DoctorCommand: AsyncParsableCommand {
     @OptionGroup var options: DataOptions
 
     func run() async throws {
-        let completion = try await self.options.perform(.doctor)
-        if completion.status != .success {
-            throw CommandFailure(completion.status, "There is a problem; follow the advice above.")
-        }
+        let isHealthy = try await self.options.work { try await $0.doctor() }
+        if !isHealthy { throw CommandFailure(.failure, "There is a problem; follow the advice above.") }
     }
 }
 

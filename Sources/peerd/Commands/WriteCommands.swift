@@ -37,14 +37,14 @@ struct CreateCommand: AsyncParsableCommand {
         guard !self.type.isEmpty, !self.type.contains("=") else {
             throw CommandFailure(.usage, "The type is missing; begin with the type of the object, such as \"note\".")
         }
-        let creation = Request.Creation(
+        let creation = ObjectCreation(
             type: self.type,
             kind: self.kind,
             parent: self.parent,
             key: self.key,
-            assignments: try Request.Assignment.parse(self.assignments + TrailingAssignments.rest)
+            assignments: try Assignment.parse(self.assignments + TrailingAssignments.rest)
         )
-        try await self.options.perform(.create(creation))
+        try await self.options.work(mayWrite: true) { try await $0.create(creation) }
     }
 }
 
@@ -65,8 +65,8 @@ struct SetCommand: AsyncParsableCommand {
     var assignments: [String]
 
     func run() async throws {
-        let assignments = try Request.Assignment.parse(self.assignments + TrailingAssignments.rest)
-        try await self.options.perform(.set(object: self.id, assignments: assignments))
+        let assignments = try Assignment.parse(self.assignments + TrailingAssignments.rest)
+        try await self.options.work(mayWrite: true) { try await $0.set(self.id, assignments) }
     }
 }
 
@@ -85,7 +85,9 @@ struct UnsetCommand: AsyncParsableCommand {
     @Argument(help: "The name of the property.")
     var name: String
 
-    func run() async throws { try await self.options.perform(.unset(object: self.id, name: self.name)) }
+    func run() async throws {
+        try await self.options.work(mayWrite: true) { try await $0.unset(self.id, self.name) }
+    }
 }
 
 struct MoveCommand: AsyncParsableCommand {
@@ -116,7 +118,7 @@ struct MoveCommand: AsyncParsableCommand {
                 "The new place is missing or given twice; name either the id of the new parent or --root."
             )
         }
-        try await self.options.perform(.move(object: self.id, parent: self.parent, before: self.before))
+        try await self.options.work(mayWrite: true) { try await $0.move(self.id, self.parent, self.before) }
     }
 }
 
@@ -140,7 +142,9 @@ struct RestampCommand: AsyncParsableCommand {
 
     @OptionGroup var options: DataOptions
 
-    func run() async throws { try await self.options.perform(.restamp(isClockRight: self.clockIsRight)) }
+    func run() async throws {
+        try await self.options.work(mayWrite: true) { try await $0.restamp(isClockRight: self.clockIsRight) }
+    }
 }
 
 struct RemoveCommand: AsyncParsableCommand {
@@ -159,5 +163,5 @@ struct RemoveCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp(stringLiteral: objectIDHelp))
     var id: String
 
-    func run() async throws { try await self.options.perform(.remove(object: self.id)) }
+    func run() async throws { try await self.options.work(mayWrite: true) { try await $0.remove(self.id) } }
 }

@@ -5,12 +5,12 @@ internal import PeerTransport
 internal import PeerdKit
 internal import ServiceLifecycle
 
-/// A daemon that listens for peers and for the command line, until it is told to end.
+/// A daemon that listens for peers and for the local API, until it is told to end.
 struct Daemon: Service {
     /// Where it listens.
     let address: PeerAddress
     private let runtime: WorkspaceRuntime
-    private let server: ControlServer
+    private let socket: SocketFile
     private let api: LocalServer
     private let logger: Logger
 
@@ -42,21 +42,19 @@ struct Daemon: Service {
             }
         )
         do {
-            let executor = try Executor(
-                runtime,
-                at: paths,
-                daemon: Executor.Daemon(
-                    listen: NetworkAddress(host: address.host, port: address.port),
-                    reachableHosts: ListenAddress.reachableHosts(address.host)
-                )
+            let server = ServerDescription(
+                version: Version.text,
+                platform: HTTPChoice.platform,
+                listen: NetworkAddress(host: address.host, port: address.port),
+                reachableHosts: ListenAddress.reachableHosts(address.host),
+                filesDirectory: paths.files
             )
-            let server = try ControlServer(paths: paths, performer: executor, logger: logger)
-            let api = try await http.start(executor, paths, logger)
-            server.start()
+            let socket = try SocketFile(listeningAt: paths.socket)
+            let api = try await http.start(try Workspace(runtime, at: paths), server, socket, logger)
             var settings = Settings.load(paths)
             settings.listen = address.description
             try? settings.save(paths)
-            return Daemon(address: address, runtime: runtime, server: server, api: api, logger: logger)
+            return Daemon(address: address, runtime: runtime, socket: socket, api: api, logger: logger)
         } catch {
             await runtime.stop()
             throw error
@@ -67,8 +65,8 @@ struct Daemon: Service {
     func run() async throws {
         try? await gracefulShutdown()
         self.logger.debug("ending")
+        self.socket.remove()
         await self.api.stop()
-        await self.server.stop()
         await self.runtime.stop()
     }
 

@@ -18,14 +18,14 @@ struct HTTPChoice: Sendable {
     private static let triedPortCount: UInt16 = 100
 
     /// Starts to serve.
-    func start(_ executor: Executor, _ paths: DirectoryPaths, _ logger: Logger) async throws -> LocalServer {
-        var server = ServerDescription(
-            version: Version.text,
-            platform: Self.platform,
-            listen: executor.daemon?.listen,
-            reachableHosts: executor.daemon?.reachableHosts ?? [],
-            filesDirectory: paths.files
-        )
+    func start(
+        _ workspace: Workspace,
+        _ server: ServerDescription,
+        _ socket: SocketFile,
+        _ logger: Logger
+    ) async throws -> LocalServer {
+        let paths = workspace.paths
+        var server = server
         server.pagesDirectory = self.pagesDirectory
         var (access, reservation): (Access?, LoopbackReservation?)
         if self.servesLoopback {
@@ -38,8 +38,8 @@ struct HTTPChoice: Sendable {
         } else {
             unlink(paths.api)
         }
-        let api = LocalServer(APIService(executor.workspace, server, access: access))
-        try await api.serve(socket: try LocalSocketAddress.listen(paths.apiSocket))
+        let api = LocalServer(APIService(workspace, server, access: access))
+        try await api.serve(socket: socket.descriptor)
         if let reservation { try await api.serve(reservation) }
         if let origin = server.origins.first { logger.info("serving \(origin); \"peerd open\" opens it") }
         return api
@@ -60,7 +60,7 @@ struct HTTPChoice: Sendable {
         throw CommandFailure(.failure, "No port of loopback is free. Run without browsers by --no-http.")
     }
 
-    private static var platform: String {
+    static var platform: String {
         var name = utsname()
         guard uname(&name) == 0 else { return "Linux" }
         func text<Content>(_ content: Content) -> String {
@@ -70,25 +70,30 @@ struct HTTPChoice: Sendable {
     }
 }
 
-extension LocalSocketAddress {
-    private static let backlog: Int32 = 64
+/// The Unix socket of a daemon, as a file.
+struct SocketFile: Sendable {
+    let descriptor: Int32
+    private let path: String
+    /// Which file it is, so that only our own is removed.
+    private let inode: ino_t
 
-    /// Makes a socket that only its owner can connect to, in the place of one that was left behind.
-    static func listen(_ path: String) throws -> Int32 {
-        unlink(path)
-        // Nobody else may connect in the moment before its mode could be changed.
-        let mask = umask(~PrivateFile.fileMode & 0o777)
-        defer { umask(mask) }
+    /// Makes the socket.
+    ///
+    /// The caller holds the directory's lock, so a socket file that is there is a dead one.
+    init(listeningAt path: String) throws {
         do {
-            return try self.open(path) { descriptor, address, length in
-                guard bind(descriptor, address, length) == 0 else { return -1 }
-                return Foundation.listen(descriptor, self.backlog)
-            }
-        } catch let failure as SocketFailure {
-            throw CommandFailure(
-                .storage,
-                "The socket \(path) cannot be made: \(SystemText.ofErrno(failure.code))."
-            )
+            self.descriptor = try LocalSocketAddress.listen(path)
+        } catch {
+            throw CommandFailure(.storage, "The socket \(path) cannot be made: \(error.reason).")
         }
+        self.path = path
+        self.inode = Self.inode(path) ?? 0
+    }
+
+    func remove() { if Self.inode(self.path) == self.inode { unlink(self.path) } }
+
+    private static func inode(_ path: String) -> ino_t? {
+        var status = stat()
+        return lstat(path, &status) == 0 ? status.st_ino : nil
     }
 }

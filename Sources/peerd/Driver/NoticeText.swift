@@ -30,7 +30,7 @@ enum NoticeText {
             or the machine is gone, "peerd restamp" orders them by what they had seen.
             """
         case .clockDiffers(let device, let ahead): ClockReport.difference(ahead, of: self.name(device))
-        case .clockSetBack(let former): ClockReport.setBack(from: former)
+        case .clockSetBack(let former): ClockReport.setBack(from: former.milliseconds)
         case .newReplica(let reason): "This database continues under a new replica id: \(self.text(reason))."
         case .forked(let device, let sequence):
             """

@@ -1,9 +1,12 @@
 internal import CRDTCore
 internal import LocalAPI
-internal import PeerdKit
 
-/// Operations of the log as they are shown.
-extension LogEntry.Source {
+/// An operation of the log as it is shown, made of its JSON.
+struct LogLine {
+    private let json: JSON
+
+    init(_ json: JSON) { self.json = json }
+
     /// What each member means; also the help text of `log`.
     static let fieldHelp = """
         With --json, prints one operation per line, in the order of each branch, with these members:
@@ -39,101 +42,35 @@ extension LogEntry.Source {
           author     id of the user; with device_name, the device
         """
 
-    var json: JSON {
-        var members: [ExactText: JSON] = [
-            "replica": .string(self.replica.description),
-            "sequence": .int(Int64(clamping: self.write.sequence)),
-            "index": .int(Int64(self.write.index)),
-            "hash": .string(self.header.hash.description),
-            "previous": self.previous.map { .string($0.description) } ?? .null,
-            "claimed_stamp": .string(StampText.of(self.header.stamp)),
-            "stamp": .string(StampText.of(self.write.stamp)),
-            "time_ms": .int(Int64(clamping: self.write.stamp.milliseconds)),
-            "context": PointsJSON.of(self.context.map { ($0.replica, NameText.of($0.name), $0.sequence) }),
-            "kind": .string(self.kindWord),
-            "object": self.edit.object.map { .string($0.description) } ?? .null,
-            "name": .null,
-            "value": .null,
-            "status": .string(self.status.rawValue),
-            "effective": .bool(self.status.isEffective),
-            "author": self.introduction.map { .string($0.user.description) } ?? .null,
-            "device_name": self.introduction.map { .string($0.deviceName) } ?? .null,
-        ]
-        self.addParticulars(to: &members)
-        return .object(members)
-    }
-
     /// One line for people.
     var text: String {
-        let time = PlainText.time(milliseconds: self.write.stamp.milliseconds)
-        let author = self.introduction?.deviceName ?? "?"
-        let dot = "\(self.replica.description.prefix(8)):\(self.write.sequence).\(self.write.index)"
-        return
-            "\(dot)  \(time)  \(author)  \(self.what)\(self.status == .effective ? "" : "  [\(self.status.rawValue)]")"
-    }
-
-    private var kindWord: String {
-        switch self.edit {
-        case .create: "create"
-        case .set: "set"
-        case .unset: "unset"
-        case .move: "move"
-        case .delete: "delete"
-        case .introduce: "introduce"
-        case .restamp: "restamp"
-        case .unknown(let kind, _): "unknown-\(kind)"
-        case .leftOut: "left-out"
-        }
-    }
-
-    private func addParticulars(to members: inout [ExactText: JSON]) {
-        switch self.edit {
-        case .create(_, let type, let kind):
-            members["object_type"] = .string(type)
-            members["object_kind"] = .string(kind)
-        case .set(_, let name, let value):
-            members["name"] = .string(name)
-            members["value"] = value.json
-        case .unset(_, let name):
-            members["name"] = .string(name)
-        case .move(_, let place):
-            members["parent"] = place.parent.map { .string($0.description) } ?? .null
-            members["position"] = .string(StateExport.text(of: place.position))
-        case .introduce(let introduction):
-            members["device"] = introduction.device.map { .string($0.description) } ?? .null
-            members["user"] = .string(introduction.user.description)
-        case .restamp(let restamp):
-            members["restamped_replica"] = .string(restamp.replica.description)
-            members["first_sequence"] = .int(Int64(clamping: restamp.firstSequence))
-            members["last_sequence"] = .int(Int64(clamping: restamp.lastSequence))
-            members["last_hash"] = .string(restamp.lastHash.description)
-        case .delete, .unknown, .leftOut: break
-        }
+        let time = PlainText.time(milliseconds: UInt64(clamping: self.json["time_ms"]?.integer ?? 0))
+        let author = self.json["device_name"]?.text ?? "?"
+        let dot = "\(self.member("replica").prefix(8)):\(self.number("sequence")).\(self.number("index"))"
+        let status = self.member("status")
+        return "\(dot)  \(time)  \(author)  \(self.what)\(status == "effective" ? "" : "  [\(status)]")"
     }
 
     private var what: String {
-        switch self.edit {
-        case .create(let object, let type, let kind):
-            "create \(object) \(kind.isEmpty ? type : "\(type)/\(kind)")"
-        case .set(let object, let name, let value):
-            "set \(object) \(name) = \(value.json.canonicalText)"
-        case .unset(let object, let name): "unset \(object) \(name)"
-        case .move(let object, let place): "move \(object) under \(place.parent?.description ?? "the root")"
-        case .delete(let object): "delete \(object)"
-        case .introduce(let introduction): "introduce \(introduction.deviceName)"
-        case .restamp(let restamp):
-            "restamp changes \(restamp.firstSequence) to \(restamp.lastSequence) of replica \(restamp.replica)"
-        case .unknown(let kind, _): "an operation of kind \(kind), unknown to this version"
-        case .leftOut: "an operation that was left out"
+        let object = self.member("object")
+        switch self.member("kind") {
+        case "create":
+            let (type, kind) = (self.member("object_type"), self.member("object_kind"))
+            return "create \(object) \(kind.isEmpty ? type : "\(type)/\(kind)")"
+        case "set": return "set \(object) \(self.member("name")) = \(self.json["value"]?.canonicalText ?? "")"
+        case "unset": return "unset \(object) \(self.member("name"))"
+        case "move": return "move \(object) under \(self.json["parent"]?.text ?? "the root")"
+        case "delete": return "delete \(object)"
+        case "introduce": return "introduce \(self.member("device_name"))"
+        case "restamp":
+            let changes = "changes \(self.number("first_sequence")) to \(self.number("last_sequence"))"
+            return "restamp \(changes) of replica \(self.member("restamped_replica"))"
+        case "left-out": return "an operation that was left out"
+        case let kind: return "an operation of kind \(kind.dropFirst("unknown-".count)), unknown to this version"
         }
     }
-}
 
-/// Names of changes as the text that their hashes begin with.
-enum NameText {
-    static func of(_ name: ChangeName) -> String {
-        var bytes: [UInt8] = []
-        bytes.appendBigEndian(name.rawValue)
-        return Hexadecimal.text(bytes)
-    }
+    private func member(_ name: String) -> String { self.json[name]?.text ?? "" }
+
+    private func number(_ name: String) -> Int64 { self.json[name]?.integer ?? 0 }
 }

@@ -1,5 +1,6 @@
 internal import CRDTCore
 internal import Foundation
+internal import LocalAPI
 internal import PeerdKit
 
 extension Preview {
@@ -27,13 +28,13 @@ extension Preview {
         ]
         guard let outcome = self.outcome else { return .object(members) }
         members["objects"] = .count(outcome.objectCount)
-        members["conflicts"] = .array(outcome.conflicts.map(\.json))
+        members["conflicts"] = .array(outcome.conflicts.map { ConflictJSON.of($0.apiJSON) })
         members["known_conflicts"] = .count(outcome.knownConflictCount)
-        members["moves_undone"] = .array(outcome.movesUndone.map(\.json))
+        members["moves_undone"] = .array(outcome.movesUndone.map { ConflictJSON.ofMoveWithoutEffect($0.apiJSON) })
         members["revived"] = .array(outcome.revivals.map { self.json(of: $0) })
         members["waiting"] = .array(outcome.waits.map(\.json))
         members["blob_references"] = .count(outcome.blobReferenceCount)
-        members["named_objects"] = .array(outcome.objects.map { ObjectView.Summary($0).json })
+        members["named_objects"] = .array(outcome.objects.map { ObjectSummary($0).json })
         return .object(members)
     }
 
@@ -171,13 +172,4 @@ extension JSON {
 extension Date {
     /// The milliseconds since 1970.
     var milliseconds: Int64 { Int64((self.timeIntervalSince1970 * 1_000).rounded()) }
-}
-
-extension ObjectView.Summary {
-    /// The same of an object that was read before.
-    init(_ object: Object) {
-        self.init(id: object.id, type: object.type, kind: object.kind, childCount: object.childCount)
-        let name = ObjectView.nameProperties.lazy.compactMap { object.properties[$0] }.first { $0 != .null }
-        self.name = name.map { if case .string(let text) = $0 { text } else { $0.json.canonicalText } }
-    }
 }

@@ -1,5 +1,6 @@
 internal import CRDTCore
 internal import Foundation
+internal import LocalAPI
 internal import PeerdKit
 
 extension Preview {
@@ -99,7 +100,7 @@ extension Preview {
 extension Preview.Outcome {
     /// The object as other verbs show it.
     fileprivate func line(of object: ObjectID) -> String {
-        self.object(object).map { ObjectView.Summary($0).line } ?? object.description
+        self.object(object).map { ObjectSummary($0).line } ?? object.description
     }
 }
 

@@ -7,7 +7,13 @@ extension Value {
     }
 }
 
-extension Request.Assignment {
+/// NAME=VALUE, the value as it was typed.
+struct Assignment: Hashable, Sendable {
+    var name: String
+    var value: String
+}
+
+extension Assignment {
     /// Splits NAME=VALUE at the first equals sign; nil if there is none, or no name before it.
     init?(argument: String) {
         guard let separator = argument.firstIndex(of: "="), separator > argument.startIndex else { return nil }
@@ -18,12 +24,19 @@ extension Request.Assignment {
     }
 
     /// The assignments of a command line.
-    static func parse(_ arguments: [String]) throws -> [Request.Assignment] {
+    static func parse(_ arguments: [String]) throws -> [Assignment] {
         try arguments.map { argument in
-            guard let assignment = Request.Assignment(argument: argument) else {
+            guard let assignment = Assignment(argument: argument) else {
                 throw CommandFailure(.usage, "\"\(argument)\" is not of the form NAME=VALUE.")
             }
             return assignment
         }
+    }
+
+    /// The values by name; of two values for one name the last counts.
+    static func json(_ assignments: [Assignment]) -> JSON {
+        var members: [ExactText: JSON] = [:]
+        for assignment in assignments { members[ExactText(assignment.name)] = Value(argument: assignment.value).json }
+        return .object(members)
     }
 }

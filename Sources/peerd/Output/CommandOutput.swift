@@ -1,4 +1,5 @@
 internal import CRDTCore
+internal import LocalAPI
 
 /// Where a command's output goes: standard output here, or a socket to the caller.
 ///

@@ -1,5 +1,6 @@
 internal import CRDTCore
 internal import Foundation
+internal import LocalAPI
 internal import NIOConcurrencyHelpers
 internal import PeerdKit
 
@@ -55,21 +56,29 @@ final class Spool: Sendable {
 
     /// Hands all of it on, in order.
     func drain(to output: CommandOutput) async throws {
+        let next = try self.pieces()
+        while let piece = try await next() { try await output.write(piece) }
+    }
+
+    /// Returns a function that returns all of it, piece by piece, in order.
+    func pieces() throws -> @Sendable () async throws -> [UInt8]? {
         let (file, tail) = try self.finished()
-        if file >= 0 {
-            var offset: off_t = 0
-            while true {
-                var chunk = [UInt8](repeating: 0, count: CommandOutput.chunkByteCount)
-                let count = pread(file, &chunk, chunk.count, offset)
-                if count < 0 {
-                    throw CommandFailure(.storage, "A temporary file cannot be read: \(SystemText.ofErrno()).")
-                }
-                if count == 0 { break }
-                try await output.write(chunk[..<count])
-                offset += off_t(count)
+        let rest = NIOLockedValueBox<(offset: off_t, tail: [UInt8]?)>((0, tail))
+        return {
+            try rest.withLockedValue { rest in
+                // The file lives as long as this object.
+                guard file >= 0, let piece = try self.piece(of: file, at: rest.offset) else { return rest.tail.take() }
+                rest.offset += off_t(piece.count)
+                return piece
             }
         }
-        try await output.write(tail)
+    }
+
+    private func piece(of file: Int32, at offset: off_t) throws -> [UInt8]? {
+        var piece = [UInt8](repeating: 0, count: CommandOutput.chunkByteCount)
+        let count = pread(file, &piece, piece.count, offset)
+        if count < 0 { throw CommandFailure(.storage, "A temporary file cannot be read: \(SystemText.ofErrno()).") }
+        return count == 0 ? nil : Array(piece.prefix(count))
     }
 
     private func finished() throws -> (file: Int32, tail: [UInt8]) {

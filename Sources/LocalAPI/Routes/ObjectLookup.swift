@@ -1,21 +1,22 @@
-internal import CRDTCore
+package import CRDTCore
+internal import NIOHTTP1
 internal import PeerdKit
 
-/// An object that a command names.
-struct FoundObject: Hashable, Sendable {
-    var id: ObjectID
-    var index: ObjectIndex
+/// An object that a client names.
+package struct FoundObject: Hashable, Sendable {
+    package var id: ObjectID
+    package var index: ObjectIndex
 }
 
 /// Finds objects by their ids, whole or abbreviated as in git.
-enum ObjectLookup {
+package enum ObjectLookup {
     /// Candidates that an error message lists.
     private static let listedCountMax = 5
 
     /// The visible object that a text names.
     ///
     /// With `includingDeleted` a whole id may also name an object that is deleted.
-    static func find(
+    package static func find(
         _ text: String,
         includingDeleted: Bool = false,
         in transaction: inout some StoreTransaction
@@ -23,19 +24,23 @@ enum ObjectLookup {
         if let id = ObjectID(text: text) {
             guard let index = try transaction.existingObjectIndex(of: id) else { throw self.unknown(text) }
             if try includingDeleted || transaction.object(index).isVisible { return FoundObject(id: id, index: index) }
-            throw CommandFailure(.noSuchObject, try self.absence(of: id, in: &transaction))
+            throw Problem.noSuchObject(try self.absence(of: id, in: &transaction))
         }
-        guard let range = IdentifierRange(prefix: text) else {
-            throw CommandFailure(
-                .noSuchObject,
-                "\"\(text)\" is not an object id; write a UUID, or at least its first "
-                    + "\(IdentifierRange.digitCountMin) digits."
-            )
-        }
+        try self.checkForm(text)
+        guard let range = IdentifierRange(prefix: text) else { throw self.unknown(text) }
         let found = try self.candidates(range, in: &transaction)
         guard let first = found.first else { throw self.unknown(text) }
         guard found.count == 1 else { throw self.ambiguous(text, found) }
         return first
+    }
+
+    /// Throws if a text cannot name any object.
+    package static func checkForm(_ text: String) throws(Problem) {
+        guard IdentifierRange(prefix: text) == nil else { return }
+        throw .noSuchObject(
+            "\"\(text)\" is not an object id; write a UUID, or at least its first "
+                + "\(IdentifierRange.digitCountMin) digits."
+        )
     }
 
     /// The same for a text that may be missing: no object is the root.
@@ -72,13 +77,16 @@ enum ObjectLookup {
         return "The object \(id) is deleted."
     }
 
-    private static func unknown(_ text: String) -> CommandFailure {
-        CommandFailure(.noSuchObject, "There is no object \(text).")
-    }
+    private static func unknown(_ text: String) -> Problem { .noSuchObject("There is no object \(text).") }
 
-    private static func ambiguous(_ text: String, _ found: [FoundObject]) -> CommandFailure {
+    private static func ambiguous(_ text: String, _ found: [FoundObject]) -> Problem {
         let listed = found.prefix(self.listedCountMax).map(\.id.description).joined(separator: ", ")
         let more = found.count > self.listedCountMax ? " and others" : ""
-        return CommandFailure(.noSuchObject, "\"\(text)\" matches \(listed)\(more); write more digits.")
+        return Problem(
+            .conflict,
+            "ambiguous-id",
+            "\"\(text)\" matches \(listed)\(more); write more digits.",
+            advice: "Write more digits."
+        )
     }
 }

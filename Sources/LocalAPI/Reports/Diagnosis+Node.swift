@@ -1,35 +1,18 @@
 internal import CRDTCore
 internal import Engine
-internal import LocalAPI
 internal import PeerdKit
-
-extension Executor {
-    /// Checks everything there is to check, and says what to do about what is wrong.
-    func doctor(_ output: CommandOutput) async throws -> Completion {
-        var diagnosis = try await self.workspace.diagnose { text in try await output.progress(text) }
-        let daemonRuns = self.daemon != nil
-        if !daemonRuns, PrivateFile.mode(of: self.paths.socket) != nil {
-            diagnosis.add(.ok, "socket", "a stopped daemon left its socket; the next daemon replaces it")
-        }
-        diagnosis.checkNode(try await self.driver.status(), daemonRuns: daemonRuns)
-        diagnosis.checkClock(try await self.driver.status(), now: SystemClock.now().wall)
-        if output.format.isJSON {
-            try await output.json(diagnosis.json)
-        } else {
-            for line in diagnosis.lines { try await output.line(line) }
-        }
-        return Completion(status: diagnosis.isHealthy ? .success : .failure)
-    }
-}
 
 /// What `doctor` finds beside what the data says.
 extension Diagnosis {
+    /// When this version was made: no honest clock is earlier.
+    private static let releaseTime = WallTime(milliseconds: 1_767_225_600_000)
+
     mutating func checkNode(_ node: NodeStatus, daemonRuns: Bool) {
         if let failure = node.storeFailure {
             self.add(
                 .problem,
                 "store",
-                CommandFailure(failure).message,
+                PeerdError(failure).description,
                 "make room or check the disk; peerd retries by itself"
             )
         }
@@ -41,9 +24,9 @@ extension Diagnosis {
                     node.waits.contains { $0.replica == point.replica && $0.sequence <= point.sequence }
                         ? "the missing changes are here and wait, too" : "sync with a machine that has what is missing"
                 }
-            self.add(.warning, "waiting", WaitReport.sentence(wait), advice)
+            self.add(.warning, "waiting", WaitReport.sentence(wait.json), advice)
         }
-        for fork in node.forks { self.add(.ok, "forked", ForkReport.sentence(fork)) }
+        for fork in node.forks { self.add(.ok, "forked", ForkReport.sentence(fork.json)) }
         self.checkPeers(node, daemonRuns: daemonRuns)
     }
 
@@ -61,7 +44,7 @@ extension Diagnosis {
         }
         for peer in node.peers {
             if peer.isConnected {
-                self.add(.ok, "peers", PeerReport.sentence(peer))
+                self.add(.ok, "peers", PeerReport.sentence(peer.json))
             } else {
                 self.add(
                     .warning,
@@ -77,27 +60,14 @@ extension Diagnosis {
         }
     }
 
-    mutating func checkClock(_ node: NodeStatus, now: WallTime) {
+    /// `findings`: those that are known of clocks.
+    mutating func checkClock(_ findings: [String], now: WallTime) {
         if now < Self.releaseTime {
             return self.add(.problem, "clock", "the clock of this machine is years behind", "set the clock")
         }
-        let findings = ClockReport.findings(node)
         for finding in findings {
             self.add(.warning, "clock", finding, "compare the clocks, and correct the wrong one")
         }
         if findings.isEmpty { self.add(.ok, "clock", "there is no sign that the clock of this machine is wrong") }
     }
-
-    var lines: [String] {
-        var lines: [String] = []
-        for finding in self.findings {
-            let mark = finding.level == .ok ? "ok      " : finding.level == .warning ? "warning " : "PROBLEM "
-            lines.append("\(mark) \(finding.subject): \(finding.detail)")
-            if let advice = finding.advice { lines.append("          -> \(advice)") }
-        }
-        return lines
-    }
-
-    /// When this version was made: no honest clock is earlier.
-    private static let releaseTime = WallTime(milliseconds: 1_767_225_600_000)
 }

@@ -1,0 +1,120 @@
+package import CRDTCore
+package import NIOHTTP1
+
+/// Has requests answered: by a daemon, or in this process.
+package protocol APICaller: Sendable {
+    /// Sends a request, and calls `read` with the answer, whose body comes as it is asked for.
+    ///
+    /// - Throws: ``APIConnectionError`` if the other side fails; what `read` throws.
+    func exchange<Result>(
+        _ request: APIRequest,
+        _ read: (APIAnswer) async throws -> Result
+    ) async throws -> Result
+}
+
+/// An answer whose body is still to come.
+package struct APIAnswer {
+    package var status: HTTPResponseStatus
+    package var headers: HTTPHeaders
+    package var body: AnswerBody
+
+    private static let problemByteCountMax = 1 << 20
+
+    /// Throws the problem that the answer is, if it is one.
+    func requireSuccess() async throws {
+        guard !(200..<300).contains(self.status.code) else { return }
+        var bytes: [UInt8] = []
+        for try await piece in self.body where bytes.count < Self.problemByteCountMax { bytes += piece }
+        throw JSON.answer(bytes).flatMap { Problem(json: $0) }
+            ?? Problem(self.status, "failed", "The answer is \(self.status) without a reason.")
+    }
+}
+
+/// The pieces of a body, each read when it is asked for, once.
+package struct AnswerBody: AsyncSequence {
+    package typealias Element = [UInt8]
+
+    let next: () async throws -> [UInt8]?
+
+    package struct AsyncIterator: AsyncIteratorProtocol {
+        fileprivate let body: AnswerBody
+
+        package mutating func next() async throws -> [UInt8]? { try await self.body.next() }
+    }
+
+    package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(body: self) }
+}
+
+/// Why a daemon did not answer.
+package enum APIConnectionError: Error, Hashable {
+    /// It took the request and has shown no life for so many seconds.
+    case silent(seconds: Int64)
+    /// The connection ended before the answer did.
+    case endedEarly
+    /// What answers is no HTTP server.
+    case notUnderstood
+}
+
+extension APICaller {
+    /// Sends a request, and returns the JSON of the answer; null if the answer has no body.
+    ///
+    /// - Throws: ``Problem`` if the answer is one.
+    package func json(_ request: APIRequest) async throws -> JSON {
+        try await self.exchange(request) { answer in
+            try await answer.requireSuccess()
+            var bytes: [UInt8] = []
+            for try await piece in answer.body { bytes += piece }
+            if bytes.isEmpty { return .null }
+            guard let json = JSON.answer(bytes) else { throw APIConnectionError.notUnderstood }
+            return json
+        }
+    }
+
+    /// Sends a request, and hands over the body of the answer as it comes.
+    ///
+    /// - Throws: ``Problem`` if the answer is one.
+    package func pieces(_ request: APIRequest, _ take: ([UInt8]) async throws -> Void) async throws {
+        try await self.exchange(request) { answer in
+            try await answer.requireSuccess()
+            for try await piece in answer.body { try await take(piece) }
+        }
+    }
+
+    /// Sends a request, and hands over the lines of the answer, each with a JSON value.
+    ///
+    /// - Throws: ``Problem`` if the answer is one, or ends with one.
+    package func lines(
+        _ request: APIRequest,
+        progress: (String) async throws -> Void = { _ in },
+        _ take: ([UInt8]) async throws -> Void
+    ) async throws {
+        var request = request
+        request.wantsLines = true
+        var reader = LineReader(byteCountMax: LineStream.lineByteCountMax)
+        try await self.pieces(request) { piece in
+            reader.append(piece)
+            while let line = try reader.next() {
+                if line.starts(with: LineStream.progressBeginning) {
+                    let text = JSON.answer(line)?["progress"]?.text
+                    try await progress(text ?? "")
+                } else if line.starts(with: LineStream.problemBeginning) {
+                    throw JSON.answer(line)?["problem"].flatMap { Problem(json: $0) }
+                        ?? APIConnectionError.notUnderstood
+                } else {
+                    try await take(line)
+                }
+            }
+        }
+        guard reader.isEmpty else { throw APIConnectionError.endedEarly }
+    }
+
+    /// Sends a request that may take long, and returns the JSON that it ends with.
+    ///
+    /// - Throws: ``Problem`` if the answer is one, or ends with one.
+    package func work(_ request: APIRequest, progress: (String) async throws -> Void) async throws -> JSON {
+        var result: JSON?
+        try await self.lines(request, progress: progress) { line in result = JSON.answer(line) }
+        guard let result else { throw APIConnectionError.notUnderstood }
+        return result
+    }
+}

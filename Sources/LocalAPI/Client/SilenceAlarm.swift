@@ -1,0 +1,71 @@
+internal import NIOCore
+internal import Synchronization
+
+/// Closes a connection whose other side shows no life for some time while it is awaited.
+///
+/// It is awaited whenever this side wants to read. While this side takes its time, the clock stands.
+final class SilenceAlarm: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+
+    private let limit: TimeAmount
+    private let record: Record
+    private var alarm: Scheduled<Void>?
+
+    /// Whether the alarm went off, for whoever finds the connection closed.
+    final class Record: Sendable {
+        private let state = Mutex<APIConnectionError?>(nil)
+
+        /// The reason; nil if the connection ended for another one.
+        var error: APIConnectionError? { self.state.withLock { $0 } }
+
+        fileprivate func note(_ error: APIConnectionError) { self.state.withLock { $0 = error } }
+    }
+
+    init(_ limit: TimeAmount, _ record: Record) {
+        self.limit = limit
+        self.record = record
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if self.alarm == nil { self.arm(context) }
+        context.read()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        self.disarm()
+        context.fireChannelRead(data)
+    }
+
+    /// A server that takes the request lives.
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if self.alarm != nil {
+            self.disarm()
+            self.arm(context)
+        }
+        context.write(data, promise: promise)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.disarm()
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.disarm() }
+
+    private func disarm() {
+        self.alarm?.cancel()
+        self.alarm = nil
+    }
+
+    private func arm(_ context: ChannelHandlerContext) {
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        self.alarm = context.eventLoop.scheduleTask(in: self.limit) {
+            let (this, context) = bound.value
+            this.alarm = nil
+            let seconds = this.limit.nanoseconds / 1_000_000_000
+            this.record.note(.silent(seconds: seconds))
+            context.close(promise: nil)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+package import CRDTCore
+internal import Engine
+package import PeerdKit
+
+/// Operations of the log with all that is stored of them.
+extension LogEntry.Source {
+    package var json: JSON {
+        var members: [ExactText: JSON] = [
+            "replica": .string(self.replica.description),
+            "sequence": .int(Int64(clamping: self.write.sequence)),
+            "index": .int(Int64(self.write.index)),
+            "hash": .string(self.header.hash.description),
+            "previous": self.previous.map { .string($0.description) } ?? .null,
+            "claimed_stamp": .string(StampText.of(self.header.stamp)),
+            "stamp": .string(StampText.of(self.write.stamp)),
+            "time_ms": .int(Int64(clamping: self.write.stamp.milliseconds)),
+            "context": PointsJSON.of(self.context.map { ($0.replica, NameText.of($0.name), $0.sequence) }),
+            "kind": .string(self.kindWord),
+            "object": self.edit.object.map { .string($0.description) } ?? .null,
+            "name": .null,
+            "value": .null,
+            "status": .string(self.status.rawValue),
+            "effective": .bool(self.status.isEffective),
+            "author": self.introduction.map { .string($0.user.description) } ?? .null,
+            "device_name": self.introduction.map { .string($0.deviceName) } ?? .null,
+        ]
+        self.addParticulars(to: &members)
+        return .object(members)
+    }
+
+    private var kindWord: String {
+        switch self.edit {
+        case .create: "create"
+        case .set: "set"
+        case .unset: "unset"
+        case .move: "move"
+        case .delete: "delete"
+        case .introduce: "introduce"
+        case .restamp: "restamp"
+        case .unknown(let kind, _): "unknown-\(kind)"
+        case .leftOut: "left-out"
+        }
+    }
+
+    private func addParticulars(to members: inout [ExactText: JSON]) {
+        switch self.edit {
+        case .create(_, let type, let kind):
+            members["object_type"] = .string(type)
+            members["object_kind"] = .string(kind)
+        case .set(_, let name, let value):
+            members["name"] = .string(name)
+            members["value"] = value.json
+        case .unset(_, let name):
+            members["name"] = .string(name)
+        case .move(_, let place):
+            members["parent"] = place.parent.map { .string($0.description) } ?? .null
+            members["position"] = .string(StateExport.text(of: place.position))
+        case .introduce(let introduction):
+            members["device"] = introduction.device.map { .string($0.description) } ?? .null
+            members["user"] = .string(introduction.user.description)
+        case .restamp(let restamp):
+            members["restamped_replica"] = .string(restamp.replica.description)
+            members["first_sequence"] = .int(Int64(clamping: restamp.firstSequence))
+            members["last_sequence"] = .int(Int64(clamping: restamp.lastSequence))
+            members["last_hash"] = .string(restamp.lastHash.description)
+        case .delete, .unknown, .leftOut: break
+        }
+    }
+}
+
+/// Names of changes as the text that their hashes begin with.
+enum NameText {
+    static func of(_ name: ChangeName) -> String {
+        var bytes: [UInt8] = []
+        bytes.appendBigEndian(name.rawValue)
+        return Hexadecimal.text(bytes)
+    }
+}
+
+/// Stamps as text that sorts as they do: sixteen hexadecimal digits.
+package enum StampText {
+    package static func of(_ stamp: Stamp) -> String {
+        var bytes: [UInt8] = []
+        bytes.appendBigEndian(stamp.rawValue)
+        return Hexadecimal.text(bytes)
+    }
+}

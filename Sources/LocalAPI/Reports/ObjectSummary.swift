@@ -1,0 +1,65 @@
+package import CRDTCore
+package import PeerdKit
+
+/// What lists and trees say of an object.
+package struct ObjectSummary: Hashable, Sendable {
+    package var id: String
+    package var type: String
+    package var kind: String
+    /// What names it to people.
+    package var name: String?
+    package var childCount: Int
+
+    /// Properties that name an object to people, the first that is there counting.
+    private static let nameProperties = ["name", "title"]
+
+    /// Reads an object of the store.
+    package init(of object: ObjectIndex, in transaction: inout some StoreTransaction) throws(StoreError) {
+        let record = try transaction.object(object)
+        self.id = record.id.description
+        self.childCount = Int(record.visibleChildCount)
+        (self.type, self.kind) = ("", "")
+        if let creation = record.creation {
+            self.type = try transaction.name(creation.type)
+            self.kind = try transaction.name(creation.kind)
+        }
+        for property in Self.nameProperties {
+            guard let value = try transaction.property(property, of: object), value != .null else { continue }
+            self.name = Self.name(value)
+            break
+        }
+    }
+
+    /// The same of an object that was read before.
+    package init(_ object: Object) {
+        self.id = object.id.description
+        (self.type, self.kind) = (object.type, object.kind)
+        self.childCount = object.childCount
+        self.name = Self.nameProperties.lazy.compactMap { object.properties[$0] }.first { $0 != .null }.map(Self.name)
+    }
+
+    /// Reads what the API shows.
+    package init(_ json: JSON) {
+        self.id = json["id"]?.text ?? "?"
+        self.type = json["type"]?.text ?? ""
+        self.kind = json["kind"]?.text ?? ""
+        self.name = json["name"]?.text
+        self.childCount = Int(clamping: json["child_count"]?.integer ?? 0)
+    }
+
+    private static func name(_ value: Value) -> String {
+        if case .string(let text) = value { text } else { value.json.canonicalText }
+    }
+
+    package var json: JSON { .object(self.members) }
+
+    var members: [ExactText: JSON] {
+        [
+            "id": .string(self.id),
+            "type": .string(self.type),
+            "kind": .string(self.kind),
+            "name": .text(self.name),
+            "child_count": .int(Int64(self.childCount)),
+        ]
+    }
+}

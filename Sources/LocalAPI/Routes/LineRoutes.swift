@@ -1,0 +1,183 @@
+internal import CRDTCore
+internal import NIOHTTP1
+internal import PeerdKit
+internal import Persistence
+
+/// Lists whose elements are sent one a line, so that neither side holds all of them.
+///
+/// Those of objects show one moment.
+struct LineRoutes: Sendable {
+    let workspace: Workspace
+
+    var routes: [Route] {
+        [Route(.GET, "/api/objects/{id}/export") { try await self.export($0) }]
+    }
+
+    /// What the client wants of each object of a list.
+    private enum Fields: String {
+        case all
+        /// What `peerd ls` says.
+        case summary
+
+        init(_ parameters: QueryParameters) throws(Problem) {
+            guard let text = try parameters.one("fields") else {
+                self = .all
+                return
+            }
+            guard let fields = Fields(rawValue: text) else {
+                throw .badRequest("The parameter fields is “summary” or “all”.")
+            }
+            self = fields
+        }
+
+        func members(
+            of index: ObjectIndex,
+            in transaction: inout some StoreTransaction
+        ) throws(StoreError) -> [ExactText: JSON] {
+            switch self {
+            case .summary: return try ObjectSummary(of: index, in: &transaction).members
+            case .all:
+                guard case .object(let members) = try Object(index, in: &transaction).json else { return [:] }
+                return members
+            }
+        }
+    }
+
+    /// The children of an object, or of the root.
+    func children(_ request: Request) async throws -> Response {
+        let (parent, fields) = (request.parameters.first, try Fields(request.head.query))
+        try await self.check(parent)
+        let workspace = self.workspace
+        return LineStream.response { writer in
+            try await workspace.reading(to: { try await writer.write($0) }) { transaction, put in
+                let top: FoundObject? = try ObjectLookup.find(parent, in: &transaction)
+                var lines = LineBuffer()
+                var children = ChildPages(of: top?.index)
+                while let (child, _) = try children.next(in: &transaction) {
+                    try lines.add(.object(try fields.members(of: child, in: &transaction))).map(put)
+                }
+                try put(lines.rest())
+            }
+        }
+    }
+
+    /// Everything below an object, or all: each object before what is below it, with its depth, and whether it is the
+    /// last among its siblings.
+    func tree(_ request: Request) async throws -> Response {
+        let (name, fields) = (request.parameters.first, try Fields(request.head.query))
+        let includesTop = try request.head.query.one("top") == "true"
+        let depthMax = try request.head.query.number("depth", in: 0...1_000_000) ?? .max
+        try await self.check(name)
+        let workspace = self.workspace
+        return LineStream.response { writer in
+            try await workspace.reading(to: { try await writer.write($0) }) { transaction, put in
+                let top: FoundObject? = try ObjectLookup.find(name, in: &transaction)
+                var lines = LineBuffer()
+                var levels = [ChildPages(of: top?.index)]
+                if includesTop, let top { levels = [ChildPages(only: top.index)] }
+                while !levels.isEmpty {
+                    let depth = levels.count - 1
+                    guard let (child, isLast) = try levels[depth].next(in: &transaction) else {
+                        levels.removeLast()
+                        continue
+                    }
+                    var members = try fields.members(of: child, in: &transaction)
+                    (members["depth"], members["is_last"]) = (.int(Int64(depth)), .bool(isLast))
+                    try lines.add(.object(members)).map(put)
+                    if depth < depthMax, try transaction.object(child).visibleChildCount > 0 {
+                        levels.append(ChildPages(of: child))
+                    }
+                }
+                try put(lines.rest())
+            }
+        }
+    }
+
+    /// An object in the form of an export, and who made it; with a parameter `property`, with that property alone.
+    private func export(_ request: Request) async throws -> Response {
+        let (name, property) = (request.parameters[0], try request.head.query.one("property"))
+        let json = try await self.workspace.reading { transaction in
+            let found: FoundObject = try ObjectLookup.find(name, in: &transaction)
+            let record = try transaction.object(found.index)
+            var members: [ExactText: JSON] = [:]
+            if let property {
+                guard let value = try transaction.property(property, of: found.index) else {
+                    throw Problem.noSuchProperty(property, of: found.id)
+                }
+                members = [
+                    "id": .string(found.id.description), "properties": .object([ExactText(property): value.json]),
+                ]
+            } else if case .object(let all) = try StateExport.json(of: found.index, in: &transaction) {
+                members = all
+            }
+            let line = record.creation?.write.line
+            members["created_by"] = .text(line.flatMap { transaction.line($0).introduction?.deviceName })
+            return JSON.object(members)
+        }
+        return Response(json: json)
+    }
+
+    /// All conflicts, then the moves without effect; with a parameter `summaries`, each with that of its object.
+    func conflicts(in scope: Scope, _ request: Request) async throws -> Response {
+        let withSummaries = try request.head.query.one("summaries") == "true"
+        let conflicts = try await self.workspace.conflicts(in: scope)
+        let moves = try await self.workspace.movesWithoutEffect(in: scope)
+        let workspace = self.workspace
+        return LineStream.response { writer in
+            func send(_ kind: ExactText, _ json: JSON, _ object: ObjectID) async throws {
+                var members = [kind: json]
+                if withSummaries {
+                    members["object"] = try await workspace.reading { transaction in
+                        // It may be gone by now.
+                        guard let index = try transaction.existingObjectIndex(of: object) else { return .null }
+                        return try ObjectSummary(of: index, in: &transaction).json
+                    }
+                }
+                try await writer.write(LineStream.line(members))
+            }
+            for conflict in conflicts { try await send("conflict", conflict.apiJSON, conflict.object) }
+            for move in moves { try await send("move_without_effect", move.apiJSON, move.object) }
+        }
+    }
+
+    /// The log in the order of its chains, each operation with all that is stored of it.
+    ///
+    /// What is written meanwhile is not waited for.
+    func log(of name: String?, _ request: Request) async throws -> Response {
+        var id: ObjectID?
+        if let name {
+            id = try await self.workspace.reading { transaction in
+                let found: FoundObject = try ObjectLookup.find(name, includingDeleted: true, in: &transaction)
+                return found.id
+            }
+        }
+        let (workspace, object) = (self.workspace, id)
+        return LineStream.response { writer in
+            var lines = LineBuffer()
+            for try await entry in workspace.log(of: object) {
+                guard let source = entry.source, let piece = lines.add(source.json) else { continue }
+                try await writer.write(piece)
+            }
+            try await writer.write(lines.rest())
+        }
+    }
+
+    /// Throws if there is no object of a name.
+    private func check(_ name: String?) async throws {
+        guard let name else { return }
+        _ = try await self.workspace.reading { transaction in
+            try ObjectLookup.find(name, in: &transaction) as FoundObject
+        }
+    }
+}
+
+extension Problem {
+    static func noSuchProperty(_ name: String, of object: ObjectID) -> Problem {
+        Problem(
+            .notFound,
+            "no-such-property",
+            "\(object) has no property \"\(name)\".",
+            advice: "Read the object to see which it has."
+        )
+    }
+}

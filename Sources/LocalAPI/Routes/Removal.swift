@@ -1,0 +1,50 @@
+internal import CRDTCore
+internal import Engine
+internal import PeerdKit
+internal import Persistence
+
+/// Deletes an object with everything below it, in several transactions if one cannot hold all.
+struct Removal: Sendable {
+    let object: ObjectID
+    /// The versions that objects must have, by the texts that name them.
+    var conditions: [(object: String, version: String)] = []
+
+    /// Objects that are deleted at once where there are more than one transaction can delete.
+    private static let deletedCountMax = 1 << 13
+
+    /// Returns the receipt of the last transaction, which deletes the object itself.
+    func perform(in workspace: Workspace, progress: @Sendable (String) -> Void) async throws -> WriteReceipt {
+        let object = self.object
+        let below = try await workspace.reading { transaction in
+            let found: FoundObject = try ObjectLookup.find(object.description, in: &transaction)
+            return try StateExport.subtree(found.index, in: &transaction).map { try transaction.object($0).id }
+        }
+        // From below, so that what has not been deleted yet still has its place.
+        var rest = below.dropFirst().reversed()[...]
+        while rest.count >= Limits.changeOperationCountMax {
+            try Task.checkCancellation()
+            let part = Array(rest.prefix(Self.deletedCountMax))
+            try await workspace.write { transaction in for id in part { try transaction.delete(id) } }
+            rest = rest.dropFirst(Self.deletedCountMax)
+            progress("deleted \(below.count - rest.count) of \(below.count) objects")
+        }
+        var batch = EditBatch([.delete(object.description)])
+        batch.conditions = self.conditions
+        return try await batch.writeWithReceipt(to: workspace).receipt
+    }
+}
+
+extension WriteReceipt {
+    /// Where a write to an object is in the log.
+    func json(_ object: ObjectID) -> JSON {
+        .object(self.members.merging(["id": .string(object.description)]) { first, _ in first })
+    }
+
+    var members: [ExactText: JSON] {
+        [
+            "operations": .int(Int64(self.operationCount)),
+            "replica": .text(self.dot?.replica.description),
+            "sequence": self.dot.map { .int(Int64(clamping: $0.sequence)) } ?? .null,
+        ]
+    }
+}

@@ -1,0 +1,136 @@
+internal import CRDTCore
+internal import Engine
+internal import NIOHTTP1
+internal import PeerdKit
+internal import Persistence
+
+/// The exchange with other machines, and what helps it.
+struct SyncRoutes: Sendable {
+    let workspace: Workspace
+    let server: ServerDescription
+
+    private static let timeoutMilliseconds = 30_000
+    private static let timeoutMillisecondsMax = 366 * 86_400_000
+
+    var routes: [Route] {
+        [
+            Route(.POST, "/api/sync") { try await self.sync($0) },
+            Route(.POST, "/api/peers") { try await self.meet($0) },
+            Route(.POST, "/api/restamp") { try await self.restamp($0) },
+            Route(.POST, "/api/doctor") { try await self.doctor($0) },
+        ]
+    }
+
+    private func sync(_ request: Request) async throws -> Response {
+        let members = try Members(try await request.body.jsonOrNothing(), of: "The body")
+        let milliseconds =
+            try members.number("timeout_ms", in: 1...Self.timeoutMillisecondsMax) ?? Self.timeoutMilliseconds
+        let scope = try Self.scope(try members.text("with"))
+        let workspace = self.workspace
+        let (before, isForProgram) = (try await workspace.nodeStatus(), request.wantsLines)
+        let isAlone = before.peers.isEmpty && !before.isDialling && before.failingAddresses.isEmpty
+        let timeout = isAlone ? Duration.zero : .milliseconds(milliseconds)
+        return try await LineStream.response(to: request) { progress in
+            let state = try await workspace.sync(scope, since: before, timeout: timeout) { state in
+                let (pushed, pulled) = (state.traffic.pushedOperationCount, state.traffic.pulledOperationCount)
+                progress("pushed \(pushed), pulled \(pulled) operations")
+            }
+            if !isForProgram, let failure = state.status.storeFailure { throw PeerdError(failure) }
+            return state.json
+        }
+    }
+
+    private static func scope(_ text: String?) throws(Problem) -> SyncScope {
+        switch text {
+        case nil, "whoever_answers": return .whoeverAnswers
+        case "anyone": return .anyone
+        case "everyone": return .everyone
+        default: throw .badRequest("The member “with” is “whoever_answers”, “anyone” or “everyone”.")
+        }
+    }
+
+    /// Keeps addresses at which there may be machines of the workspace.
+    private func meet(_ request: Request) async throws -> Response {
+        let members = try Members(try await request.body.json(), of: "The body")
+        var addresses: [NetworkAddress] = []
+        for address in try members.array("addresses") {
+            let members = try Members(address, of: "An address")
+            guard let port = try members.number("port", in: 1...65_535) else {
+                throw Problem.badRequest("An address has a “host” and a “port”.")
+            }
+            addresses.append(NetworkAddress(host: try members.requiredText("host"), port: UInt16(port)))
+        }
+        for address in addresses { try await self.workspace.keep(address) }
+        return .noContent
+    }
+
+    /// Orders held changes of the user's devices directly after what they had seen.
+    private func restamp(_ request: Request) async throws -> Response {
+        let members = try Members(try await request.body.jsonOrNothing(), of: "The body")
+        let receipt = try await self.workspace.restamp(isClockRight: try members.flag("clock_is_right"))
+        let restamped = try await self.workspace.reading { transaction in
+            try Restamped.written(receipt, in: &transaction)
+        }
+        return Response(json: .object(["restamped": .array(restamped.map(\.json))]))
+    }
+
+    /// Checks everything there is to check, and says what to do about what is wrong.
+    private func doctor(_ request: Request) async throws -> Response {
+        let (workspace, server) = (self.workspace, self.server)
+        return try await LineStream.response(to: request) { progress in
+            var diagnosis = try await workspace.diagnose { text in progress(text) }
+            let daemonRuns = server.listen != nil
+            if !daemonRuns, PrivateFile.mode(of: workspace.paths.socket) != nil {
+                diagnosis.add(.ok, "socket", "a stopped daemon left its socket; the next daemon replaces it")
+            }
+            let status = try await workspace.nodeStatus()
+            diagnosis.checkNode(status, daemonRuns: daemonRuns)
+            let findings = ClockReport.findings(try await workspace.statusJSON(server))
+            diagnosis.checkClock(findings, now: SystemClock.now().wall)
+            return diagnosis.json
+        }
+    }
+}
+
+/// One stretch of a chain that was restamped.
+private struct Restamped {
+    var restamp: Restamp
+    var deviceName: String
+
+    /// What a change that was just written restamps.
+    static func written(
+        _ receipt: WriteReceipt,
+        in transaction: inout some StoreTransaction
+    ) throws -> [Restamped] {
+        guard let dot = receipt.dot, let line = transaction.firstLine(of: dot.replica) else { return [] }
+        var found: [Restamped] = []
+        var write = WriteReference(stamp: .zero, line: line, sequence: dot.sequence, index: 0)
+        while let edit = try transaction.edit(write) {
+            write.index += 1
+            guard case .restamp(let restamp) = edit, let target = transaction.firstLine(of: restamp.replica) else {
+                continue
+            }
+            let name = transaction.line(target).introduction?.deviceName
+            found.append(Restamped(restamp: restamp, deviceName: name ?? "?"))
+        }
+        return found
+    }
+
+    var json: JSON {
+        let changeCount = self.restamp.lastSequence + 1 - self.restamp.firstSequence
+        return .object([
+            "replica": .string(self.restamp.replica.description),
+            "device_name": .string(self.deviceName),
+            "changes": .int(Int64(clamping: changeCount)),
+        ])
+    }
+}
+
+extension RequestBody {
+    /// The JSON of the body; an empty object if there is no body.
+    fileprivate func jsonOrNothing() async throws -> JSON {
+        let bytes = try await self.collect(upTo: APILimits.bodyByteCountMax)
+        if bytes.isEmpty { return .object([:]) }
+        return try await RequestBody(bytes).json()
+    }
+}

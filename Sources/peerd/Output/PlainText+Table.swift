@@ -1,0 +1,28 @@
+internal import LocalAPI
+
+extension PlainText {
+    /// Lines of columns, each as wide as its widest cell; the last one is not padded.
+    ///
+    /// A cell is one line, and steers no terminal.
+    static func table(_ rows: [[String]]) -> String {
+        let rows = rows.map { $0.map(TerminalText.line) }
+        var widths: [Int] = []
+        for row in rows {
+            for (column, cell) in row.enumerated() {
+                if column == widths.count { widths.append(0) }
+                widths[column] = max(widths[column], cell.count)
+            }
+        }
+        let starts = widths.indices.map { widths[..<$0].reduce(0) { $0 + $1 + 2 } }
+        var text = ""
+        for row in rows {
+            var line = ""
+            for (column, cell) in row.enumerated() {
+                guard !cell.isEmpty else { continue }
+                line += String(repeating: " ", count: starts[column] - line.count) + cell
+            }
+            text += line + "\n"
+        }
+        return text
+    }
+}
