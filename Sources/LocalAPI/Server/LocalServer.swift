@@ -1,3 +1,4 @@
+internal import Glibc
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -9,6 +10,7 @@ package final class LocalServer: Sendable {
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let service: APIService
     private let listeners = Mutex<[any Channel]>([])
+    private let socketPath = Mutex<String?>(nil)
     private let connections = ConnectionBook()
 
     private static let backlog: Int32 = 128
@@ -17,8 +19,9 @@ package final class LocalServer: Sendable {
 
     /// Serves whoever may use the socket at a path; the caller has made sure that no one else listens there.
     ///
-    /// `descriptor`: a socket that listens already.
-    package func serve(socket descriptor: Int32) async throws {
+    /// `descriptor`: a socket that listens already. Its file is removed in the end.
+    package func serve(socket descriptor: Int32, at path: String) async throws {
+        self.socketPath.withLock { $0 = path }
         let channel = try await self.bootstrap(.socket).withBoundSocket(descriptor).get()
         self.listeners.withLock { $0.append(channel) }
     }
@@ -33,6 +36,7 @@ package final class LocalServer: Sendable {
 
     /// Takes no more requests, and ends all connections.
     package func stop() async {
+        if let path = self.socketPath.withLock({ $0 }) { unlink(path) }
         let listeners = self.listeners.withLock { listeners in
             defer { listeners = [] }
             return listeners

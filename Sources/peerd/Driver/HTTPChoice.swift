@@ -39,7 +39,7 @@ struct HTTPChoice: Sendable {
             unlink(paths.api)
         }
         let api = LocalServer(APIService(executor.workspace, server, access: access))
-        try await api.serve(socket: try LocalSocketAddress.listen(paths.apiSocket))
+        try await api.serve(socket: try LocalSocketAddress.listen(paths.apiSocket), at: paths.apiSocket)
         if let reservation { try await api.serve(reservation) }
         if let origin = server.origins.first { logger.info("serving \(origin); \"peerd open\" opens it") }
         return api
