@@ -419,7 +419,8 @@ def run():
         check_without_reader(peer)
         during = peer.export()
         peer.stop()
-        check(not (peer.directory / "socket").exists(), "the daemon leaves its socket behind")
+        for name in ("socket",):
+            check(not (peer.directory / name).exists(), f"the daemon leaves its {name} behind")
         after = peer.export()
         if after != during:
             explain_difference(during, after, "with the daemon", "without")

@@ -15,6 +15,8 @@ struct FileRoutes: Sendable {
 
     var routes: [Route] {
         [
+            // The folder itself can be neither written nor deleted.
+            Route(.GET, "/api/file/") { try await self.read($0) },
             Route(.GET, "/api/file/{path…}") { try await self.read($0) },
             Route(.PUT, "/api/file/{path…}") { try await self.write($0) },
             Route(.DELETE, "/api/file/{path…}") { try await self.delete($0) },

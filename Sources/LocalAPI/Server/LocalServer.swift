@@ -1,3 +1,4 @@
+internal import Glibc
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -19,9 +20,9 @@ package final class LocalServer: Sendable {
 
     package init(_ service: APIService) { self.service = service }
 
-    /// Serves whoever may use the socket at a path; the caller has made sure that no one else listens there.
+    /// Serves whoever may use a Unix socket.
     ///
-    /// `descriptor`: a socket that listens already.
+    /// `descriptor`: the socket, which listens already. The caller removes its file in the end.
     package func serve(socket descriptor: Int32) async throws {
         let channel = try await self.bootstrap(.socket).withBoundSocket(descriptor).get()
         self.listeners.withLock { $0.append(channel) }
