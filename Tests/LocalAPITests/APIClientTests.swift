@@ -184,7 +184,8 @@ import Testing
         let listener = try LocalSocketAddress.listen(place.socket)
         defer { close(listener) }
         let speaker = Thread {
-            let descriptor = accept(listener, nil, nil)
+            // A process that another test starts must not keep the connection open.
+            let descriptor = accept4(listener, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
             var request = [UInt8](repeating: 0, count: 4096)
             _ = read(descriptor, &request, request.count)
             _ = Array(answer.utf8).withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }

@@ -23,7 +23,7 @@ DOCUMENT = HERE.parent.parent / "Sources" / "CWebFiles" / "web" / "api" / "opena
 SECONDS = int(os.environ.get("PEERD_API_SECONDS", "0"))
 REQUEST_SECONDS = 20
 
-# What is well-formed and cannot be done as things are is no error of the description: 404, 409, 412, 413, 415, 416, 422.
+# What is well-formed and cannot be done as things are is no error of the description: 404, 409, 412 to 416, 422.
 # A cursor or a filter is a text of which no schema says that it is good, nor that an object cannot be both first and
 # before another.
 CONFIGURATION = """
