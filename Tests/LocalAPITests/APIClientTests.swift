@@ -184,11 +184,12 @@ import Testing
         let listener = try LocalSocketAddress.listen(place.socket)
         defer { close(listener) }
         let speaker = Thread {
-            // A process that another test starts must not keep the connection open.
-            let descriptor = accept4(listener, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
+            let descriptor = accept(listener, nil, nil)
             var request = [UInt8](repeating: 0, count: 4096)
             _ = read(descriptor, &request, request.count)
             _ = Array(answer.utf8).withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            // Closing does not end the connection if another test has just started a process that inherits it.
+            shutdown(descriptor, Int32(SHUT_RDWR))
             close(descriptor)
         }
         speaker.start()

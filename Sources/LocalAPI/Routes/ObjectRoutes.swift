@@ -6,6 +6,12 @@ internal import PeerdKit
 struct ObjectRoutes: Sendable {
     let workspace: Workspace
     let rememberedWrites: RememberedWrites
+    private let readyAnswers = ReadyAnswers()
+
+    init(workspace: Workspace, rememberedWrites: RememberedWrites) {
+        self.workspace = workspace
+        self.rememberedWrites = rememberedWrites
+    }
 
     private static let pageCount = 100
 
@@ -31,12 +37,12 @@ struct ObjectRoutes: Sendable {
 
     // MARK: - Reading
 
-    /// Answers what can be read at once: an object by its whole id; nil for everything else.
-    func answerAtOnce(_ head: RequestHead) -> Response? {
+    /// Answers what can be read at once: an object by its whole id, without conditions; nil for everything else.
+    func answerAtOnce(_ head: RequestHead) -> ReadyAnswer? {
         guard head.method == .GET, head.path.count == 3, head.path[0] == "api", head.path[1] == "objects",
-            let id = ObjectID(text: head.path[2]), case .some(.some(let object)) = try? self.workspace.objectAtOnce(id)
+            let id = ObjectID(text: head.path[2]), !head.headers.contains(name: "If-None-Match")
         else { return nil }
-        return try? self.answer(object, to: head)
+        return self.readyAnswers.answer(id, in: self.workspace) { try self.answer($0, to: head) }
     }
 
     private func get(_ request: Request) async throws -> Response {
