@@ -102,6 +102,9 @@ export interface Page {
 
 export type Content = { value: Value } | { removed: true } | { parent: ID | null };
 
+/** What ends a conflict: one of its versions, named by its id, or a content of one's own. */
+export type Choice = { version: string } | Content;
+
 export interface ConflictVersion {
   readonly id: string;
   readonly author: Author;
@@ -237,7 +240,7 @@ export interface Workspace {
     page?: { after?: string | null; limit?: number; order?: "newest" | "oldest" },
   ): Promise<{ entries: LogEntry[]; next: string | null }>;
   conflicts(id?: ID | null): Promise<{ conflicts: Conflict[]; moves_without_effect: unknown[] }>;
-  resolve(conflict: Conflict, content: Content): Promise<null>;
+  resolve(conflict: Conflict, content: Choice): Promise<null>;
   sync(options?: { timeoutMs?: number }): Promise<SyncReport>;
   fetch(
     path: string,

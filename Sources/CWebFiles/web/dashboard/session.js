@@ -70,23 +70,44 @@ function watchChanges(since) {
 /** Names of objects that are mentioned by id. */
 const names = new Map();
 const NAMES_MAX = 2000;
+const FORMER_ENTRIES_MAX = 200;
 
-/** A link to an object, with its name as soon as that is known. */
-export function objectLink(id, { text } = {}) {
-  const link = h("a", { href: `#/object/${id}` }, text ? foreign(text, { max: 80 }) : h("code", {}, id.slice(0, 8)));
-  if (!text) {
-    nameByID(id).then(name => fill(link, foreign(name, { max: 80 })), () => link.classList.add("gone"));
-  }
+/**
+ * A link to an object, with its name as soon as that is known.
+ *
+ * `withID` shows the beginning of the id as well: objects may have the same name, and lose it.
+ */
+export function objectLink(id, { text, withID = false } = {}) {
+  const shortID = h("code", {}, id.slice(0, 8));
+  const link = h("a", { href: `#/object/${id}` }, text ? foreign(text, { max: 80 }) : shortID);
+  if (text) return link;
+  nameByID(id).then(({ text: name, isGone }) => {
+    fill(link, foreign(name, { max: 80 }), isGone ? h("span.hidden", {}, " (deleted)") : null,
+      withID ? [" ", shortID] : null);
+    link.classList.toggle("gone", isGone);
+  }, () => link.classList.add("gone"));
   return link;
 }
 
-export function nameByID(id) {
+/** The name of an object, `{ text, isGone }`; that of a deleted one is the last that its log has. */
+function nameByID(id) {
   if (!names.has(id)) {
     if (names.size >= NAMES_MAX) names.clear();
-    names.set(id, workspace.get(id).then(object => nameOf(object).text));
+    names.set(id, workspace.get(id).then(object => ({ text: nameOf(object).text, isGone: false }), async problem => {
+      if (problem.code !== "no-such-object") throw problem;
+      return { text: await formerName(id), isGone: true };
+    }));
     names.get(id).catch(() => names.delete(id));
   }
   return names.get(id);
+}
+
+async function formerName(id) {
+  const { entries } = await workspace.log(id, { limit: FORMER_ENTRIES_MAX, order: "newest" });
+  const properties = {};
+  for (const { action: { set } } of entries) if (set && !(set.name in properties)) properties[set.name] = set.value;
+  const type = entries.find(({ action }) => action.create)?.action.create.type;
+  return nameOf({ type, properties }).text;
 }
 
 /**
