@@ -18,6 +18,39 @@ NAMED_ROLES = {
     "textbox", "tree", "treeitem",
 }
 
+# Texts that stand out too little from what is behind them (WCAG 2, AA): every background up to the text is painted on
+# a pixel, one over the other, and then the colour of the text.
+FAINT_TEXTS = """
+    const context = Object.assign(document.createElement("canvas"), { width: 1, height: 1 })
+      .getContext("2d", { willReadFrequently: true });
+    const paint = colour => {
+      context.fillStyle = colour;
+      context.fillRect(0, 0, 1, 1);
+      return [...context.getImageData(0, 0, 1, 1).data].slice(0, 3);
+    };
+    const luminance = rgb => rgb.map(part => part / 255)
+      .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+      .reduce((sum, part, index) => sum + part * [0.2126, 0.7152, 0.0722][index], 0);
+    const faint = [];
+    for (const element of document.body.querySelectorAll("*")) {
+      const text = [...element.childNodes].filter(node => node.nodeType === 3).map(node => node.data.trim()).join("");
+      if (!text || element.closest(".hidden, [hidden], .skip, noscript, option, svg")) continue;
+      if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+      paint("white");
+      let behind = [255, 255, 255];
+      for (let chain = [], next = element; next || chain.length;) {
+        if (next) { chain.push(next); next = next.parentElement; if (next) continue; }
+        while (chain.length) behind = paint(getComputedStyle(chain.pop()).backgroundColor);
+      }
+      const style = getComputedStyle(element);
+      const [light, dark] = [luminance(paint(style.color)), luminance(behind)].sort((a, b) => b - a);
+      const size = parseFloat(style.fontSize);
+      const least = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700) ? 3 : 4.5;
+      const ratio = (light + 0.05) / (dark + 0.05);
+      if (ratio < least) faint.push(`${ratio.toFixed(2)} of ${least}: ${element.outerHTML.slice(0, 120)}`);
+    }
+    return faint"""
+
 
 def needs_chromium():
     """Skips the test where there is no browser."""
@@ -157,6 +190,21 @@ class Browser:
                 nameless.append(f"{role} {self.source_of(node)}")
         check(not nameless, f"{what}: nothing names {nameless}")
         check(named > 0, f"{what}: nothing in it has a name")
+
+    def check_contrast(self, what):
+        """Every text that is shown stands out from what is behind it."""
+        faint = self.run(FAINT_TEXTS)
+        check(not faint, f"{what}: faint texts: {faint}")
+
+    def size(self, width, height=800):
+        """Makes the page as wide as another screen would."""
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+    def check_width(self, what):
+        """Nothing sticks out at the side."""
+        over = self.run("return document.documentElement.scrollWidth - innerWidth")
+        check(over <= 0, f"{what} is {over} pixels too wide")
 
     def source_of(self, node):
         """The markup of a node of the accessibility tree, for messages."""

@@ -89,8 +89,9 @@ function card(peer) {
       fact("We still lack", lack(peer.missing_here, peer)),
       fact(peer.connected ? "Last heard" : "Away since", peer.last_seen_ms === null || peer.last_seen_ms === undefined
         ? "never met" : moment(peer.last_seen_ms)),
-      peer.traffic ? fact("Sent", bytes(peer.traffic.sent_bytes)) : null,
-      peer.traffic ? fact("Received", bytes(peer.traffic.received_bytes)) : null,
+      // The daemon counts for each connection, and forgets with it what the other side lacked.
+      peer.connected ? fact("Sent", bytes(peer.traffic.sent_bytes)) : null,
+      peer.connected ? fact("Received", bytes(peer.traffic.received_bytes)) : null,
       peer.address ? h("div.wide", {}, h("dt", {}, "Address"), h("dd", {}, h("code", {}, peer.address))) : null),
     Math.abs(ahead) > CLOCK_TOLERANCE_MS ? h("p.notice.warning", {}, icon("warning"),
       `Its clock is ${span(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"} the one of this machine. ` +
@@ -103,7 +104,7 @@ function card(peer) {
 const fact = (label, value) => h("div", {}, h("dt", {}, label), h("dd", {}, value));
 
 function lack(number, peer) {
-  if (number === null || number === undefined) return peer.connected ? "comparing" : "not known";
+  if (number === null || number === undefined) return peer.connected ? "comparing" : "not known while away";
   return number === 0 ? "nothing" : count(number, "change");
 }
 
