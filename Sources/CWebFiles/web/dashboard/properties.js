@@ -191,7 +191,10 @@ class PropertyRow {
     const isFirst = this.#shown === null;
     [this.#value, this.#shown] = [value, text];
     if (this.isEditing) return this.#showMeanwhile();
+    const focused = [...this.element.querySelectorAll("button")].indexOf(document.activeElement);
     this.#show();
+    // The new buttons stand for the old ones: a change, perhaps one's own, must not take the focus away.
+    if (focused >= 0) this.element.querySelectorAll("button")[focused].focus({ preventScroll: true });
     // A short tint tells where something has changed; the style sheet drops it for reduced motion.
     if (!isFirst) this.element.classList.add("changed");
     setTimeout(() => this.element.classList.remove("changed"), 1500);

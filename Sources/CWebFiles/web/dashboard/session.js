@@ -67,10 +67,37 @@ function watchChanges(since) {
   });
 }
 
+let readingCount = 0;
+const waitingReaders = [];
+
+/**
+ * An object by its id, or null if there is none.
+ *
+ * It is read over the connection that is open anyway: a browser writes each answer of 404 to its console, as an error.
+ */
+export async function readObject(id) {
+  if (readingCount >= READINGS_MAX) await new Promise(resolve => waitingReaders.push(resolve));
+  readingCount++;
+  let stop;
+  try {
+    return await new Promise((resolve, reject) => {
+      stop = workspace.object(id, resolve, {
+        onerror: problem => (problem.code === "no-such-object" ? resolve(null) : reject(problem)),
+      });
+    });
+  } finally {
+    stop();
+    readingCount--;
+    waitingReaders.shift()?.();
+  }
+}
+
 /** Names of objects that are mentioned by id. */
 const names = new Map();
 const NAMES_MAX = 2000;
 const FORMER_ENTRIES_MAX = 200;
+/** A connection has at most 256 subscriptions. */
+const READINGS_MAX = 32;
 
 /**
  * A link to an object, with its name as soon as that is known.
@@ -93,10 +120,8 @@ export function objectLink(id, { text, withID = false } = {}) {
 function nameByID(id) {
   if (!names.has(id)) {
     if (names.size >= NAMES_MAX) names.clear();
-    names.set(id, workspace.get(id).then(object => ({ text: nameOf(object).text, isGone: false }), async problem => {
-      if (problem.code !== "no-such-object") throw problem;
-      return { text: await formerName(id), isGone: true };
-    }));
+    names.set(id, readObject(id).then(async object => (object ? { text: nameOf(object).text, isGone: false }
+      : { text: await formerName(id), isGone: true })));
     names.get(id).catch(() => names.delete(id));
   }
   return names.get(id);

@@ -74,11 +74,13 @@ class ExactNumber {
  * A browser that does not tell how a number was written (before 2023 to 2025) gives what JSON.parse gives.
  */
 export function exactJSON(text) {
-  return JSON.parse(text, (_, value, context) => (typeof value === "number" && JSON.rawJSON &&
-    context?.source !== undefined && context.source !== String(value) ? new ExactNumber(context.source) : value));
+  return JSON.parse(text, (_, value, context) => {
+    if (typeof value !== "number" || !JSON.rawJSON || context?.source === undefined) return value;
+    return isRounded(value) || context.source !== String(value) ? new ExactNumber(context.source) : value;
+  });
 }
 
-/** A number as people read it; one that JavaScript has rounded says so. */
+/** A number as people read it; one that JavaScript may have rounded says so. */
 export function numberText(value) {
   if (value instanceof ExactNumber) return value.source;
   return isRounded(value) ? `about ${value}` : String(value);
@@ -104,7 +106,7 @@ export function summary(value, max = 90) {
   return text.length > max ? `${text.slice(0, max)}…` : text;
 }
 
-/** Whether a value contains an integer that JavaScript has already rounded. */
+/** Whether a value contains an integer that JavaScript may have rounded already. */
 export function isRounded(value) {
   if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value);
   return value !== null && typeof value === "object" && Object.values(value).some(isRounded);

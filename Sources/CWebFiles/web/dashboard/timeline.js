@@ -83,13 +83,22 @@ export class Timeline {
       if (days.at(-1)?.day !== day) days.push({ day, entries: [] });
       days.at(-1).entries.push(entry);
     }
+    const focused = this.#focusedLink();
     fill(this.#list, days.map(({ day, entries }) => h("section.day", {}, h(this.#id === null ? "h2" : "h3", {}, day),
       h("ol", {}, entries.map(entry => this.#row(entry))))));
+    const row = focused && [...this.#list.querySelectorAll("li")].find(({ dataset }) => dataset.id === focused.id);
+    row?.querySelectorAll("a")[focused.index]?.focus({ preventScroll: true });
+  }
+
+  /** Where the focus is, if it is in the list: rows are made anew with each change of the workspace. */
+  #focusedLink() {
+    const row = this.#list.contains(document.activeElement) && document.activeElement.closest("li");
+    return row && { id: row.dataset.id, index: [...row.querySelectorAll("a")].indexOf(document.activeElement) };
   }
 
   #row(entry) {
     const [word, kind, meaning] = STATUS[entry.status] ?? [];
-    return h(`li.entry${entry.status === "effective" ? "" : ".dim"}`, {},
+    return h(`li.entry${entry.status === "effective" ? "" : ".dim"}`, { "data-id": entry.id },
       h("div.entry-what", {}, this.#id === null ? [objectLink(entry.object, { withID: true }), " "] : null,
         action(entry.action),
         word ? h("span", { title: meaning }, " ", chip(word, kind)) : null),
