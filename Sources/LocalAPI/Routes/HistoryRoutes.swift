@@ -37,6 +37,8 @@ struct HistoryRoutes: Sendable {
         if request.wantsLines {
             return try await LineRoutes(workspace: self.workspace).conflicts(in: scope, request)
         }
+        // It adds to lines alone; a value that is wrong is wrong here, too.
+        _ = try request.head.query.flag("summaries")
         let conflicts = try await self.workspace.conflicts(in: scope)
         let moves = try await self.workspace.movesWithoutEffect(in: scope)
         return Response(
