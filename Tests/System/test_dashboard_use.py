@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The dashboard as different people use it, in a real browser: by keys alone, by what a screen reader is told, light and
-dark, narrow and wide; its search, its history, and its advice on what is wrong. Each view has a picture in each scheme."""
+"""The dashboard as different people use it, in a real browser: by keys alone, by what a screen reader is told, light
+and dark, narrow and wide; its search, its history, and its advice on what is wrong. Each view has a picture in each
+scheme."""
 
 import os
 
@@ -9,6 +10,8 @@ from peerd_harness import World, check, free_port, main_of_test, say, wait_until
 from tcp_proxy import Proxy
 
 OUT_OF_THE_WAY = "127.0.0.2:0"
+# Nobody listens there.
+NOWHERE = "127.0.0.1:1"
 FOCUS = """
     const focused = document.activeElement;
     const row = document.getElementById(focused.getAttribute("aria-activedescendant"));
@@ -150,6 +153,14 @@ def use_conflicts(browser, laptop, trip):
     check(laptop.json("get", trip)["properties"]["colour"] == wanted, "the value that was chosen counts")
 
 
+def use_peers(browser):
+    say("an address that leads to no machine says so")
+    browser.show("peers")
+    browser.sees("An address without a machine")
+    browser.sees(NOWHERE)
+    browser.sees("It does not answer.")
+
+
 def use_history(browser, laptop):
     say("the history names objects beside their ids, also deleted ones")
     browser.show("history")
@@ -193,7 +204,9 @@ def look_at_views(browser, trip):
     }
     for name, place in views.items():
         browser.show(place)
-        browser.until("return document.querySelector('main h1') && !document.body.innerText.includes('Checking…')", name)
+        browser.until(
+            "return document.querySelector('main h1') && !document.body.innerText.includes('Checking…')", name
+        )
         browser.check_names(name)
         grounds = set()
         for scheme in ("light", "dark"):
@@ -218,7 +231,7 @@ def conflicting(world):
     phone.start(listen=OUT_OF_THE_WAY)
     proxy = Proxy(phone.address)
     world.closers.append(proxy.close)
-    laptop.start(listen=OUT_OF_THE_WAY, words=words, peers=[proxy.address])
+    laptop.start(listen=OUT_OF_THE_WAY, words=words, peers=[proxy.address, NOWHERE])
     laptop.create("list", "title=Books", "text=Read Dune again")
     trip = laptop.create("list", "title=Trip")
     for title in ("Passport", "Tickets", "Umbrella"):
@@ -245,6 +258,7 @@ def run():
         use_search(browser)
         look_at_views(browser, trip)
         use_conflicts(browser, laptop, trip)
+        use_peers(browser)
         use_history(browser, laptop)
         use_health(browser, laptop)
         browser.check_console()

@@ -124,7 +124,8 @@ export interface LogEntry {
   readonly id: string;
   readonly author: Author;
   readonly time_ms: number;
-  readonly object: ID;
+  /** Null: an operation that this version does not know. */
+  readonly object: ID | null;
   readonly action: { readonly [kind: string]: unknown };
   readonly status: string;
 }
@@ -134,6 +135,8 @@ export interface SyncReport {
   readonly pulled: number;
   readonly in_sync: boolean;
   readonly interrupted: boolean;
+  /** What was not done, and what to do; null if everything was. */
+  readonly shortcoming: string | null;
   readonly peers: readonly Peer[];
 }
 
@@ -175,7 +178,7 @@ export interface Transaction {
 
 export interface WriteOptions {
   /** Versions that objects must still have, by id; "version-changed" otherwise. */
-  if?: { [id: ID]: string };
+  if?: { [id: string]: string };
   signal?: AbortSignal;
 }
 

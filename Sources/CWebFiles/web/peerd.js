@@ -278,7 +278,7 @@ class Workspace {
       request: () => ({ type: "watch", what: "status" }),
       credit: 1,
       onerror,
-      handle: message => callback(message.status, message.peers),
+      handle: message => callback(message.status, message.status.peers),
     });
   }
 

@@ -6,7 +6,7 @@ import { nameOf } from "./text.js";
 
 /** The workspace; set before any view is shown. */
 export let workspace = null;
-/** The newest status and peers; null before the first message. */
+/** The newest status, null before the first message; and the peers, with addresses that lead to none. */
 export let status = null;
 export let peers = [];
 
@@ -35,7 +35,7 @@ export async function start() {
   }
   workspace.on("state", state => tell("state", state));
   workspace.status((newStatus, newPeers) => {
-    [status, peers] = [newStatus, newPeers ?? newStatus.peers ?? []];
+    [status, peers] = [newStatus, [...newPeers, ...newStatus.addresses]];
     tell("status", status);
   });
   watchChanges("now");

@@ -99,7 +99,8 @@ export class Timeline {
   #row(entry) {
     const [word, kind, meaning] = STATUS[entry.status] ?? [];
     return h(`li.entry${entry.status === "effective" ? "" : ".dim"}`, { "data-id": entry.id },
-      h("div.entry-what", {}, this.#id === null ? [objectLink(entry.object, { withID: true }), " "] : null,
+      h("div.entry-what", {}, this.#id === null && entry.object !== null
+        ? [objectLink(entry.object, { withID: true }), " "] : null,
         action(entry.action),
         word ? h("span", { title: meaning }, " ", chip(word, kind)) : null),
       h("div.entry-who", {},
