@@ -80,6 +80,15 @@ package struct QueryParameters: Hashable, Sendable {
         return values.first
     }
 
+    /// Whether a parameter is `true`; false if it is missing.
+    func flag(_ name: String) throws(Problem) -> Bool {
+        switch try self.one(name) {
+        case "true": return true
+        case "false", nil: return false
+        default: throw .badRequest("The parameter \(name) must be true or false.")
+        }
+    }
+
     /// A number within a range; nil if the parameter is missing.
     package func number(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
         guard let text = try self.one(name) else { return nil }

@@ -88,11 +88,12 @@ struct ObjectRoutes: Sendable {
             }
             return cursor
         }
+        let fields = try ObjectFields(request.head.query)
         let page = try await self.workspace.page(query, after: cursor, limit: limit)
         var bytes = Array("{\"objects\":[".utf8)
         for (index, object) in page.objects.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            object.append(to: &bytes)
+            fields.append(object, to: &bytes)
         }
         bytes += "],\"next\":".utf8
         JSON.text(page.next?.text).append(to: &bytes)
@@ -131,9 +132,12 @@ struct ObjectRoutes: Sendable {
             guard let id = ObjectID(text: text) else { throw .badRequest("“after” is not a cursor of a tree.") }
             return id
         }
+        let fields = try ObjectFields(request.head.query)
+        // It adds to lines alone; a value that is wrong is wrong here, too.
+        _ = try request.head.query.flag("top")
         let page = try await self.workspace.treePage(under: root, after: after, depthMax: depth, limit: limit)
         let objects = page.objects.map { object, depth -> JSON in
-            guard case .object(var members) = object.json else { return .null }
+            var members = fields.members(of: object)
             members["depth"] = .int(Int64(depth))
             return .object(members)
         }
