@@ -14,8 +14,9 @@ struct APIServiceTests {
 
     private let place = Place()
 
-    private func service() async throws -> APIService {
-        let workspace = try await Workspace.create(at: self.place.url, name: "laptop")
+    private func service(on opened: Workspace? = nil) async throws -> APIService {
+        var workspace = opened
+        if workspace == nil { workspace = try await Workspace.create(at: self.place.url, name: "laptop") }
         let server = ServerDescription(
             version: "0",
             platform: "",
@@ -23,7 +24,7 @@ struct APIServiceTests {
             reachableHosts: [],
             filesDirectory: self.place.url.appendingPathComponent("files").path
         )
-        return APIService(workspace, server, access: nil)
+        return APIService(try #require(workspace), server, access: nil)
     }
 
     private func ask(
@@ -102,6 +103,42 @@ struct APIServiceTests {
         #expect(try await self.ask(service, .POST, "/api/transactions", stale).status == 412)
         let object = try await self.ask(service, .GET, "/api/objects/\(list)")
         #expect(object.json["properties"] == .object(["title": .string("Groceries")]))
+    }
+
+    @Test func `a named transaction is done once, by all services that the workspace ever has`() async throws {
+        var service = try await self.service()
+        let list = try await self.create(service, #"{"type":"list"}"#)
+        let edits = #"[{"create":"item","parent":"\#(list.prefix(8))","properties":{"n":1,"a":[1.0]}}]"#
+        let first = try await self.ask(service, .POST, "/api/transactions", #"{"id":"one","edits":\#(edits)}"#)
+        #expect(first.status == 200)
+        // The same in other bytes, and without what it names.
+        let same = #"{"edits" : [{"properties":{"a":[1.0],"n":1}, "parent":"\#(list.prefix(8))", "create":"item"}],"#
+        let again = same + #" "id":"one", "if": null}"#
+        for _ in 0..<2 {
+            let repeated = try await self.ask(service, .POST, "/api/transactions", again)
+            #expect(repeated.status == 200 && repeated.json == first.json)
+            let other = try await self.ask(service, .POST, "/api/transactions", #"{"id":"one","edits":[]}"#)
+            #expect(other.status == 409 && other.json["code"] == .string("id-of-another-write"))
+            let condition = #"{"id":"one","edits":\#(edits),"if":{"\#(list)":"x"}}"#
+            #expect(try await self.ask(service, .POST, "/api/transactions", condition).status == 409)
+            _ = try await self.ask(service, .DELETE, "/api/objects/\(list)")
+            await service.workspace.close()
+            service = try await self.service(on: try await Workspace.open(at: self.place.url))
+        }
+        #expect(try await self.ask(service, .GET, "/api/objects/count").json["count"] == .int(0))
+    }
+
+    @Test func `a named transaction that failed may be sent again`() async throws {
+        let service = try await self.service()
+        let nobody = "00000000-0000-4000-8000-000000000000"
+        let wrong = #"{"id":"one","edits":[{"create":"item"},{"delete":"\#(nobody)"}]}"#
+        for _ in 0..<2 { #expect(try await self.ask(service, .POST, "/api/transactions", wrong).status == 404) }
+        let right = #"{"id":"one","edits":[{"create":"item"}]}"#
+        #expect(try await self.ask(service, .POST, "/api/transactions", right).status == 200)
+        #expect(try await self.ask(service, .POST, "/api/transactions", wrong).status == 409)
+        let long = #"{"id":"\#(String(repeating: "x", count: 257))","edits":[]}"#
+        #expect(try await self.ask(service, .POST, "/api/transactions", long).status == 400)
+        #expect(try await self.ask(service, .GET, "/api/objects/count").json["count"] == .int(1))
     }
 
     @Test func `a tree is read in pages that fit together`() async throws {

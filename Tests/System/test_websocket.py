@@ -297,7 +297,8 @@ def check_writes(entry):
         check(answers[7]["problem"]["code"] == "no-such-object", f"{answers[7]}")
         check(entry.get(f"/api/objects/{item}")["properties"] == {"n": 199}, "the last write does not hold")
         live.write([{"set": item, "properties": {"n": -1}}], ids[7])
-        live.write([{"set": item, "properties": {"n": -2}}], ids[8])
+        again = {"type": "write", "id": ids[8], "edits": [{"set": item, "properties": {"n": -2}}]}
+        live.refused("id-of-another-write", again)
         shown = entry.get(f"/api/objects/{item}")
         check(shown["properties"] == {"n": -1}, f"{shown}")
         # All or nothing, under a condition.

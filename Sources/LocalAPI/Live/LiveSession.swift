@@ -236,10 +236,7 @@ final class LiveSession: Sendable {
     /// Writes of a connection are carried out in the order in which they come.
     private func write(_ members: Members) async throws {
         let name = try members.requiredText("id")
-        let batch = try EditBatch(members)
-        let created = try await self.service.rememberedWrites.perform(name) {
-            try await batch.write(to: self.workspace)
-        }
+        let created = try await NamedWrite(name, members).write(to: self.workspace)
         try await self.send([
             "type": .string("ack"), "id": .string(name), "durable": .bool(true),
             "created": .array(created.map { .string($0.description) }),

@@ -5,7 +5,6 @@ internal import PeerdKit
 /// Objects, their properties, and their places in the tree.
 struct ObjectRoutes: Sendable {
     let workspace: Workspace
-    let rememberedWrites: RememberedWrites
 
     private static let pageCount = 100
 
@@ -229,13 +228,11 @@ struct ObjectRoutes: Sendable {
 
     private func transaction(_ request: Request) async throws -> Response {
         let members = try Members(try await request.body.json(valueDepth: Edit.valueDepth), of: "The body")
-        let batch = try EditBatch(members)
-        let write = { @Sendable in try await batch.write(to: self.workspace) }
-        var created: [ObjectID]
+        let created: [ObjectID]
         if let name = try members.text("id") {
-            created = try await self.rememberedWrites.perform(name, write)
+            created = try await NamedWrite(name, members).write(to: self.workspace)
         } else {
-            created = try await write()
+            created = try await EditBatch(members).writeWithReceipt(to: self.workspace).created
         }
         return Response(json: .object(["created": .array(created.map { .string($0.description) })]))
     }

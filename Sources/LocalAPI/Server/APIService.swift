@@ -9,7 +9,6 @@ package struct APIService: Sendable {
     private let router: Router
     private let loopbackAccess: Access?
     private let objects: ObjectRoutes
-    let rememberedWrites = RememberedWrites()
 
     /// Answers requests on a workspace.
     ///
@@ -20,7 +19,7 @@ package struct APIService: Sendable {
         self.server = server
         self.metrics = metrics
         self.loopbackAccess = access
-        self.objects = ObjectRoutes(workspace: workspace, rememberedWrites: self.rememberedWrites)
+        self.objects = ObjectRoutes(workspace: workspace)
         var routes = self.objects.routes
         routes += HistoryRoutes(workspace: workspace).routes
         routes += ExchangeRoutes(workspace: workspace).routes
