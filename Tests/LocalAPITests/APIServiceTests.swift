@@ -141,6 +141,36 @@ struct APIServiceTests {
         #expect(try await self.ask(service, .GET, "/api/objects/count").json["count"] == .int(1))
     }
 
+    @Test(arguments: [
+        ("application/json", 201), ("application/json; charset=utf-8", 201), ("Application/JSON ;charset=utf-8", 201),
+        ("application/vnd.example+json", 201), ("text/plain", 415), ("text/plain;charset=UTF-8", 415),
+        ("application/x-www-form-urlencoded", 415), ("multipart/form-data; boundary=x", 415), ("", 415),
+        ("text/plain; x=+json", 415), ("text/plain, application/json", 415), ("application/x-ndjson", 415),
+        ("application/jsonp", 415), ("json", 415), ("+json", 415),
+    ])
+    func `a body that says that it is no JSON is refused`(type: String, status: UInt) async throws {
+        let service = try await self.service()
+        let answer = try await self.ask(service, .POST, "/api/objects", #"{"type":"a"}"#, ["Content-Type": type])
+        #expect(answer.status == status)
+        if status == 415 {
+            #expect(answer.json["code"] == .string("unsupported-media-type") && answer.json["advice"] != .null)
+        }
+        let count = try await self.ask(service, .GET, "/api/objects/count").json["count"]
+        #expect(count == .int(status == 201 ? 1 : 0))
+    }
+
+    @Test(arguments: [
+        ("PATCH", "/api/objects/x"), ("POST", "/api/objects/x/move"), ("PUT", "/api/objects/x/properties/a"),
+        ("POST", "/api/transactions"), ("PUT", "/api/projects/x"), ("POST", "/api/import"), ("POST", "/api/sync"),
+        ("POST", "/api/conflicts/resolve"), ("POST", "/api/peers"), ("POST", "/api/restamp"),
+    ])
+    func `no route takes JSON of another type`(method: String, target: String) async throws {
+        let service = try await self.service()
+        let type: HTTPHeaders = ["Content-Type": "text/plain"]
+        let answer = try await self.ask(service, HTTPMethod(rawValue: method), target, "[]", type)
+        #expect(answer.status == 415, "\(answer.json)")
+    }
+
     @Test func `a tree is read in pages that fit together`() async throws {
         let service = try await self.service()
         var parent = "null"

@@ -23,14 +23,14 @@ DOCUMENT = HERE.parent.parent / "Sources" / "CWebFiles" / "web" / "api" / "opena
 SECONDS = int(os.environ.get("PEERD_API_SECONDS", "0"))
 REQUEST_SECONDS = 20
 
-# What is well-formed and cannot be done as things are is no error of the description: 404, 409, 412, 413, 415, 416, 422.
-# A cursor or a filter is a text of which no schema says that it is good, nor that an object cannot be both first and
-# before another.
+# What is well-formed and cannot be done as things are is no error of the description: 404, 409, 412, 413, 415, 416
+# and 422. A cursor or a filter is a text of which no schema says that it is good, nor that an object cannot be both
+# first and before another.
 CONFIGURATION = """
 [checks.positive_data_acceptance]
 expected-statuses = ["2xx", "3xx", 400, 401, 404, 409, 412, 413, 415, 416, 422, 426]
 [checks.negative_data_rejection]
-expected-statuses = [400, 401, 404, 405, 409, 412, 413, 422, 426]
+expected-statuses = [400, 401, 404, 405, 409, 412, 413, 415, 422, 426]
 # The log of an object outlives it; test_api.py looks for what must be gone.
 [checks.use_after_free]
 enabled = false

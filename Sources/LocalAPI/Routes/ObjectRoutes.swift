@@ -137,7 +137,7 @@ struct ObjectRoutes: Sendable {
     // MARK: - Writing
 
     private func create(_ request: Request) async throws -> Response {
-        let members = try Members(try await request.body.json(valueDepth: Edit.valueDepth), of: "The body")
+        let members = try Members(try await request.json(valueDepth: Edit.valueDepth), of: "The body")
         let creation = try Edit.Creation(type: try members.requiredText("type"), members)
         let (created, receipt) = try await EditBatch([.create(creation)]).writeWithReceipt(to: self.workspace)
         if request.wantsReceipt, let id = created.first { return Response(.created, json: receipt.json(id)) }
@@ -151,7 +151,7 @@ struct ObjectRoutes: Sendable {
 
     private func patch(_ request: Request) async throws -> Response {
         let name = request.parameters[0]
-        let members = try Members(try await request.body.json(valueDepth: Edit.valueDepth), of: "The body")
+        let members = try Members(try await request.json(valueDepth: Edit.valueDepth), of: "The body")
         let edits: [Edit] = [
             .set(name, try Edit.properties(members)), .unset(name, try members.texts("remove")),
         ]
@@ -160,7 +160,7 @@ struct ObjectRoutes: Sendable {
 
     private func move(_ request: Request) async throws -> Response {
         let name = request.parameters[0]
-        let members = try Members(try await request.body.json(valueDepth: Edit.valueDepth), of: "The body")
+        let members = try Members(try await request.json(valueDepth: Edit.valueDepth), of: "The body")
         guard members.has("parent") else {
             throw Problem.badRequest("The body needs a “parent”: an id, or null for the root.")
         }
@@ -169,7 +169,7 @@ struct ObjectRoutes: Sendable {
 
     private func setProperty(_ request: Request) async throws -> Response {
         let (name, property) = (request.parameters[0], request.parameters[1])
-        let value = Value(try await request.body.json())
+        let value = Value(try await request.json())
         return try await self.edit(name, [.set(name, [(property, value)])], request)
     }
 
@@ -227,7 +227,7 @@ struct ObjectRoutes: Sendable {
     }
 
     private func transaction(_ request: Request) async throws -> Response {
-        let members = try Members(try await request.body.json(valueDepth: Edit.valueDepth), of: "The body")
+        let members = try Members(try await request.json(valueDepth: Edit.valueDepth), of: "The body")
         let created: [ObjectID]
         if let name = try members.text("id") {
             created = try await NamedWrite(name, members).write(to: self.workspace)
