@@ -232,6 +232,25 @@ def check_sharing(entry):
         check(not any(key.startswith("access-control") for key, _ in answer.fields), f"{origin}: {answer.fields}")
         answer = expect(entry, 200, [host, token, ("Origin", origin)])
         check(not any(key.startswith("access-control") for key, _ in answer.fields), f"{origin}: {answer.fields}")
+        answer = expect(entry, 401, [host, ("Origin", origin)])
+        check(not any(key.startswith("access-control") for key, _ in answer.fields), f"{origin}: {answer.fields}")
+
+
+def check_shared_refusals(entry, name, value):
+    """A page of an allowed origin can read why it was refused; one that came by another name cannot."""
+    host, token, origin = ("Host", entry.host), ("Authorization", f"Bearer {entry.token}"), ("Origin", GOOD_ORIGIN)
+    wrong = ("Authorization", "Bearer " + "0" * 64)
+    for status, fields in ((401, [host]), (401, [host, wrong]), (403, [host, ("Cookie", f"{name}={value}")]),
+                           (415, [host, token, ("Content-Type", "text/plain")])):
+        for method, body in (("POST", b"{}"), ("POST", b""), ("GET", None)):
+            if status == 415 and method == "GET":
+                continue
+            answer = expect(entry, status, [*fields, origin], method, "/api/objects", body)
+            what = f"{status} to {method}: {answer.fields}"
+            check(answer.field("Access-Control-Allow-Origin") == GOOD_ORIGIN and answer.field("Vary") == "Origin", what)
+            check(answer.field("Access-Control-Allow-Credentials") is None, what)
+    answer = expect(entry, 421, [("Host", f"evil.example:{entry.port}"), origin])
+    check(not any(key.startswith("access-control") for key, _ in answer.fields), f"{answer.fields}")
 
 
 def check_secrets(peer, entry, cookie):
@@ -587,6 +606,7 @@ def run():
         cookie = check_links(peer, entry)
         check_cookie(entry, *cookie)
         check_sharing(entry)
+        check_shared_refusals(entry, *cookie)
         say("hosts, tokens, links, cookies, origins")
         check_secrets(peer, entry, cookie)
         for entry in (Entry.socket(peer), Entry.loopback(peer)):
