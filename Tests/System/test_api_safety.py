@@ -10,12 +10,16 @@ import resource
 import socket
 import stat
 
+from websockets.exceptions import ConnectionClosed
+
+from live_client import Live
 from local_api import Entry, check_answer, request_bytes
 from peerd_harness import CheckFailed, World, check, main_of_test, run_together, say, wait_until
 
 GOOD_ORIGIN = "https://app.example"
 EVIL_ORIGIN = "https://evil.example"
 SLOW_CLIENTS = 1_000
+CONNECTIONS_MAX = 256
 BODY_BYTES_MAX = 8 << 20
 HEADER_BYTES_MAX = 32 << 10
 
@@ -251,6 +255,30 @@ def check_shared_refusals(entry, name, value):
             check(answer.field("Access-Control-Allow-Credentials") is None, what)
     answer = expect(entry, 421, [("Host", f"evil.example:{entry.port}"), origin])
     check(not any(key.startswith("access-control") for key, _ in answer.fields), f"{answer.fields}")
+
+
+def check_strangers(entry):
+    """Strangers that fill all places do not end the connections of clients, however those were let in."""
+    with Live(entry) as early, Live(entry, [], hello=False) as late, entry.connect() as kept:
+        late.send({"type": "auth", "bearer": entry.token})
+        late.receive("hello")
+        check(kept.ask("GET", "/api/status", entry.fields).status == 200, "a client")
+        # Nothing that it sends makes a stranger a client.
+        unknown = Live(entry, [], hello=False)
+        strangers = []
+        for number in range(2 * CONNECTIONS_MAX):
+            strangers.append(socket.create_connection(entry.address, timeout=10))
+            if number % 32 == 0:
+                late.settle()
+                try:
+                    unknown.socket.pong()
+                except ConnectionClosed:
+                    pass
+        check(early.settle() == [] and late.settle() == [], "a WebSocket was ended by strangers")
+        check(kept.ask("GET", "/api/status", entry.fields).status == 200, "a connection was ended by strangers")
+        check(unknown.close_code() in (None, 4401), "a WebSocket that never said who it is was kept")
+        for stranger in strangers:
+            stranger.close()
 
 
 def check_secrets(peer, entry, cookie):
@@ -607,6 +635,7 @@ def run():
         check_cookie(entry, *cookie)
         check_sharing(entry)
         check_shared_refusals(entry, *cookie)
+        check_strangers(entry)
         say("hosts, tokens, links, cookies, origins")
         check_secrets(peer, entry, cookie)
         for entry in (Entry.socket(peer), Entry.loopback(peer)):
