@@ -32,6 +32,6 @@ package enum APILimits {
     package static let editCountMax = 10_000
     /// Seconds for which a request may wait for changes.
     package static let waitSecondsMax = 60
-    /// Write ids that are remembered, so that a repeated write is not done twice.
-    package static let rememberedWriteCountMax = 4_096
+    /// Bytes of the id of a write, which is stored.
+    package static let writeNameByteCountMax = 256
 }

@@ -78,6 +78,12 @@ extension PeerdError {
             )
         case .abandoned:
             self.init(.invalidArgument, "The transaction was abandoned; nothing was written.", advice: "Try again.")
+        case .nameTaken(let name):
+            self.init(
+                .invalidArgument,
+                "The name “\(name)” belongs to a write with other edits; nothing was written.",
+                advice: "Give each write a name of its own."
+            )
         case .store(let error):
             self.init(error)
         }

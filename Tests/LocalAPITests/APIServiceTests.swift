@@ -14,8 +14,9 @@ struct APIServiceTests {
 
     private let place = Place()
 
-    private func service() async throws -> APIService {
-        let workspace = try await Workspace.create(at: self.place.url, name: "laptop")
+    private func service(on opened: Workspace? = nil) async throws -> APIService {
+        var workspace = opened
+        if workspace == nil { workspace = try await Workspace.create(at: self.place.url, name: "laptop") }
         let server = ServerDescription(
             version: "0",
             platform: "",
@@ -23,7 +24,7 @@ struct APIServiceTests {
             reachableHosts: [],
             filesDirectory: self.place.url.appendingPathComponent("files").path
         )
-        return APIService(workspace, server, access: nil)
+        return APIService(try #require(workspace), server, access: nil)
     }
 
     private func ask(
@@ -102,6 +103,72 @@ struct APIServiceTests {
         #expect(try await self.ask(service, .POST, "/api/transactions", stale).status == 412)
         let object = try await self.ask(service, .GET, "/api/objects/\(list)")
         #expect(object.json["properties"] == .object(["title": .string("Groceries")]))
+    }
+
+    @Test func `a named transaction is done once, by all services that the workspace ever has`() async throws {
+        var service = try await self.service()
+        let list = try await self.create(service, #"{"type":"list"}"#)
+        let edits = #"[{"create":"item","parent":"\#(list.prefix(8))","properties":{"n":1,"a":[1.0]}}]"#
+        let first = try await self.ask(service, .POST, "/api/transactions", #"{"id":"one","edits":\#(edits)}"#)
+        #expect(first.status == 200)
+        // The same in other bytes, and without what it names.
+        let same = #"{"edits" : [{"properties":{"a":[1.0],"n":1}, "parent":"\#(list.prefix(8))", "create":"item"}],"#
+        let again = same + #" "id":"one", "if": null}"#
+        for _ in 0..<2 {
+            let repeated = try await self.ask(service, .POST, "/api/transactions", again)
+            #expect(repeated.status == 200 && repeated.json == first.json)
+            let other = try await self.ask(service, .POST, "/api/transactions", #"{"id":"one","edits":[]}"#)
+            #expect(other.status == 409 && other.json["code"] == .string("id-of-another-write"))
+            let condition = #"{"id":"one","edits":\#(edits),"if":{"\#(list)":"x"}}"#
+            #expect(try await self.ask(service, .POST, "/api/transactions", condition).status == 409)
+            _ = try await self.ask(service, .DELETE, "/api/objects/\(list)")
+            await service.workspace.close()
+            service = try await self.service(on: try await Workspace.open(at: self.place.url))
+        }
+        #expect(try await self.ask(service, .GET, "/api/objects/count").json["count"] == .int(0))
+    }
+
+    @Test func `a named transaction that failed may be sent again`() async throws {
+        let service = try await self.service()
+        let nobody = "00000000-0000-4000-8000-000000000000"
+        let wrong = #"{"id":"one","edits":[{"create":"item"},{"delete":"\#(nobody)"}]}"#
+        for _ in 0..<2 { #expect(try await self.ask(service, .POST, "/api/transactions", wrong).status == 404) }
+        let right = #"{"id":"one","edits":[{"create":"item"}]}"#
+        #expect(try await self.ask(service, .POST, "/api/transactions", right).status == 200)
+        #expect(try await self.ask(service, .POST, "/api/transactions", wrong).status == 409)
+        let long = #"{"id":"\#(String(repeating: "x", count: 257))","edits":[]}"#
+        #expect(try await self.ask(service, .POST, "/api/transactions", long).status == 400)
+        #expect(try await self.ask(service, .GET, "/api/objects/count").json["count"] == .int(1))
+    }
+
+    @Test(arguments: [
+        ("application/json", 201), ("application/json; charset=utf-8", 201), ("Application/JSON ;charset=utf-8", 201),
+        ("application/vnd.example+json", 201), ("text/plain", 415), ("text/plain;charset=UTF-8", 415),
+        ("application/x-www-form-urlencoded", 415), ("multipart/form-data; boundary=x", 415), ("", 415),
+        ("text/plain; x=+json", 415), ("text/plain, application/json", 415), ("application/x-ndjson", 415),
+        ("application/jsonp", 415), ("json", 415), ("+json", 415),
+    ])
+    func `a body that says that it is no JSON is refused`(type: String, status: UInt) async throws {
+        let service = try await self.service()
+        let answer = try await self.ask(service, .POST, "/api/objects", #"{"type":"a"}"#, ["Content-Type": type])
+        #expect(answer.status == status)
+        if status == 415 {
+            #expect(answer.json["code"] == .string("unsupported-media-type") && answer.json["advice"] != .null)
+        }
+        let count = try await self.ask(service, .GET, "/api/objects/count").json["count"]
+        #expect(count == .int(status == 201 ? 1 : 0))
+    }
+
+    @Test(arguments: [
+        ("PATCH", "/api/objects/x"), ("POST", "/api/objects/x/move"), ("PUT", "/api/objects/x/properties/a"),
+        ("POST", "/api/transactions"), ("PUT", "/api/projects/x"), ("POST", "/api/import"), ("POST", "/api/sync"),
+        ("POST", "/api/conflicts/resolve"), ("POST", "/api/peers"), ("POST", "/api/restamp"),
+    ])
+    func `no route takes JSON of another type`(method: String, target: String) async throws {
+        let service = try await self.service()
+        let type: HTTPHeaders = ["Content-Type": "text/plain"]
+        let answer = try await self.ask(service, HTTPMethod(rawValue: method), target, "[]", type)
+        #expect(answer.status == 415, "\(answer.json)")
     }
 
     @Test func `a tree is read in pages that fit together`() async throws {

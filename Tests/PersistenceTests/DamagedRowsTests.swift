@@ -59,6 +59,7 @@ struct DamagedRowsTests {
             ("paired_device", "paired_device", "device static_key name lapse"),
             ("invite", "invite", "secret expiry"),
             ("address", "address", "device static_key host port"),
+            ("remembered_write", "remembered_write", "remembered_write name content created"),
         ]
         return tables.flatMap { table in
             table.columns.split(separator: " ").map {
@@ -133,9 +134,14 @@ struct DamagedRowsTests {
                 try transaction.setAddresses([
                     AddressRecord(device: DeviceID(bytes: .zero), staticKey: key, host: "h", port: 1)
                 ])
+                for name in Self.names {
+                    try transaction.remember(RememberedWrite(content: .zero, created: [object(1)]), as: name)
+                }
             }
             try store.close()
         }
+
+        private static let names = ["a", "b"]
 
         /// One of each kind, on few objects.
         private static func edits(_ number: Int64) -> [Edit] {
@@ -167,6 +173,11 @@ struct DamagedRowsTests {
             for milliseconds in [0, Author.now.milliseconds, Author.now.milliseconds * 2] {
                 _ = try? store.receive([], now: WallTime(milliseconds: milliseconds))
             }
+            for number in 0..<3 {
+                _ = try? store.write { transaction throws(StoreError) in
+                    try transaction.remember(RememberedWrite(content: .zero, created: []), as: "new \(number)")
+                }
+            }
             _ = try? store.write { transaction throws(StoreError) in
                 var merge = Merge(now: Author.now, founder: TestDevice.user)
                 _ = try merge.waits(in: &transaction)
@@ -182,6 +193,9 @@ struct DamagedRowsTests {
                 _ = try transaction.pairedDevices()
                 _ = try transaction.invites()
                 _ = try transaction.addresses()
+            }
+            for name in Self.names {
+                _ = try? store.read { transaction throws(StoreError) in try transaction.rememberedWrite(name) }
             }
             let lineCount = (try? store.read { transaction in transaction.lineCount }) ?? 0
             for line in (0..<UInt32(lineCount)).map({ LineIndex(rawValue: $0) }) {

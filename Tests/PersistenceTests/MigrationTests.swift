@@ -8,7 +8,9 @@ import Testing
     /// The checksums of the released migrations.
     ///
     /// A line is added with each one; no line is ever changed.
-    private static let released: [(version: Int32, checksum: UInt64)] = [(1, 0x6fe3_9f2a_1dea_449b)]
+    private static let released: [(version: Int32, checksum: UInt64)] = [
+        (1, 0x6fe3_9f2a_1dea_449b), (2, 0x8cd9_bbc4_f89b_83f4),
+    ]
 
     /// FNV-1a, 64 bits.
     private static func checksum(_ text: String) -> UInt64 {
@@ -47,32 +49,50 @@ import Testing
     private func upgrade(_ original: TemporaryDirectory, _ export: String) throws {
         let directory = try TemporaryDirectory()
         try directory.fill(from: original)
-        let next = SchemaMigration(version: 2, sql: "CREATE TABLE added (a INTEGER); INSERT INTO added VALUES (7);")
+        let next = SchemaMigration(version: 3, sql: "CREATE TABLE added (a INTEGER); INSERT INTO added VALUES (7);")
         var store = try self.store(directory, SchemaMigration.all + [next])
         let found = try store.read { transaction throws(StoreError) in try StateExport.json(of: &transaction) }
         #expect(String(decoding: found, as: UTF8.self) == export)
         try store.close()
-        #expect(try directory.shell("SELECT a FROM added; PRAGMA user_version") == "7\n2")
-        let backup = directory.database + ".schema-1"
+        #expect(try directory.shell("SELECT a FROM added; PRAGMA user_version") == "7\n3")
+        let backup = directory.database + ".schema-2"
         #expect(try directory.permissions(of: backup) == 0o600)
         let kept = try Program.run(["sqlite3", backup, "SELECT value FROM properties; PRAGMA user_version"]).output
-        #expect(kept == "kept\n1")
+        #expect(kept == "kept\n2")
     }
 
     @Test func `a migration that fails changes nothing`() throws {
         let directory = try TemporaryDirectory()
         do { try SQLiteStoreHandle(directory).close() }
-        let broken = SchemaMigration(version: 2, sql: "CREATE TABLE added (a INTEGER); SELECT nonsense FROM nowhere;")
+        let broken = SchemaMigration(version: 3, sql: "CREATE TABLE added (a INTEGER); SELECT nonsense FROM nowhere;")
         #expect(throws: StoreError.self) { _ = try self.store(directory, SchemaMigration.all + [broken]) }
         let question = "SELECT count(*) FROM sqlite_schema WHERE name = 'added'; PRAGMA user_version"
-        #expect(try directory.shell(question) == "0\n1")
+        #expect(try directory.shell(question) == "0\n2")
         try SQLiteStoreHandle(directory).close()
     }
 
-    @Test func `the fixture of schema 1 opens and holds what it held`() throws {
+    @Test func `the fixture of schema 2 holds the writes that were named`() throws {
         let directory = try TemporaryDirectory()
         try directory.write([], to: directory.database)
-        _ = try directory.shell(FixtureSchema0001.sql)
+        _ = try directory.shell(FixtureSchema0002.sql)
+        let store = try SQLiteStoreHandle(directory)
+        #expect(!directory.exists(directory.database + ".schema-2"))
+        try store.read { transaction throws(StoreError) in
+            let content = Hash256(bytes: Bytes32(1, 2, 3, 4))
+            let none = RememberedWrite(content: content, created: [])
+            let two = RememberedWrite(content: content, created: [object(2), object(4)])
+            #expect(try transaction.rememberedWrite("none") == none)
+            #expect(try transaction.rememberedWrite("two") == two)
+            #expect(try transaction.rememberedWrite("three") == nil)
+        }
+    }
+
+    @Test(arguments: [(1, FixtureSchema0001.sql), (2, FixtureSchema0002.sql)])
+    func `the fixture of each schema opens and holds what it held`(version: Int, sql: String) throws {
+        let directory = try TemporaryDirectory()
+        try directory.write([], to: directory.database)
+        _ = try directory.shell(sql)
+        #expect(try directory.shell("PRAGMA user_version") == "\(version)")
         let store = try SQLiteStoreHandle(directory)
         let views = """
             SELECT id, type, kind, parent FROM objects ORDER BY id;
@@ -109,7 +129,12 @@ import Testing
             #expect(try transaction.invites().map(\.expiry) == [Author.now])
             #expect(try transaction.addresses().map(\.port) == [4242])
         }
-        // It can be written on.
+        // It can be written on, and remembers writes.
+        try store.write { transaction throws(StoreError) in
+            let write = RememberedWrite(content: .zero, created: [object(1)])
+            try transaction.remember(write, as: "new")
+            #expect(try transaction.rememberedWrite("new") == write)
+        }
         var other = Author(number: 2)
         #expect(try store.receive([other.run([[.set(object(1), name: "n", value: .int(1))]])]) == [.stored])
     }

@@ -504,6 +504,38 @@ def check_bad_bodies(entry):
         entry.refused(409, "ambiguous-id", "GET", f"/api/objects/{twice}")
 
 
+# What a page may send to any server without being asked (the types of forms), and more that is no JSON.
+OTHER_TYPES = (
+    "text/plain", "text/plain;charset=UTF-8", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
+    "", "application/x-ndjson", "application/octet-stream", "text/json", "text/plain, application/json",
+)
+JSON_TYPES = ("application/json", "application/json; charset=utf-8", "Application/JSON ; a=b", "application/x+json")
+
+
+def check_types(entry):
+    path = f"/api/objects/{create(entry)['id']}"
+    before = entry.expect(200, "GET", "/api/export").body
+    for method, target, body in (
+        ("POST", "/api/objects", {"type": "a"}), ("PATCH", path, {"properties": {"a": 1}}),
+        ("PUT", f"{path}/properties/a", 1), ("POST", f"{path}/move", {"parent": None, "first": True}),
+        ("POST", "/api/transactions", {"edits": [{"create": "a"}]}), ("PUT", "/api/projects/typed", {}),
+        ("POST", "/api/import", [{"type": "a"}]), ("POST", "/api/conflicts/resolve", {}), ("POST", "/api/sync", {}),
+        ("POST", "/api/peers", {"addresses": []}), ("POST", "/api/restamp", {}),
+    ):
+        for type in OTHER_TYPES:
+            fields = [("Content-Type", type)]
+            data = json.dumps(body).encode()
+            answer = entry.refused(415, "unsupported-media-type", method, target, fields=fields, body=data)
+            check("application/json" in answer.json["advice"], f"{answer.json}")
+    check(entry.expect(200, "GET", "/api/export").body == before, "a body of another type was taken for JSON")
+    for type in JSON_TYPES:
+        fields = [("Content-Type", type)]
+        entry.expect(200, "PATCH", path, fields=fields, body=json.dumps({"properties": {"type": type}}).encode())
+        check(entry.get(path)["properties"]["type"] == type, f"a body of the type {type}")
+    # Files have any type.
+    entry.expect(201, "PUT", f"/api/file/typed-{entry.name}", fields=[("Content-Type", "text/plain")], body=b"{}")
+
+
 def check_conflicts(left, right):
     """Two daemons write the same offline; over HTTP both see it, and one decides."""
     one, two = Entry.loopback(left), Entry.loopback(right)
@@ -644,7 +676,7 @@ def run():
         peer.start()
         for entry in both_entries(peer):
             for part in (check_objects, check_properties, check_lists, check_tree, check_transactions, check_projects,
-                         check_log, check_changes, check_methods, check_bad_bodies):
+                         check_log, check_changes, check_methods, check_bad_bodies, check_types):
                 part(entry)
             check_exchange(entry, world)
             check_system(entry, peer)

@@ -10,12 +10,16 @@ import resource
 import socket
 import stat
 
+from websockets.exceptions import ConnectionClosed
+
+from live_client import Live
 from local_api import Entry, check_answer, request_bytes
 from peerd_harness import CheckFailed, World, check, main_of_test, run_together, say, wait_until
 
 GOOD_ORIGIN = "https://app.example"
 EVIL_ORIGIN = "https://evil.example"
 SLOW_CLIENTS = 1_000
+CONNECTIONS_MAX = 256
 BODY_BYTES_MAX = 8 << 20
 HEADER_BYTES_MAX = 32 << 10
 
@@ -232,6 +236,49 @@ def check_sharing(entry):
         check(not any(key.startswith("access-control") for key, _ in answer.fields), f"{origin}: {answer.fields}")
         answer = expect(entry, 200, [host, token, ("Origin", origin)])
         check(not any(key.startswith("access-control") for key, _ in answer.fields), f"{origin}: {answer.fields}")
+        answer = expect(entry, 401, [host, ("Origin", origin)])
+        check(not any(key.startswith("access-control") for key, _ in answer.fields), f"{origin}: {answer.fields}")
+
+
+def check_shared_refusals(entry, name, value):
+    """A page of an allowed origin can read why it was refused; one that came by another name cannot."""
+    host, token, origin = ("Host", entry.host), ("Authorization", f"Bearer {entry.token}"), ("Origin", GOOD_ORIGIN)
+    wrong = ("Authorization", "Bearer " + "0" * 64)
+    for status, fields in ((401, [host]), (401, [host, wrong]), (403, [host, ("Cookie", f"{name}={value}")]),
+                           (415, [host, token, ("Content-Type", "text/plain")])):
+        for method, body in (("POST", b"{}"), ("POST", b""), ("GET", None)):
+            if status == 415 and method == "GET":
+                continue
+            answer = expect(entry, status, [*fields, origin], method, "/api/objects", body)
+            what = f"{status} to {method}: {answer.fields}"
+            check(answer.field("Access-Control-Allow-Origin") == GOOD_ORIGIN and answer.field("Vary") == "Origin", what)
+            check(answer.field("Access-Control-Allow-Credentials") is None, what)
+    answer = expect(entry, 421, [("Host", f"evil.example:{entry.port}"), origin])
+    check(not any(key.startswith("access-control") for key, _ in answer.fields), f"{answer.fields}")
+
+
+def check_strangers(entry):
+    """Strangers that fill all places do not end the connections of clients, however those were let in."""
+    with Live(entry) as early, Live(entry, [], hello=False) as late, entry.connect() as kept:
+        late.send({"type": "auth", "bearer": entry.token})
+        late.receive("hello")
+        check(kept.ask("GET", "/api/status", entry.fields).status == 200, "a client")
+        # Nothing that it sends makes a stranger a client.
+        unknown = Live(entry, [], hello=False)
+        strangers = []
+        for number in range(2 * CONNECTIONS_MAX):
+            strangers.append(socket.create_connection(entry.address, timeout=10))
+            if number % 32 == 0:
+                late.settle()
+                try:
+                    unknown.socket.pong()
+                except ConnectionClosed:
+                    pass
+        check(early.settle() == [] and late.settle() == [], "a WebSocket was ended by strangers")
+        check(kept.ask("GET", "/api/status", entry.fields).status == 200, "a connection was ended by strangers")
+        check(unknown.close_code() in (None, 4401), "a WebSocket that never said who it is was kept")
+        for stranger in strangers:
+            stranger.close()
 
 
 def check_secrets(peer, entry, cookie):
@@ -587,6 +634,8 @@ def run():
         cookie = check_links(peer, entry)
         check_cookie(entry, *cookie)
         check_sharing(entry)
+        check_shared_refusals(entry, *cookie)
+        check_strangers(entry)
         say("hosts, tokens, links, cookies, origins")
         check_secrets(peer, entry, cookie)
         for entry in (Entry.socket(peer), Entry.loopback(peer)):

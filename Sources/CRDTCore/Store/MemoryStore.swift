@@ -45,6 +45,9 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     private var devices: [PairedDeviceRecord] = []
     private var openInvites: [InviteRecord] = []
     private var addressBook: [AddressRecord] = []
+    private var rememberedWrites: [ExactText: RememberedWrite] = [:]
+    /// The names of remembered writes, the oldest first.
+    private var rememberedNames: [ExactText] = []
 
     /// The children of an object are a list in no particular order, tied together by their numbers; -1 is none.
     private struct SiblingLinks: Sendable {
@@ -409,6 +412,17 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     package mutating func addresses() -> [AddressRecord] { self.addressBook }
 
     package mutating func setAddresses(_ addresses: [AddressRecord]) { self.addressBook = addresses }
+
+    package mutating func rememberedWrite(_ name: String) -> RememberedWrite? { self.rememberedWrites[ExactText(name)] }
+
+    package mutating func remember(_ write: RememberedWrite, as name: String) {
+        self.rememberedWrites[ExactText(name)] = write
+        self.rememberedNames.append(ExactText(name))
+        let surplus = self.rememberedNames.count - RememberedWrite.countMin
+        guard surplus >= RememberedWrite.surplusCountMax else { return }
+        for name in self.rememberedNames.prefix(surplus) { self.rememberedWrites[name] = nil }
+        self.rememberedNames.removeFirst(surplus)
+    }
 
     package mutating func clearDerivedState() {
         self.registers = MemoryRegisters()

@@ -247,6 +247,11 @@ package protocol StoreTransaction: LineOrdering {
     mutating func addresses() throws(StoreError) -> [AddressRecord]
     mutating func setAddresses(_ addresses: [AddressRecord]) throws(StoreError)
 
+    /// The write that a local caller named; nil if it was not done, or is forgotten.
+    mutating func rememberedWrite(_ name: String) throws(StoreError) -> RememberedWrite?
+    /// Remembers a write under a name that has none, and forgets old ones that are too many.
+    mutating func remember(_ write: RememberedWrite, as name: String) throws(StoreError)
+
     /// Empties everything that follows from the log: registers, versions, objects' state, moves, raised stamps and
     /// checkpoints. Numbers of ids stay.
     mutating func clearDerivedState() throws(StoreError)

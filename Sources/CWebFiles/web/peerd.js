@@ -8,7 +8,7 @@
  *
  * All changes travel over one WebSocket. After a lost connection the client reconnects by itself, resumes each
  * subscription at the last token that its callback has handled, and sends unacknowledged writes again under the same
- * id: the daemon applies none twice.
+ * id: the daemon applies none twice, even if it was killed between applying a write and acknowledging it.
  */
 
 /** The largest message that the daemon reads. A longer one would close the connection each time it is sent again. */

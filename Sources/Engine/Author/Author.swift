@@ -106,7 +106,27 @@ struct Author: ~Copyable {
         self.putOff = merge.putOff
     }
 
+    /// Writes what a local caller wants, or finds that it was written before.
+    ///
+    /// The name is remembered in the transaction of the write, so both are durable or neither.
     mutating func perform(
+        _ request: WriteRequest,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Result<WriteReceipt, WriteRefusal> {
+        guard let name = request.name else { return try self.perform(request.content, in: &transaction) }
+        if let earlier = try transaction.rememberedWrite(name.text) {
+            guard earlier.content == name.content else { return .failure(.nameTaken(name.text)) }
+            return .success(WriteReceipt(dot: nil, created: earlier.created, operationCount: 0))
+        }
+        let result = try self.perform(request.content, in: &transaction)
+        if case .success(let receipt) = result {
+            let write = RememberedWrite(content: name.content, created: receipt.created)
+            try transaction.remember(write, as: name.text)
+        }
+        return result
+    }
+
+    private mutating func perform(
         _ wanted: WriteRequest.Content,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Result<WriteReceipt, WriteRefusal> {

@@ -11,7 +11,7 @@ extension Node where Store: ~Copyable {
             try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
                 answers = []
                 for request in requests {
-                    answers.append((request.id, try self.author.perform(request.content, in: &transaction)))
+                    answers.append((request.id, try self.author.perform(request, in: &transaction)))
                     #if PLANTED_BUGS
                     if PlantedBug.answeredBeforeCommit.isPlanted {
                         self.effects += answers.suffix(1).map { .answer($0, $1) }

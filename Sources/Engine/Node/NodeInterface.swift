@@ -102,10 +102,24 @@ package struct Participation: Hashable, Sendable {
     }
 }
 
+/// The name that a local caller gave a write, so that it is done once, however often the caller asks for it.
+package struct WriteName: Hashable, Sendable {
+    package var text: String
+    /// A hash of what the caller wants: another write may not have the same name.
+    package var content: Hash256
+
+    package init(_ text: String, content: Hash256) {
+        self.text = text
+        self.content = content
+    }
+}
+
 /// One transaction a local caller wants.
 package struct WriteRequest: Sendable {
     package var id: RequestID
     package var content: Content
+    /// Nil if the write is done whenever it is asked for.
+    package var name: WriteName?
 
     /// What to write.
     package enum Content: Sendable {
@@ -119,8 +133,13 @@ package struct WriteRequest: Sendable {
         self.content = .steps(transaction)
     }
 
-    package init(id: RequestID, body: @escaping @Sendable (inout LocalTransaction) throws(WriteRefusal) -> Void) {
+    package init(
+        id: RequestID,
+        name: WriteName? = nil,
+        body: @escaping @Sendable (inout LocalTransaction) throws(WriteRefusal) -> Void
+    ) {
         self.id = id
+        self.name = name
         self.content = .body(body)
     }
 }
@@ -144,7 +163,7 @@ package enum Effect: Sendable {
 
 /// What a write did.
 package struct WriteReceipt: Hashable, Sendable {
-    /// The change that holds the write; nil if there was nothing to write.
+    /// The change that holds the write; nil if there was nothing to write, or it was done before.
     package var dot: Dot?
     /// Objects that the transaction made, in the order of its creations.
     package var created: [ObjectID]
@@ -173,6 +192,8 @@ package enum WriteRefusal: Error, Hashable, Sendable {
     case clockUnconfirmed
     /// The caller's own code threw.
     case abandoned
+    /// A write with other content has that name.
+    case nameTaken(String)
     case store(StoreError)
 }
 

@@ -1,4 +1,5 @@
 package import CRDTCore
+internal import Engine
 package import NIOHTTP1
 package import PeerdKit
 
@@ -61,6 +62,7 @@ package struct Problem: Error, Hashable, Sendable {
         switch error {
         case let problem as Problem: self = problem
         case let error as PeerdError: self.init(error)
+        case WriteRefusal.nameTaken(let name): self = .idOfAnotherWrite(name)
         case let error as StoreError: self.init(PeerdError(error))
         case is CancellationError:
             self.init(.serviceUnavailable, "unavailable", "The server is ending.", advice: "Try again in a moment.")

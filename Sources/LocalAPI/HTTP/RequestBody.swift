@@ -1,4 +1,3 @@
-package import CRDTCore
 internal import NIOHTTP1
 internal import Synchronization
 
@@ -48,18 +47,6 @@ package struct RequestBody: Sendable {
             if bytes.isEmpty { bytes = piece } else { bytes += piece }
         }
         return bytes
-    }
-
-    /// Reads all of it as JSON.
-    ///
-    /// `valueDepth`: how deep the values of properties lie in it.
-    package func json(upTo limit: Int = APILimits.bodyByteCountMax, valueDepth: Int = 0) async throws -> JSON {
-        let bytes = try await self.collect(upTo: limit)
-        switch JSON.parse(bytes, depthMax: JSON.depthMax + valueDepth) {
-        case .success(let json): return json
-        case .failure(let failure):
-            throw Problem.badRequest("The body is not JSON; it cannot be read behind byte \(failure.offset).")
-        }
     }
 }
 

@@ -28,7 +28,8 @@ final class LiveConnection: ChannelInboundHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         let socket = LiveSocket(channel: context.channel)
-        let session = LiveSession(self.service, socket, isLetIn: self.isLetIn)
+        let (channel, connections) = (context.channel, self.connections)
+        let session = LiveSession(self.service, socket, isLetIn: self.isLetIn) { connections.note(channel) }
         let (inbox, metrics) = (self.inbox, self.service.metrics)
         metrics.noteSockets(1)
         self.task = Task {
@@ -60,7 +61,7 @@ final class LiveConnection: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = self.unwrapInboundIn(data)
         self.unansweredCount = 0
-        if self.isLetIn { self.connections.note(context.channel) }
+        self.connections.noteActivity(context.channel)
         guard !self.isClosing else { return }
         switch frame.opcode {
         case .text:

@@ -13,6 +13,8 @@ final class LiveSession: Sendable {
     private let service: APIService
     private let socket: LiveSocket
     private let isLetIn: Bool
+    /// Told once the client has shown that it may use the API.
+    private let letIn: @Sendable () -> Void
     /// The subscriptions by the id that the client chose.
     private let subscriptions = Mutex<[Int: Credit]>([:])
 
@@ -20,10 +22,11 @@ final class LiveSession: Sendable {
     private static let statusInterval = Duration.milliseconds(250)
     private static let creditInitially = 16
 
-    init(_ service: APIService, _ socket: LiveSocket, isLetIn: Bool) {
+    init(_ service: APIService, _ socket: LiveSocket, isLetIn: Bool, letIn: @escaping @Sendable () -> Void) {
         self.service = service
         self.socket = socket
         self.isLetIn = isLetIn
+        self.letIn = letIn
     }
 
     private var workspace: Workspace { self.service.workspace }
@@ -40,6 +43,7 @@ final class LiveSession: Sendable {
                 guard try await self.authenticate(inbox) else { return self.socket.close(.unknown(4401)) }
                 deadline.cancel()
             }
+            self.letIn()
             try await self.greet()
             try await withThrowingDiscardingTaskGroup { group in
                 defer {
@@ -236,10 +240,7 @@ final class LiveSession: Sendable {
     /// Writes of a connection are carried out in the order in which they come.
     private func write(_ members: Members) async throws {
         let name = try members.requiredText("id")
-        let batch = try EditBatch(members)
-        let created = try await self.service.rememberedWrites.perform(name) {
-            try await batch.write(to: self.workspace)
-        }
+        let created = try await NamedWrite(name, members).write(to: self.workspace)
         try await self.send([
             "type": .string("ack"), "id": .string(name), "durable": .bool(true),
             "created": .array(created.map { .string($0.description) }),

@@ -125,34 +125,48 @@ struct EditBatch: Sendable {
         return names.filter { !$0.hasPrefix("$") }
     }
 
-    /// Writes the transaction, and returns the objects that were created, in order, once all is on the disk.
-    func write(to workspace: Workspace) async throws -> [ObjectID] {
-        try await self.writeWithReceipt(to: workspace).created
-    }
-
-    /// The same; also tells which change holds the edits.
+    /// Writes the transaction; returns the objects that were created, in order, and which change holds the edits, once
+    /// all is on the disk.
     func writeWithReceipt(
         to workspace: Workspace
     ) async throws -> (created: [ObjectID], receipt: WriteReceipt) {
+        try await self.resolved(in: workspace) { edits in
+            let (created, receipt) = try await workspace.writeWithReceipt { try edits.perform(in: &$0) }
+            return (created, receipt)
+        }
+    }
+
+    /// Finds what the edits name, and hands them over to be written.
+    func resolved<Result>(
+        in workspace: Workspace,
+        _ write: (ResolvedEdits) async throws -> Result
+    ) async throws -> Result {
         var ids: [String: ObjectID] = [:]
         for name in self.names { ids[name] = try await ObjectReference.id(name, in: workspace) }
-        let (batch, known) = (self, ids)
         do {
-            let (created, receipt) = try await workspace.writeWithReceipt { transaction in
-                try batch.check(known, in: &transaction)
-                return try batch.perform(known, in: &transaction)
-            }
-            return (created, receipt)
+            return try await write(ResolvedEdits(batch: self, ids: ids))
         } catch let error as PeerdError where error.code == .noSuchObject {
             // The one that is missing is looked for again, to say why.
             for name in self.names.sorted() { _ = try await ObjectReference.object(name, in: workspace) }
             throw error
         }
     }
+}
 
-    private func check(_ ids: [String: ObjectID], in transaction: inout WriteTransaction) throws {
-        for condition in self.conditions {
-            guard let id = ids[condition.object] else { continue }
+/// Edits with the objects that their texts name.
+struct ResolvedEdits: Sendable {
+    let batch: EditBatch
+    let ids: [String: ObjectID]
+
+    /// Checks the conditions and makes the edits; returns the objects that were created, in order.
+    func perform(in transaction: inout WriteTransaction) throws -> [ObjectID] {
+        try self.check(in: &transaction)
+        return try self.edit(in: &transaction)
+    }
+
+    private func check(in transaction: inout WriteTransaction) throws {
+        for condition in self.batch.conditions {
+            guard let id = self.ids[condition.object] else { continue }
             let version = try transaction.committedObject(id)?.version
             guard version != condition.version else { continue }
             throw Problem.versionChanged(
@@ -162,8 +176,8 @@ struct EditBatch: Sendable {
         }
     }
 
-    private func perform(_ ids: [String: ObjectID], in transaction: inout WriteTransaction) throws -> [ObjectID] {
-        var ids = ids
+    private func edit(in transaction: inout WriteTransaction) throws -> [ObjectID] {
+        var ids = self.ids
         var created: [ObjectID] = []
         func id(_ name: String) throws(Problem) -> ObjectID {
             guard let id = ids[name] else {
@@ -171,7 +185,7 @@ struct EditBatch: Sendable {
             }
             return id
         }
-        for edit in self.edits {
+        for edit in self.batch.edits {
             switch edit {
             case .create(let creation):
                 let parent = try creation.destination.parent.map(id)

@@ -52,7 +52,7 @@ struct HistoryRoutes: Sendable {
     }
 
     private func resolve(_ request: Request) async throws -> Response {
-        let members = try Members(try await request.body.json(), of: "The body")
+        let members = try Members(try await request.json(), of: "The body")
         let object = try await ObjectReference.id(try members.requiredText("object"), in: self.workspace)
         let property = try members.text("property")
         guard let json = members["content"] else { throw Problem.badRequest("The body needs a “content”.") }

@@ -8,6 +8,7 @@ struct ImportRoute: Sendable {
 
     func respond(to request: Request) async throws -> Response {
         let workspace = self.workspace
+        try request.requireJSON()
         return try await LineStream.response(to: request) { progress in
             // Read within the work, so that a client hears of it while its file is on the way.
             let bytes = try await request.body.collect(upTo: APILimits.importByteCountMax)

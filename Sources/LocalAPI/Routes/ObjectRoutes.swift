@@ -5,13 +5,9 @@ internal import PeerdKit
 /// Objects, their properties, and their places in the tree.
 struct ObjectRoutes: Sendable {
     let workspace: Workspace
-    let rememberedWrites: RememberedWrites
     private let readyAnswers = ReadyAnswers()
 
-    init(workspace: Workspace, rememberedWrites: RememberedWrites) {
-        self.workspace = workspace
-        self.rememberedWrites = rememberedWrites
-    }
+    init(workspace: Workspace) { self.workspace = workspace }
 
     private static let pageCount = 100
 
@@ -148,7 +144,7 @@ struct ObjectRoutes: Sendable {
     // MARK: - Writing
 
     private func create(_ request: Request) async throws -> Response {
-        let members = try Members(try await request.body.json(valueDepth: Edit.valueDepth), of: "The body")
+        let members = try Members(try await request.json(valueDepth: Edit.valueDepth), of: "The body")
         let creation = try Edit.Creation(type: try members.requiredText("type"), members)
         let (created, receipt) = try await EditBatch([.create(creation)]).writeWithReceipt(to: self.workspace)
         if request.wantsReceipt, let id = created.first { return Response(.created, json: receipt.json(id)) }
@@ -162,7 +158,7 @@ struct ObjectRoutes: Sendable {
 
     private func patch(_ request: Request) async throws -> Response {
         let name = request.parameters[0]
-        let members = try Members(try await request.body.json(valueDepth: Edit.valueDepth), of: "The body")
+        let members = try Members(try await request.json(valueDepth: Edit.valueDepth), of: "The body")
         let edits: [Edit] = [
             .set(name, try Edit.properties(members)), .unset(name, try members.texts("remove")),
         ]
@@ -171,7 +167,7 @@ struct ObjectRoutes: Sendable {
 
     private func move(_ request: Request) async throws -> Response {
         let name = request.parameters[0]
-        let members = try Members(try await request.body.json(valueDepth: Edit.valueDepth), of: "The body")
+        let members = try Members(try await request.json(valueDepth: Edit.valueDepth), of: "The body")
         guard members.has("parent") else {
             throw Problem.badRequest("The body needs a “parent”: an id, or null for the root.")
         }
@@ -180,7 +176,7 @@ struct ObjectRoutes: Sendable {
 
     private func setProperty(_ request: Request) async throws -> Response {
         let (name, property) = (request.parameters[0], request.parameters[1])
-        let value = Value(try await request.body.json())
+        let value = Value(try await request.json())
         return try await self.edit(name, [.set(name, [(property, value)])], request)
     }
 
@@ -238,14 +234,12 @@ struct ObjectRoutes: Sendable {
     }
 
     private func transaction(_ request: Request) async throws -> Response {
-        let members = try Members(try await request.body.json(valueDepth: Edit.valueDepth), of: "The body")
-        let batch = try EditBatch(members)
-        let write = { @Sendable in try await batch.write(to: self.workspace) }
-        var created: [ObjectID]
+        let members = try Members(try await request.json(valueDepth: Edit.valueDepth), of: "The body")
+        let created: [ObjectID]
         if let name = try members.text("id") {
-            created = try await self.rememberedWrites.perform(name, write)
+            created = try await NamedWrite(name, members).write(to: self.workspace)
         } else {
-            created = try await write()
+            created = try await EditBatch(members).writeWithReceipt(to: self.workspace).created
         }
         return Response(json: .object(["created": .array(created.map { .string($0.description) })]))
     }

@@ -74,7 +74,7 @@ struct ProjectRoutes: Sendable {
         guard name.utf8.count <= Self.nameByteCountMax else {
             throw Problem.invalid("A project's name has at most \(Self.nameByteCountMax) bytes.")
         }
-        let document = Value(try await request.body.json())
+        let document = Value(try await request.json())
         let old = try await self.check(request, name)
         let wanted = old?.version
         let isConditional = !request.head.headers["If-Match"].isEmpty || !request.head.headers["If-None-Match"].isEmpty

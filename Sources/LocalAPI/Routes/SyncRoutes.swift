@@ -22,7 +22,7 @@ struct SyncRoutes: Sendable {
     }
 
     private func sync(_ request: Request) async throws -> Response {
-        let members = try Members(try await request.body.jsonOrNothing(), of: "The body")
+        let members = try Members(try await request.jsonOrNothing(), of: "The body")
         let milliseconds =
             try members.number("timeout_ms", in: 1...Self.timeoutMillisecondsMax) ?? Self.timeoutMilliseconds
         let scope = try Self.scope(try members.text("with"))
@@ -51,7 +51,7 @@ struct SyncRoutes: Sendable {
 
     /// Keeps addresses at which there may be machines of the workspace.
     private func meet(_ request: Request) async throws -> Response {
-        let members = try Members(try await request.body.json(), of: "The body")
+        let members = try Members(try await request.json(), of: "The body")
         guard case .array? = members["addresses"] else { throw Problem.badRequest("The body needs “addresses”.") }
         var addresses: [NetworkAddress] = []
         for address in try members.array("addresses") {
@@ -68,7 +68,7 @@ struct SyncRoutes: Sendable {
 
     /// Orders held changes of the user's devices directly after what they had seen.
     private func restamp(_ request: Request) async throws -> Response {
-        let members = try Members(try await request.body.jsonOrNothing(), of: "The body")
+        let members = try Members(try await request.jsonOrNothing(), of: "The body")
         let receipt = try await self.workspace.restamp(isClockRight: try members.flag("clock_is_right"))
         let restamped = try await self.workspace.reading { transaction in
             try Restamped.written(receipt, in: &transaction)
@@ -125,14 +125,5 @@ private struct Restamped {
             "device_name": .string(self.deviceName),
             "changes": .int(Int64(clamping: changeCount)),
         ])
-    }
-}
-
-extension RequestBody {
-    /// The JSON of the body; an empty object if there is no body.
-    fileprivate func jsonOrNothing() async throws -> JSON {
-        let bytes = try await self.collect(upTo: APILimits.bodyByteCountMax)
-        if bytes.isEmpty { return .object([:]) }
-        return try await RequestBody(bytes).json()
     }
 }

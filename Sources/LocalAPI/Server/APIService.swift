@@ -9,7 +9,6 @@ package struct APIService: Sendable {
     private let router: Router
     private let loopbackAccess: Access?
     private let objects: ObjectRoutes
-    let rememberedWrites = RememberedWrites()
 
     /// Answers requests on a workspace.
     ///
@@ -20,7 +19,7 @@ package struct APIService: Sendable {
         self.server = server
         self.metrics = metrics
         self.loopbackAccess = access
-        self.objects = ObjectRoutes(workspace: workspace, rememberedWrites: self.rememberedWrites)
+        self.objects = ObjectRoutes(workspace: workspace)
         var routes = self.objects.routes
         routes += HistoryRoutes(workspace: workspace).routes
         routes += ExchangeRoutes(workspace: workspace).routes
@@ -47,6 +46,15 @@ package struct APIService: Sendable {
         return isLink || self.isPreflight(head) ? nil : problem
     }
 
+    /// Answers a request that was refused.
+    ///
+    /// A page of an allowed origin can read why. One that came by another name of this machine cannot.
+    func answer(to head: RequestHead, refusedWith problem: Problem) -> Response {
+        var response = problem.response(to: head)
+        if problem.status != .misdirectedRequest { self.share(&response, with: head.headers) }
+        return response
+    }
+
     /// Answers a request that was not refused and has no body, if that takes microseconds; nil otherwise.
     func respondAtOnce(to head: RequestHead) -> ReadyAnswer? {
         guard !head.headers.contains(name: "Origin"), let answer = self.objects.answerAtOnce(head) else { return nil }
@@ -62,12 +70,17 @@ package struct APIService: Sendable {
         } else {
             response = await self.router.respond(to: request)
         }
-        if let origin = request.head.headers.first(name: "Origin"), self.loopbackAccess?.allows(origin: origin) ?? false
-        {
-            ResponseHeaders.allow(origin, in: &response.headers)
-        }
+        self.share(&response, with: request.head.headers)
         self.metrics.note(status: UInt(response.status.code))
         return response
+    }
+
+    /// Lets the page that sent a request read the answer, if it is of an origin that the user allows.
+    private func share(_ response: inout Response, with headers: HTTPHeaders) {
+        guard let origin = headers.first(name: "Origin"), self.loopbackAccess?.allows(origin: origin) ?? false else {
+            return
+        }
+        ResponseHeaders.allow(origin, in: &response.headers)
     }
 
     private func isPreflight(_ head: RequestHead) -> Bool {

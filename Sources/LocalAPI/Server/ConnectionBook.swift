@@ -55,6 +55,16 @@ final class ConnectionBook: Sendable {
         }
     }
 
+    /// Notes that something came; of a stranger it changes nothing.
+    func noteActivity(_ channel: any Channel) {
+        let id = ObjectIdentifier(channel)
+        self.state.withLock { state in
+            guard let entry = state.entries[id], entry.hasBeenLetIn else { return }
+            let turn = state.nextTurn()
+            state.entries[id]?.turn = turn
+        }
+    }
+
     func closeAll() {
         for entry in self.state.withLock({ Array($0.entries.values) }) { entry.channel.close(promise: nil) }
     }

@@ -105,7 +105,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
         do throws(Problem) {
             let request = try Self.checked(head, self.entryPoint)
             guard let problem = self.service.refusal(of: request) else { return self.answer(request, head, context) }
-            refusal = problem.response(to: request)
+            refusal = self.service.answer(to: request, refusedWith: problem)
         } catch {
             refusal = error.response
         }

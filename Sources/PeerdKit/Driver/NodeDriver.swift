@@ -273,9 +273,10 @@ package actor NodeDriver {
 
     /// Writes what a caller's own code wants as it reads; what the receipt says is durable.
     package func write(
+        named name: WriteName? = nil,
         _ body: @escaping @Sendable (inout LocalTransaction) throws(WriteRefusal) -> Void
     ) async -> Result<WriteReceipt, WriteRefusal> {
-        await self.answer { self.inbox.post(WriteRequest(id: $0, body: body)) }
+        await self.answer { self.inbox.post(WriteRequest(id: $0, name: name, body: body)) }
     }
 
     /// Orders what is held directly after what it had seen.

@@ -1,5 +1,6 @@
 package import Engine
 internal import NIOConcurrencyHelpers
+internal import Persistence
 
 extension Workspace {
     /// Writes one transaction: all of its edits, or none.
@@ -35,6 +36,41 @@ extension Workspace {
         case (.failure(let refusal), _): throw PeerdError(refusal)
         case (.success, nil): throw PeerdError(WriteRefusal.abandoned)
         }
+    }
+
+    /// Writes a transaction that has a name once, however often it is asked for, also after a crash.
+    ///
+    /// The closure is not called if the write was done before. What fails is not remembered.
+    ///
+    /// - Returns: the objects that the transaction created, now or then, in the order of its creations.
+    /// - Throws: as `write` does; `WriteRefusal.nameTaken` if a write with other content has the name.
+    package func writeOnce(
+        _ name: WriteName,
+        _ body: @escaping @Sendable (inout WriteTransaction) throws -> Void
+    ) async throws -> [ObjectID] {
+        let driver = try self.driver()
+        let failure = NIOLockedValueBox<(any Error)?>(nil)
+        let answer = await driver.write(named: name) { local throws(WriteRefusal) in
+            try WriteTransaction.run(body, on: &local) { result in
+                if case .failure(let error) = result { failure.withLockedValue { $0 = error } }
+            }
+        }
+        switch answer {
+        case .success(let receipt): return receipt.created
+        case .failure(.abandoned): throw failure.withLockedValue { $0 } ?? PeerdError(WriteRefusal.abandoned)
+        case .failure(.nameTaken(let name)): throw WriteRefusal.nameTaken(name)
+        case .failure(let refusal): throw PeerdError(refusal)
+        }
+    }
+
+    /// Returns the objects that a named write created; nil if it was not done, or is forgotten.
+    ///
+    /// - Throws: as `read` does; `WriteRefusal.nameTaken` if a write with other content has the name.
+    package func createdObjects(of name: WriteName) async throws -> [ObjectID]? {
+        let earlier = try await self.reading { transaction in try transaction.rememberedWrite(name.text) }
+        guard let earlier else { return nil }
+        guard earlier.content == name.content else { throw WriteRefusal.nameTaken(name.text) }
+        return earlier.created
     }
 }
 

@@ -29,6 +29,7 @@ enum StoreQuery: Int, CaseIterable {
     case pairedDevices, addPairedDevice, clearPairedDevices
     case invites, addInvite, clearInvites
     case addresses, addAddress, clearAddresses
+    case rememberedWrite, rememberWrite, forgetWrites
     case clearRegisters, clearVersions, clearMoves, clearObjects, clearRaisedStamps, clearCheckpoints
     case integrityCheck, dataVersion
 
@@ -68,6 +69,10 @@ enum StoreQuery: Int, CaseIterable {
         case .pairedDevices, .addPairedDevice, .clearPairedDevices, .invites, .addInvite, .clearInvites, .addresses,
             .addAddress, .clearAddresses:
             self.deviceSQL
+        case .rememberedWrite: "SELECT content, created FROM remembered_write WHERE name = ?"
+        case .rememberWrite:
+            "INSERT INTO remembered_write (name, content, created) VALUES (?, ?, ?) RETURNING remembered_write"
+        case .forgetWrites: "DELETE FROM remembered_write WHERE remembered_write <= ?"
         case .fact: "SELECT value FROM fact WHERE name = ?"
         case .setFact: "INSERT OR REPLACE INTO fact (name, value) VALUES (?, ?)"
         case .deleteFact: "DELETE FROM fact WHERE name = ?"

@@ -3,7 +3,8 @@ import GRDB
 
 /// A store in a SQLite database: one writer, write-ahead log, every commit on the disk before `write` returns.
 ///
-/// Anyone may read the file with a SQLite client meanwhile; its tables and views are described in `Schema0001`.
+/// Anyone may read the file with a SQLite client meanwhile; its tables and views are described in `Schema0001` and
+/// `Schema0002`.
 package struct SQLiteStore: ReplicaStore, ~Copyable {
     private let file: DatabaseFile
     private let transaction: SQLiteTransaction
