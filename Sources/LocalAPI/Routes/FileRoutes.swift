@@ -10,6 +10,8 @@ struct FileRoutes: Sendable {
     private let arrangements = Arrangements()
 
     private static let entryCount = 1_000
+    /// Times that a file is opened again because somebody wrote into it meanwhile.
+    private static let repetitionMax = 16
 
     /// `path`: that of the folder, which is made when it is first used.
     init(path: String) { self.tree = LazyFileTree(path: path) }
@@ -63,8 +65,9 @@ struct FileRoutes: Sendable {
         return file
     }
 
-    /// Answers with a file, or with the parts that a client asks for; reads the first bytes, so call it on a thread
-    /// for the disk.
+    /// Answers with a file, or with the parts that a client asks for.
+    ///
+    /// Reads the first bytes of it, so call it on a thread for the disk.
     static func answer(
         _ file: OpenFile,
         _ virtual: VirtualFile,
@@ -213,12 +216,17 @@ struct FileRoutes: Sendable {
         }
     }
 
-    /// Makes an answer on a thread for the disk.
+    /// Makes an answer on a thread for the disk, again if the file was changed meanwhile.
     static func onDisk(_ answer: @escaping @Sendable () throws -> Response) async throws -> Response {
-        do {
-            return try await DiskThread.run(answer)
-        } catch let error as FileTreeError {
-            throw Problem(error)
+        var repetition = 0
+        while true {
+            do {
+                return try await DiskThread.run(answer)
+            } catch FileTreeError.changed where repetition < self.repetitionMax {
+                repetition += 1
+            } catch let error as FileTreeError {
+                throw Problem(error)
+            }
         }
     }
 
@@ -292,7 +300,7 @@ extension Problem {
         case .tooLarge: self.init(.payloadTooLarge, "too-large", error.text)
         case .diskFull: self.init(.insufficientStorage, "disk-full", error.text)
         case .permissionDenied: self.init(.forbidden, "forbidden", error.text)
-        case .tooManyOpenFiles: self.init(.serviceUnavailable, "unavailable", error.text)
+        case .tooManyOpenFiles, .changed: self.init(.serviceUnavailable, "unavailable", error.text)
         case .system: self.init(.internalServerError, "failed", error.text)
         }
     }

@@ -46,6 +46,7 @@ final class SegmentSender {
         piece.assumeIsolated().whenComplete { result in
             switch result {
             case .success(let bytes): self.write(bytes)
+            // If the file was changed: the client sees that the answer ends before its length.
             case .failure(let error): self.whole.fail(error)
             }
         }
@@ -69,7 +70,7 @@ final class SegmentSender {
 extension OpenFile {
     /// Some bytes of the state in which the file was opened.
     ///
-    /// Throws if the file has another state by now. Blocks on the disk.
+    /// Throws ``FileTreeError/changed`` if the file has another state by now. Blocks on the disk.
     func content(_ range: Range<UInt64>) throws(FileTreeError) -> ByteBuffer {
         var bytes = ByteBuffer()
         try self.append(range, to: &bytes)
@@ -92,8 +93,7 @@ extension OpenFile {
             }
         }
         if let failure { throw failure }
-        // Somebody wrote into the file, or cut it; the client sees that the answer ends before its length.
-        guard filled == count, try self.hasSameContent() else { throw .notFound }
+        guard filled == count, try self.hasSameContent() else { throw .changed }
     }
 }
 
