@@ -485,7 +485,7 @@ def check_changes_meanwhile(entry, route, directory):
 
 def check_changes_all_the_time(entry, route, directory):
     """While a program writes the file again and again, each answer is of one state."""
-    name, size, ends = "busy.mp3", 256 << 10, threading.Event()
+    name, size, ends = "busy.mp3", 480 << 10, threading.Event()
     path = directory / name
     path.write_bytes(bytes(size))
 
@@ -496,13 +496,13 @@ def check_changes_all_the_time(entry, route, directory):
                 file.write(bytes([number % 256]) * size)
                 file.flush()
                 # Longer than a tick of the file system's clock, within which states cannot be told apart.
-                if ends.wait(0.02):
+                if ends.wait(0.01):
                     return
 
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        answers = [entry.ask("GET", route + name) for _ in range(200)]
+        answers = [entry.ask("GET", route + name) for _ in range(400)]
     finally:
         ends.set()
         writer.join()
