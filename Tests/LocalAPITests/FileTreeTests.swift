@@ -1,4 +1,5 @@
 import Foundation
+import NIOCore
 import Testing
 
 @testable import LocalAPI
@@ -43,6 +44,36 @@ import Testing
         try handle.write(contentsOf: Data("HELLO, WORLD".utf8))
         try handle.close()
         #expect(try !file.hasSameContent())
+        #expect(Self.error { try file.content(0..<5) } == .changed)
+        let segments = Response.Segments(parts: [.file(file, 0..<5)])
+        #expect(Self.error { try segments.withFirstBytesRead() } == .changed)
+    }
+
+    @Test func `the first bytes of an answer are read, and the rest is left`() throws {
+        let count = Int(SegmentSender.pieceByteCount)
+        let content = (0..<(2 * count)).map { UInt8(truncatingIfNeeded: $0 / 251) }
+        try self.folder.write(String(decoding: content.map { $0 & 0x7F }, as: UTF8.self), to: "a")
+        guard case .file(let file) = try self.folder.tree().open(.of("a")) else { return }
+        for (start, end) in [(0, 10), (5, count - 7), (5, count + 5), (0, count), (3, 2 * count)] {
+            let parts: [Response.Segment] = [
+                .bytes(ByteBuffer(string: "<")), .file(file, UInt64(start)..<UInt64(end)),
+                .bytes(ByteBuffer(string: ">")),
+            ]
+            let read = try Response.Segments(parts: parts).withFirstBytesRead()
+            #expect(read.byteCount == UInt64(end - start + 2))
+            var found: [UInt8] = []
+            for (place, part) in read.parts.enumerated() {
+                switch part {
+                case .bytes(let bytes): found += bytes.readableBytesView
+                case .file(let file, let range):
+                    #expect(place == 1)
+                    found += try file.content(range).readableBytesView
+                }
+            }
+            #expect(found == Array("<".utf8) + content[start..<end].map { $0 & 0x7F } + Array(">".utf8))
+            guard case .bytes(let first) = read.parts[0] else { continue }
+            #expect(first.readableBytes == min(count, end - start + 2))
+        }
     }
 
     @Test func `a file that is replaced or deleted stays what it is for those who have it open`() throws {

@@ -5,11 +5,13 @@ movies whose index is moved to the front."""
 
 # time limit: 300 s
 
+import itertools
 import os
 import random
 import re
 import socket
 import struct
+import threading
 import time
 from dataclasses import dataclass
 from email.utils import formatdate
@@ -481,6 +483,38 @@ def check_changes_meanwhile(entry, route, directory):
     path.unlink(missing_ok=True)
 
 
+def check_changes_all_the_time(entry, route, directory):
+    """While a program writes the file again and again, each answer is of one state."""
+    name, size, ends = "busy.mp3", 480 << 10, threading.Event()
+    path = directory / name
+    path.write_bytes(bytes(size))
+
+    def write():
+        with open(path, "r+b") as file:
+            for number in itertools.count(1):
+                file.seek(0)
+                file.write(bytes([number % 256]) * size)
+                file.flush()
+                # Longer than a tick of the file system's clock, within which states cannot be told apart.
+                if ends.wait(0.01):
+                    return
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        answers = [entry.ask("GET", route + name) for _ in range(400)]
+    finally:
+        ends.set()
+        writer.join()
+    path.unlink()
+    what = f"{route}{name} ({entry.name}) while it is written"
+    check({answer.status for answer in answers} <= {200, 503}, f"{what}: {[answer.status for answer in answers]}")
+    bodies = [answer.body for answer in answers if answer.status == 200]
+    check(len({body[0] for body in bodies}) > 1, f"{what}: {len(bodies)} answers, of one state")
+    for body in bodies:
+        check(len(body) == size and len(set(body)) == 1, f"{what}: an answer of the states {set(body)}")
+
+
 def patient_connection(entry):
     """A connection that takes few bytes ahead of its reader."""
     family = socket.AF_UNIX if isinstance(entry.address, str) else socket.AF_INET
@@ -626,6 +660,7 @@ def run():
             for route in ("/api/file/", "/audio/"):
                 check_changes(entry, route, directory)
                 check_changes_meanwhile(entry, route, directory)
+                check_changes_all_the_time(entry, route, directory)
             check_movies(entry, directory, seed)
             for path in directory.iterdir():
                 if path.name not in ("sound.mp3", "empty.mp3"):

@@ -1,5 +1,6 @@
 internal import CRDTCore
 internal import Foundation
+internal import NIOCore
 internal import NIOHTTP1
 
 /// Has requests answered in this process, without a socket.
@@ -75,20 +76,19 @@ extension RequestBody {
 }
 
 extension PieceChannel {
-    private static let fileByteCount = 256 << 10
+    private static let fileByteCount: UInt64 = 256 << 10
 
     fileprivate func write(_ segments: [Response.Segment]) async throws {
         for segment in segments {
             switch segment {
-            case .bytes(let bytes): try await self.write(bytes)
+            case .bytes(let bytes): try await self.write(Array(bytes.readableBytesView))
             case .file(let file, let range):
-                var offset = range.lowerBound
-                while offset < range.upperBound {
-                    var bytes = [UInt8](repeating: 0, count: min(Self.fileByteCount, Int(range.upperBound - offset)))
-                    let count = pread(file.descriptor.number, &bytes, bytes.count, off_t(offset))
-                    guard count > 0 else { throw APIConnectionError.endedEarly }
-                    try await self.write(Array(bytes.prefix(count)))
-                    offset += UInt64(count)
+                var rest = range
+                while let start = rest.first {
+                    let end = start + min(Self.fileByteCount, rest.upperBound - start)
+                    guard let bytes = try? file.content(start..<end) else { throw APIConnectionError.endedEarly }
+                    try await self.write(Array(bytes.readableBytesView))
+                    rest = end..<rest.upperBound
                 }
             }
         }

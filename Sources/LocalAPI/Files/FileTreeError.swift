@@ -20,6 +20,8 @@ enum FileTreeError: Error, Equatable, Sendable {
     case diskFull
     case permissionDenied
     case tooManyOpenFiles
+    /// Somebody wrote into the file since it was opened.
+    case changed
     /// Another failure of the operating system.
     case system(code: Int32)
 
@@ -56,6 +58,7 @@ enum FileTreeError: Error, Equatable, Sendable {
         case .diskFull: "The disk is full. Free some space."
         case .permissionDenied: "The operating system denies access. Check owner and permissions of the file."
         case .tooManyOpenFiles: "Too many files are open. Try again later."
+        case .changed: "The file is being written. Try again later."
         case .system(let code): "The operating system reports: \(String(cString: strerror(code)))."
         }
     }

@@ -1,4 +1,5 @@
 package import CRDTCore
+internal import NIOCore
 package import NIOHTTP1
 
 /// The answer to a request.
@@ -22,12 +23,12 @@ package struct Response: Sendable {
 
     /// A part of a body.
     enum Segment: Sendable {
-        case bytes([UInt8])
+        case bytes(ByteBuffer)
         case file(OpenFile, Range<UInt64>)
 
         var byteCount: UInt64 {
             switch self {
-            case .bytes(let bytes): UInt64(bytes.count)
+            case .bytes(let bytes): UInt64(bytes.readableBytes)
             case .file(_, let range): UInt64(range.count)
             }
         }

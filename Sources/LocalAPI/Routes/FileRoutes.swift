@@ -1,5 +1,6 @@
 internal import CRDTCore
 internal import Foundation
+internal import NIOCore
 internal import NIOHTTP1
 internal import Synchronization
 
@@ -9,6 +10,8 @@ struct FileRoutes: Sendable {
     private let arrangements = Arrangements()
 
     private static let entryCount = 1_000
+    /// Times that a file is opened again because somebody wrote into it meanwhile.
+    private static let repetitionMax = 16
 
     /// `path`: that of the folder, which is made when it is first used.
     init(path: String) { self.tree = LazyFileTree(path: path) }
@@ -30,8 +33,10 @@ struct FileRoutes: Sendable {
         let (path, isFolder) = try Self.path(of: request)
         let tree = try await self.tree.open()
         if isFolder { return try await Self.list(path, in: tree, request) }
-        let file = try await Self.file(at: path, in: tree)
-        return try Self.answer(file, VirtualFile(wholeFile: file.length), path, request.head)
+        return try await Self.onDisk {
+            let file = try Self.file(at: path, in: tree)
+            return try Self.answer(file, VirtualFile(wholeFile: file.length), path, request.head)
+        }
     }
 
     private func play(_ request: Request) async throws -> Response {
@@ -45,19 +50,24 @@ struct FileRoutes: Sendable {
                 advice: "Read it below /api/file/ instead."
             )
         }
-        let file = try await Self.file(at: path, in: try await self.tree.open())
-        var virtual = VirtualFile(wholeFile: file.length)
-        if type.hasMovieIndex { virtual = try await self.arrangements.arrangement(of: file) }
-        return try Self.answer(file, virtual, path, request.head)
+        let tree = try await self.tree.open()
+        let arrangements = self.arrangements
+        return try await Self.onDisk {
+            let file = try Self.file(at: path, in: tree)
+            var virtual = VirtualFile(wholeFile: file.length)
+            if type.hasMovieIndex { virtual = try arrangements.arrangement(of: file) }
+            return try Self.answer(file, virtual, path, request.head)
+        }
     }
 
-    private static func file(at path: FilePath, in tree: FileTree) async throws -> OpenFile {
-        let found = try await Self.translating { () throws(FileTreeError) in try tree.open(path) }
-        guard case .file(let file) = found else { throw Problem(FileTreeError.isFolder) }
+    private static func file(at path: FilePath, in tree: FileTree) throws(FileTreeError) -> OpenFile {
+        guard case .file(let file) = try tree.open(path) else { throw FileTreeError.isFolder }
         return file
     }
 
     /// Answers with a file, or with the parts that a client asks for.
+    ///
+    /// Reads the first bytes of it, so call it on a thread for the disk.
     static func answer(
         _ file: OpenFile,
         _ virtual: VirtualFile,
@@ -93,7 +103,7 @@ struct FileRoutes: Sendable {
         case .parts(let parts):
             let segments = parts.pieces.flatMap { piece -> [Response.Segment] in
                 switch piece {
-                case .text(let bytes): [.bytes(bytes)]
+                case .text(let bytes): [.bytes(ByteBuffer(bytes: bytes))]
                 case .content(let range): Self.segments(of: virtual, range, file).parts
                 }
             }
@@ -107,6 +117,9 @@ struct FileRoutes: Sendable {
                 advice: "Ask for bytes that are there.",
                 headers: ["Content-Range": contentRange]
             )
+        }
+        if head.method != .HEAD, case .segments(let segments) = response.body {
+            response.body = .segments(try segments.withFirstBytesRead())
         }
         response.headers.add(name: "Content-Type", value: contentType)
         response.headers.add(name: "Accept-Ranges", value: "bytes")
@@ -122,7 +135,7 @@ struct FileRoutes: Sendable {
         Response.Segments(
             parts: virtual.segments(in: range).map { segment in
                 switch segment {
-                case .memory(let bytes): .bytes(Array(bytes))
+                case .memory(let bytes): .bytes(ByteBuffer(bytes: bytes))
                 case .file(let range): .file(file, range)
                 }
             }
@@ -203,6 +216,20 @@ struct FileRoutes: Sendable {
         }
     }
 
+    /// Makes an answer on a thread for the disk, again if the file was changed meanwhile.
+    static func onDisk(_ answer: @escaping @Sendable () throws -> Response) async throws -> Response {
+        var repetition = 0
+        while true {
+            do {
+                return try await DiskThread.run(answer)
+            } catch FileTreeError.changed where repetition < self.repetitionMax {
+                repetition += 1
+            } catch let error as FileTreeError {
+                throw Problem(error)
+            }
+        }
+    }
+
     static func translating<Result: Sendable>(
         _ body: @escaping @Sendable () throws(FileTreeError) -> Result
     ) async throws -> Result {
@@ -240,11 +267,10 @@ private final class Arrangements: Sendable {
 
     private static let countMax = 4
 
-    func arrangement(of file: OpenFile) async throws -> VirtualFile {
+    /// Blocks on the disk.
+    func arrangement(of file: OpenFile) throws(FileTreeError) -> VirtualFile {
         if let known = self.known.withLock({ $0.first { $0.version == file.version } }) { return known.file }
-        let found = try await FileRoutes.translating { () throws(FileTreeError) in
-            try MovieIndex.arrangement(of: file).file(ofLength: file.length)
-        }
+        let found = try MovieIndex.arrangement(of: file).file(ofLength: file.length)
         self.known.withLock { known in
             known.append((file.version, found))
             if known.count > Self.countMax { known.removeFirst() }
@@ -274,7 +300,7 @@ extension Problem {
         case .tooLarge: self.init(.payloadTooLarge, "too-large", error.text)
         case .diskFull: self.init(.insufficientStorage, "disk-full", error.text)
         case .permissionDenied: self.init(.forbidden, "forbidden", error.text)
-        case .tooManyOpenFiles: self.init(.serviceUnavailable, "unavailable", error.text)
+        case .tooManyOpenFiles, .changed: self.init(.serviceUnavailable, "unavailable", error.text)
         case .system: self.init(.internalServerError, "failed", error.text)
         }
     }

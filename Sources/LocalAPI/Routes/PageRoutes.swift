@@ -32,13 +32,15 @@ struct PageRoutes: Sendable {
         }
         let (path, _) = try FileRoutes.path(of: request)
         let tree = try await self.tree.open()
-        let found = try await FileRoutes.translating { () throws(FileTreeError) in try tree.open(path) }
-        guard case .file(let file) = found else { throw Problem(FileTreeError.notFound) }
         let name = path.name ?? ""
         var type = MediaType.of(fileName: name)
         if let page = Self.types[name.split(separator: ".").last.map { $0.lowercased() } ?? ""] {
             type = MediaType(text: page, disposition: .inline)
         }
-        return try FileRoutes.answer(file, VirtualFile(wholeFile: file.length), path, request.head, type: type)
+        let (head, media) = (request.head, type)
+        return try await FileRoutes.onDisk {
+            guard case .file(let file) = try tree.open(path) else { throw FileTreeError.notFound }
+            return try FileRoutes.answer(file, VirtualFile(wholeFile: file.length), path, head, type: media)
+        }
     }
 }

@@ -167,6 +167,9 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
             if case .bytes = response.body, head.method != .HEAD {
                 return writer.eventLoop.execute { this.value.finish(response, head, loop.value) }
             }
+            if case .segments(let segments) = response.body, head.method != .HEAD {
+                return writer.eventLoop.execute { this.value.write(segments, of: response, writer, head, loop.value) }
+            }
             let isComplete = await writer.write(response, closes: !head.staysOpen)
             writer.eventLoop.execute { this.value.finish(isComplete, head, loop.value) }
         }
@@ -177,6 +180,20 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
         guard context.channel.isActive else { return }
         let closes = self.isReceiving || !head.staysOpen
         self.write(response, to: head, closes: closes, context)
+    }
+
+    /// Writes an answer of which parts are in files.
+    private func write(
+        _ segments: Response.Segments,
+        of response: Response,
+        _ writer: ResponseWriter,
+        _ head: HTTPRequestHead,
+        _ context: ChannelHandlerContext
+    ) {
+        guard context.channel.isActive else { return }
+        writer.write(segments, of: response, closes: !head.staysOpen).assumeIsolated().whenComplete { result in
+            self.finish((try? result.get()) != nil, head, context)
+        }
     }
 
     /// Ends an answer that was written in pieces.

@@ -53,7 +53,17 @@ struct ResponseWriter: Sendable {
     }
 
     private func writeWhole(_ response: Response, closes: Bool) async throws {
-        let isWanted = self.request.method != .HEAD && response.status.mayHaveResponseBody
+        self.writeHead(of: response, closes: closes)
+        guard self.request.method != .HEAD, response.status.mayHaveResponseBody else { return }
+        switch response.body {
+        case .none: break
+        case .bytes(let bytes): try await self.send(.byteBuffer(ByteBuffer(bytes: bytes)))
+        case .segments(let segments): try await self.eventLoop.flatSubmit { self.send(segments) }.get()
+        case .stream(let write): try await write(self)
+        }
+    }
+
+    private func writeHead(of response: Response, closes: Bool) {
         let byteCount: UInt64? =
             switch response.body {
             case .none: 0
@@ -69,23 +79,18 @@ struct ResponseWriter: Sendable {
             closes: closes
         )
         self.channel.write(HTTPServerResponsePart.head(head), promise: nil)
-        if isWanted {
-            switch response.body {
-            case .none: break
-            case .bytes(let bytes): try await self.send(.byteBuffer(ByteBuffer(bytes: bytes)))
-            case .segments(let segments): for segment in segments.parts { try await self.send(segment) }
-            case .stream(let write): try await write(self)
-            }
-        }
     }
 
-    private func send(_ segment: Response.Segment) async throws {
-        switch segment {
-        case .bytes(let bytes): try await self.send(.byteBuffer(ByteBuffer(bytes: bytes)))
-        case .file(let file, let range):
-            let (channel, patience) = (self.channel, self.patience)
-            try await channel.eventLoop.flatSubmit { FilePieces(channel, file, range, patience: patience).send() }.get()
-        }
+    /// Writes an answer of which parts are in files, up to its end.
+    ///
+    /// Call it on the event loop.
+    func write(_ segments: Response.Segments, of response: Response, closes: Bool) -> EventLoopFuture<Void> {
+        self.writeHead(of: response, closes: closes)
+        return self.send(segments)
+    }
+
+    private func send(_ segments: Response.Segments) -> EventLoopFuture<Void> {
+        SegmentSender(self.channel, segments, patience: self.patience).send()
     }
 
     /// Sends a piece; closes the connection if the client does not take it in time.
