@@ -114,6 +114,7 @@ struct ReadyAnswersTests {
             let version = object.append(to: &bytes)
             #expect(JSON(parsing: bytes) == object.json)
             #expect(version == object.version)
+            #expect(object.properties.count == (id == parent ? 0 : names.count))
         }
     }
 }

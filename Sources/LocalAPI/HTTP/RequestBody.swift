@@ -1,3 +1,4 @@
+internal import NIOCore
 internal import NIOHTTP1
 internal import Synchronization
 
@@ -10,7 +11,7 @@ package struct RequestBody: Sendable {
 
     /// A body that is there already.
     package init(_ bytes: [UInt8]) {
-        let pieces = BodyPieces(wantsMore: { _ in })
+        let pieces = BodyPieces(pauseChanged: { _ in })
         pieces.append(bytes)
         pieces.finish(nil)
         self.init(pieces: pieces)
@@ -63,8 +64,8 @@ final class BodyPieces: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Told when the connection should read on, or pause.
-    private let wantsMore: @Sendable (Bool) -> Void
+    /// Told when the connection should read on, or pause: whichever ``isPaused`` says once the connection looks.
+    private let pauseChanged: @Sendable (BodyPieces) -> Void
 
     /// The connection pauses when so many bytes wait.
     private static let waitingByteCountMax = 256 << 10
@@ -72,10 +73,25 @@ final class BodyPieces: Sendable {
     /// Whether pieces that wait are given out together.
     private let joins: Bool
 
-    init(joins: Bool = true, wantsMore: @escaping @Sendable (Bool) -> Void) {
+    init(joins: Bool = true, pauseChanged: @escaping @Sendable (BodyPieces) -> Void) {
         self.joins = joins
-        self.wantsMore = wantsMore
+        self.pauseChanged = pauseChanged
     }
+
+    /// A queue that a connection fills, which reads no more while the queue is paused.
+    convenience init(of channel: any Channel, joins: Bool = true) {
+        self.init(joins: joins) { pieces in
+            // Several threads may have changed it; what counts is what is so when the connection takes note.
+            let takeNote: @Sendable () -> Void = {
+                let isPaused = pieces.isPaused
+                channel.setOption(.autoRead, value: !isPaused).whenSuccess { if !isPaused { channel.read() } }
+            }
+            if channel.eventLoop.inEventLoop { takeNote() } else { channel.eventLoop.execute(takeNote) }
+        }
+    }
+
+    /// Whether the connection should not read on.
+    var isPaused: Bool { self.state.withLock { $0.isPaused } }
 
     func append(_ bytes: [UInt8]) {
         let (reader, isFull) = self.state.withLock { state in
@@ -85,7 +101,7 @@ final class BodyPieces: Sendable {
             if isFull { state.isPaused = true }
             return (state.reader.take(), isFull)
         }
-        if isFull { self.wantsMore(false) }
+        if isFull { self.pauseChanged(self) }
         reader?.resume()
     }
 
@@ -117,7 +133,7 @@ final class BodyPieces: Sendable {
             }
             switch taken {
             case .piece(let piece, let wasPaused):
-                if wasPaused { self.wantsMore(true) }
+                if wasPaused { self.pauseChanged(self) }
                 return piece
             case .ending(let ending):
                 try ending.get()

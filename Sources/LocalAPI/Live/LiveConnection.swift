@@ -21,9 +21,7 @@ final class LiveConnection: ChannelInboundHandler {
         self.service = service
         self.isLetIn = isLetIn
         self.connections = connections
-        self.inbox = BodyPieces(joins: false) { wantsMore in
-            channel.setOption(.autoRead, value: wantsMore).whenSuccess { if wantsMore { channel.read() } }
-        }
+        self.inbox = BodyPieces(of: channel, joins: false)
     }
 
     func handlerAdded(context: ChannelHandlerContext) {

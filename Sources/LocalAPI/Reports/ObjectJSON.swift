@@ -43,10 +43,9 @@ extension Object {
         put(",\"parent\":", self.parent?.description)
         put(",\"position\":", self.position)
         bytes += ",\"properties\":{".utf8
-        let properties = self.properties.map { (name: ExactText($0.key), value: $0.value) }.sorted { $0.name < $1.name }
-        for (index, property) in properties.enumerated() {
+        for (index, property) in self.properties.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            JSON.appendQuoted(property.name.text, to: &bytes)
+            JSON.appendQuoted(property.key, to: &bytes)
             bytes.append(UInt8(ascii: ":"))
             property.value.json.append(to: &bytes)
         }

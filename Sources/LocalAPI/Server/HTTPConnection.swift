@@ -144,10 +144,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
         let loop = NIOLoopBound(context, eventLoop: context.eventLoop)
         var body = RequestBody.empty
         if head.hasBody {
-            let channel = context.channel
-            let pieces = BodyPieces { wantsMore in
-                channel.setOption(.autoRead, value: wantsMore).whenSuccess { if wantsMore { channel.read() } }
-            }
+            let pieces = BodyPieces(of: context.channel)
             self.body = pieces
             self.arm(APILimits.stallSeconds, context)
             body = RequestBody(pieces: pieces)

@@ -24,7 +24,7 @@ public struct Object: Identifiable, Hashable, Sendable, Codable {
     /// The time of the last write to it, its place included.
     public let updatedAt: Date
     /// The values of all its properties, by name.
-    public let properties: [String: Value]
+    public let properties: Properties
 
     /// Returns the value of a property; nil if the object has no such property.
     ///
@@ -59,9 +59,7 @@ extension Object {
         self.position = StateExport.text(of: record.position)
         self.childCount = Int(record.visibleChildCount)
         self.updatedAt = Date(milliseconds: record.updated.milliseconds)
-        var properties: [String: Value] = [:]
-        for (name, value) in try StateExport.properties(of: index, in: &transaction) { properties[name.text] = value }
-        self.properties = properties
+        self.properties = Properties(try StateExport.properties(of: index, in: &transaction))
     }
 }
 

@@ -59,7 +59,7 @@ extension Workspace {
 
     /// Writes all objects, or one and everything below it, as canonical JSON, in pieces.
     ///
-    /// The pieces show one moment. While `write` waits, SQLite's write-ahead log cannot be emptied.
+    /// The pieces show one moment.
     package func writeExport(
         under root: ObjectID?,
         to write: @escaping @Sendable ([UInt8]) async throws -> Void
@@ -73,18 +73,18 @@ extension Workspace {
 
     /// Reads one state of the store, and hands over what is read of it in pieces.
     ///
-    /// `body` is given a function that waits until the piece before was taken.
+    /// However long `write` takes, `body` reads on, so that nobody waits for whoever takes the pieces.
     package func reading(
         to write: @escaping @Sendable ([UInt8]) async throws -> Void,
         _ body: @escaping @Sendable (inout SQLiteStore.Transaction, ([UInt8]) throws -> Void) throws -> Void
     ) async throws {
-        let pipe = PiecePipe()
+        let pipe = PiecePipe(directory: self.paths.directory)
         async let reading: Void = self.reading { transaction in
             defer { pipe.finish() }
             try body(&transaction) { try pipe.put($0) }
         }
         do {
-            while let piece = await pipe.next() { try await write(piece) }
+            while let piece = try await pipe.next() { try await write(piece) }
         } catch {
             pipe.cancel()
             _ = try? await reading
