@@ -69,7 +69,8 @@ test: setup  ## set up, lint, build, run every test, and have the simulator look
 .PHONY: test-unit
 test-unit: setup  ## build with the import check, and run the Swift tests
 	$(SWIFT) build --build-tests $(IMPORT_CHECK)
-	$(SWIFT) test --skip-build $(IMPORT_CHECK)
+	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; $(SWIFT) test --skip-build $(IMPORT_CHECK) 2>&1 | tee "$$log" \
+	    || { printf '\nThese failed:\n'; grep -a '✘' "$$log" | head -n 40; exit 1; }
 
 .PHONY: docs
 docs: setup-system  ## check the public surface of the library against PUBLIC-API.txt, and build its documentation

@@ -36,6 +36,8 @@ let package = Package(
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         // The dashboard and other files that the local server has within itself.
         .target(name: "CWebFiles", exclude: ["web"]),
+        // What Swift's overlay of the C library leaves out.
+        .target(name: "CProgramMemory"),
         .target(name: "CRDTCore", swiftSettings: coreSettings),
         .target(name: "PeerCrypto", dependencies: ["CSodium"], swiftSettings: settings),
         .target(name: "SyncProtocol", dependencies: ["CRDTCore", "PeerCrypto", "CZstd"], swiftSettings: settings),
@@ -81,8 +83,8 @@ let package = Package(
         .executableTarget(
             name: "peerd",
             dependencies: [
-                "CRDTCore", "Engine", "LocalAPI", "PeerCrypto", "PeerTransport", "PeerdKit", "Persistence",
-                "SyncProtocol",
+                "CProgramMemory", "CRDTCore", "Engine", "LocalAPI", "PeerCrypto", "PeerTransport", "PeerdKit",
+                "Persistence", "SyncProtocol",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOConcurrencyHelpers", package: nio),

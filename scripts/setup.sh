@@ -15,8 +15,11 @@ packages=(
     iproute2 nftables sqlite3                           # network namespaces, packet loss, reading the database
     iso-codes                                           # the data set of the demo
 )
-# Tests that need these are skipped where the system has no such packages.
-optional_packages=(chromium chromium-driver)            # the dashboard in a browser
+# Tests that need these are skipped where the system has no such package.
+optional_packages=(
+    chromium chromium-driver                            # pages in a browser
+    ffmpeg                                              # sound, encoded and decoded
+)
 venv=.build-venv
 requirements=scripts/requirements-test.txt
 
@@ -67,7 +70,11 @@ install_packages() {
     done
     [ ${#missing[@]} -gt 0 ] || return 0
     has_lists || apt_get update </dev/null || return 0
-    if is_available "${missing[0]}"; then apt_install "${missing[@]}"; fi
+    local available=()
+    for package in "${missing[@]}"; do
+        if is_available "$package"; then available+=("$package"); fi
+    done
+    [ ${#available[@]} -eq 0 ] || apt_install "${available[@]}"
 }
 
 apt_get() {

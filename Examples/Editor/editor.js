@@ -12,6 +12,8 @@ const find = selector => document.querySelector(selector);
 const canvas = find("#drawing");
 const form = find("#inspector");
 let selectedID = null;
+/** Whether the selected object has been here: one that was just created may be acknowledged before it arrives. */
+let hasSelectionArrived = false;
 let conflicts = new Set();
 let isDrawScheduled = false;
 
@@ -67,7 +69,8 @@ function draw() {
   isDrawScheduled = true;
   requestAnimationFrame(() => {
     isDrawScheduled = false;
-    if (selectedID && !drawing.has(selectedID)) selectedID = null;
+    if (drawing.has(selectedID)) hasSelectionArrived = true;
+    else if (hasSelectionArrived) selectedID = null;
     drawShapes();
     layers.draw();
     drawInspector();
@@ -133,6 +136,7 @@ function colourOf({ properties: { colour } }) { return /^#[0-9a-f]{6}$/i.test(co
 
 function select(id) {
   selectedID = id;
+  hasSelectionArrived = false;
   draw();
 }
 

@@ -188,6 +188,8 @@ import Testing
             var request = [UInt8](repeating: 0, count: 4096)
             _ = read(descriptor, &request, request.count)
             _ = Array(answer.utf8).withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            // Closing does not end the connection if another test has just started a process that inherits it.
+            shutdown(descriptor, Int32(SHUT_RDWR))
             close(descriptor)
         }
         speaker.start()

@@ -162,6 +162,14 @@ import Testing
         #expect(beyond == (isMet ? "416 bytes */10000" : "whole"))
     }
 
+    @Test(arguments: [(-1, true), (0, false), (1, false)])
+    func `If-Range with a date waits until its second is over`(seconds: Int64, isMet: Bool) {
+        let modified = HTTPDate(secondsSince1970: Self.now.secondsSince1970 + seconds)
+        let validators = Validators(entityTag: EntityTag("a"), lastModified: modified)
+        let selection = Self.select(["bytes=0-9"], ifRange: [modified.text], validators: validators)
+        #expect(Self.summary(selection) == (isMet ? "bytes 0-9/10000" : "whole"))
+    }
+
     @Test func `If-Range does not match what has only a weak tag, or none`() {
         let weak = Validators(entityTag: EntityTag(fieldValue: "W/\"a\""))
         #expect(Self.select(["bytes=0-9"], ifRange: ["W/\"a\""], validators: weak) == .whole)

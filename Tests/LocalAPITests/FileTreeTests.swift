@@ -31,7 +31,7 @@ import Testing
         #expect(try file.read(2, at: .max) == [])
         #expect(try file.read(0, at: 0) == [])
         #expect(file.version.entityTag?.isWeak == false)
-        #expect(file.isUnchanged())
+        #expect(try file.hasSameContent())
         try self.folder.write("other", to: "a/b.txt")
         #expect(try tree.version("a/b.txt") != file.version)
     }
@@ -42,7 +42,28 @@ import Testing
         let handle = try #require(FileHandle(forWritingAtPath: self.folder.root + "/a"))
         try handle.write(contentsOf: Data("HELLO, WORLD".utf8))
         try handle.close()
-        #expect(!file.isUnchanged())
+        #expect(try !file.hasSameContent())
+    }
+
+    @Test func `a file that is replaced or deleted stays what it is for those who have it open`() throws {
+        let tree = try self.folder.tree()
+        for name in ["replaced", "deleted"] {
+            try self.folder.write("hello", to: name)
+            guard case .file(let file) = try tree.open(.of(name)) else { return }
+            if name == "replaced" {
+                try self.folder.write("other", to: "new")
+                try FileManager.default.removeItem(atPath: self.folder.root + "/replaced")
+                try FileManager.default.moveItem(
+                    atPath: self.folder.root + "/new",
+                    toPath: self.folder.root + "/replaced"
+                )
+                #expect(self.folder.text(of: name) == "other")
+            } else {
+                try tree.delete(.of(name), now: .later)
+            }
+            #expect(try file.hasSameContent())
+            #expect(try file.read(5, at: 0) == Array("hello".utf8))
+        }
     }
 
     @Test func `what is not there, folders and files in the place of folders are told apart`() throws {

@@ -20,7 +20,7 @@ enum ImportRules {
         "LocalAPI": system.union(pure).union(["CQREncode", "CWebFiles", "NIO*", "PeerdKit", "Persistence"]),
         "PeerdKit": system.union(pure).union(["NIOConcurrencyHelpers", "PeerTransport", "Persistence"]),
         "peerd": system.union(pure).union(shells).union(commandLine)
-            .union(["Dispatch", "NIOConcurrencyHelpers", "PeerdKit"]),
+            .union(["CProgramMemory", "Dispatch", "NIOConcurrencyHelpers", "PeerdKit"]),
         "MergeModel": system.union(["CRDTCore"]),
         "Simulation": system.union(pure).union(shells).union(["GRDBSQLite", "MergeModel", "PeerdKit"]),
         "Simulator": system.union(pure).union(["ArgumentParser", "MergeModel", "Simulation"]),

@@ -92,11 +92,16 @@ class Connection:
         line, self.buffer = self.buffer.split(b"\r\n", 1)
         return line.decode("latin-1")
 
-    def _bytes(self, count):
-        while len(self.buffer) < count:
-            self._more()
-        data, self.buffer = self.buffer[:count], self.buffer[count:]
-        return data
+    def take(self, count):
+        """So many bytes, as they come."""
+        pieces, missing = [], count
+        while missing:
+            if not self.buffer:
+                self._more()
+            piece, self.buffer = self.buffer[:missing], self.buffer[missing:]
+            pieces.append(piece)
+            missing -= len(piece)
+        return b"".join(pieces)
 
     def read(self, method="GET", skips_continue=True):
         """The next answer, which must be framed as RFC 9112 says."""
@@ -105,7 +110,8 @@ class Connection:
             if answer.status != 100 or not skips_continue:
                 return answer
 
-    def _read(self, method):
+    def read_head(self):
+        """The next answer without its body, which is left to the caller."""
         version, status, *_ = self._line().split(" ", 2)
         check(version in ("HTTP/1.1", "HTTP/1.0") and len(status) == 3, f"a status line of {version} {status}")
         fields = []
@@ -113,7 +119,10 @@ class Connection:
             name, colon, value = line.partition(":")
             check(colon and name == name.strip(), f"a header line {line!r}")
             fields.append((name.lower(), value.strip()))
-        answer = Answer(int(status), fields, b"", version)
+        return Answer(int(status), fields, b"", version)
+
+    def _read(self, method):
+        answer = self.read_head()
         coding, length = answer.field("Transfer-Encoding"), answer.field("Content-Length")
         check(coding is None or length is None, "an answer with two lengths")
         if method == "HEAD" or answer.status in (204, 304) or answer.status < 200:
@@ -121,11 +130,11 @@ class Connection:
         if coding is not None:
             check(coding == "chunked", f"a transfer coding {coding}")
             while size := int(self._line(), 16):
-                answer.body += self._bytes(size)
+                answer.body += self.take(size)
                 check(self._line() == "", "a chunk is longer than it says")
             check(self._line() == "", "the answer has trailers")
         elif length is not None:
-            answer.body = self._bytes(int(length))
+            answer.body = self.take(int(length))
         else:
             check((answer.field("Connection") or "") == "close", "an answer without length on a connection that stays")
             answer.body = self.rest()
@@ -133,12 +142,14 @@ class Connection:
 
     def rest(self):
         """Everything until the server ends the connection."""
+        pieces = []
         try:
             while True:
+                pieces.append(self.buffer)
+                self.buffer = b""
                 self._more()
         except Closed:
-            data, self.buffer = self.buffer, b""
-            return data
+            return b"".join(pieces)
 
     def is_ended(self):
         """Whether the server ends the connection, with nothing more before."""

@@ -404,8 +404,11 @@ test("asks by HTTP, and turns problem documents into problems", async () => {
   };
   assert.equal(await workspace.count({ type: "item", parent: null, where: { done: false } }), 3);
   await assert.rejects(workspace.get("a/b"), { code: "no-such-object", status: 404 });
-  assert.deepEqual(asked,
-    ["/api/objects/count?type=item&parent=root&property=done&value=false", "/api/objects/a%2Fb"]);
+  assert.equal(await workspace.count({ where: { done: false, title: "a&b", missing: undefined } }), 3);
+  assert.deepEqual(asked, [
+    "/api/objects/count?type=item&parent=root&property=done&value=false", "/api/objects/a%2Fb",
+    "/api/objects/count?property=done&value=false&property=title&value=%22a%26b%22",
+  ]);
   daemon.answer = () => { throw new TypeError("fetch failed"); };
   await assert.rejects(workspace.conflicts(), { code: "offline" });
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  isRounded, nameOf, parts, plain, pretty, summary, typeOf,
+  exactJSON, isRounded, nameOf, parts, plain, pretty, summary, typeOf,
 } from "../../Sources/CWebFiles/web/dashboard/text.js";
 
 const marks = text => parts(text).filter(part => part.mark).map(part => part.mark);
@@ -48,4 +48,9 @@ test("JSON whose numbers JavaScript would change is left as it is", () => {
   assert.equal(pretty("[9007199254740993]"), "[9007199254740993]");
   assert.equal(isRounded({ a: [9007199254740993] }), true);
   assert.equal(isRounded({ a: [1, "9007199254740993", null, 1.5] }), false);
+  // Exact where the engine tells how a number was written, honest where it does not.
+  const isExact = "rawJSON" in JSON;
+  assert.equal(summary(exactJSON("9007199254740993")), isExact ? "9007199254740993" : "about 9007199254740992");
+  assert.equal(JSON.stringify(exactJSON("[1.5,[7]]")), "[1.5,[7]]");
+  assert.equal(typeOf(exactJSON("9007199254740993")), "number");
 });

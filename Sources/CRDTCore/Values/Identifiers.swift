@@ -48,18 +48,27 @@ public struct ObjectID: Identifier16 {
     public var description: String {
         var characters: [UInt8] = []
         characters.reserveCapacity(36)
-        for (position, byte) in self.bytes.array.enumerated() {
-            if [4, 6, 8, 10].contains(position) { characters.append(UInt8(ascii: "-")) }
-            Hexadecimal.append(byte, to: &characters)
+        for position in 0..<Bytes16.byteCount {
+            let word = position < 8 ? self.bytes.high : self.bytes.low
+            if position == 4 || position == 6 || position == 8 || position == 10 { characters.append(Self.hyphen) }
+            Hexadecimal.append(UInt8(truncatingIfNeeded: word >> UInt64(56 - position % 8 * 8)), to: &characters)
         }
         return String(decoding: characters, as: UTF8.self)
     }
 
     /// Reads the text of a UUID, with or without hyphens, in either case; nil for anything else.
     public init?(text: String) {
-        guard let bytes = Hexadecimal.bytes(text.filter { $0 != "-" }), let value = Bytes16(bytes) else { return nil }
-        self.init(bytes: value)
+        var (high, low, digitCount) = (UInt64(0), UInt64(0), 0)
+        for character in text.utf8 where character != Self.hyphen {
+            guard let digit = Hexadecimal.value(of: character), digitCount < 32 else { return nil }
+            (high, low) = (high << 4 | low >> 60, low << 4 | UInt64(digit))
+            digitCount += 1
+        }
+        guard digitCount == 32 else { return nil }
+        self.init(bytes: Bytes16(high: high, low: low))
     }
+
+    private static let hyphen = UInt8(ascii: "-")
 
     /// Compares two ids by their bytes.
     public static func < (left: ObjectID, right: ObjectID) -> Bool { left.bytes < right.bytes }
@@ -179,13 +188,7 @@ package enum Hexadecimal {
         var bytes: [UInt8] = []
         var half: UInt8?
         for character in text.utf8 {
-            let digit: UInt8
-            switch character {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = character - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = character - UInt8(ascii: "a") + 10
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = character - UInt8(ascii: "A") + 10
-            default: return nil
-            }
+            guard let digit = self.value(of: character) else { return nil }
             if let high = half {
                 bytes.append(high << 4 | digit)
                 half = nil
@@ -194,6 +197,16 @@ package enum Hexadecimal {
             }
         }
         return half == nil ? bytes : nil
+    }
+
+    /// The value of one digit of either case; nil for another character.
+    package static func value(of character: UInt8) -> UInt8? {
+        switch character {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
+        default: nil
+        }
     }
 }
 

@@ -73,7 +73,8 @@ package indirect enum JSON: Hashable, Sendable {
         }
     }
 
-    private static func appendQuoted(_ text: String, to bytes: inout [UInt8]) {
+    /// Appends text as a string.
+    package static func appendQuoted(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         defer { bytes.append(UInt8(ascii: "\"")) }
         let isPlain = text.utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }

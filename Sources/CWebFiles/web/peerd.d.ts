@@ -102,6 +102,9 @@ export interface Page {
 
 export type Content = { value: Value } | { removed: true } | { parent: ID | null };
 
+/** What ends a conflict: one of its versions, named by its id, or a content of one's own. */
+export type Choice = { version: string } | Content;
+
 export interface ConflictVersion {
   readonly id: string;
   readonly author: Author;
@@ -121,7 +124,8 @@ export interface LogEntry {
   readonly id: string;
   readonly author: Author;
   readonly time_ms: number;
-  readonly object: ID;
+  /** Null: an operation that this version does not know. */
+  readonly object: ID | null;
   readonly action: { readonly [kind: string]: unknown };
   readonly status: string;
 }
@@ -131,6 +135,8 @@ export interface SyncReport {
   readonly pulled: number;
   readonly in_sync: boolean;
   readonly interrupted: boolean;
+  /** What was not done, and what to do; null if everything was. */
+  readonly shortcoming: string | null;
   readonly peers: readonly Peer[];
 }
 
@@ -172,7 +178,7 @@ export interface Transaction {
 
 export interface WriteOptions {
   /** Versions that objects must still have, by id; "version-changed" otherwise. */
-  if?: { [id: ID]: string };
+  if?: { [id: string]: string };
   signal?: AbortSignal;
 }
 
@@ -237,7 +243,7 @@ export interface Workspace {
     page?: { after?: string | null; limit?: number; order?: "newest" | "oldest" },
   ): Promise<{ entries: LogEntry[]; next: string | null }>;
   conflicts(id?: ID | null): Promise<{ conflicts: Conflict[]; moves_without_effect: unknown[] }>;
-  resolve(conflict: Conflict, content: Content): Promise<null>;
+  resolve(conflict: Conflict, content: Choice): Promise<null>;
   sync(options?: { timeoutMs?: number }): Promise<SyncReport>;
   fetch(
     path: string,

@@ -278,7 +278,7 @@ class Workspace {
       request: () => ({ type: "watch", what: "status" }),
       credit: 1,
       onerror,
-      handle: message => callback(message.status, message.peers),
+      handle: message => callback(message.status, message.status.peers),
     });
   }
 
@@ -348,7 +348,12 @@ class Workspace {
   /** Values and moves that lost against concurrent ones: of an object, or of the workspace (null). */
   conflicts(id = null) { return this.fetch(id === null ? "/api/conflicts" : `${objectPath(id)}/conflicts`); }
 
-  /** Ends a conflict: `content` (`{ value }`, `{ removed: true }` or `{ parent }`) becomes the latest word. */
+  /**
+   * Ends a conflict: `content` becomes the latest word. It is `{ version }`, the id of a version of the conflict, or a
+   * content of the caller's own: `{ value }`, `{ removed: true }` or `{ parent }`.
+   *
+   * The id is exact where JavaScript is not: integers above 2^53 are rounded when they are read.
+   */
   resolve(conflict, content) {
     return this.fetch("/api/conflicts/resolve", {
       method: "POST",
@@ -670,17 +675,20 @@ function problemOf(response, text) {
 const compact = members => Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 const objectPath = id => `/api/objects/${encodeURIComponent(id)}`;
 
+/** `parameters`: an object, or pairs if a name comes more than once. */
 function search(parameters) {
-  const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null);
+  const pairs = Array.isArray(parameters) ? parameters : Object.entries(parameters);
+  const given = pairs.filter(([, value]) => value !== undefined && value !== null);
   return given.length > 0 ? `?${new URLSearchParams(given)}` : "";
 }
 
-/** The one condition that the route takes has two parameters of its own. */
+/** Each condition is a parameter `property`, and a parameter `value` at the same place among the values. */
 function listParameters({ where, parent, ...rest }) {
-  const conditions = Object.entries(where ?? {});
-  if (conditions.length > 1) throw new TypeError("list() takes one property in `where`; live() takes several.");
-  const [property, value] = conditions[0] ?? [];
-  return { ...rest, parent: parent === null ? "root" : parent, property, value: property && JSON.stringify(value) };
+  const conditions = Object.entries(where ?? {}).filter(([, value]) => value !== undefined);
+  return [
+    ...Object.entries({ ...rest, parent: parent === null ? "root" : parent }),
+    ...conditions.flatMap(([property, value]) => [["property", property], ["value", JSON.stringify(value)]]),
+  ];
 }
 
 /** A random UUID. `crypto.randomUUID` is missing where the page was not served from this machine. */

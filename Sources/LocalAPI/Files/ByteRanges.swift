@@ -57,6 +57,8 @@ enum ByteRanges {
     }
 
     /// An entity tag must be strong and the same; a date must be exactly that of the last modification.
+    ///
+    /// A date names one state only when its second is over: the file may have had two states within it.
     private static func isMet(_ ifRange: [String], by validators: Validators, _ now: HTTPDate) -> Bool {
         guard ifRange.count == 1 else { return false }
         let text = FieldText.trimmed(ifRange[0])
@@ -64,7 +66,7 @@ enum ByteRanges {
             return validators.entityTag.map(tag.matchesStrongly) ?? false
         }
         guard let date = HTTPDate(text, now: now) else { return false }
-        return validators.lastModified == date
+        return validators.lastModified == date && date < now
     }
 
     /// Merges ranges that overlap or touch; the rest keeps the order of the request.

@@ -58,28 +58,41 @@ struct OpenFile: RandomAccessBytes, Sendable {
 
     /// Reads some bytes; fewer only at the end.
     func read(_ count: Int, at offset: UInt64) throws(FileTreeError) -> [UInt8] {
-        guard offset < self.length, let start = Int(exactly: offset) else { return [] }
+        guard offset < self.length else { return [] }
         let wanted = min(count, Int(clamping: self.length - offset))
         var failure: FileTreeError?
         let bytes = [UInt8](unsafeUninitializedCapacity: max(0, wanted)) { buffer, filled in
-            while filled < wanted {
-                let count = pread(self.descriptor.number, buffer.baseAddress! + filled, wanted - filled, start + filled)
-                if count < 0, errno == EINTR { continue }
-                if count < 0 { failure = FileTreeError() }
-                if count <= 0 { break }
-                filled += count
+            do throws(FileTreeError) {
+                filled = try self.read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
+            } catch {
+                failure = error
             }
         }
         if let failure { throw failure }
         return bytes
     }
 
-    /// Whether the file still is as it was opened, so that what was read belongs together.
-    func isUnchanged() -> Bool {
-        do {
-            return try FileVersion(self.descriptor.status()) == self.version
-        } catch {
-            return false
+    /// Fills a buffer, and returns the number of bytes: fewer than it has room for only at the end of the file.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileTreeError) -> Int {
+        guard let start = Int(exactly: offset) else { return 0 }
+        var filled = 0
+        while filled < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+            let count = pread(self.descriptor.number, rest.baseAddress, rest.count, start + filled)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw FileTreeError() }
+            if count == 0 { break }
+            filled += count
         }
+        return filled
+    }
+
+    /// Whether all bytes that were read until now are of the state in which the file was opened.
+    ///
+    /// The time of the last change of names and permissions does not count: a file that is replaced or deleted loses
+    /// its name, and keeps its bytes for those who have it open.
+    func hasSameContent() throws(FileTreeError) -> Bool {
+        let now = FileVersion(try self.descriptor.status())
+        return now.size == self.version.size && now.modifiedNanoseconds == self.version.modifiedNanoseconds
     }
 }

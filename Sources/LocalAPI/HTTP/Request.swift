@@ -1,3 +1,4 @@
+internal import CRDTCore
 package import NIOHTTP1
 
 /// The ways in which a request reached the server.
@@ -31,13 +32,14 @@ package struct RequestHead: Sendable {
         let (path, query) = target.divided(at: "?")
         self.method = method
         self.path = []
-        for component in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
-            guard let text = PercentCoding.decoded(component) else {
+        let slash = UInt8(ascii: "/")
+        for component in path.utf8.dropFirst().split(separator: slash, omittingEmptySubsequences: false) {
+            guard let text = PercentCoding.decoded(Substring(component)) else {
                 throw .badRequest("The path is not UTF-8 in percent-encoding.")
             }
             self.path.append(text)
         }
-        self.query = try QueryParameters(query ?? "")
+        self.query = try query.map { text throws(Problem) in try QueryParameters(text) } ?? QueryParameters()
         self.headers = headers
         self.entryPoint = entryPoint
     }
@@ -51,13 +53,16 @@ package struct QueryParameters: Hashable, Sendable {
 
     private static let countMax = 64
 
-    init(_ text: some StringProtocol) throws(Problem) {
-        let parts = text.split(separator: "&")
+    init() {}
+
+    init(_ text: Substring) throws(Problem) {
+        if text.isEmpty { return }
+        let parts = text.utf8.split(separator: UInt8(ascii: "&"))
         guard parts.count <= Self.countMax else {
             throw .badRequest("There are more than \(Self.countMax) parameters.")
         }
         for part in parts {
-            let (name, value) = part.divided(at: "=")
+            let (name, value) = Substring(part).divided(at: "=")
             guard let name = PercentCoding.decoded(name, plusIsSpace: true),
                 let value = PercentCoding.decoded(value ?? "", plusIsSpace: true)
             else { throw .badRequest("The query is not UTF-8 in percent-encoding.") }
@@ -75,6 +80,15 @@ package struct QueryParameters: Hashable, Sendable {
         return values.first
     }
 
+    /// Whether a parameter is `true`; false if it is missing.
+    func flag(_ name: String) throws(Problem) -> Bool {
+        switch try self.one(name) {
+        case "true": return true
+        case "false", nil: return false
+        default: throw .badRequest("The parameter \(name) must be true or false.")
+        }
+    }
+
     /// A number within a range; nil if the parameter is missing.
     package func number(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
         guard let text = try self.one(name) else { return nil }
@@ -88,15 +102,17 @@ package struct QueryParameters: Hashable, Sendable {
 /// Percent-encoding of RFC 3986 §2.1.
 enum PercentCoding {
     /// Decodes text; nil if an escape is cut short or the result is not UTF-8.
-    static func decoded(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
+    static func decoded(_ text: Substring, plusIsSpace: Bool = false) -> String? {
+        let hasEscape = text.utf8.contains { $0 == UInt8(ascii: "%") || plusIsSpace && $0 == UInt8(ascii: "+") }
+        guard hasEscape else { return String(text) }
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
         while let byte = rest.popFirst() {
             switch byte {
             case UInt8(ascii: "%"):
-                guard let high = rest.popFirst()?.hexadecimalDigit, let low = rest.popFirst()?.hexadecimalDigit else {
-                    return nil
-                }
+                guard let high = rest.popFirst().flatMap(Hexadecimal.value),
+                    let low = rest.popFirst().flatMap(Hexadecimal.value)
+                else { return nil }
                 bytes.append(high << 4 | low)
             case UInt8(ascii: "+") where plusIsSpace: bytes.append(UInt8(ascii: " "))
             default: bytes.append(byte)
@@ -106,21 +122,10 @@ enum PercentCoding {
     }
 }
 
-extension UInt8 {
-    fileprivate var hexadecimalDigit: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
-}
-
-extension StringProtocol {
-    /// The text before a character, and that behind it; nil if the character is missing.
-    fileprivate func divided(at character: Character) -> (SubSequence, SubSequence?) {
-        guard let place = self.firstIndex(of: character) else { return (self[...], nil) }
-        return (self[..<place], self[self.index(after: place)...])
+extension StringProtocol where SubSequence == Substring {
+    /// The text before an ASCII character, and that behind it; nil if the character is missing.
+    fileprivate func divided(at character: Unicode.Scalar) -> (Substring, Substring?) {
+        guard let place = self.utf8.firstIndex(of: UInt8(ascii: character)) else { return (self[...], nil) }
+        return (self[..<place], self[self.utf8.index(after: place)...])
     }
 }

@@ -24,6 +24,7 @@ extension NodeStatus {
         let online = self.peers.filter(\.isConnected)
         let rest: [ExactText: JSON] = [
             "peers": .array(self.peers.map(\.json)),
+            "addresses": .array(self.failingAddresses.map(\.json)),
             "peers_known": .int(Int64(self.peers.count)),
             "peers_online": .int(Int64(online.count)),
             "in_sync": .bool(!online.isEmpty && online.allSatisfy(\.isInSync)),

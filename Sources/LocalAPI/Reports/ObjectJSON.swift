@@ -17,17 +17,43 @@ extension Object {
     /// Appends ``json``, and returns the version.
     @discardableResult
     package func append(to bytes: inout [UInt8]) -> String {
-        let content = self.contentBytes
+        var content = self.contentBytes
         let version = Self.version(of: content)
-        bytes += content.dropLast()
+        content.removeLast()
+        bytes += content
         bytes += ",\"child_count\":\(self.childCount),\"version\":\"\(version)\"}".utf8
         return version
     }
 
+    /// The text of ``contentMembers``, without the members: this is what a read spends most of its time on.
     private var contentBytes: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(512)
-        JSON.object(self.contentMembers).append(to: &bytes)
+        func put(_ name: String, _ text: String?) {
+            bytes += name.utf8
+            if let text { JSON.appendQuoted(text, to: &bytes) } else { bytes += "null".utf8 }
+        }
+        bytes += "{\"created_at\":".utf8
+        (self.createdAt.map { .milliseconds($0) } ?? JSON.null).append(to: &bytes)
+        put(",\"created_by\":", self.createdBy)
+        put(",\"creator\":", self.creator)
+        put(",\"id\":", self.id.description)
+        put(",\"kind\":", self.kind)
+        put(",\"owner\":", self.creator)
+        put(",\"parent\":", self.parent?.description)
+        put(",\"position\":", self.position)
+        bytes += ",\"properties\":{".utf8
+        let properties = self.properties.map { (name: ExactText($0.key), value: $0.value) }.sorted { $0.name < $1.name }
+        for (index, property) in properties.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            JSON.appendQuoted(property.name.text, to: &bytes)
+            bytes.append(UInt8(ascii: ":"))
+            property.value.json.append(to: &bytes)
+        }
+        put("},\"type\":", self.type)
+        bytes += ",\"updated_at\":".utf8
+        JSON.milliseconds(self.updatedAt).append(to: &bytes)
+        bytes.append(UInt8(ascii: "}"))
         return bytes
     }
 

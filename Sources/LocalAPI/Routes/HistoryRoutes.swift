@@ -37,6 +37,8 @@ struct HistoryRoutes: Sendable {
         if request.wantsLines {
             return try await LineRoutes(workspace: self.workspace).conflicts(in: scope, request)
         }
+        // It adds to lines alone; a value that is wrong is wrong here, too.
+        _ = try request.head.query.flag("summaries")
         let conflicts = try await self.workspace.conflicts(in: scope)
         let moves = try await self.workspace.movesWithoutEffect(in: scope)
         return Response(
@@ -54,7 +56,7 @@ struct HistoryRoutes: Sendable {
         let object = try await ObjectReference.id(try members.requiredText("object"), in: self.workspace)
         let property = try members.text("property")
         guard let json = members["content"] else { throw Problem.badRequest("The body needs a “content”.") }
-        let content = try Conflict.Version.Content(apiJSON: json)
+        let choice = try ConflictChoice(json)
         let conflicts = try await self.workspace.conflicts(in: .object(object))
         let (winner, losers) = (try members.text("winner"), try members.texts("losers"))
         guard let conflict = conflicts.first(where: { $0.property == property }), conflict.winner?.id == winner,
@@ -67,7 +69,7 @@ struct HistoryRoutes: Sendable {
                 advice: "Read the conflicts again, and decide again."
             )
         }
-        try await self.workspace.resolve(conflict, with: content)
+        try await self.workspace.resolve(conflict, with: try choice.content(of: conflict))
         return .noContent
     }
 
@@ -182,19 +184,42 @@ extension Conflict.Version.Content {
         }
     }
 
-    init(apiJSON json: JSON) throws(Problem) {
+}
+
+/// The latest word of a conflict as a client writes it: a content, or the id of the version that has it.
+///
+/// The id is exact where the client is not: a browser rounds integers above 2^53.
+private enum ConflictChoice {
+    case content(Conflict.Version.Content)
+    case version(String)
+
+    init(_ json: JSON) throws(Problem) {
         let members = try Members(json, of: "The content")
-        if let value = members["value"] {
-            self = .value(Value(value))
+        if let version = try members.text("version") {
+            self = .version(version)
+        } else if let value = members["value"] {
+            self = .content(.value(Value(value)))
         } else if try members.flag("removed") {
-            self = .removal
+            self = .content(.removal)
         } else if members.has("parent") {
             let parent = try members.text("parent")
             let id = parent.flatMap { ObjectID(text: $0) }
             guard parent == nil || id != nil else { throw .badRequest("The parent must be a whole id, or null.") }
-            self = .place(id)
+            self = .content(.place(id))
         } else {
-            throw .badRequest("The content has one of “value”, “removed” and “parent”.")
+            throw .badRequest("The content has one of “version”, “value”, “removed” and “parent”.")
+        }
+    }
+
+    func content(of conflict: Conflict) throws(Problem) -> Conflict.Version.Content {
+        switch self {
+        case .content(let content): return content
+        case .version(let id):
+            let versions = conflict.losers + [conflict.winner].compactMap { $0 }
+            guard let version = versions.first(where: { $0.id == id }) else {
+                throw .invalid("The conflict has no version “\(id)”; nothing was written.")
+            }
+            return version.content
         }
     }
 }

@@ -13,39 +13,9 @@ struct LineRoutes: Sendable {
         [Route(.GET, "/api/objects/{id}/export") { try await self.export($0) }]
     }
 
-    /// What the client wants of each object of a list.
-    private enum Fields: String {
-        case all
-        /// What `peerd ls` says.
-        case summary
-
-        init(_ parameters: QueryParameters) throws(Problem) {
-            guard let text = try parameters.one("fields") else {
-                self = .all
-                return
-            }
-            guard let fields = Fields(rawValue: text) else {
-                throw .badRequest("The parameter fields is “summary” or “all”.")
-            }
-            self = fields
-        }
-
-        func members(
-            of index: ObjectIndex,
-            in transaction: inout some StoreTransaction
-        ) throws(StoreError) -> [ExactText: JSON] {
-            switch self {
-            case .summary: return try ObjectSummary(of: index, in: &transaction).members
-            case .all:
-                guard case .object(let members) = try Object(index, in: &transaction).json else { return [:] }
-                return members
-            }
-        }
-    }
-
     /// The children of an object, or of the root.
     func children(_ request: Request) async throws -> Response {
-        let (parent, fields) = (request.parameters.first, try Fields(request.head.query))
+        let (parent, fields) = (request.parameters.first, try ObjectFields(request.head.query))
         try await self.check(parent)
         let workspace = self.workspace
         return LineStream.response { writer in
@@ -64,8 +34,8 @@ struct LineRoutes: Sendable {
     /// Everything below an object, or all: each object before what is below it, with its depth, and whether it is the
     /// last among its siblings.
     func tree(_ request: Request) async throws -> Response {
-        let (name, fields) = (request.parameters.first, try Fields(request.head.query))
-        let includesTop = try request.head.query.one("top") == "true"
+        let (name, fields) = (request.parameters.first, try ObjectFields(request.head.query))
+        let includesTop = try request.head.query.flag("top")
         let depthMax = try request.head.query.number("depth", in: 0...1_000_000) ?? .max
         try await self.check(name)
         let workspace = self.workspace
@@ -119,7 +89,7 @@ struct LineRoutes: Sendable {
 
     /// All conflicts, then the moves without effect; with a parameter `summaries`, each with that of its object.
     func conflicts(in scope: Scope, _ request: Request) async throws -> Response {
-        let withSummaries = try request.head.query.one("summaries") == "true"
+        let withSummaries = try request.head.query.flag("summaries")
         let conflicts = try await self.workspace.conflicts(in: scope)
         let moves = try await self.workspace.movesWithoutEffect(in: scope)
         let workspace = self.workspace

@@ -5,6 +5,9 @@ internal import PeerdKit
 /// Objects, their properties, and their places in the tree.
 struct ObjectRoutes: Sendable {
     let workspace: Workspace
+    private let readyAnswers = ReadyAnswers()
+
+    init(workspace: Workspace) { self.workspace = workspace }
 
     private static let pageCount = 100
 
@@ -30,12 +33,12 @@ struct ObjectRoutes: Sendable {
 
     // MARK: - Reading
 
-    /// Answers what can be read at once: an object by its whole id; nil for everything else.
-    func answerAtOnce(_ head: RequestHead) -> Response? {
+    /// Answers what can be read at once: an object by its whole id, without conditions; nil for everything else.
+    func answerAtOnce(_ head: RequestHead) -> ReadyAnswer? {
         guard head.method == .GET, head.path.count == 3, head.path[0] == "api", head.path[1] == "objects",
-            let id = ObjectID(text: head.path[2]), case .some(.some(let object)) = try? self.workspace.objectAtOnce(id)
+            let id = ObjectID(text: head.path[2]), !head.headers.contains(name: "If-None-Match")
         else { return nil }
-        return try? self.answer(object, to: head)
+        return self.readyAnswers.answer(id, in: self.workspace) { try self.answer($0, to: head) }
     }
 
     private func get(_ request: Request) async throws -> Response {
@@ -81,11 +84,12 @@ struct ObjectRoutes: Sendable {
             }
             return cursor
         }
+        let fields = try ObjectFields(request.head.query)
         let page = try await self.workspace.page(query, after: cursor, limit: limit)
         var bytes = Array("{\"objects\":[".utf8)
         for (index, object) in page.objects.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            object.append(to: &bytes)
+            fields.append(object, to: &bytes)
         }
         bytes += "],\"next\":".utf8
         JSON.text(page.next?.text).append(to: &bytes)
@@ -124,9 +128,12 @@ struct ObjectRoutes: Sendable {
             guard let id = ObjectID(text: text) else { throw .badRequest("“after” is not a cursor of a tree.") }
             return id
         }
+        let fields = try ObjectFields(request.head.query)
+        // It adds to lines alone; a value that is wrong is wrong here, too.
+        _ = try request.head.query.flag("top")
         let page = try await self.workspace.treePage(under: root, after: after, depthMax: depth, limit: limit)
         let objects = page.objects.map { object, depth -> JSON in
-            guard case .object(var members) = object.json else { return .null }
+            var members = fields.members(of: object)
             members["depth"] = .int(Int64(depth))
             return .object(members)
         }

@@ -52,13 +52,15 @@ struct SyncRoutes: Sendable {
     /// Keeps addresses at which there may be machines of the workspace.
     private func meet(_ request: Request) async throws -> Response {
         let members = try Members(try await request.json(), of: "The body")
+        guard case .array? = members["addresses"] else { throw Problem.badRequest("The body needs “addresses”.") }
         var addresses: [NetworkAddress] = []
         for address in try members.array("addresses") {
             let members = try Members(address, of: "An address")
-            guard let port = try members.number("port", in: 1...65_535) else {
+            let host = try members.requiredText("host")
+            guard let port = try members.number("port", in: 1...65_535), !host.isEmpty else {
                 throw Problem.badRequest("An address has a “host” and a “port”.")
             }
-            addresses.append(NetworkAddress(host: try members.requiredText("host"), port: UInt16(port)))
+            addresses.append(NetworkAddress(host: host, port: UInt16(port)))
         }
         for address in addresses { try await self.workspace.keep(address) }
         return .noContent

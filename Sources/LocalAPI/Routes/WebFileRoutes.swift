@@ -13,6 +13,8 @@ struct WebFileRoutes: Sendable {
     }
 
     private let files: [File]
+    /// What browsers ask for beside every page, and the file that they get.
+    private static let iconPath = (asked: "/favicon.ico", given: "/dashboard/icon.svg")
 
     init() {
         self.files = (0..<web_file_count()).compactMap { index in
@@ -29,15 +31,18 @@ struct WebFileRoutes: Sendable {
     }
 
     var routes: [Route] {
-        self.files.map { file in
-            Route(.GET, file.path) { request in
-                var response = Response(.notModified)
-                if !EntityTag.none(of: request.head.headers["If-None-Match"], match: file.tag) {
-                    response = Response(.ok, file.bytes, type: file.mediaType)
-                }
-                response.headers.add(name: "ETag", value: file.tag.text)
-                return response
+        let icons = self.files.filter { $0.path == Self.iconPath.given }.map { self.route(Self.iconPath.asked, $0) }
+        return icons + self.files.map { self.route($0.path, $0) }
+    }
+
+    private func route(_ path: String, _ file: File) -> Route {
+        Route(.GET, path) { request in
+            var response = Response(.notModified)
+            if !EntityTag.none(of: request.head.headers["If-None-Match"], match: file.tag) {
+                response = Response(.ok, file.bytes, type: file.mediaType)
             }
+            response.headers.add(name: "ETag", value: file.tag.text)
+            return response
         }
     }
 }

@@ -56,10 +56,10 @@ package struct APIService: Sendable {
     }
 
     /// Answers a request that was not refused and has no body, if that takes microseconds; nil otherwise.
-    func respondAtOnce(to head: RequestHead) -> Response? {
-        guard !head.headers.contains(name: "Origin"), let response = self.objects.answerAtOnce(head) else { return nil }
-        self.metrics.note(status: UInt(response.status.code))
-        return response
+    func respondAtOnce(to head: RequestHead) -> ReadyAnswer? {
+        guard !head.headers.contains(name: "Origin"), let answer = self.objects.answerAtOnce(head) else { return nil }
+        self.metrics.note(status: UInt(answer.head.status.code))
+        return answer
     }
 
     /// Answers a request that was not refused.

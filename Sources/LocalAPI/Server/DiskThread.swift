@@ -1,3 +1,4 @@
+internal import NIOCore
 internal import NIOPosix
 
 /// Threads for calls that block on the disk.
@@ -6,5 +7,13 @@ enum DiskThread {
         _ body: @escaping @Sendable () throws(Failure) -> Result
     ) async throws -> Result {
         try await NIOThreadPool.singleton.runIfActive { try body() }
+    }
+
+    /// Makes the result known on an event loop.
+    static func run<Result: Sendable>(
+        for eventLoop: any EventLoop,
+        _ body: @escaping @Sendable () throws -> Result
+    ) -> EventLoopFuture<Result> {
+        NIOThreadPool.singleton.runIfActive(eventLoop: eventLoop, body)
     }
 }

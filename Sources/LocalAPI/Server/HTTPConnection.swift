@@ -15,7 +15,9 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
     private var phase = Phase.waiting
     private var body: BodyPieces?
     private var task: Task<Void, Never>?
-    private var alarm: Scheduled<Void>?
+    private var alarm = Alarm()
+    /// Whether the client has not taken all of the last answer.
+    private var isStalled = false
 
     private enum Phase {
         /// For the head of a request.
@@ -52,7 +54,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
 
     private func end() {
         self.phase = .closing
-        self.alarm?.cancel()
+        self.alarm.end()
         self.body?.finish(Problem.badRequest("The connection ended before the body did."))
         self.task?.cancel()
     }
@@ -90,14 +92,14 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
         case .end:
             guard case .receiving = self.phase else { return }
             self.phase = .answering
-            self.alarm?.cancel()
+            self.alarm.disarm()
             self.body?.finish(nil)
         }
     }
 
     private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         guard case .waiting = self.phase else { return }
-        self.alarm?.cancel()
+        self.alarm.disarm()
         self.phase = .receiving
         let refusal: Response
         do throws(Problem) {
@@ -135,9 +137,9 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
     private func answer(_ request: RequestHead, _ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         self.connections.note(context.channel)
         // A request without a body ends with its head, so nothing more of it changes the phase.
-        if !head.hasBody, let response = self.service.respondAtOnce(to: request) {
+        if !head.hasBody, head.version == .http1_1, let answer = self.service.respondAtOnce(to: request) {
             self.phase = .answering
-            return self.write(response, to: head, closes: !head.staysOpen, context)
+            return self.write(answer, closes: !head.staysOpen, context)
         }
         let loop = NIOLoopBound(context, eventLoop: context.eventLoop)
         var body = RequestBody.empty
@@ -208,22 +210,44 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
         self.writeEnd(closes: closes, context)
     }
 
+    private func write(_ answer: ReadyAnswer, closes: Bool, _ context: ChannelHandlerContext) {
+        var head = answer.head
+        if closes { head.headers.replaceOrAdd(name: "Connection", value: "close") }
+        context.write(self.wrapOutboundOut(.head(head)), promise: nil)
+        context.write(self.wrapOutboundOut(.body(.byteBuffer(answer.body))), promise: nil)
+        self.writeEnd(closes: closes, context)
+    }
+
     /// Writes the end of an answer: the next request, or the end of the connection.
     private func writeEnd(closes: Bool, _ context: ChannelHandlerContext) {
         self.task = nil
         self.body = nil
+        guard closes else {
+            self.arm(APILimits.idleSeconds, context)
+            // The next request may be here already, and begins within the write.
+            self.phase = .waiting
+            context.writeAndFlush(self.wrapOutboundOut(.end(nil)), promise: nil)
+            return self.channelWritabilityChanged(context: context)
+        }
         self.arm(APILimits.stallSeconds, context)
-        // The next request may be here already, and begins within the write.
-        self.phase = closes ? .closing : .waiting
+        self.phase = .closing
         let loop = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         context.writeAndFlush(self.wrapOutboundOut(.end(nil))).whenComplete { result in
             let (this, context) = loop.value
-            switch (result, this.phase) {
-            case (.failure, _): context.close(promise: nil)
-            case (.success, .closing) where closes: this.linger(context)
-            case (.success, .waiting): this.arm(APILimits.idleSeconds, context)
-            default: break
+            switch result {
+            case .failure: context.close(promise: nil)
+            case .success: this.linger(context)
             }
+        }
+    }
+
+    /// A client that does not take its answer has less time than one that asks for nothing.
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        guard case .waiting = self.phase else { return }
+        let isTaken = context.channel.isWritable
+        if !isTaken || self.isStalled {
+            self.isStalled = !isTaken
+            self.arm(isTaken ? APILimits.idleSeconds : APILimits.stallSeconds, context)
         }
     }
 
@@ -239,11 +263,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
 
     /// Closes the connection if nothing happens for some seconds.
     private func arm(_ seconds: Int64, _ context: ChannelHandlerContext) {
-        self.alarm?.cancel()
-        let channel = context.channel
-        self.alarm = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(seconds)) {
-            channel.close(promise: nil)
-        }
+        self.alarm.arm(.now() + .seconds(seconds), context.channel)
     }
 }
 

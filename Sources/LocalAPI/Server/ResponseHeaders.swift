@@ -1,4 +1,6 @@
+internal import Glibc
 internal import NIOHTTP1
+internal import Synchronization
 
 /// Fields that every answer has.
 enum ResponseHeaders {
@@ -8,8 +10,9 @@ enum ResponseHeaders {
         "frame-ancestors 'none'",
     ].joined(separator: "; ")
 
-    /// Adds what keeps pages safe, and says that answers of the API are not to be stored.
+    /// Adds the time, what keeps pages safe, and that answers of the API are not to be stored.
     static func complete(_ headers: inout HTTPHeaders) {
+        headers.add(name: "Date", value: ClockText.now())
         headers.add(name: "Content-Security-Policy", value: self.policy)
         headers.add(name: "X-Content-Type-Options", value: "nosniff")
         headers.add(name: "Referrer-Policy", value: "no-referrer")
@@ -22,7 +25,7 @@ enum ResponseHeaders {
     static func allow(_ origin: String, in headers: inout HTTPHeaders) {
         headers.add(name: "Access-Control-Allow-Origin", value: origin)
         headers.add(name: "Vary", value: "Origin")
-        headers.add(name: "Access-Control-Expose-Headers", value: "ETag, Location, Content-Range")
+        headers.add(name: "Access-Control-Expose-Headers", value: "ETag, Location, Content-Range, Accept-Ranges")
         headers.replaceOrAdd(name: "Cross-Origin-Resource-Policy", value: "cross-origin")
     }
 
@@ -33,9 +36,24 @@ enum ResponseHeaders {
         response.headers.add(name: "Access-Control-Allow-Methods", value: methods)
         response.headers.add(
             name: "Access-Control-Allow-Headers",
-            value: "Authorization, Content-Type, If-Match, If-None-Match, Range"
+            value: "Authorization, Content-Type, If-Match, If-None-Match, If-Range, Range"
         )
         response.headers.add(name: "Access-Control-Max-Age", value: "600")
         return response
+    }
+}
+
+/// The present second as HTTP writes it, which is made once a second.
+private enum ClockText {
+    private static let last = Mutex<(date: HTTPDate, text: String)?>(nil)
+
+    static func now() -> String {
+        let date = HTTPDate(secondsSince1970: Int64(time(nil)))
+        return self.last.withLock { last in
+            if let last, last.date == date { return last.text }
+            let text = date.text
+            last = (date, text)
+            return text
+        }
     }
 }

@@ -10,8 +10,8 @@ struct ResponseWriter: Sendable {
 
     var eventLoop: any EventLoop { self.channel.eventLoop }
 
-    /// Bytes of a file that are read at once.
-    private static let fileByteCount: UInt64 = 512 << 10
+    /// How long the client may take for a piece; nil for any time.
+    private var patience: TimeAmount? { self.isPatient ? nil : .seconds(APILimits.stallSeconds) }
 
     init(_ channel: any Channel, _ request: HTTPRequestHead, isPatient: Bool) {
         self.isPatient = isPatient
@@ -83,24 +83,15 @@ struct ResponseWriter: Sendable {
         switch segment {
         case .bytes(let bytes): try await self.send(.byteBuffer(ByteBuffer(bytes: bytes)))
         case .file(let file, let range):
-            var next = range.lowerBound
-            while next < range.upperBound {
-                let (start, count) = (next, Int(min(range.upperBound - next, Self.fileByteCount)))
-                let bytes = try await DiskThread.run { () throws(FileTreeError) in try file.read(count, at: start) }
-                // Somebody has cut the file; the client sees that the answer ends before its length.
-                guard bytes.count == count else { throw FileTreeError.notFound }
-                try await self.send(.byteBuffer(ByteBuffer(bytes: bytes)))
-                next += UInt64(count)
-            }
+            let (channel, patience) = (self.channel, self.patience)
+            try await channel.eventLoop.flatSubmit { FilePieces(channel, file, range, patience: patience).send() }.get()
         }
     }
 
     /// Sends a piece; closes the connection if the client does not take it in time.
     private func send(_ data: IOData) async throws {
         let channel = self.channel
-        let limit = TimeAmount.seconds(APILimits.stallSeconds)
-        let alarm =
-            self.isPatient ? nil : channel.eventLoop.scheduleTask(in: limit) { channel.close(promise: nil) }
+        let alarm = self.patience.map { channel.eventLoop.scheduleTask(in: $0) { channel.close(promise: nil) } }
         defer { alarm?.cancel() }
         try Task.checkCancellation()
         try await channel.writeAndFlush(HTTPServerResponsePart.body(data)).get()

@@ -9,10 +9,15 @@ extension Workspace {
 
     /// Returns an object, at once on the caller's thread; nil if that is not possible now.
     ///
-    /// The inner result is nil if the object does not exist.
-    package func objectAtOnce(_ id: ObjectID) throws -> Object?? {
+    /// `mark`: that of an earlier answer. The object of the answer is nil if it does not exist.
+    package func objectAtOnce(
+        _ id: ObjectID,
+        unlessUnchangedSince mark: SnapshotMark?
+    ) throws -> SnapshotAnswer<Object?>? {
         guard self.isOpen else { return nil }
-        return try self.snapshots.readAtOnce { transaction in try Object.find(id, in: &transaction) }
+        return try self.snapshots.readAtOnce(unlessUnchangedSince: mark) { transaction in
+            try Object.find(id, in: &transaction)
+        }
     }
 
     /// Returns a sequence of the changes in a scope from now on, without the state, and the token of this moment.

@@ -57,10 +57,15 @@ package final class SnapshotPool: Sendable {
     }
 
     /// Like ``readBriefly(_:)``, for callers that cannot wait: nil if no reader is free and open.
-    package func readAtOnce<Content>(_ body: (inout SQLiteTransaction) throws -> Content) throws -> Content? {
+    ///
+    /// `mark`: that of an earlier answer. If nothing has been committed since, `body` is not called.
+    package func readAtOnce<Content>(
+        unlessUnchangedSince mark: SnapshotMark? = nil,
+        _ body: (inout SQLiteTransaction) throws -> Content
+    ) throws -> SnapshotAnswer<Content>? {
         guard let reader = self.state.withLock({ $0.isOpen ? $0.idle.popLast() : nil }) else { return nil }
         defer { self.giveBack(reader) }
-        return try reader.read(body)
+        return try reader.read(unlessUnchangedSince: mark, body)
     }
 
     /// Waits for those that read, and closes all connections; whoever still waits for one is refused.

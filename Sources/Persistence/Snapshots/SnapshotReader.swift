@@ -43,11 +43,26 @@ final class SnapshotReader: @unchecked Sendable {
         return try body(&transaction)
     }
 
-    /// Takes note of what others have committed.
-    private func refresh() throws(StoreError) {
+    /// Reads the last state that was committed, unless it is the one of a mark.
+    func read<Content>(
+        unlessUnchangedSince mark: SnapshotMark?,
+        _ body: (inout SQLiteTransaction) throws -> Content
+    ) throws -> SnapshotAnswer<Content> {
+        let reader = ObjectIdentifier(self)
+        if let mark, mark.reader == reader, mark.dataVersion == (try self.currentDataVersion()) { return .unchanged }
+        let content = try self.read(body)
+        return .content(content, self.dataVersion.map { SnapshotMark(reader: reader, dataVersion: $0) })
+    }
+
+    private func currentDataVersion() throws(StoreError) -> Int64 {
         let statement = try self.statements[.dataVersion]
         defer { statement.reset() }
-        let version = try statement.step() ? statement.int64(0) : 0
+        return try statement.step() ? statement.int64(0) : 0
+    }
+
+    /// Takes note of what others have committed.
+    private func refresh() throws(StoreError) {
+        let version = try self.currentDataVersion()
         guard version != self.dataVersion else { return }
         self.dataVersion = nil
         try self.transaction.reload()

@@ -63,7 +63,9 @@ struct Daemon: Service {
 
     /// Waits for the signal to end, then ends in order.
     func run() async throws {
+        let memory = Task { await ProgramMemory.giveBackWhenIdle() }
         try? await gracefulShutdown()
+        memory.cancel()
         self.logger.debug("ending")
         self.socket.remove()
         await self.api.stop()

@@ -1,10 +1,9 @@
 /** Values and moves that lost against concurrent ones, side by side; one click ends a conflict. */
 
-import { PeerdProblem } from "/peerd.js";
 import { chip, emptyState, fill, foreign, h, icon, moment } from "./dom.js";
 import { shownValue } from "./properties.js";
 import { coalesced, notify, objectLink, on, workspace } from "./session.js";
-import { isRounded } from "./text.js";
+import { exactJSON } from "./text.js";
 
 /** The view of all conflicts, or of those of one object. */
 export function showConflicts({ id = null }) {
@@ -13,7 +12,8 @@ export function showConflicts({ id = null }) {
   const known = new Map();
 
   async function read() {
-    const { conflicts, moves_without_effect: moves = [] } = await workspace.conflicts(id);
+    const path = id === null ? "/api/conflicts" : `/api/objects/${id}/conflicts`;
+    const { conflicts, moves_without_effect: moves = [] } = exactJSON(await workspace.fetch(path, { as: "text" }));
     const cards = conflicts.map(conflict => {
       // A card that has not changed stays, and with it the focus.
       const key = JSON.stringify(conflict);
@@ -28,16 +28,10 @@ export function showConflicts({ id = null }) {
     if (list.contains(focused)) focused.focus();
   }
 
-  async function resolve(conflict, content, buttons) {
-    if (isRounded(content.value)) {
-      return notify(new PeerdProblem({
-        code: "rounded", detail: "This value has an integer above 2^53, which a browser cannot hold exactly.",
-        advice: "Nothing was written. Edit the object, or use \"peerd set\" on the command line.",
-      }));
-    }
+  async function resolve(conflict, version, buttons) {
     for (const button of buttons) button.setAttribute("aria-disabled", "true");
     try {
-      await workspace.resolve(conflict, content);
+      await workspace.resolve(conflict, { version: version.id });
       report.textContent = "The conflict is resolved.";
     } catch (problem) {
       notify(problem);
@@ -75,7 +69,7 @@ function card(conflict, resolve) {
     const isWinner = version === conflict.winner;
     const button = h(isWinner ? "button" : "button.primary", {
       type: "button",
-      onclick: () => button.getAttribute("aria-disabled") || resolve(conflict, version.content, buttons),
+      onclick: () => button.getAttribute("aria-disabled") || resolve(conflict, version, buttons),
     }, isWinner ? "Keep this" : "Use this",
     h("span.hidden", {}, ` (version ${index + 1}, by `, foreign(version.author.name), ")"));
     buttons.push(button);
@@ -86,8 +80,9 @@ function card(conflict, resolve) {
       h("div.version-value", {}, content(version.content)), button);
   });
   return h("section.card.conflict", {},
-    h("div.card-head", {}, h("h2", {}, objectLink(conflict.object)), isPlace ? h("span.muted", {}, "its place")
-      : h("span.muted", {}, "property ", h("strong", {}, foreign(conflict.property, { max: 60 })))),
+    h("div.card-head", {},
+      h("h2", {}, objectLink(conflict.object, { withID: true })), isPlace ? h("span.muted", {}, "its place")
+        : h("span.muted", {}, "property ", h("strong", {}, foreign(conflict.property, { max: 60 })))),
     h("ol.versions", {}, columns));
 }
 
@@ -102,7 +97,8 @@ function content(version) {
 function withoutEffect(move) {
   const parent = move.parent ?? move.move?.parent;
   return h("section.card", {},
-    h("div.card-head", {}, h("h2", {}, objectLink(move.object)), chip("move without effect", "warning")),
+    h("div.card-head", {},
+      h("h2", {}, objectLink(move.object, { withID: true })), chip("move without effect", "warning")),
     h("p", {}, "It was moved", parent ? [" below ", objectLink(parent)] : null, " while another move made that a ",
       "circle. It stays where it is; move it again if it belongs there."));
 }

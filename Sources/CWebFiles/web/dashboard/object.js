@@ -3,7 +3,7 @@
 import { chip, copyButton, emptyPage, fill, foreign, h, icon, moment } from "./dom.js";
 import { askToCreate, askToDelete, askToMove } from "./dialogs.js";
 import { PropertyList } from "./properties.js";
-import { coalesced, notify, objectLink, on, workspace } from "./session.js";
+import { coalesced, notify, objectLink, on, readObject, workspace } from "./session.js";
 import { Timeline } from "./timeline.js";
 import { count, nameOf, plain } from "./text.js";
 
@@ -20,6 +20,7 @@ export class ObjectPane {
   #heading = h("h1", { tabindex: "-1" });
   #facts = h("dl.facts");
   #conflicts = h("div");
+  #refreshConflicts;
   #body;
   #titleChanged;
 
@@ -31,11 +32,10 @@ export class ObjectPane {
     this.#stops.push(workspace.object(id, object => (object ? this.#show(object) : this.#showGone()), {
       onerror: problem => (problem.code === "no-such-object" ? this.#showGone() : this.#showProblem(problem)),
     }));
-    const refresh = coalesced(() => this.#readConflicts());
+    const refresh = this.#refreshConflicts = coalesced(() => this.#readConflicts());
     this.#stops.push(on("delta", delta => {
       if (delta === null || delta.objects.some(change => change.id === this.#object?.id)) refresh();
     }));
-    refresh();
   }
 
   close() {
@@ -71,7 +71,10 @@ export class ObjectPane {
 
   #show(object) {
     this.#object = object;
-    if (!this.#body) this.#build();
+    if (!this.#body) {
+      this.#build();
+      this.#refreshConflicts();
+    }
     const name = nameOf(object);
     fill(this.#heading, foreign(name.text, { max: 200 }));
     this.#heading.classList.toggle("muted", !name.isNamed);
@@ -92,7 +95,8 @@ export class ObjectPane {
     this.#shownParent = parent;
     const links = [];
     for (let id = parent; id !== null && links.length < PATH_LENGTH_MAX;) {
-      const ancestor = await workspace.get(id);
+      const ancestor = await readObject(id);
+      if (ancestor === null) break;
       links.unshift(h("li", {}, objectLink(id, { text: nameOf(ancestor).text })));
       id = ancestor.parent;
     }
@@ -102,6 +106,7 @@ export class ObjectPane {
   }
 
   async #readConflicts() {
+    if (!this.#body) return;
     const { conflicts } = await workspace.conflicts(this.#id).catch(problem => {
       if (problem.code === "no-such-object") return { conflicts: [] };
       throw problem;

@@ -3,7 +3,7 @@
 import { emptyPage, emptyState, fill, foreign, h, icon } from "./dom.js";
 import { askToCreate, askToDelete } from "./dialogs.js";
 import { ObjectPane } from "./object.js";
-import { coalesced, notify, on, workspace } from "./session.js";
+import { coalesced, notify, on, readObject, workspace } from "./session.js";
 import { TreeModel } from "./tree-model.js";
 import { TreeView } from "./tree-view.js";
 import { count, nameOf } from "./text.js";
@@ -47,7 +47,7 @@ class ObjectsView {
     this.model = new TreeModel({
       page: (parent, after, limit) => workspace.children(parent, { after, limit }),
       rootCount: () => workspace.count({ parent: null }),
-      object: id => workspace.get(id),
+      object: readObject,
     }, () => this.#rowsChanged());
     this.tree = new TreeView(this.model, {
       open: id => { location.hash = `#/object/${id}`; },

@@ -85,25 +85,26 @@ function card(peer) {
       max: most, value: most - total, "aria-label": `Sync with ${peer.name}: ${count(total, "change")} left`,
     }) : null,
     h("dl.facts", {},
-      fact("It still lacks", lack(peer.missing_there, peer)),
-      fact("We still lack", lack(peer.missing_here, peer)),
-      fact(peer.connected ? "Last heard" : "Away since", peer.last_seen_ms === null || peer.last_seen_ms === undefined
+      peer.device ? fact("It still lacks", lack(peer.missing_there, peer)) : null,
+      peer.device ? fact("We still lack", lack(peer.missing_here, peer)) : null,
+      !peer.device ? null : fact(peer.connected ? "Last heard" : "Away since", peer.last_seen_ms === null || peer.last_seen_ms === undefined
         ? "never met" : moment(peer.last_seen_ms)),
-      peer.traffic ? fact("Sent", bytes(peer.traffic.sent_bytes)) : null,
-      peer.traffic ? fact("Received", bytes(peer.traffic.received_bytes)) : null,
+      // The daemon counts for each connection, and forgets with it what the other side lacked.
+      peer.connected ? fact("Sent", bytes(peer.traffic.sent_bytes)) : null,
+      peer.connected ? fact("Received", bytes(peer.traffic.received_bytes)) : null,
       peer.address ? h("div.wide", {}, h("dt", {}, "Address"), h("dd", {}, h("code", {}, peer.address))) : null),
     Math.abs(ahead) > CLOCK_TOLERANCE_MS ? h("p.notice.warning", {}, icon("warning"),
       `Its clock is ${span(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"} the one of this machine. ` +
       "Compare them, and correct the wrong one.") : null,
     peer.advice || peer.failure ? h("p.notice", {}, icon(peer.connected ? "warning" : "offline"),
-      h("span", {}, foreign([peer.failure, peer.advice].filter(Boolean).join(". ")))) : null,
+      h("span", {}, foreign(peer.failure ? `It ${peer.failure}.` : peer.advice))) : null,
   ];
 }
 
 const fact = (label, value) => h("div", {}, h("dt", {}, label), h("dd", {}, value));
 
 function lack(number, peer) {
-  if (number === null || number === undefined) return peer.connected ? "comparing" : "not known";
+  if (number === null || number === undefined) return peer.connected ? "comparing" : "not known while away";
   return number === 0 ? "nothing" : count(number, "change");
 }
 

@@ -2,7 +2,7 @@
 
 import { chip, fill, foreign, h, icon } from "./dom.js";
 import { notify, perform, workspace } from "./session.js";
-import { pretty, typeOf } from "./text.js";
+import { isNumber, isRounded, numberText, pretty, typeOf } from "./text.js";
 
 const SHOWN_LENGTH = 600;
 
@@ -10,7 +10,7 @@ const SHOWN_LENGTH = 600;
 export function shownValue(value) {
   if (typeof value === "boolean") return h("span.value", {}, value ? "yes" : "no");
   if (value === null) return h("span.value.muted", {}, "null");
-  if (typeof value === "number") return h("span.value", {}, String(value));
+  if (isNumber(value)) return h("span.value", {}, numberText(value));
   if (typeof value !== "string") {
     return h("code.value", {}, foreign(JSON.stringify(value, null, 2), { lines: true, max: SHOWN_LENGTH }));
   }
@@ -191,7 +191,10 @@ class PropertyRow {
     const isFirst = this.#shown === null;
     [this.#value, this.#shown] = [value, text];
     if (this.isEditing) return this.#showMeanwhile();
+    const focused = [...this.element.querySelectorAll("button")].indexOf(document.activeElement);
     this.#show();
+    // The new buttons stand for the old ones: a change, perhaps one's own, must not take the focus away.
+    if (focused >= 0) this.element.querySelectorAll("button")[focused].focus({ preventScroll: true });
     // A short tint tells where something has changed; the style sheet drops it for reduced motion.
     if (!isFirst) this.element.classList.add("changed");
     setTimeout(() => this.element.classList.remove("changed"), 1500);
@@ -207,8 +210,8 @@ class PropertyRow {
     fill(this.element,
       h("div.property-name", {}, h("span.label", {}, foreign(name, { max: 80 })), chip(typeOf(this.#value))),
       h("div.property-value", {}, value), h("div.property-actions", {}, edit, remove));
-    if (typeof this.#value === "number" && !Number.isSafeInteger(this.#value) && Number.isInteger(this.#value)) {
-      this.#readRaw().then(raw => fill(value, raw), () => {});
+    if (isRounded(this.#value)) {
+      this.#readRaw().then(raw => fill(value, foreign(raw.trim(), { max: SHOWN_LENGTH })), () => {});
     }
   }
 

@@ -6,7 +6,7 @@ import { nameOf } from "./text.js";
 
 /** The workspace; set before any view is shown. */
 export let workspace = null;
-/** The newest status and peers; null before the first message. */
+/** The newest status, null before the first message; and the peers, with addresses that lead to none. */
 export let status = null;
 export let peers = [];
 
@@ -35,7 +35,7 @@ export async function start() {
   }
   workspace.on("state", state => tell("state", state));
   workspace.status((newStatus, newPeers) => {
-    [status, peers] = [newStatus, newPeers ?? newStatus.peers ?? []];
+    [status, peers] = [newStatus, [...newPeers, ...newStatus.addresses]];
     tell("status", status);
   });
   watchChanges("now");
@@ -67,26 +67,72 @@ function watchChanges(since) {
   });
 }
 
+let readingCount = 0;
+const waitingReaders = [];
+
+/**
+ * An object by its id, or null if there is none.
+ *
+ * It is read over the connection that is open anyway: a browser writes each answer of 404 to its console, as an error.
+ */
+export async function readObject(id) {
+  if (readingCount >= READINGS_MAX) await new Promise(resolve => waitingReaders.push(resolve));
+  readingCount++;
+  let stop;
+  try {
+    return await new Promise((resolve, reject) => {
+      stop = workspace.object(id, resolve, {
+        onerror: problem => (problem.code === "no-such-object" ? resolve(null) : reject(problem)),
+      });
+    });
+  } finally {
+    stop();
+    readingCount--;
+    waitingReaders.shift()?.();
+  }
+}
+
 /** Names of objects that are mentioned by id. */
 const names = new Map();
 const NAMES_MAX = 2000;
+const FORMER_ENTRIES_MAX = 200;
+/** A connection has at most 256 subscriptions. */
+const READINGS_MAX = 32;
 
-/** A link to an object, with its name as soon as that is known. */
-export function objectLink(id, { text } = {}) {
-  const link = h("a", { href: `#/object/${id}` }, text ? foreign(text, { max: 80 }) : h("code", {}, id.slice(0, 8)));
-  if (!text) {
-    nameByID(id).then(name => fill(link, foreign(name, { max: 80 })), () => link.classList.add("gone"));
-  }
+/**
+ * A link to an object, with its name as soon as that is known.
+ *
+ * `withID` shows the beginning of the id as well: objects may have the same name, and lose it.
+ */
+export function objectLink(id, { text, withID = false } = {}) {
+  const shortID = h("code", {}, id.slice(0, 8));
+  const link = h("a", { href: `#/object/${id}` }, text ? foreign(text, { max: 80 }) : shortID);
+  if (text) return link;
+  nameByID(id).then(({ text: name, isGone }) => {
+    fill(link, foreign(name, { max: 80 }), isGone ? h("span.hidden", {}, " (deleted)") : null,
+      withID ? [" ", shortID] : null);
+    link.classList.toggle("gone", isGone);
+  }, () => link.classList.add("gone"));
   return link;
 }
 
-export function nameByID(id) {
+/** The name of an object, `{ text, isGone }`; that of a deleted one is the last that its log has. */
+function nameByID(id) {
   if (!names.has(id)) {
     if (names.size >= NAMES_MAX) names.clear();
-    names.set(id, workspace.get(id).then(object => nameOf(object).text));
+    names.set(id, readObject(id).then(async object => (object ? { text: nameOf(object).text, isGone: false }
+      : { text: await formerName(id), isGone: true })));
     names.get(id).catch(() => names.delete(id));
   }
   return names.get(id);
+}
+
+async function formerName(id) {
+  const { entries } = await workspace.log(id, { limit: FORMER_ENTRIES_MAX, order: "newest" });
+  const properties = {};
+  for (const { action: { set } } of entries) if (set && !(set.name in properties)) properties[set.name] = set.value;
+  const type = entries.find(({ action }) => action.create)?.action.create.type;
+  return nameOf({ type, properties }).text;
 }
 
 /**

@@ -62,23 +62,51 @@ export function nameOf(object) {
   return { text: `Unnamed ${object.type || "object"}`, isNamed: false };
 }
 
+/** A number as the daemon wrote it, where JavaScript would change it: an integer above 2^53, or 1.0. */
+class ExactNumber {
+  constructor(source) { this.source = source; }
+  toJSON() { return JSON.rawJSON(this.source); }
+}
+
+/**
+ * Reads JSON that is only shown, with every number as it was written.
+ *
+ * A browser that does not tell how a number was written (before 2023 to 2025) gives what JSON.parse gives.
+ */
+export function exactJSON(text) {
+  return JSON.parse(text, (_, value, context) => {
+    if (typeof value !== "number" || !JSON.rawJSON || context?.source === undefined) return value;
+    return isRounded(value) || context.source !== String(value) ? new ExactNumber(context.source) : value;
+  });
+}
+
+/** A number as people read it; one that JavaScript may have rounded says so. */
+export function numberText(value) {
+  if (value instanceof ExactNumber) return value.source;
+  return isRounded(value) ? `about ${value}` : String(value);
+}
+
+export const isNumber = value => typeof value === "number" || value instanceof ExactNumber;
+
 /** The word for the type of a value. */
 export function typeOf(value) {
   if (value === null) return "null";
+  if (isNumber(value)) return "number";
   if (Array.isArray(value)) return "list";
   if (typeof value === "object") return "$bytes" in value ? "bytes" : "map";
-  return { string: "text", number: "number", boolean: "yes/no" }[typeof value];
+  return { string: "text", boolean: "yes/no" }[typeof value];
 }
 
 /** A value in one line. */
 export function summary(value, max = 90) {
   if (typeof value === "string") return value.length > max ? `“${value.slice(0, max)}…”` : `“${value}”`;
   if (typeof value === "boolean") return value ? "yes" : "no";
+  if (isNumber(value)) return numberText(value);
   const text = JSON.stringify(value);
   return text.length > max ? `${text.slice(0, max)}…` : text;
 }
 
-/** Whether a value contains an integer that JavaScript has already rounded. */
+/** Whether a value contains an integer that JavaScript may have rounded already. */
 export function isRounded(value) {
   if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value);
   return value !== null && typeof value === "object" && Object.values(value).some(isRounded);

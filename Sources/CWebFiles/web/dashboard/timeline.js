@@ -2,7 +2,7 @@
 
 import { chip, fill, foreign, h, moment } from "./dom.js";
 import { coalesced, objectLink, on, perform, workspace } from "./session.js";
-import { summary } from "./text.js";
+import { exactJSON, summary } from "./text.js";
 
 const PAGE_SIZE = 50;
 
@@ -42,7 +42,7 @@ export class Timeline {
 
   /** Reads the newest page, and keeps the older ones that are on the screen. */
   async #readNewest() {
-    const page = await workspace.log(this.#id, { limit: PAGE_SIZE, order: "newest" }).catch(problem => {
+    const page = await this.#read().catch(problem => {
       // An object that never was here has no log.
       if (problem.code === "no-such-object") return { entries: [], next: null };
       throw problem;
@@ -59,8 +59,15 @@ export class Timeline {
     this.#draw();
   }
 
+  async #read(after = null) {
+    const path = this.#id === null ? "/api/log" : `/api/objects/${this.#id}/log`;
+    const cursor = after === null ? "" : `&after=${encodeURIComponent(after)}`;
+    const text = await workspace.fetch(`${path}?limit=${PAGE_SIZE}&order=newest${cursor}`, { as: "text" });
+    return exactJSON(text);
+  }
+
   async #readOlder() {
-    const page = await workspace.log(this.#id, { limit: PAGE_SIZE, order: "newest", after: this.#next });
+    const page = await this.#read(this.#next);
     const known = new Set(this.#entries.map(entry => entry.id));
     this.#entries.push(...page.entries.filter(entry => !known.has(entry.id)));
     this.#next = page.next;
@@ -76,14 +83,25 @@ export class Timeline {
       if (days.at(-1)?.day !== day) days.push({ day, entries: [] });
       days.at(-1).entries.push(entry);
     }
+    const focused = this.#focusedLink();
     fill(this.#list, days.map(({ day, entries }) => h("section.day", {}, h(this.#id === null ? "h2" : "h3", {}, day),
       h("ol", {}, entries.map(entry => this.#row(entry))))));
+    const row = focused && [...this.#list.querySelectorAll("li")].find(({ dataset }) => dataset.id === focused.id);
+    row?.querySelectorAll("a")[focused.index]?.focus({ preventScroll: true });
+  }
+
+  /** Where the focus is, if it is in the list: rows are made anew with each change of the workspace. */
+  #focusedLink() {
+    const row = this.#list.contains(document.activeElement) && document.activeElement.closest("li");
+    return row && { id: row.dataset.id, index: [...row.querySelectorAll("a")].indexOf(document.activeElement) };
   }
 
   #row(entry) {
     const [word, kind, meaning] = STATUS[entry.status] ?? [];
-    return h(`li.entry${entry.status === "effective" ? "" : ".dim"}`, {},
-      h("div.entry-what", {}, this.#id === null ? [objectLink(entry.object), " "] : null, action(entry.action),
+    return h(`li.entry${entry.status === "effective" ? "" : ".dim"}`, { "data-id": entry.id },
+      h("div.entry-what", {}, this.#id === null && entry.object !== null
+        ? [objectLink(entry.object, { withID: true }), " "] : null,
+        action(entry.action),
         word ? h("span", { title: meaning }, " ", chip(word, kind)) : null),
       h("div.entry-who", {},
         entry.author.is_this_machine ? "this machine" : foreign(entry.author.name, { max: 60 }), ", ",

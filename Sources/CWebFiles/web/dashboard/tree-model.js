@@ -26,7 +26,8 @@ export class TreeModel {
   #generation = 0;
 
   /**
-   * @param reading `page(parentID|null, after, limit)`, `rootCount()`, `object(id)`: promises of what the daemon says
+   * @param reading `page(parentID|null, after, limit)`, `rootCount()`, `object(id)` (null if there is none): promises of
+   *   what the daemon says
    * @param changed called after each change of the rows
    */
   constructor({ page, rootCount, object }, changed) {
@@ -213,6 +214,7 @@ export class TreeModel {
     const path = [];
     for (let next = id; next !== null && !this.#nodes.has(next);) {
       const object = await this.#readObject(next);
+      if (object === null) return null;
       path.unshift(object.id);
       next = object.parent;
       if (next !== null && this.#nodes.has(next)) path.unshift(next);

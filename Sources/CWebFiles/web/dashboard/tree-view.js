@@ -11,6 +11,8 @@ import { nameOf, plain } from "./text.js";
 /** The height of a row, as in the style sheet. */
 const ROW_HEIGHT = 32;
 const OVERSCAN = 12;
+/** Rows below the window that are read before somebody scrolls there. */
+const READ_AHEAD = 200;
 const INDENT = 18;
 const TYPEAHEAD_PAUSE_MS = 700;
 
@@ -95,7 +97,7 @@ export class TreeView {
     }
     if (active >= 0) this.element.setAttribute("aria-activedescendant", `row-${rows[active].node.id}`);
     else this.element.removeAttribute("aria-activedescendant");
-    this.#loadGaps(rows.slice(first, end));
+    this.#loadGaps(rows.slice(first, end + READ_AHEAD));
   }
 
   /** The index of the active row; the nearest one if it is gone. */

@@ -1,0 +1,230 @@
+"""Windows of Chromium on the pages that a daemon serves, driven as people drive them: by the mouse and by keys."""
+
+import os
+import shutil
+from pathlib import Path
+
+from peerd_harness import check, say, skip, wait_until
+
+SCREENSHOTS = Path(__file__).resolve().parent.parent.parent / ".build-system-tests" / "screenshots"
+PATIENCE_SECONDS = 30.0
+HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
+# What Chromium itself writes to the console while a daemon is away. Everything else there is an error of a page.
+AWAY = ("ERR_CONNECTION_REFUSED", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION_RESET", "WebSocket connection to")
+# Roles of the accessibility tree that mean nothing to a user who cannot see them without a name.
+NAMED_ROLES = {
+    "alertdialog", "button", "checkbox", "combobox", "dialog", "heading", "image", "link", "listbox",
+    "menuitem", "option", "progressbar", "radio", "region", "searchbox", "slider", "spinbutton", "switch", "tab",
+    "textbox", "tree", "treeitem",
+}
+
+# Texts that stand out too little from what is behind them (WCAG 2, AA): every background up to the text is painted on
+# a pixel, one over the other, and then the colour of the text.
+FAINT_TEXTS = """
+    const context = Object.assign(document.createElement("canvas"), { width: 1, height: 1 })
+      .getContext("2d", { willReadFrequently: true });
+    const paint = colour => {
+      context.fillStyle = colour;
+      context.fillRect(0, 0, 1, 1);
+      return [...context.getImageData(0, 0, 1, 1).data].slice(0, 3);
+    };
+    const luminance = rgb => rgb.map(part => part / 255)
+      .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+      .reduce((sum, part, index) => sum + part * [0.2126, 0.7152, 0.0722][index], 0);
+    const faint = [];
+    for (const element of document.body.querySelectorAll("*")) {
+      const text = [...element.childNodes].filter(node => node.nodeType === 3).map(node => node.data.trim()).join("");
+      if (!text || element.closest(".hidden, [hidden], .skip, noscript, option, svg")) continue;
+      if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+      paint("white");
+      let behind = [255, 255, 255];
+      for (let chain = [], next = element; next || chain.length;) {
+        if (next) { chain.push(next); next = next.parentElement; if (next) continue; }
+        while (chain.length) behind = paint(getComputedStyle(chain.pop()).backgroundColor);
+      }
+      const style = getComputedStyle(element);
+      const [light, dark] = [luminance(paint(style.color)), luminance(behind)].sort((a, b) => b - a);
+      const size = parseFloat(style.fontSize);
+      const least = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700) ? 3 : 4.5;
+      const ratio = (light + 0.05) / (dark + 0.05);
+      if (ratio < least) faint.push(`${ratio.toFixed(2)} of ${least}: ${element.outerHTML.slice(0, 120)}`);
+    }
+    return faint"""
+
+
+def needs_chromium():
+    """Skips the test where there is no browser."""
+    try:
+        import selenium  # noqa: F401
+    except ImportError:
+        skip("selenium is not installed; make setup installs it")
+    if not (shutil.which("chromium") and shutil.which("chromedriver")):
+        skip("chromium and chromedriver are not installed; make setup installs them")
+
+
+class Browser:
+    """A Chromium that has been let in by a daemon, with one window or several."""
+
+    def __init__(self, peer, width=1280, height=800):
+        from selenium import webdriver
+        from selenium.webdriver.chrome.service import Service
+
+        self.peer = peer
+        options = webdriver.ChromeOptions()
+        size = f"--window-size={width},{height}"
+        for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", size):
+            options.add_argument(argument)
+        options.binary_location = shutil.which("chromium")
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+        self.open_link()
+
+    def open_link(self):
+        """Signs in by a link that works once; that ends on the dashboard."""
+        self.driver.get(self.peer.run("open", "--print").strip())
+
+    # Windows.
+
+    def new_window(self):
+        """Opens a further window, and returns its name; the next steps are for it."""
+        self.driver.switch_to.new_window("window")
+        return self.driver.current_window_handle
+
+    def to_window(self, handle):
+        self.driver.switch_to.window(handle)
+        return self
+
+    def go(self, path):
+        """Opens a path of the daemon that this window was let in to."""
+        origin = self.driver.execute_script("return location.origin")
+        self.driver.get(origin + path)
+
+    def show(self, place):
+        """Shows a view of the dashboard."""
+        self.driver.execute_script("location.hash = arguments[0]", "#/" + place)
+
+    # Looking.
+
+    def run(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def until(self, script, what, *arguments):
+        """Waits until a script gives something true, and returns that."""
+        return wait_until(lambda: self.run(script, *arguments), PATIENCE_SECONDS, f"{self.peer.name}: {what}")
+
+    def text(self):
+        return self.run("return document.body.innerText")
+
+    def sees(self, text):
+        wait_until(lambda: text in self.text(), PATIENCE_SECONDS, f"“{text}” in the page of {self.peer.name}")
+
+    def sees_no_more(self, text):
+        wait_until(lambda: text not in self.text(), PATIENCE_SECONDS, f"“{text}” is gone from {self.peer.name}")
+
+    def find(self, selector):
+        """The first element that fits a selector, once it is there."""
+        found = wait_until(
+            lambda: self.driver.find_elements("css selector", selector), PATIENCE_SECONDS,
+            f"{self.peer.name}: {selector}",
+        )
+        return found[0]
+
+    def button(self, text, nth=0):
+        """A button or link that shows a text, once it is there."""
+        script = """
+            return [...document.querySelectorAll("main button, main a.button, header button, dialog button")]
+                .filter(button => button.offsetParent && button.innerText.trim().startsWith(arguments[0]))"""
+        found = wait_until(
+            lambda: self.driver.execute_script(script, text)[nth:], PATIENCE_SECONDS, f"the button “{text}”"
+        )
+        return found[0]
+
+    # Hands.
+
+    def keys(self, *keys):
+        """Presses keys one after the other, wherever the focus is."""
+        from selenium.webdriver import ActionChains
+
+        ActionChains(self.driver).send_keys(*keys).perform()
+
+    def chord(self, held, key):
+        """Presses a key while another one is held."""
+        from selenium.webdriver import ActionChains
+
+        ActionChains(self.driver).key_down(held).send_keys(key).key_up(held).perform()
+
+    def drag(self, element, right, down, grab=(0, 0), steps=5):
+        """Drags an element by the mouse, in steps, as a hand does; `grab` is where, seen from its middle."""
+        from selenium.webdriver import ActionChains
+
+        chain = ActionChains(self.driver, duration=20)
+        chain.move_to_element_with_offset(element, *grab).click_and_hold()
+        for step in range(steps):
+            chain.move_by_offset(
+                (step + 1) * right // steps - step * right // steps, (step + 1) * down // steps - step * down // steps
+            )
+        chain.release().perform()
+
+    # Pictures, and what must be true of all pages.
+
+    def picture(self, name):
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        self.driver.save_screenshot(str(SCREENSHOTS / f"{name}.png"))
+
+    def scheme(self, name):
+        """Has pages believe that the user prefers "light" or "dark"; None ends that."""
+        features = [{"name": "prefers-color-scheme", "value": name}] if name else []
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+    def check_names(self, what):
+        """Everything that a screen reader stops at has a name."""
+        nodes = self.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+        nameless, named = [], 0
+        for node in nodes:
+            role = node.get("role", {}).get("value", "")
+            if node.get("ignored") or role not in NAMED_ROLES:
+                continue
+            if node.get("name", {}).get("value", "").strip():
+                named += 1
+            else:
+                nameless.append(f"{role} {self.source_of(node)}")
+        check(not nameless, f"{what}: nothing names {nameless}")
+        check(named > 0, f"{what}: nothing in it has a name")
+
+    def check_contrast(self, what):
+        """Every text that is shown stands out from what is behind it."""
+        faint = self.run(FAINT_TEXTS)
+        check(not faint, f"{what}: faint texts: {faint}")
+
+    def size(self, width, height=800):
+        """Makes the page as wide as another screen would."""
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+    def check_width(self, what):
+        """Nothing sticks out at the side."""
+        over = self.run("return document.documentElement.scrollWidth - innerWidth")
+        check(over <= 0, f"{what} is {over} pixels too wide")
+
+    def source_of(self, node):
+        """The markup of a node of the accessibility tree, for messages."""
+        try:
+            found = self.driver.execute_cdp_cmd(
+                "DOM.getOuterHTML", {"backendNodeId": node["backendDOMNodeId"]}
+            )
+            return found["outerHTML"][:160]
+        except Exception:  # the page has moved on
+            return "?"
+
+    def check_console(self, but=()):
+        """What the browser complained of, besides a daemon that was away."""
+        errors = [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]
+        errors = [error for error in errors if not any(word in error for word in but)]
+        check(not errors, f"the console of {self.peer.name}: {errors}")
+        for handle in self.driver.window_handles:
+            self.driver.switch_to.window(handle)
+            check(self.driver.title != "owned", "text of a peer was run as a script")
+
+
+def tell_where_pictures_are():
+    say(f"screenshots: {os.path.relpath(SCREENSHOTS)}")
