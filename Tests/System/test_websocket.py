@@ -346,13 +346,13 @@ class Frames:
 
     def read(self):
         """The next frame: its opcode and data."""
-        first, size = self.connection._bytes(2)
+        first, size = self.connection.take(2)
         check(first & 0x70 == 0 and first & 0x80 and size < 128, "a frame of a server is plain, whole and not masked")
         if size == 126:
-            size, = struct.unpack(">H", self.connection._bytes(2))
+            size, = struct.unpack(">H", self.connection.take(2))
         elif size == 127:
-            size, = struct.unpack(">Q", self.connection._bytes(8))
-        return first & 0x0F, self.connection._bytes(size)
+            size, = struct.unpack(">Q", self.connection.take(8))
+        return first & 0x0F, self.connection.take(size)
 
     def read_text(self):
         opcode, data = self.read()
