@@ -2,8 +2,8 @@ package import CRDTCore
 
 /// The values of an object's properties, by name, in the order of the names.
 ///
-/// Two names are one only if their UTF-8 bytes are the same. Swift's strings, and so its dictionaries, take `"é"` written
-/// as one character and as two for the same.
+/// Two names are one only if their UTF-8 bytes are the same. Swift's strings, and so its dictionaries, take `"é"`
+/// written as one character and as two for the same.
 public struct Properties: Hashable, Sendable {
     private struct Entry: Hashable {
         let name: ExactText
@@ -80,8 +80,8 @@ extension Properties: Codable {
 
     /// Writes properties as an object with a member for each.
     ///
-    /// Encoders cannot keep two members apart whose names are the same to Swift's strings. If there are such names, each
-    /// property becomes an object with `name` and `value`, in an array.
+    /// Encoders cannot keep two members apart whose names are the same to Swift's strings. If there are such names,
+    /// each property becomes an object with `name` and `value`, in an array.
     ///
     /// - Throws: the errors of the encoder.
     public func encode(to encoder: any Encoder) throws {
