@@ -5,7 +5,8 @@
 #   scripts/bench.sh --quick         the same without the rows of a million operations
 #   scripts/bench.sh --only TEXT     only the rows whose work contains TEXT
 #   scripts/bench.sh verbs           time and peak memory of each verb at 10k, 100k and 1M objects
-#   scripts/bench.sh api             the local API: start, memory, reads beside a bare NIO server, writes
+#   scripts/bench.sh api             the local API: start, memory, reads beside a bare NIO server, writes, files
+#                                    beside nginx, live changes
 #   scripts/bench.sh reads           10,000 reads a second beside a bulk sync, and the same in C with SQLite
 #
 # `verbs` and `reads` take `--help`. They keep what they made, in the folder that BENCH_CACHE names.
@@ -50,8 +51,9 @@ api)
     command -v wrk >/dev/null || { echo "bench: install wrk (Debian: apt-get install wrk)" >&2; exit 1; }
     build peerd
     build BareServer
+    compile download c
     exec python3 Benchmarks/Beside/api.py --peerd "$scratch/release/peerd" --bare "$scratch/release/BareServer" \
-        --cache "$cache" "${@:2}"
+        --download "$programs/download" --cache "$cache" "${@:2}"
     ;;
 esac
 

@@ -1,4 +1,5 @@
-"""The local API: its start, its memory, small reads beside a bare NIO server, durable writes beside plain SQLite.
+"""The local API: its start, its memory, small reads beside a bare NIO server, durable writes beside plain SQLite, files
+beside nginx, deltas beside reads on another daemon.
 
 Prints a Markdown table; see scripts/bench.sh.
 """
@@ -9,13 +10,38 @@ import json
 import os
 import shutil
 import signal
+import socket
 import sqlite3
 import statistics
 import subprocess
 import sys
 import time
 
+import live_latency
+
 HOST = "127.0.0.1"
+FILE_BYTES = 64 << 20
+RANGE_BYTES = 1 << 20
+NGINX = """
+daemon off;
+master_process off;
+worker_processes 1;
+pid {folder}/pid;
+error_log {folder}/error.log;
+events {{ worker_connections 64; }}
+http {{
+    access_log off;
+    sendfile on;
+    keepalive_requests 1000000000;
+    types {{ audio/wav wav; }}
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    server {{ listen {host}:{port}; location / {{ root {root}; }} }}
+}}
+"""
 
 
 def note(text):
@@ -61,7 +87,7 @@ class Daemon:
 class Bench:
     def __init__(self, options):
         self.options = options
-        self.work = os.path.join(options.cache, "api-work")
+        self.work = os.path.abspath(os.path.join(options.cache, "api-work"))
         self.rows = []
 
     def row(self, what, value, bound=""):
@@ -111,8 +137,10 @@ class Bench:
             self.row("idle daemon", text, "25 MiB")
             self.reads(daemon)
             self.writes(daemon)
+            self.files(daemon)
         finally:
             daemon.stop()
+        self.pushes()
 
     def reads(self, daemon):
         connection = http.client.HTTPConnection(HOST, daemon.port)
@@ -174,16 +202,80 @@ class Bench:
             "+1 ms",
         )
 
+    def files(self, daemon):
+        nginx = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin")
+        if nginx is None:
+            note("the rows of files are left out: nginx is not installed")
+            return
+        root = os.path.join(daemon.directory, "files")
+        os.makedirs(root, exist_ok=True)
+        with open(os.path.join(root, "large.wav"), "wb") as file:
+            for _ in range(FILE_BYTES >> 20):
+                file.write(os.urandom(1 << 20))
+        folder, port = os.path.join(self.work, "nginx"), self.options.port + 1
+        os.makedirs(folder)
+        configuration = os.path.join(folder, "nginx.conf")
+        with open(configuration, "w", encoding="utf-8") as file:
+            file.write(NGINX.format(folder=folder, host=HOST, port=port, root=root))
+        process = subprocess.Popen([nginx, "-c", configuration, "-e", os.path.join(folder, "error.log")])
+        try:
+            wait_for_port(port)
+            for what, piece in ((f"a file of {FILE_BYTES >> 20} MiB", 0), ("ranges of 1 MiB of it", RANGE_BYTES)):
+                self.downloads(what, piece, daemon, port)
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+
+    def downloads(self, what, piece, daemon, port):
+        field = "Authorization: " + daemon.headers["Authorization"]
+        ratios, rates = [], []
+        for _ in range(self.options.repeats):
+            theirs = self.download(port, "/large.wav", piece, field)
+            ours = self.download(daemon.port, "/audio/large.wav", piece, field)
+            ratios.append(ours / theirs)
+            rates.append((ours, theirs))
+        ours, theirs = (statistics.median(values) / 1e6 for values in zip(*rates))
+        text = f"{ours:,.0f} MB/s; nginx with sendfile {theirs:,.0f} MB/s: {statistics.median(ratios):.2f} x"
+        self.row(f"{what}, one connection", text, "0.7 x")
+
+    def download(self, port, path, piece, field):
+        words = [port, path, self.options.seconds, piece, FILE_BYTES, field]
+        done = subprocess.run([self.options.download, *map(str, words)], check=True, capture_output=True, text=True)
+        return float(done.stdout)
+
+    def pushes(self):
+        polled, pushed = live_latency.measure_push(self.options.peerd, self.work, self.options.samples)
+        for name, read, push in zip(("p50", "p99"), polled, pushed):
+            self.row(
+                f"write on A until its delta is at a WebSocket of B, {name}",
+                f"{push * 1e3:.2f} ms; until B can be read {read * 1e3:.2f} ms: {(push - read) * 1e3:+.2f} ms",
+                "+2 ms",
+            )
+
+
+def wait_for_port(port):
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            socket.create_connection((HOST, port), timeout=5).close()
+            return
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
 
 def main():
     parser = argparse.ArgumentParser(prog="scripts/bench.sh api", description=__doc__)
     parser.add_argument("--peerd", required=True)
     parser.add_argument("--bare", required=True, help="the bare server")
+    parser.add_argument("--download", required=True, help="the program that reads files")
     parser.add_argument("--cache", required=True)
     parser.add_argument("--port", type=int, default=18080)
     parser.add_argument("--connections", type=int, default=16)
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--samples", type=int, default=500, help="writes that are pushed, and that are read")
     options = parser.parse_args()
     os.makedirs(options.cache, exist_ok=True)
     Bench(options).run()
