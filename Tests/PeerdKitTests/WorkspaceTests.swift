@@ -199,7 +199,8 @@ struct WorkspaceTests {
         let values: Properties = [
             "null": .null, "true": .bool(true), "int": .int(.min), "double": .double(-0.0), "nan": .double(.nan),
             "text": .string("é\u{301}\0"),
-            "\u{e9}": .int(1), "e\u{301}": .int(2), "bytes": .bytes([0, 255]), "list": try Value(json: Data("[1,{}]".utf8)),
+            "\u{e9}": .int(1), "e\u{301}": .int(2), "bytes": .bytes([0, 255]),
+            "list": try Value(json: Data("[1,{}]".utf8)),
         ]
         let note = try await workspace.write { transaction in
             let note = try transaction.create("note")

@@ -90,7 +90,8 @@ struct OpenFile: RandomAccessBytes, Sendable {
     /// Whether all bytes that were read until now are of the state in which the file was opened.
     ///
     /// The time of the last change of names and permissions does not count: a file that is replaced or deleted loses
-    /// its name, and keeps its bytes for those who have it open.
+    /// its name, and keeps its bytes for those who have it open. A write that was under way when the file was opened
+    /// goes unnoticed, too: a file system dates a write by its beginning.
     func hasSameContent() throws(FileTreeError) -> Bool {
         let now = FileVersion(try self.descriptor.status())
         return now.size == self.version.size && now.modifiedNanoseconds == self.version.modifiedNanoseconds
