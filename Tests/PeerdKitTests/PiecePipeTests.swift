@@ -6,13 +6,27 @@ import Testing
 /// What one thread puts in comes out in another place, in order, however late.
 struct PiecePipeTests {
     private static let pieces = (0..<400).map { number in
-        [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 1 + number * 61 % 20_000)
+        [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 1 + number * 61 % 8_000)
     }
 
-    private func put(_ pipe: PiecePipe) -> Task<Void, any Error> {
-        Task.detached {
+    /// Puts all pieces in, on a thread that may wait; those of tasks must not.
+    private func put(_ pipe: PiecePipe) -> Putting {
+        let (results, result) = AsyncStream<Result<Void, any Error>>.makeStream()
+        let thread = Thread {
             defer { pipe.finish() }
-            for piece in Self.pieces { try pipe.put(piece) }
+            result.yield(Result { for piece in Self.pieces { try pipe.put(piece) } })
+            result.finish()
+        }
+        thread.start()
+        return Putting(results: results)
+    }
+
+    private struct Putting {
+        let results: AsyncStream<Result<Void, any Error>>
+
+        /// Throws what putting threw, once that is over.
+        func end() async throws {
+            for await result in self.results { try result.get() }
         }
     }
 
@@ -24,7 +38,7 @@ struct PiecePipeTests {
 
     @Test func `whoever puts pieces in is done before anybody takes one`() async throws {
         let pipe = PiecePipe(directory: FileManager.default.temporaryDirectory.path)
-        try await self.put(pipe).value
+        try await self.put(pipe).end()
         #expect(try await self.taken(pipe) == Array(Self.pieces.joined()))
     }
 
@@ -33,14 +47,14 @@ struct PiecePipeTests {
         let pipe = PiecePipe(directory: FileManager.default.temporaryDirectory.path)
         let putting = self.put(pipe)
         #expect(try await self.taken(pipe) == Array(Self.pieces.joined()))
-        try await putting.value
+        try await putting.end()
     }
 
     @Test func `without room for a file, pieces wait`() async throws {
         let pipe = PiecePipe(directory: "/nowhere")
         let putting = self.put(pipe)
         #expect(try await self.taken(pipe) == Array(Self.pieces.joined()))
-        try await putting.value
+        try await putting.end()
     }
 
     @Test func `whoever waits for room hears that nobody takes anything any more`() async throws {
@@ -48,6 +62,6 @@ struct PiecePipeTests {
         let putting = self.put(pipe)
         _ = try await pipe.next()
         pipe.cancel()
-        await #expect(throws: CancellationError.self) { try await putting.value }
+        await #expect(throws: CancellationError.self) { try await putting.end() }
     }
 }
