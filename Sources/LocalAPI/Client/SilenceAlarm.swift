@@ -3,7 +3,8 @@ internal import Synchronization
 
 /// Closes a connection whose other side shows no life for some time while it is awaited.
 ///
-/// It is awaited whenever this side wants to read. While this side takes its time, the clock stands.
+/// It is awaited whenever this side wants to read, once there is a request to answer. While this side takes its time,
+/// the clock stands.
 final class SilenceAlarm: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -11,6 +12,7 @@ final class SilenceAlarm: ChannelDuplexHandler {
     private let limit: TimeAmount
     private let record: Record
     private var alarm: Scheduled<Void>?
+    private var isAsked = false
 
     /// Whether the alarm went off, for whoever finds the connection closed.
     final class Record: Sendable {
@@ -28,7 +30,7 @@ final class SilenceAlarm: ChannelDuplexHandler {
     }
 
     func read(context: ChannelHandlerContext) {
-        if self.alarm == nil { self.arm(context) }
+        if self.alarm == nil, self.isAsked { self.arm(context) }
         context.read()
     }
 
@@ -39,10 +41,11 @@ final class SilenceAlarm: ChannelDuplexHandler {
 
     /// A server that takes the request lives.
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if self.alarm != nil {
+        if self.alarm != nil || !self.isAsked {
             self.disarm()
             self.arm(context)
         }
+        self.isAsked = true
         context.write(data, promise: promise)
     }
 
