@@ -170,3 +170,16 @@ test("reads again what is expanded after the position was lost", async () => {
   await model.load(model.node("a"), 0);
   assert.deepEqual(shown(model), ["a", "  a1", "  a2", "  a3"]);
 });
+
+test("what changes while a page is on its way is shown", async () => {
+  const { store, model } = await smallTree();
+  const isAsked = store.requests;
+  const reloading = model.reload();
+  while (store.requests === isAsked) await null;
+  // The page was read before these came.
+  model.apply(change(store.put("c", null, "3"), { created: true }));
+  model.apply(removal("b"));
+  store.objects.delete("b");
+  await reloading;
+  assert.deepEqual(shown(model).filter(row => !row.startsWith(" ")), ["a", "c"]);
+});

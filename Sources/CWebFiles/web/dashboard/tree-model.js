@@ -24,6 +24,9 @@ export class TreeModel {
   #rows = null;
   #expanded = new Set();
   #generation = 0;
+  /** Pages that are on their way, and the deltas that came meanwhile. */
+  #readingCount = 0;
+  #recent = [];
 
   /**
    * @param reading `page(parentID|null, after, limit)`, `rootCount()`, `object(id)` (null if there is none): promises of
@@ -56,15 +59,29 @@ export class TreeModel {
   /** Reads everything again that is loaded, keeping what is expanded. */
   async reload() {
     const generation = ++this.#generation;
-    const total = await this.#readCount();
-    const first = await this.#readPage(null, null, PAGE_SIZE);
-    if (generation !== this.#generation) return;
-    this.#nodes.clear();
-    this.root = newNode(null, null);
-    this.root.isExpanded = true;
-    this.root.childCount = total;
-    this.#addPage(this.root, first);
-    this.#update();
+    await this.#reading(async missed => {
+      const total = await this.#readCount();
+      const first = await this.#readPage(null, null, PAGE_SIZE);
+      if (generation !== this.#generation) return;
+      this.#nodes.clear();
+      this.root = newNode(null, null);
+      this.root.isExpanded = true;
+      this.root.childCount = total;
+      this.#addPage(this.root, first);
+      for (const delta of missed()) this.#applyOne(delta);
+      this.#update();
+    });
+  }
+
+  /** Runs what reads a page; `missed()` are the deltas that came since it began, and that the page may not have. */
+  async #reading(body) {
+    const first = this.#recent.length;
+    this.#readingCount++;
+    try {
+      await body(() => this.#recent.slice(first));
+    } finally {
+      if (--this.#readingCount === 0) this.#recent = [];
+    }
   }
 
   expand(node) {
@@ -97,10 +114,16 @@ export class TreeModel {
   async #loadPages(node) {
     const generation = this.#generation;
     while (node.next !== null && node.children.length <= node.wanted) {
-      const page = await this.#readPage(node.id, node.next ?? null, PAGE_SIZE);
-      if (generation !== this.#generation) return;
-      this.#addPage(node, page);
-      this.#update();
+      let isCurrent = true;
+      await this.#reading(async missed => {
+        const page = await this.#readPage(node.id, node.next ?? null, PAGE_SIZE);
+        isCurrent = generation === this.#generation;
+        if (!isCurrent) return;
+        this.#addPage(node, page);
+        for (const delta of missed()) this.#applyOne(delta);
+        this.#update();
+      });
+      if (!isCurrent) return;
     }
   }
 
@@ -128,6 +151,12 @@ export class TreeModel {
 
   /** Takes a delta of the whole workspace in. */
   apply(delta) {
+    if (this.#readingCount > 0) this.#recent.push(delta);
+    this.#applyOne(delta);
+    this.#update();
+  }
+
+  #applyOne(delta) {
     for (const change of delta.objects) {
       if (change.state === null) this.#removed(change.id);
       else this.#changedTo(change.state, change.created || change.moved);
@@ -138,7 +167,6 @@ export class TreeModel {
       if (node && state && node.next !== null) node.childCount = Math.max(state.child_count, node.children.length);
       if (node && node.childCount === 0) this.#close(node);
     }
-    this.#update();
   }
 
   #close(node) {
