@@ -74,7 +74,9 @@ install_packages() {
     for package in "${missing[@]}"; do
         if is_available "$package"; then available+=("$package"); fi
     done
-    [ ${#available[@]} -eq 0 ] || apt_install "${available[@]}"
+    [ ${#available[@]} -gt 0 ] || return 0
+    # The subshell ends where they cannot be installed, and the setup goes on.
+    (apt_install "${available[@]}") || echo "setup: going on without ${available[*]}; their tests are skipped"
 }
 
 apt_get() {

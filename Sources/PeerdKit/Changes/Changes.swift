@@ -1,6 +1,9 @@
 internal import Persistence
 
-/// A sequence of the changes in a scope: an element for each transaction, or for several if the reader is slow.
+/// A sequence of the changes in a scope: an element for each transaction.
+///
+/// Transactions that shared one commit, because several tasks wrote at once, come as one element; so do those that the
+/// reader was too slow for.
 ///
 /// The sequence is a position, and not a queue. Each element is read from the database when it is asked for, and has
 /// the states of that moment. So a slow reader costs no memory, and skips only states that were overwritten meanwhile.
