@@ -31,7 +31,7 @@ def map_body(context, body):
 
 
 def is_address(value):
-    if not isinstance(value, dict) or not isinstance(value.get("host"), str):
+    if not isinstance(value, dict) or not isinstance(value.get("host"), str) or not value["host"]:
         return False
     port = value.get("port")
     return isinstance(port, int) and not isinstance(port, bool) and 1 <= port <= 65_535
