@@ -7,6 +7,9 @@ import Testing
     private static let token = String(repeating: "5a", count: 32)
     private let access = Access(token: Self.token, port: 8080, allowedOrigins: ["https://notes.example"])
 
+    /// The name by which browsers call.
+    private var page: HTTPHeaders { ["Host": self.access.pageHost] }
+
     private func head(_ path: String = "/api/status", _ headers: HTTPHeaders) throws -> RequestHead {
         try RequestHead(method: .GET, target: path, headers: headers, entryPoint: .loopback)
     }
@@ -17,7 +20,7 @@ import Testing
 
     /// The cookie of a browser that used a link.
     private func cookie() throws -> String {
-        let response = try self.access.login(code: self.access.makeLoginCode())
+        let response = try self.access.login(code: self.access.makeLoginCode(), self.page)
         let field = try #require(response.headers.first(name: "Set-Cookie"))
         return String(field.prefix { $0 != ";" })
     }
@@ -51,23 +54,37 @@ import Testing
 
     @Test func `a link lets one browser in, once`() throws {
         let code = self.access.makeLoginCode()
-        let response = try self.access.login(code: code)
+        let response = try self.access.login(code: code, self.page)
         #expect(response.status == .seeOther && response.headers["Location"] == ["/"])
         let field = try #require(response.headers.first(name: "Set-Cookie"))
         #expect(field.contains("HttpOnly") && field.contains("SameSite=Strict") && !field.contains(Self.token))
-        #expect(throws: Problem.self) { try self.access.login(code: code) }
-        #expect(throws: Problem.self) { try self.access.login(code: "") }
-        let headers: HTTPHeaders = ["Host": "127.0.0.1:8080", "Cookie": "other=1; \(field.prefix { $0 != ";" })"]
+        #expect(throws: Problem.self) { try self.access.login(code: code, self.page) }
+        #expect(throws: Problem.self) { try self.access.login(code: "", self.page) }
+        let headers: HTTPHeaders = ["Host": self.access.pageHost, "Cookie": "other=1; \(field.prefix { $0 != ";" })"]
         #expect(try self.refusal(headers) == nil)
+    }
+
+    @Test(arguments: ["127.0.0.1:8080", "localhost:8080", "[::1]:8080"])
+    func `the cookie is for the name of pages alone, which nobody is told`(host: String) throws {
+        #expect(try self.refusal(["Host": host, "Cookie": try self.cookie()]) == "unauthorized")
+        let code = self.access.makeLoginCode()
+        #expect(throws: Problem.self) { try self.access.login(code: code, ["Host": host]) }
+        // By the wrong name, the link was not used.
+        #expect(try self.access.login(code: code, self.page).status == .seeOther)
+        let strange = self.access.refusal(of: try self.head("/", ["Host": "evil.example:8080"]))
+        #expect(strange?.advice?.contains(self.access.pageHost) == false)
+        let other = Access(token: String(repeating: "a5", count: 32), port: 8080, allowedOrigins: [])
+        #expect(other.pageHost != self.access.pageHost && other.pageHost.hasSuffix(".localhost:8080"))
     }
 
     @Test func `the cookie of another port or token is of no use`() throws {
         let other = Access(token: String(repeating: "a5", count: 32), port: 8080, allowedOrigins: [])
-        let field = try other.login(code: other.makeLoginCode()).headers.first(name: "Set-Cookie")
+        let login = try other.login(code: other.makeLoginCode(), ["Host": other.pageHost])
+        let field = login.headers.first(name: "Set-Cookie")
         let cookie = String(try #require(field).prefix { $0 != ";" })
-        #expect(try self.refusal(["Host": "127.0.0.1:8080", "Cookie": cookie]) == "unauthorized")
+        #expect(try self.refusal(["Host": self.access.pageHost, "Cookie": cookie]) == "unauthorized")
         let renamed = try self.cookie().replacing("peerd-8080", with: "peerd-8081")
-        #expect(try self.refusal(["Host": "127.0.0.1:8080", "Cookie": renamed]) == "unauthorized")
+        #expect(try self.refusal(["Host": self.access.pageHost, "Cookie": renamed]) == "unauthorized")
     }
 
     @Test(arguments: [
@@ -76,7 +93,7 @@ import Testing
         ("Sec-Fetch-Site", "same-site"),
     ])
     func `pages of other origins cannot use the cookie`(name: String, value: String) throws {
-        var headers: HTTPHeaders = ["Host": "127.0.0.1:8080", "Cookie": try self.cookie()]
+        var headers: HTTPHeaders = ["Host": self.access.pageHost, "Cookie": try self.cookie()]
         #expect(try self.refusal(headers) == nil)
         headers.add(name: name, value: value)
         #expect(try self.refusal(headers) == "forbidden")
@@ -85,7 +102,7 @@ import Testing
     @Test func `pages of other origins cannot open a WebSocket, whatever they bring`() throws {
         let headers: HTTPHeaders = ["Host": "127.0.0.1:8080", "Origin": "http://evil.example"]
         #expect(try self.refusal(headers, isWebSocket: true) == "forbidden")
-        let own: HTTPHeaders = ["Host": "127.0.0.1:8080", "Origin": "http://127.0.0.1:8080"]
+        let own: HTTPHeaders = ["Host": self.access.pageHost, "Origin": self.access.pageOrigin]
         #expect(try self.refusal(own, isWebSocket: true) == "unauthorized")
         let allowed: HTTPHeaders = ["Host": "127.0.0.1:8080", "Origin": "https://notes.example"]
         #expect(try self.refusal(allowed, isWebSocket: true) == "unauthorized")

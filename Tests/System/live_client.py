@@ -15,10 +15,10 @@ SECONDS = 60.0
 class Live:
     """A WebSocket, with the messages that have come and were not asked for yet."""
 
-    def __init__(self, entry, fields=None, origin=None, hello=True):
+    def __init__(self, entry, fields=None, origin=None, hello=True, host=None):
         fields = entry.fields[1:] if fields is None else fields
         self.opening = connect(
-            f"ws://{entry.host}/ws/sync", sock=entry.connect().socket, origin=origin, additional_headers=fields,
+            f"ws://{host or entry.host}/ws/sync", sock=entry.connect().socket, origin=origin, additional_headers=fields,
             compression=None, max_size=None, proxy=None, ping_interval=None, open_timeout=SECONDS,
         )
         self.socket = self.opening.__enter__()

@@ -212,6 +212,8 @@ def check_tree(entry):
     entry.expect(204, "DELETE", f"/api/objects/{one['id']}")
     for item in (one, below, last):
         entry.refused(404, "no-such-object", "GET", f"/api/objects/{item['id']}")
+    for path in ("/api/tree", f"/api/objects/{top['id']}/tree"):
+        entry.refused(410, "place-lost", "GET", f"{path}?after={below['id']}")
 
 
 def check_transactions(entry):

@@ -133,15 +133,20 @@ def raw_answer(entry, fields, method="GET", target="/api/status"):
 
 
 def open_link(peer):
-    """The path of a new link, as `peerd open --print` prints it."""
+    """Host and path of a new link, as `peerd open --print` prints it."""
     link = peer.run("open", "--print")
-    found = re.fullmatch(r"(http://127\.0\.0\.1:\d+)(/open/[0-9a-f]{32})", link)
+    found = re.fullmatch(r"http://([0-9a-f]{16}\.localhost:\d+)(/open/[0-9a-f]{32})", link)
     check(found, f"open --print printed {link}")
-    return found[2]
+    return found[1], found[2]
 
 
 def check_links(peer, entry):
-    host, path = ("Host", entry.host), open_link(peer)
+    page_host, path = open_link(peer)
+    host = ("Host", page_host)
+    # By another name the link lets nobody in, and is not used up.
+    for name in (entry.host, f"localhost:{entry.port}", f"0123456789abcdef.localhost:{entry.port}"):
+        answer = raw_answer(entry, [("Host", name)], target=path)
+        check(answer.status in (401, 421) and page_host.encode() not in answer.body, f"a link by {name}: {answer}")
     first = expect(entry, 303, [host], target=path)
     check(first.field("Location") == "/", f"{first.fields}")
     cookie = first.field("Set-Cookie")
@@ -156,16 +161,19 @@ def check_links(peer, entry):
             entry, 401 if code else 404, [host, ("Authorization", f"Bearer {entry.token}")], target=f"/open/{code}"
         )
     # Of two browsers that take the same link at the same time, one is let in.
-    path, statuses = open_link(peer), []
+    (_, path), statuses = open_link(peer), []
     run_together([lambda: statuses.append(raw_answer(entry, [host], target=path).status) for _ in range(8)])
     check(sorted(statuses) == [303] + [401] * 7, f"eight browsers with one link: {statuses}")
-    return (name, value)
+    return (name, value, page_host)
 
 
-def check_cookie(entry, name, value):
+def check_cookie(entry, name, value, page_host):
     """A cookie that a page of another origin makes the browser send is of no use to it."""
-    host, cookie = ("Host", entry.host), ("Cookie", f"a=b; {name}={value}; c=d")
-    same = f"http://{entry.host}"
+    host, cookie = ("Host", page_host), ("Cookie", f"a=b; {name}={value}; c=d")
+    same = f"http://{page_host}"
+    # Browsers send a cookie to every port of its host, so it is for a host that others do not know.
+    for name_of_host in (entry.host, f"localhost:{entry.port}"):
+        expect(entry, 401, [("Host", name_of_host), cookie])
     for fields in (
         [],
         [("Origin", same)],
@@ -179,7 +187,8 @@ def check_cookie(entry, name, value):
         [("Origin", "null")],
         [("Origin", "")],
         [("Origin", f"http://localhost:{entry.port + 1}")],
-        [("Origin", f"https://{entry.host}")],
+        [("Origin", f"https://{page_host}")],
+        [("Origin", f"http://{entry.host}")],
         [("Origin", f"{same}.evil.example")],
         [("Origin", f"{same}/")],
         [("Origin", GOOD_ORIGIN)],
@@ -240,11 +249,12 @@ def check_sharing(entry):
         check(not any(key.startswith("access-control") for key, _ in answer.fields), f"{origin}: {answer.fields}")
 
 
-def check_shared_refusals(entry, name, value):
+def check_shared_refusals(entry, name, value, page_host):
     """A page of an allowed origin can read why it was refused; one that came by another name cannot."""
     host, token, origin = ("Host", entry.host), ("Authorization", f"Bearer {entry.token}"), ("Origin", GOOD_ORIGIN)
     wrong = ("Authorization", "Bearer " + "0" * 64)
-    for status, fields in ((401, [host]), (401, [host, wrong]), (403, [host, ("Cookie", f"{name}={value}")]),
+    cookie = ("Cookie", f"{name}={value}")
+    for status, fields in ((401, [host]), (401, [host, wrong]), (403, [("Host", page_host), cookie]),
                            (415, [host, token, ("Content-Type", "text/plain")])):
         for method, body in (("POST", b"{}"), ("POST", b""), ("GET", None)):
             if status == 415 and method == "GET":
@@ -291,7 +301,7 @@ def check_secrets(peer, entry, cookie):
     check(peer.run("api", "--header") == f"Authorization: Bearer {token}", "peerd api --header")
     peer.restart(words=["--allow-origin", GOOD_ORIGIN, "--http-port", str(entry.port)])
     check(Entry.loopback(peer).token == token, "the token does not survive a restart")
-    expect(entry, 200, [("Host", entry.host), ("Cookie", "=".join(cookie))])
+    expect(entry, 200, [("Host", cookie[2]), ("Cookie", "=".join(cookie[:2]))])
     log = peer.log_path.read_text()
     for secret in (token, cookie[1]):
         check(secret not in log, "a secret is in the log")

@@ -13,6 +13,9 @@ OBJECTS = 150
 TEXT = "x" * 20_000
 UPLOAD_MEBIBYTES = 200
 MEMORY_MEBIBYTES_MAX = 120
+HEAVY_OBJECTS = 20
+HEAVY_TEXT = "y" * 1_000_000
+PAGE_BYTES_MAX = 6 << 20
 
 
 def create(entry, type, **properties):
@@ -39,7 +42,7 @@ def check_readers(entry):
         check(connection.read_head().status == 200, "an export is refused")
     made = create(entry, "small", n=1)
     check(entry.get("/api/objects?type=small")["objects"] == [made], "a list beside readers")
-    check(len(entry.get("/api/tree?limit=10")["objects"]) == 10, "a tree beside readers")
+    check(len(entry.get("/api/tree?limit=2")["objects"]) == 2, "a tree beside readers")
     for connection in readers:
         body = b""
         while size := int(connection._line(), 16):
@@ -62,6 +65,33 @@ def check_upload(peer, entry):
     peak = memory_peak_mebibytes(peer)
     check(peak < MEMORY_MEBIBYTES_MAX, f"a file of {UPLOAD_MEBIBYTES} MiB took {peak} MiB of memory")
     entry.expect(204, "DELETE", "/api/file/large")
+
+
+def check_pages(entry):
+    """Whatever lists objects ends a page early rather than answer with very much at once."""
+    for number in range(HEAVY_OBJECTS):
+        create(entry, "heavy", n=number, text=HEAVY_TEXT)
+    for path, member, parameters in (
+        ("/api/objects", "objects", {"type": "heavy"}), ("/api/tree", "objects", {}), ("/api/log", "entries", {}),
+    ):
+        found, after, largest = [], {}, 0
+        while after is not None:
+            target = f"{path}?{urllib.parse.urlencode({**parameters, **after, 'limit': 1000})}"
+            answer = entry.expect(200, "GET", target)
+            largest = max(largest, len(answer.body))
+            found += answer.json[member]
+            after = {"after": answer.json["next"]} if answer.json["next"] else None
+        check(largest < PAGE_BYTES_MAX, f"{path} answers with {largest} bytes at once")
+        heavy = [item for item in found if HEAVY_TEXT in (json.dumps(item))]
+        check(len(heavy) == HEAVY_OBJECTS, f"{path} shows {len(heavy)} of {HEAVY_OBJECTS}")
+    token, objects, answers = None, 0, 0
+    while True:
+        since = {"since": token} if token else {}
+        answer = entry.get(f"/api/changes?{urllib.parse.urlencode({'type': 'heavy', **since})}")
+        objects, token, answers = objects + len(answer["objects"]), answer["token"], answers + 1
+        if not answer["more"]:
+            break
+    check(objects == HEAVY_OBJECTS and answers > 2, f"{objects} changed objects in {answers} answers")
 
 
 def check_names(entry):
@@ -92,6 +122,8 @@ def run():
         say("names that look alike stay apart")
         check_upload(peer, entry)
         say("a large file passes through")
+        check_pages(entry)
+        say("pages are no larger than they should be")
         # Nobody who reads from the Unix socket is cut off, so others would wait for ever.
         check_readers(Entry.socket(peer))
         say("readers that do not read cost only themselves")

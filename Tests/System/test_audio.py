@@ -164,14 +164,14 @@ class Player:
         # The name of the host stays, so that the daemon sees its own; only the connection goes another way.
         for argument in (
             "--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--autoplay-policy=no-user-gesture-required",
-            f"--host-resolver-rules=MAP localhost:{link.port} {self.proxy.address}",
+            f"--host-resolver-rules=MAP {link.netloc} {self.proxy.address}",
         ):
             options.add_argument(argument)
         options.binary_location = shutil.which("chromium")
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
         world.closers.append(self.driver.quit)
-        self.origin = f"http://localhost:{link.port}"
+        self.origin = f"http://{link.netloc}"
         self.driver.get(f"{self.origin}{link.path}")
         check(self.proxy.bytes_from_target > 0, "the browser does not go through the proxy")
 

@@ -30,7 +30,7 @@ OTHER_SECONDS = 240
 # and before another.
 CONFIGURATION = """
 [checks.positive_data_acceptance]
-expected-statuses = ["2xx", "3xx", 400, 401, 404, 409, 412, 413, 415, 416, 422, 426]
+expected-statuses = ["2xx", "3xx", 400, 401, 404, 409, 410, 412, 413, 415, 416, 422, 426]
 [checks.negative_data_rejection]
 expected-statuses = [400, 401, 404, 405, 409, 412, 413, 415, 422, 426]
 """

@@ -57,6 +57,16 @@ package struct Problem: Error, Hashable, Sendable {
         Problem(.preconditionFailed, "version-changed", detail, advice: "Read it again, then edit.")
     }
 
+    /// The object at which a page of a tree ended has gone, and with it the place behind it.
+    static var placeLost: Problem {
+        Problem(
+            .gone,
+            "place-lost",
+            "The object that “after” names has left the tree, so nobody knows what comes behind it.",
+            advice: "Read the tree from its beginning."
+        )
+    }
+
     /// The problem that any error stands for.
     package init(_ error: any Error) {
         switch error {

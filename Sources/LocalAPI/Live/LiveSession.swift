@@ -15,6 +15,7 @@ final class LiveSession: Sendable {
     private let isLetIn: Bool
     /// Told once the client has shown that it may use the API.
     private let letIn: @Sendable () -> Void
+    private let turns = SendingTurns()
     /// The subscriptions by the id that the client chose.
     private let subscriptions = Mutex<[Int: Credit]>([:])
 
@@ -179,7 +180,8 @@ final class LiveSession: Sendable {
 
     private func follow(_ changes: Changes, _ id: JSON, _ credit: Credit) async throws {
         var iterator = changes.makeAsyncIterator()
-        while await credit.use(), let delta = try await iterator.next() {
+        while await credit.use(), let delta = try await iterator.next(in: self.turns) {
+            defer { self.turns.end() }
             var members = delta.jsonMembers
             (members["type"], members["id"]) = (.string("delta"), id)
             try await self.send(members)
@@ -196,7 +198,8 @@ final class LiveSession: Sendable {
 
     private func follow(_ pages: LivePages, _ id: JSON, _ credit: Credit) async throws {
         var iterator = pages.makeAsyncIterator()
-        while await credit.use(), let page = try await iterator.next() {
+        while await credit.use(), let page = try await iterator.next(in: self.turns) {
+            defer { self.turns.end() }
             try await self.send([
                 "type": .string("page"), "id": id,
                 "objects": .array(page.objects.map(\.json)), "more": .bool(page.next != nil),

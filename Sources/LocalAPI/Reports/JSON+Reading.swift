@@ -55,6 +55,12 @@ struct Members {
     private let members: [ExactText: JSON]
     /// What the members belong to, for error messages.
     private let owner: String
+    private let names = AskedNames()
+
+    /// The members that somebody has asked for.
+    private final class AskedNames {
+        var all: Set<ExactText> = []
+    }
 
     init(_ json: JSON, of owner: String) throws(Problem) {
         guard case .object(let members) = json else { throw .badRequest("\(owner) must be a JSON object.") }
@@ -64,7 +70,17 @@ struct Members {
 
     func has(_ name: String) -> Bool { self.members[ExactText(name)] != nil }
 
-    subscript(_ name: String) -> JSON? { self.members[ExactText(name)] }
+    subscript(_ name: String) -> JSON? {
+        self.names.all.insert(ExactText(name))
+        return self.members[ExactText(name)]
+    }
+
+    /// Throws if there is a member that nobody has asked for: a slip of the pen would be lost without a word.
+    func requireNoOthers() throws(Problem) {
+        guard let other = self.members.keys.filter({ !self.names.all.contains($0) }).min() else { return }
+        let owner = self.owner.prefix(1).lowercased() + self.owner.dropFirst()
+        throw .badRequest("There is no member “\(other.text)” of \(owner).")
+    }
 
     /// The text of a member; nil if it is missing or null.
     func text(_ name: String) throws(Problem) -> String? {

@@ -56,6 +56,7 @@ enum Edit: Sendable {
         case "move": self = .move(subject, try Destination(members))
         default: self = .delete(subject)
         }
+        try members.requireNoOthers()
     }
 
     static func properties(_ members: Members) throws(Problem) -> [(name: String, value: Value)] {

@@ -59,6 +59,7 @@ struct HistoryRoutes: Sendable {
         let choice = try ConflictChoice(json)
         let conflicts = try await self.workspace.conflicts(in: .object(object))
         let (winner, losers) = (try members.text("winner"), try members.texts("losers"))
+        try members.requireNoOthers()
         guard let conflict = conflicts.first(where: { $0.property == property }), conflict.winner?.id == winner,
             conflict.losers.map(\.id) == losers
         else {
@@ -74,8 +75,6 @@ struct HistoryRoutes: Sendable {
     }
 
     /// The latest operations first, or the earliest.
-    ///
-    /// The log lies in the order of replicas, so all of it is read, and a page is held in memory.
     private func log(of object: ObjectID?, _ request: Request) async throws -> Response {
         let limit = try request.head.query.number("limit", in: 1...APILimits.pageCountMax) ?? Self.entryCount
         let order = try request.head.query.one("order") ?? "newest"
@@ -86,50 +85,15 @@ struct HistoryRoutes: Sendable {
             guard let place = LogPlace(text) else { throw .badRequest("“after” is not a cursor of a log.") }
             return place
         }
-        let isNewestFirst = order == "newest"
-        func precedes(_ left: LogPlace, _ right: LogPlace) -> Bool { isNewestFirst ? right < left : left < right }
-        var found: [(place: LogPlace, entry: LogEntry)] = []
-        for try await entry in self.workspace.log(of: object) {
-            if case .housekeeping = entry.action { continue }
-            let place = LogPlace(entry)
-            if let after, !precedes(after, place) { continue }
-            found.append((place, entry))
-            guard found.count >= 4 * limit else { continue }
-            found.sort { precedes($0.place, $1.place) }
-            found.removeSubrange((limit + 1)...)
-        }
-        found.sort { precedes($0.place, $1.place) }
-        let page = found.prefix(limit)
-        return Response(
-            json: .object([
-                "entries": .array(page.map(\.entry.apiJSON)),
-                "next": .text(found.count > limit ? page.last?.place.text : nil),
-            ])
+        let page = try await self.workspace.logPage(
+            of: object,
+            after: after,
+            newestFirst: order == "newest",
+            limit: limit
         )
-    }
-}
-
-/// A place in the order of a log that is sorted by time.
-private struct LogPlace: Comparable {
-    var milliseconds: Int64
-    var id: String
-
-    init(_ entry: LogEntry) {
-        self.milliseconds = Int64((entry.date.timeIntervalSince1970 * 1000).rounded())
-        self.id = entry.id
-    }
-
-    init?(_ text: String) {
-        let parts = text.split(separator: "~", maxSplits: 1)
-        guard parts.count == 2, let milliseconds = Int64(parts[0]) else { return nil }
-        self.milliseconds = milliseconds
-        self.id = String(parts[1])
-    }
-
-    var text: String { "\(self.milliseconds)~\(self.id)" }
-
-    static func < (left: LogPlace, right: LogPlace) -> Bool {
-        (left.milliseconds, left.id) < (right.milliseconds, right.id)
+        return Response(
+            json: .object(["entries": .array(page.entries.map(\.apiJSON)), "next": .text(page.next?.text)])
+        )
     }
 }
 

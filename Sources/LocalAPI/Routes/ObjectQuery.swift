@@ -47,6 +47,7 @@ struct ObjectQuery {
         wishes.search = try members.text("search")
         wishes.order = try members.text("order")
         wishes.filters = try members.object("where")
+        try members.requireNoOthers()
         self.query = try await Self.query(wishes, in: workspace)
     }
 

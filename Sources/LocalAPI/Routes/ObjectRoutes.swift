@@ -132,6 +132,7 @@ struct ObjectRoutes: Sendable {
         // It adds to lines alone; a value that is wrong is wrong here, too.
         _ = try request.head.query.flag("top")
         let page = try await self.workspace.treePage(under: root, after: after, depthMax: depth, limit: limit)
+        if page.hasLostPlace { throw Problem.placeLost }
         let objects = page.objects.map { object, depth -> JSON in
             var members = fields.members(of: object)
             members["depth"] = .int(Int64(depth))
@@ -146,6 +147,7 @@ struct ObjectRoutes: Sendable {
     private func create(_ request: Request) async throws -> Response {
         let members = try Members(try await request.json(valueDepth: Edit.valueDepth), of: "The body")
         let creation = try Edit.Creation(type: try members.requiredText("type"), members)
+        try members.requireNoOthers()
         let (created, receipt) = try await EditBatch([.create(creation)]).writeWithReceipt(to: self.workspace)
         if request.wantsReceipt, let id = created.first { return Response(.created, json: receipt.json(id)) }
         guard let id = created.first, let object = try await self.workspace.object(id) else {
@@ -162,6 +164,7 @@ struct ObjectRoutes: Sendable {
         let edits: [Edit] = [
             .set(name, try Edit.properties(members)), .unset(name, try members.texts("remove")),
         ]
+        try members.requireNoOthers()
         return try await self.edit(name, edits, request)
     }
 
@@ -171,7 +174,9 @@ struct ObjectRoutes: Sendable {
         guard members.has("parent") else {
             throw Problem.badRequest("The body needs a “parent”: an id, or null for the root.")
         }
-        return try await self.edit(name, [.move(name, try Edit.Destination(members))], request)
+        let destination = try Edit.Destination(members)
+        try members.requireNoOthers()
+        return try await self.edit(name, [.move(name, destination)], request)
     }
 
     private func setProperty(_ request: Request) async throws -> Response {
@@ -237,9 +242,13 @@ struct ObjectRoutes: Sendable {
         let members = try Members(try await request.json(valueDepth: Edit.valueDepth), of: "The body")
         let created: [ObjectID]
         if let name = try members.text("id") {
-            created = try await NamedWrite(name, members).write(to: self.workspace)
+            let write = try NamedWrite(name, members)
+            try members.requireNoOthers()
+            created = try await write.write(to: self.workspace)
         } else {
-            created = try await EditBatch(members).writeWithReceipt(to: self.workspace).created
+            let batch = try EditBatch(members)
+            try members.requireNoOthers()
+            created = try await batch.writeWithReceipt(to: self.workspace).created
         }
         return Response(json: .object(["created": .array(created.map { .string($0.description) })]))
     }

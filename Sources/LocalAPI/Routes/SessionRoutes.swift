@@ -10,7 +10,7 @@ struct SessionRoutes: Sendable {
         [
             Route(.GET, "/open/{code}") { request in
                 guard let access = self.access else { throw Self.noLoopback }
-                return try access.login(code: request.parameters[0])
+                return try access.login(code: request.parameters[0], request.head.headers)
             },
             Route(.GET, "/ws/sync") { _ in
                 throw Problem(
@@ -22,8 +22,8 @@ struct SessionRoutes: Sendable {
                 )
             },
             Route(.POST, "/api/links") { request in
-                guard let access = self.access, let origin = self.server.origins.first else { throw Self.noLoopback }
-                let link = "\(origin)/open/\(access.makeLoginCode())"
+                guard let access = self.access else { throw Self.noLoopback }
+                let link = "\(access.pageOrigin)/open/\(access.makeLoginCode())"
                 return Response(.created, json: .object(["url": .string(link)]))
             },
         ]

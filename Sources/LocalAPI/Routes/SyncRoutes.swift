@@ -26,6 +26,7 @@ struct SyncRoutes: Sendable {
         let milliseconds =
             try members.number("timeout_ms", in: 1...Self.timeoutMillisecondsMax) ?? Self.timeoutMilliseconds
         let scope = try Self.scope(try members.text("with"))
+        try members.requireNoOthers()
         let workspace = self.workspace
         let (before, isForProgram) = (try await workspace.nodeStatus(), request.wantsLines)
         let isAlone = before.peers.isEmpty && !before.isDialling && before.failingAddresses.isEmpty
@@ -60,8 +61,10 @@ struct SyncRoutes: Sendable {
             guard let port = try members.number("port", in: 1...65_535), !host.isEmpty else {
                 throw Problem.badRequest("An address has a “host” and a “port”.")
             }
+            try members.requireNoOthers()
             addresses.append(NetworkAddress(host: host, port: UInt16(port)))
         }
+        try members.requireNoOthers()
         for address in addresses { try await self.workspace.keep(address) }
         return .noContent
     }
@@ -69,7 +72,9 @@ struct SyncRoutes: Sendable {
     /// Orders held changes of the user's devices directly after what they had seen.
     private func restamp(_ request: Request) async throws -> Response {
         let members = try Members(try await request.jsonOrNothing(), of: "The body")
-        let receipt = try await self.workspace.restamp(isClockRight: try members.flag("clock_is_right"))
+        let isClockRight = try members.flag("clock_is_right")
+        try members.requireNoOthers()
+        let receipt = try await self.workspace.restamp(isClockRight: isClockRight)
         let restamped = try await self.workspace.reading { transaction in
             try Restamped.written(receipt, in: &transaction)
         }

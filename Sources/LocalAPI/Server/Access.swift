@@ -8,12 +8,17 @@ internal import Synchronization
 /// A program shows the token, and a page a cookie that it got by a link that works once. The checks of `Host` stop
 /// pages whose name was made to lead to this machine (DNS rebinding, CVE-2018-5702), those of `Origin` and
 /// `Sec-Fetch-Site` pages of other origins that bring the cookie (CVE-2022-41924, CVE-2024-28179).
+///
+/// A browser sends a cookie to every port of its host, whoever listens there. So pages have a host name of their own
+/// below `localhost`, which nobody else knows; the cookie is for that name alone.
 package struct Access: Sendable {
     private let token: [UInt8]
     private let cookie: [UInt8]
     private let cookieName: String
-    private let hosts: Set<String>
-    private let origins: Set<String>
+    /// The names by which programs call the server.
+    private let hosts: [String]
+    /// The name by which browsers do.
+    package let pageHost: String
     /// Origins of the user's own pages, which may use the API with the token.
     private let allowedOrigins: Set<String>
     private let codes = LoginCodes()
@@ -35,7 +40,10 @@ package struct Access: Sendable {
         for word in [digest.0, digest.1, digest.2, digest.3] { bytes.appendBigEndian(word) }
         self.cookie = Array(Hexadecimal.text(bytes).utf8)
         self.hosts = ["127.0.0.1:\(port)", "localhost:\(port)", "[::1]:\(port)"]
-        self.origins = Set(self.hosts.map { "http://\($0)" })
+        let name = Array("peerd host ".utf8 + text).withUnsafeBytes { Blake2b.unpersonalised256($0) }
+        var label: [UInt8] = []
+        label.appendBigEndian(name.0)
+        self.pageHost = "\(Hexadecimal.text(label)).localhost:\(port)"
         self.allowedOrigins = Set(allowedOrigins)
     }
 
@@ -61,20 +69,26 @@ package struct Access: Sendable {
 
     private func refusalOfHost(_ head: RequestHead) -> Problem? {
         let hosts = head.headers["Host"]
-        guard hosts.count == 1, self.hosts.contains(hosts[0].lowercased()) else {
+        guard hosts.count == 1, self.hosts.contains(hosts[0].lowercased()) || self.isOfPage(head.headers) else {
             return Problem(
                 .misdirectedRequest,
                 "misdirected",
                 "The server does not answer to the name “\(hosts.first ?? "")”.",
-                advice: "Use one of: \(self.hosts.sorted().joined(separator: ", "))."
+                advice: "Use one of: \(self.hosts.joined(separator: ", "))."
             )
         }
         return nil
     }
 
+    /// Whether a request came by the name of pages.
+    private func isOfPage(_ headers: HTTPHeaders) -> Bool {
+        let hosts = headers["Host"]
+        return hosts.count == 1 && ConstantTime.areEqual(Array(hosts[0].lowercased().utf8), Array(self.pageHost.utf8))
+    }
+
     private func refusalOfOrigin(_ headers: HTTPHeaders, isWebSocket: Bool) -> Problem? {
         let isForeign = headers["Origin"].contains { origin in
-            !self.origins.contains(origin.lowercased()) && !(isWebSocket && self.allowedOrigins.contains(origin))
+            origin.lowercased() != self.pageOrigin && !(isWebSocket && self.allowedOrigins.contains(origin))
         }
         let isCrossSite = headers["Sec-Fetch-Site"].contains { site in
             site != "same-origin" && site != "none" && !(isWebSocket && !isForeign && !headers["Origin"].isEmpty)
@@ -87,6 +101,9 @@ package struct Access: Sendable {
             advice: "Start the daemon with --allow-origin for pages of your own, and let them send the token."
         )
     }
+
+    /// The origin of the server's own pages.
+    package var pageOrigin: String { "http://\(self.pageHost)" }
 
     /// Whether a page of this origin may use the API with the token.
     package func allows(origin: String) -> Bool { self.allowedOrigins.contains(origin) }
@@ -103,13 +120,14 @@ package struct Access: Sendable {
 
     /// Whether the cookie of a page is there.
     package func hasCookie(_ headers: HTTPHeaders) -> Bool {
-        headers["Cookie"].contains { field in
-            field.split(separator: ";").contains { pair in
-                let parts = pair.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
-                return parts.count == 2 && parts[0] == self.cookieName
-                    && ConstantTime.areEqual(Array(parts[1].utf8), self.cookie)
+        self.isOfPage(headers)
+            && headers["Cookie"].contains { field in
+                field.split(separator: ";").contains { pair in
+                    let parts = pair.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
+                    return parts.count == 2 && parts[0] == self.cookieName
+                        && ConstantTime.areEqual(Array(parts[1].utf8), self.cookie)
+                }
             }
-        }
     }
 
     // MARK: - Links that work once
@@ -136,20 +154,21 @@ package struct Access: Sendable {
         return code
     }
 
-    /// Answers the link; the second time it is of no use.
-    package func login(code: String) throws(Problem) -> Response {
+    /// Answers the link; the second time it is of no use, nor by another name.
+    package func login(code: String, _ headers: HTTPHeaders) throws(Problem) -> Response {
+        guard self.isOfPage(headers) else { throw Self.badLink }
         let deadline = self.codes.deadlines.withLock { $0.removeValue(forKey: code) }
-        guard let deadline, deadline > .now else {
-            throw Problem(
-                .unauthorized,
-                "unauthorized",
-                "The link was used before, or is older than two minutes.",
-                advice: "Run “peerd open” once more."
-            )
-        }
+        guard let deadline, deadline > .now else { throw Self.badLink }
         var response = Response(.seeOther)
         response.headers.add(name: "Location", value: "/")
         response.headers.add(name: "Set-Cookie", value: self.cookieField)
         return response
     }
+
+    private static let badLink = Problem(
+        .unauthorized,
+        "unauthorized",
+        "The link was used before, or is older than two minutes.",
+        advice: "Run “peerd open” once more."
+    )
 }

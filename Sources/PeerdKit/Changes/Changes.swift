@@ -36,20 +36,26 @@ public struct Changes: AsyncSequence, Sendable {
         /// - Throws: ``PeerdError`` if the disk fails; the position stays, so the call can be repeated.
         /// - Complexity: O(*n* log *m*) for *n* changed objects in a workspace of *m*, with at most about 1,000 objects
         ///   in one element.
-        public mutating func next() async throws -> Delta? {
+        public mutating func next() async throws -> Delta? { try await self.next(in: nil) }
+
+        /// As ``next()``, but reads only while it is its turn, which lasts until the caller is done with the element.
+        package mutating func next(in turns: (any ReadingTurns)?) async throws -> Delta? {
             while !Task.isCancelled, self.workspace.isOpen {
                 let (reading, position) = (self.reading, self.position)
                 let silentCount = self.workspace.silentCommitCount
+                try await turns?.begin()
                 let found: (delta: Delta?, next: DeltaReading.Position)
                 do {
                     found = try await self.workspace.reading { try reading.delta(after: position, in: &$0) }
                 } catch {
+                    turns?.end()
                     // A task that is cancelled while it waits for its turn has reached the end.
                     if Task.isCancelled || !self.workspace.isOpen { return nil }
                     throw error
                 }
                 self.position = found.next
                 if let delta = found.delta { return delta }
+                turns?.end()
                 await self.workspace.waitForCommit(beyond: found.next.place.commit, since: silentCount)
             }
             return nil
@@ -88,7 +94,8 @@ public struct LivePages: AsyncSequence, Sendable {
         let workspace: Workspace
         let query: Query
         let limit: Int
-        private var last: Page?
+        /// A hash of the last page: many readers of large pages would hold much otherwise.
+        private var last: Int?
         private var commit: Int64 = -1
         private var silentCount: UInt64 = 0
 
@@ -102,10 +109,14 @@ public struct LivePages: AsyncSequence, Sendable {
         /// - Returns: the first page of the query.
         /// - Throws: ``PeerdError`` with `invalidArgument` for a limit out of range, or if the disk fails.
         /// - Complexity: As ``Snapshot/page(_:after:limit:)``, for each commit that it wakes up for.
-        public mutating func next() async throws -> Page? {
+        public mutating func next() async throws -> Page? { try await self.next(in: nil) }
+
+        /// As ``next()``, but reads only while it is its turn, which lasts until the caller is done with the page.
+        package mutating func next(in turns: (any ReadingTurns)?) async throws -> Page? {
             while !Task.isCancelled, self.workspace.isOpen {
                 await self.workspace.waitForCommit(beyond: self.commit, since: self.silentCount)
                 self.silentCount = self.workspace.silentCommitCount
+                try await turns?.begin()
                 let (query, limit) = (self.query, self.limit)
                 let found: (commit: Int64, page: Page)
                 do {
@@ -114,16 +125,29 @@ public struct LivePages: AsyncSequence, Sendable {
                         return (transaction.lastCommit, try snapshot.page(query, limit: limit))
                     }
                 } catch {
+                    turns?.end()
                     if Task.isCancelled || !self.workspace.isOpen { return nil }
                     throw error
                 }
                 self.commit = found.commit
-                if found.page != self.last {
-                    self.last = found.page
+                let hash = found.page.hashValue
+                if hash != self.last {
+                    self.last = hash
                     return found.page
                 }
+                turns?.end()
             }
             return nil
         }
     }
+}
+
+/// Lets those who read for one client do so one after the other, so that no more than one result waits for it.
+package protocol ReadingTurns: Sendable {
+    /// Waits until it is the caller's turn.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled.
+    func begin() async throws
+    /// Ends the turn.
+    func end()
 }

@@ -95,6 +95,8 @@ private struct Reading {
     private var left: [Delta.Entry] = []
     private var present: [Delta.Entry] = []
     private var told: Set<ObjectIndex> = []
+    /// The bytes of the states that are told.
+    private var byteCount = 0
     /// The objects above the top of a subtree, once they were looked up.
     private var aboveTop: Set<ObjectIndex>?
     private var hasToldTopAgain = false
@@ -135,13 +137,14 @@ private struct Reading {
         }
         let limit = DeltaReading.countMax
         var isWhole = false
-        while !isWhole, self.left.count + self.present.count < limit {
+        while !isWhole, self.left.count + self.present.count < limit, self.byteCount < Page.byteCountMax {
             let changes = try transaction.changedObjects(after: self.place, limit: limit)
-            for change in changes {
+            var rest = changes[...]
+            while self.byteCount < Page.byteCountMax, let change = rest.popFirst() {
                 try self.take(change, in: &transaction)
                 self.place = ChangePlace(commit: change.changed, object: Int64(change.index.rawValue))
             }
-            isWhole = changes.count < limit
+            isWhole = rest.isEmpty && changes.count < limit
         }
         try self.nameAuthors(in: &transaction)
         return isWhole
@@ -224,6 +227,7 @@ private struct Reading {
     ) throws {
         guard self.told.insert(change.index).inserted else { return }
         let state = try Object(change.index, in: &transaction)
+        self.byteCount += state.properties.byteCount
         guard !isWhole else {
             return self.present.append(Delta.Entry(state))
         }

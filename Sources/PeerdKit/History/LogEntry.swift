@@ -67,13 +67,24 @@ public struct LogEntry: Identifiable, Hashable, Sendable, Codable {
 
 extension LogEntry {
     init(_ source: Source, readBy device: DeviceID) {
-        self.id = source.write.name(in: source.replica, ChangeName(source.header.hash))
-        self.object = source.edit.object
-        self.author = Author(source.introduction, of: device)
-        self.date = Date(milliseconds: source.write.stamp.milliseconds)
-        self.action = Action(source.edit)
-        self.status = source.status
+        self.init(
+            id: source.write.name(in: source.replica, ChangeName(source.header.hash)),
+            edit: source.edit,
+            author: Author(source.introduction, of: device),
+            stamp: source.write.stamp,
+            status: source.status
+        )
         self.source = source
+    }
+
+    init(id: String, edit: Edit, author: Author, stamp: Stamp, status: OperationStatus) {
+        self.id = id
+        self.object = edit.object
+        self.author = author
+        self.date = Date(milliseconds: stamp.milliseconds)
+        self.action = Action(edit)
+        self.status = status
+        self.source = nil
     }
 }
 

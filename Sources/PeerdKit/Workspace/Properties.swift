@@ -16,6 +16,9 @@ public struct Properties: Hashable, Sendable {
         self.entries = values.map { Entry(name: $0.key, value: $0.value) }.sorted { $0.name < $1.name }
     }
 
+    /// The bytes of all names and values, roughly.
+    var byteCount: Int { self.entries.reduce(0) { $0 + $1.name.text.utf8.count + $1.value.byteCount } }
+
     /// Returns the value of a property; nil if there is none.
     ///
     /// - Complexity: O(log *n*) for *n* properties.
@@ -91,5 +94,17 @@ extension Properties: Codable {
         }
         var container = encoder.container(keyedBy: Name.self)
         for (name, value) in self { try container.encode(value, forKey: Name(stringValue: name)) }
+    }
+}
+
+extension Value {
+    /// The bytes that the value takes, roughly.
+    var byteCount: Int {
+        switch self {
+        case .null, .bool, .int, .double: 8
+        case .string(let text), .document(let text): text.utf8.count
+        case .bytes(let bytes): bytes.count
+        case .blob: 64
+        }
     }
 }

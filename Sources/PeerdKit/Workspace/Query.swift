@@ -126,4 +126,6 @@ public struct Page: Hashable, Sendable {
 
     /// The most objects that one page may have.
     static let limitMax = 10_000
+    /// A page, an element of a sequence of changes, and the like end early when their values take so many bytes.
+    static let byteCountMax = 4 << 20
 }

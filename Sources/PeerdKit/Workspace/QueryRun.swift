@@ -27,8 +27,15 @@ struct QueryRun {
         let found =
             self.query.orderName == nil
             ? try self.first(limit + 1, in: &transaction) : try self.lowest(limit + 1, in: &transaction)
-        let objects = try found.prefix(limit).map { try Object($0.index, in: &transaction) }
-        guard found.count > limit, let last = found.prefix(limit).last else { return Page(objects: objects, next: nil) }
+        var (objects, byteCount): ([Object], Int) = ([], 0)
+        for candidate in found.prefix(limit) where byteCount < Page.byteCountMax {
+            let object = try Object(candidate.index, in: &transaction)
+            byteCount += object.properties.byteCount
+            objects.append(object)
+        }
+        guard found.count > objects.count, let last = found.prefix(objects.count).last else {
+            return Page(objects: objects, next: nil)
+        }
         let cursor = Cursor(query: self.query, id: last.id, position: last.position, orderValue: last.orderValue)
         return Page(objects: objects, next: cursor)
     }

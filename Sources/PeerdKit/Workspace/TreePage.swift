@@ -7,6 +7,8 @@ package struct TreePage: Sendable {
     package var objects: [(object: Object, depth: Int)] = []
     /// Whether there is more behind them.
     package var hasMore = false
+    /// Whether the object behind which it should begin has left the tree, so that nobody knows where that is.
+    package var hasLostPlace = false
 }
 
 extension Workspace {
@@ -14,8 +16,7 @@ extension Workspace {
     ///
     /// - Parameters:
     ///   - root: the object at the top, which is not part of the result; nil for all.
-    ///   - last: the last object of the part before; nil for the beginning. If it has left the tree meanwhile, the part
-    ///     is empty.
+    ///   - last: the last object of the part before; nil for the beginning.
     ///   - depthMax: the deepest level that is read; nil for all.
     ///   - limit: the most objects of the part.
     /// - Returns: the objects, each with its depth.
@@ -32,10 +33,16 @@ extension Workspace {
             let top = try root.flatMap { try transaction.existingObjectIndex(of: $0) }
             if root != nil, top == nil { return page }
             guard var walk = try TreeWalk(under: top, after: last, depthMax: depthMax, in: &transaction) else {
+                page.hasLostPlace = true
                 return page
             }
-            while page.objects.count < limit, let (index, depth) = try walk.next(in: &transaction) {
-                page.objects.append((try Object(index, in: &transaction), depth))
+            var byteCount = 0
+            while page.objects.count < limit, byteCount < Page.byteCountMax,
+                let (index, depth) = try walk.next(in: &transaction)
+            {
+                let object = try Object(index, in: &transaction)
+                byteCount += object.properties.byteCount
+                page.objects.append((object, depth))
             }
             page.hasMore = try walk.next(in: &transaction) != nil
             return page

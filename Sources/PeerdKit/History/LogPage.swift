@@ -1,0 +1,277 @@
+internal import CRDTCore
+internal import Engine
+internal import Persistence
+
+/// Some operations of the log in the order of time.
+package struct LogPage: Sendable {
+    package var entries: [LogEntry] = []
+    /// The place of the last one; nil if nothing comes behind it.
+    package var next: LogPlace?
+}
+
+/// A place in the log in the order of time, in one database.
+///
+/// What is held, or waits, has no place in time yet, and comes behind everything else.
+package struct LogPlace: Hashable, Sendable, Comparable {
+    var stamp: Stamp
+    var replica: ReplicaID
+    var sequence: UInt64
+    var line: LineIndex
+    var index: UInt32
+
+    package static func < (left: LogPlace, right: LogPlace) -> Bool {
+        if left.stamp != right.stamp { return left.stamp < right.stamp }
+        if left.replica != right.replica { return left.replica < right.replica }
+        return (left.sequence, left.line.rawValue, left.index) < (right.sequence, right.line.rawValue, right.index)
+    }
+
+    /// Where a change stands: its first operation is there.
+    init(of point: LinePoint, in transaction: inout some StoreTransaction) throws(StoreError) {
+        let record = transaction.line(point.line)
+        let isApplied = point.sequence <= record.appliedSequence
+        self.stamp = isApplied ? try transaction.effectiveStamp(at: point) : Stamp(rawValue: .max)
+        (self.replica, self.sequence, self.line, self.index) = (record.id, point.sequence, point.line, 0)
+    }
+
+    fileprivate init(_ write: WriteReference, in transaction: borrowing some StoreTransaction) {
+        self.stamp = write.stamp
+        self.replica = transaction.replicaID(write.line)
+        (self.sequence, self.line, self.index) = (write.sequence, write.line, write.index)
+    }
+
+    /// Reads what ``text`` is; nil for anything else.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 5, let stamp = UInt64(parts[0], radix: 16), let sequence = UInt64(parts[2]),
+            let line = UInt32(parts[3]), let index = UInt32(parts[4]),
+            let bytes = Hexadecimal.bytes(parts[1]).flatMap({ Bytes16($0) })
+        else { return nil }
+        self.stamp = Stamp(rawValue: stamp)
+        self.replica = ReplicaID(bytes: bytes)
+        (self.sequence, self.line, self.index) = (sequence, LineIndex(rawValue: line), index)
+    }
+
+    /// The place as a cursor.
+    package var text: String {
+        "\(String(self.stamp.rawValue, radix: 16))-\(self.replica)-\(self.sequence)-\(self.line.rawValue)-\(self.index)"
+    }
+
+    fileprivate var point: LinePoint { LinePoint(line: self.line, sequence: self.sequence) }
+}
+
+extension Workspace {
+    /// Returns some operations of everything, or of one object, in the order of time.
+    ///
+    /// Operations that change no object are left out.
+    /// - Complexity: O(*l* log *n* + *p*) for *l* stretches of chains, *n* changes and *p* operations of the page; of
+    ///   one object, as many steps as it has operations.
+    package func logPage(
+        of object: ObjectID?,
+        after place: LogPlace?,
+        newestFirst: Bool,
+        limit: Int
+    ) async throws -> LogPage {
+        let device = self.identity.device
+        return try await self.reading { transaction in
+            var held: Set<LineIndex> = []
+            for (line, wait) in try self.waits(in: &transaction) {
+                if case .held = wait { held.insert(line) }
+            }
+            var reading = LogPageReading(
+                device: device,
+                held: held,
+                after: place,
+                newestFirst: newestFirst,
+                limit: limit
+            )
+            if let object {
+                try reading.read(object, in: &transaction)
+            } else {
+                try reading.readAll(in: &transaction)
+            }
+            return reading.page
+        }
+    }
+
+    private func waits(
+        in transaction: inout SQLiteStore.Transaction
+    ) throws(StoreError) -> [LineIndex: Merge.Wait] {
+        var merge = Merge(now: SystemClock.now().wall, founder: self.identity.founder)
+        return try merge.waits(in: &transaction)
+    }
+}
+
+/// Puts a page of the log together.
+private struct LogPageReading {
+    let device: DeviceID
+    let held: Set<LineIndex>
+    let after: LogPlace?
+    let newestFirst: Bool
+    let limit: Int
+    var page = LogPage()
+    private var last: LogPlace?
+    private var byteCount = 0
+
+    init(device: DeviceID, held: Set<LineIndex>, after: LogPlace?, newestFirst: Bool, limit: Int) {
+        self.device = device
+        self.held = held
+        self.after = after
+        self.newestFirst = newestFirst
+        self.limit = limit
+    }
+
+    private func isBehind(_ place: LogPlace, _ other: LogPlace) -> Bool {
+        self.newestFirst ? place < other : other < place
+    }
+
+    /// Takes an operation in; returns false if the page is full.
+    private mutating func add(_ entry: LogEntry, at place: LogPlace) -> Bool {
+        guard self.page.entries.count < self.limit, self.byteCount < Page.byteCountMax else {
+            self.page.next = self.last
+            return false
+        }
+        self.page.entries.append(entry)
+        if case .set(_, let value) = entry.action { self.byteCount += value.byteCount }
+        self.last = place
+        return true
+    }
+
+    // MARK: - Everything
+
+    /// Merges the stretches of all chains, each of which is in the order of time.
+    mutating func readAll(in transaction: inout some StoreTransaction) throws {
+        // The next change of each stretch, the one to be read next last.
+        var heads: [LogPlace] = []
+        for position in 0..<transaction.lineCount {
+            let line = LineIndex(rawValue: UInt32(position))
+            if let place = try self.first(of: line, in: &transaction) { heads.append(place) }
+        }
+        heads.sort { self.isBehind($0, $1) }
+        while let head = heads.popLast() {
+            for (place, entry) in try self.entries(at: head, of: nil, in: &transaction) {
+                guard self.after.map({ self.isBehind(place, $0) }) ?? true else { continue }
+                guard self.add(entry, at: place) else { return }
+            }
+            guard let place = try self.neighbour(of: head.point, in: &transaction) else { continue }
+            heads.insert(place, at: heads.firstPosition { !self.isBehind($0, place) })
+        }
+    }
+
+    /// The first change of a stretch that is not wholly before the page.
+    private func first(of line: LineIndex, in transaction: inout some StoreTransaction) throws -> LogPlace? {
+        let record = transaction.line(line)
+        var (low, high) = (record.firstSequence, record.storedSequence + 1)
+        guard low < high else { return nil }
+        guard let after = self.after else {
+            let sequence = self.newestFirst ? record.storedSequence : record.firstSequence
+            return try LogPlace(of: LinePoint(line: line, sequence: sequence), in: &transaction)
+        }
+        // The first change that begins behind the place.
+        let (firstSequence, end) = (low, high)
+        while low < high {
+            let middle = low + (high - low) / 2
+            let place = try LogPlace(of: LinePoint(line: line, sequence: middle), in: &transaction)
+            if after < place { high = middle } else { low = middle + 1 }
+        }
+        // The one before it begins at or before the place, and may reach beyond it.
+        let sequence = low > firstSequence ? low - 1 : (self.newestFirst ? nil : low)
+        guard let sequence, sequence < end else { return nil }
+        return try LogPlace(of: LinePoint(line: line, sequence: sequence), in: &transaction)
+    }
+
+    private func neighbour(of point: LinePoint, in transaction: inout some StoreTransaction) throws -> LogPlace? {
+        let record = transaction.line(point.line)
+        let sequence = self.newestFirst ? point.sequence - 1 : point.sequence + 1
+        guard (record.firstSequence...record.storedSequence).contains(sequence) else { return nil }
+        return try LogPlace(of: LinePoint(line: point.line, sequence: sequence), in: &transaction)
+    }
+
+    // MARK: - One object
+
+    mutating func read(_ object: ObjectID, in transaction: inout some StoreTransaction) throws {
+        guard let index = try transaction.existingObjectIndex(of: object) else { return }
+        var places = Set(try transaction.history(of: index).map { LogPlace($0, in: transaction) })
+        try self.addPending(of: object, to: &places, in: &transaction)
+        var sorted = places.filter { place in self.after.map { self.isBehind(place, $0) } ?? true }
+            .sorted { self.isBehind($1, $0) }
+        sorted.removeSubrange(min(sorted.count, self.limit + 1)...)
+        // Operations of one change follow each other.
+        var loaded: (point: LinePoint, entries: [(place: LogPlace, entry: LogEntry)])?
+        for place in sorted {
+            let isLoaded = loaded?.point == place.point
+            let entries = try isLoaded ? loaded?.entries ?? [] : self.entries(at: place, of: object, in: &transaction)
+            loaded = (place.point, entries)
+            guard let found = entries.first(where: { $0.place.index == place.index }) else {
+                throw StoreError.damaged("an operation of object \(object) is missing from the log")
+            }
+            guard self.add(found.entry, at: place) else { return }
+        }
+    }
+
+    /// Adds the operations of changes that are held, or wait.
+    private func addPending(
+        of object: ObjectID,
+        to places: inout Set<LogPlace>,
+        in transaction: inout some StoreTransaction
+    ) throws {
+        for position in 0..<transaction.lineCount {
+            let line = LineIndex(rawValue: UInt32(position))
+            let progress = transaction.progress(of: line)
+            guard progress.isPending else { continue }
+            for sequence in progress.appliedSequence + 1...progress.storedSequence {
+                let place = try LogPlace(of: LinePoint(line: line, sequence: sequence), in: &transaction)
+                places.formUnion(try self.entries(at: place, of: object, in: &transaction).map(\.place))
+            }
+        }
+    }
+
+    // MARK: - Changes
+
+    private static let one = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
+
+    /// The operations of a change in the order of the page.
+    private func entries(
+        at change: LogPlace,
+        of object: ObjectID?,
+        in transaction: inout some StoreTransaction
+    ) throws -> [(place: LogPlace, entry: LogEntry)] {
+        let (line, sequence) = (change.line, change.sequence)
+        guard let header = try transaction.header(at: change.point),
+            let run = try transaction.loadRun(of: line, from: sequence, limits: Self.one, signed: false),
+            let operations = run.changes.first?.operationRange
+        else { throw StoreError.damaged("change \(sequence) of replica \(change.replica) is missing from the log") }
+        let record = transaction.line(line)
+        let isApplied = sequence <= record.appliedSequence
+        let verdicts = LogVerdicts(appliedSequence: record.appliedSequence, isHeld: self.held.contains(line))
+        var found: [(place: LogPlace, entry: LogEntry)] = []
+        for (index, position) in operations.enumerated() {
+            let operation = run.operations[position]
+            if let object, !operation.kind.hasObject || run.objects[Int(operation.object)] != object { continue }
+            let write = WriteReference(
+                stamp: isApplied ? change.stamp : header.stamp,
+                line: line,
+                sequence: sequence,
+                index: UInt32(index)
+            )
+            let edit: Edit
+            do throws(WireError) {
+                edit = try run.edit(operation)
+            } catch {
+                throw StoreError.damaged("an operation of change \(sequence) in the log cannot be read")
+            }
+            let status = try verdicts.status(of: edit, write, in: &transaction)
+            let entry = LogEntry(
+                id: write.name(in: record.id, ChangeName(header.hash)),
+                edit: edit,
+                author: Author(record.introduction, of: self.device),
+                stamp: write.stamp,
+                status: status
+            )
+            if case .housekeeping = entry.action { continue }
+            var place = change
+            place.index = UInt32(index)
+            found.append((place, entry))
+        }
+        return self.newestFirst ? found.reversed() : found
+    }
+}
