@@ -286,6 +286,7 @@ import Testing
             .malformedPrecondition("If-Match"), .tooLarge, .uploadEnded, .diskFull, .permissionDenied,
             .tooManyOpenFiles, .system(code: EIO),
         ]
-        #expect(Set(all.map(\.text)).count == all.count)
+        #expect(Set(all.map(\.detail)).count == all.count)
+        #expect(all.filter { $0.advice == nil } == [.notFound, .notAFolder, .isRoot, .tooLarge])
     }
 }

@@ -82,7 +82,7 @@ import Testing
         let value = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
         let file = try self.file(#"[{"type":"t","properties":{"p":\#(value)}}]"#)
         #expect(file.objects[0].properties == ["p": value])
-        #expect(Value(argument: value) == .document(value))
+        #expect(try Value(argument: value) == .document(value))
     }
 
     @Test func `an object that holds more than one change can comes in parts`() throws {

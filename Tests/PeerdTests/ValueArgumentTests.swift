@@ -14,13 +14,18 @@ import Testing
         ("[1, 2]", .document("[1,2]")),
         ("{\"$bytes\":\"00ff\"}", .bytes([0, 255])),
     ])
-    func `what is JSON is taken as JSON`(text: String, value: Value) {
-        #expect(Value(argument: text) == value)
+    func `what is JSON is taken as JSON`(text: String, value: Value) throws {
+        #expect(try Value(argument: text) == value)
     }
 
-    @Test(arguments: ["", "Buy seeds", "05", "NaN", "True", "{not json", "'x'", "a=b", "ä"])
-    func `anything else is a string`(text: String) {
-        #expect(Value(argument: text) == .string(text))
+    @Test(arguments: ["", "Buy seeds", "05", "NaN", "True", "{not json", "'x'", "a=b", "ä", "1e400 km", "[1e400"])
+    func `anything else is a string`(text: String) throws {
+        #expect(try Value(argument: text) == .string(text))
+    }
+
+    @Test(arguments: ["1e400", "-1e999", "[1, 1e309]", String(repeating: "[", count: 130)])
+    func `JSON that no value can hold is refused, and not taken for a string`(text: String) {
+        #expect(throws: CommandFailure.self) { try Value(argument: text) }
     }
 
     @Test func `an assignment is split at the first equals sign`() throws {

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 SERVER = ROOT / "Sources" / "LocalAPI"
 WEB = ROOT / "Sources" / "CWebFiles" / "web"
 DOCUMENT = WEB / "api" / "openapi.json"
-ROUTE = re.compile(r'\bRoute\(\.([A-Z]+), "([^"]+)"\)')
+ROUTE = re.compile(r'\bRoute\(\.([A-Z]+), "([^"]+)"(?:\)|, query: )')
 ANY_ROUTE = re.compile(r"\bRoute\(\.[A-Z]+,")
 # The one place whose routes are not written down, but made of the files in WEB.
 FILES_SOURCE = SERVER / "Routes" / "WebFileRoutes.swift"
@@ -40,8 +40,9 @@ def check_operations(document):
 
 
 def plain(template):
-    """A template as the document writes it: `{path…}`, which stands for several parts, is one parameter there."""
-    return template.replace("…}", "}")
+    """A template as the document writes it: `{path…}`, which stands for several parts, is one parameter there, and so
+    is `{name?}`, which may be empty."""
+    return template.replace("…}", "}").replace("?}", "}")
 
 
 def served_routes():

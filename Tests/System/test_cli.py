@@ -10,6 +10,7 @@ import random
 import stat
 import struct
 import subprocess
+import threading
 
 import naive_state
 from peerd_harness import (
@@ -398,11 +399,26 @@ def check_without_reader(peer):
     check(done.stdout.count("\n") == 1 and "rror" not in done.stderr, f"log | head: {done.stderr}")
 
 
+def check_starting(world):
+    """What needs a daemon waits for one that was started a moment ago."""
+    for verb in (("invite",), ("open", "--print"), ("api", "--url")):
+        peer = world.founder(f"starting-{verb[0]}")
+        starting = threading.Thread(target=peer.start)
+        starting.start()
+        try:
+            check(peer.run(*verb).strip(), f"{verb} right behind run prints nothing")
+        finally:
+            starting.join()
+            peer.stop()
+    refused(world.founder("alone"), 5, "invite", mentions=["No daemon runs"])
+
+
 def run():
     draw = random.Random(seed_from_arguments())
     with World("cli") as world:
         check_help()
         check_directory(world)
+        check_starting(world)
         peer = world.founder("one")
         check_verbs(peer)
         say("all verbs, without a daemon")

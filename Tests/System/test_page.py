@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from browser import AWAY, HOSTILE, PATIENCE_SECONDS, Browser, needs_chromium
+from local_api import Entry
 from peerd_harness import World, check, free_port, main_of_test, say, wait_until
 
 README = Path(__file__).resolve().parent.parent.parent / "README.md"
@@ -47,6 +48,14 @@ def run():
         rows(HOSTILE, "Sow", "Water")
         phone.run("set", second, "title=Water the seeds")
         rows(HOSTILE, "Sow", "Water the seeds")
+
+        say("a folder of pages has a slash at its end, so that addresses in it are right")
+        (folder / "ä b").mkdir()
+        (folder / "ä b" / "index.html").write_text("<!doctype html><title>inner</title>", encoding="utf-8")
+        entry = Entry.loopback(laptop)
+        answer = entry.expect(308, "GET", "/app/%C3%A4%20b")
+        check(answer.field("Location") == "/app/%C3%A4%20b/", f"redirected to {answer.field('Location')}")
+        check(b"inner" in entry.expect(200, "GET", answer.field("Location")).body, "the page of a folder")
 
         say("a click writes")
         browser.driver.find_elements("css selector", "#tasks li")[2].click()

@@ -21,8 +21,17 @@ package indirect enum JSON: Hashable, Sendable {
         self = value
     }
 
-    /// Where text stops being JSON, or lies too deep.
+    /// Why and where text cannot be read.
     package struct ParseFailure: Error, Hashable, Sendable {
+        package enum Reason: Hashable, Sendable {
+            case notJSON
+            /// Arrays and objects lie deeper in each other than is allowed.
+            case tooDeep
+            /// JSON, but beyond the range of a double.
+            case numberTooLarge
+        }
+
+        package var reason: Reason
         /// Bytes that could be read.
         package var offset: Int
     }
@@ -34,7 +43,7 @@ package indirect enum JSON: Hashable, Sendable {
     ) -> Result<JSON, ParseFailure> {
         var parser = JSONParser(bytes: text, depthMax: depthMax)
         if let value = parser.document() { return .success(value) }
-        return .failure(ParseFailure(offset: parser.offset))
+        return .failure(ParseFailure(reason: parser.reason, offset: parser.offset))
     }
 
     /// Text in the one canonical form: no white space, keys sorted by their UTF-8 bytes, shortest round-trip numbers.

@@ -6,6 +6,10 @@ struct JSONParser {
     private let depthMax: Int
     /// Where it reads; after a failure, where it went no further.
     private(set) var offset = 0
+    /// Why it went no further.
+    private(set) var reason = JSON.ParseFailure.Reason.notJSON
+    /// Where the first number ends that is too large; it counts only if the rest is JSON.
+    private var excessiveNumberEnd: Int?
 
     init(bytes: [UInt8], depthMax: Int) {
         self.bytes = bytes
@@ -16,7 +20,10 @@ struct JSONParser {
     mutating func document() -> JSON? {
         guard let value = self.value(depth: 0) else { return nil }
         self.skipSpace()
-        return self.offset == self.bytes.count ? value : nil
+        guard self.offset == self.bytes.count else { return nil }
+        guard let end = self.excessiveNumberEnd else { return value }
+        (self.reason, self.offset) = (.numberTooLarge, end)
+        return nil
     }
 
     private var next: UInt8? { self.offset < self.bytes.count ? self.bytes[self.offset] : nil }
@@ -42,8 +49,11 @@ struct JSONParser {
     }
 
     private mutating func value(depth: Int) -> JSON? {
-        guard depth <= self.depthMax else { return nil }
         self.skipSpace()
+        guard depth <= self.depthMax else {
+            self.reason = .tooDeep
+            return nil
+        }
         switch self.next {
         case UInt8(ascii: "{"): return self.object(depth: depth)
         case UInt8(ascii: "["): return self.array(depth: depth)
@@ -102,7 +112,10 @@ struct JSONParser {
         }
         let text = String(decoding: self.bytes[start..<self.offset], as: UTF8.self)
         if isInteger, text != "-0", let number = Int64(text) { return .int(number) }
-        guard let number = Double(text), number.isFinite else { return nil }
+        guard let number = Double(text), number.isFinite else {
+            self.excessiveNumberEnd = self.excessiveNumberEnd ?? self.offset
+            return .null
+        }
         return .double(number)
     }
 

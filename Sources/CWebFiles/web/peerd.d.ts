@@ -242,7 +242,10 @@ export interface Workspace {
     id?: ID | null,
     page?: { after?: string | null; limit?: number; order?: "newest" | "oldest" },
   ): Promise<{ entries: LogEntry[]; next: string | null }>;
-  conflicts(id?: ID | null): Promise<{ conflicts: Conflict[]; moves_without_effect: unknown[] }>;
+  conflicts(
+    id?: ID | null,
+    page?: { after?: string | null; limit?: number },
+  ): Promise<{ conflicts: Conflict[]; moves_without_effect: unknown[]; next: string | null }>;
   resolve(conflict: Conflict, content: Choice): Promise<null>;
   sync(options?: { timeoutMs?: number }): Promise<SyncReport>;
   fetch(

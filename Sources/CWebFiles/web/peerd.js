@@ -345,8 +345,10 @@ class Workspace {
     return this.fetch(`${id === null ? "/api/log" : `${objectPath(id)}/log`}${search(page)}`);
   }
 
-  /** Values and moves that lost against concurrent ones: of an object, or of the workspace (null). */
-  conflicts(id = null) { return this.fetch(id === null ? "/api/conflicts" : `${objectPath(id)}/conflicts`); }
+  /** A page of values and moves that lost against concurrent ones: of an object, or of the workspace (null). */
+  conflicts(id = null, page = {}) {
+    return this.fetch(`${id === null ? "/api/conflicts" : `${objectPath(id)}/conflicts`}${search(page)}`);
+  }
 
   /**
    * Ends a conflict: `content` becomes the latest word. It is `{ version }`, the id of a version of the conflict, or a

@@ -30,6 +30,22 @@ struct FilePath: Hashable, Sendable {
         case tooDeep
         /// The name of an upload.
         case reserved
+
+        /// The reason in words.
+        var text: String {
+            switch self {
+            case .emptyComponent: "a name in it is empty"
+            case .dots: "it leads elsewhere by “.” or “..”"
+            case .separator: "a name in it has a slash or a backslash"
+            case .controlCharacter: "a name in it has a control character"
+            case .invalidUTF8: "a name in it is not UTF-8"
+            case .invalidPercentEncoding: "an escape in it is cut short"
+            case .nameTooLong: "a name in it has more than \(FilePath.componentByteCountMax) bytes"
+            case .pathTooLong: "it has more than \(FilePath.byteCountMax) bytes"
+            case .tooDeep: "it has more than \(FilePath.depthMax) levels"
+            case .reserved: "names that begin with \(FilePath.uploadPrefix) are those of unfinished uploads"
+            }
+        }
     }
 
     /// Takes names after percent-decoding.

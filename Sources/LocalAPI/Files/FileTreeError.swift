@@ -41,25 +41,41 @@ enum FileTreeError: Error, Equatable, Sendable {
         }
     }
 
-    /// The failure in words, with what to do about it.
-    var text: String {
+    /// The failure in words.
+    var detail: String {
         switch self {
         case .notFound: "There is no such file or folder."
-        case .isFolder: "This is a folder. Name a file in it, or end the path with a slash to list it."
+        case .isFolder: "This is a folder."
         case .notAFolder: "A part of the path is no folder."
-        case .notRegular: "This is no regular file. Links, pipes and devices are not served: copy the file here."
-        case .folderNotEmpty: "The folder is not empty. Delete its content first."
+        case .notRegular: "There is a link, a pipe or a device of this name, and no regular file."
+        case .folderNotEmpty: "The folder is not empty."
         case .isRoot: "The folder of all files cannot be replaced or deleted."
-        case .preconditionFailed: "The file is not in the state that the request demands. Read it again."
-        case .malformedPrecondition(let field):
-            "\(field) has no valid entity tag. Write tags with their quotes, as in \(field): \"3f9c\"."
+        case .preconditionFailed: "The file is not in the state that the request demands."
+        case .malformedPrecondition(let field): "\(field) has no valid entity tag."
         case .tooLarge: "The file is larger than the limit."
         case .uploadEnded: "The upload has ended already."
-        case .diskFull: "The disk is full. Free some space."
-        case .permissionDenied: "The operating system denies access. Check owner and permissions of the file."
-        case .tooManyOpenFiles: "Too many files are open. Try again later."
-        case .changed: "The file is being written. Try again later."
+        case .diskFull: "The disk is full."
+        case .permissionDenied: "The operating system denies access."
+        case .tooManyOpenFiles: "Too many files are open."
+        case .changed: "The file is being written."
         case .system(let code): "The operating system reports: \(String(cString: strerror(code)))."
+        }
+    }
+
+    /// What to do about it; nil if nothing is left to say.
+    var advice: String? {
+        switch self {
+        case .notFound, .notAFolder, .isRoot, .tooLarge: nil
+        case .isFolder: "Name a file in it, or end the path with a slash to list it."
+        case .notRegular: "Copy the file that you mean into the folder itself; only regular files are served."
+        case .folderNotEmpty: "Delete its content first."
+        case .preconditionFailed: "Read it again."
+        case .malformedPrecondition(let field): "Write tags with their quotes, as in \(field): \"3f9c\"."
+        case .uploadEnded: "Send the file again."
+        case .diskFull: "Free some space."
+        case .permissionDenied: "Check owner and permissions of the file."
+        case .tooManyOpenFiles, .changed: "Try again later."
+        case .system: "Check the disk and the folder of files."
         }
     }
 }

@@ -26,8 +26,7 @@ extension Request {
     private static func parsed(_ bytes: [UInt8], valueDepth: Int = 0) throws(Problem) -> JSON {
         switch JSON.parse(bytes, depthMax: JSON.depthMax + valueDepth) {
         case .success(let json): return json
-        case .failure(let failure):
-            throw .badRequest("The body is not JSON; it cannot be read behind byte \(failure.offset).")
+        case .failure(let failure): throw Problem(failure, in: "The body", depthMax: JSON.depthMax)
         }
     }
 
@@ -48,5 +47,22 @@ extension Request {
         let words = field.prefix { $0 != ";" }.lowercased().split(whereSeparator: \.isWhitespace)
         guard words.count == 1 else { return false }
         return words[0] == "application/json" || words[0].contains("/") && words[0].hasSuffix("+json")
+    }
+}
+
+extension Problem {
+    /// The problem that text is not JSON that can be kept.
+    init(_ failure: JSON.ParseFailure, in owner: String, depthMax: Int) {
+        switch failure.reason {
+        case .notJSON: self = .badRequest("\(owner) is not JSON; it cannot be read behind byte \(failure.offset).")
+        case .tooDeep:
+            self = .badRequest(
+                "\(owner) has more than \(depthMax) levels of arrays and objects at byte \(failure.offset)."
+            )
+        case .numberTooLarge:
+            self = .badRequest(
+                "\(owner) has a number before byte \(failure.offset) that is beyond the range of a double."
+            )
+        }
     }
 }

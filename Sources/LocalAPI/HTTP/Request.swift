@@ -70,6 +70,10 @@ package struct QueryParameters: Hashable, Sendable {
         }
     }
 
+    var isEmpty: Bool { self.values.isEmpty }
+
+    var names: Set<String> { Set(self.values.keys) }
+
     /// All values of a parameter, in order.
     package func all(_ name: String) -> [String] { self.values[name] ?? [] }
 

@@ -74,10 +74,24 @@ final class LiveConnection: ChannelInboundHandler {
             context.writeAndFlush(self.wrapOutboundOut(pong), promise: nil)
         case .pong: break
         case .connectionClose:
-            var data = frame.unmaskedData
-            self.close(data.readWebSocketErrorCode() ?? .normalClosure, context)
+            self.close(Self.reply(to: frame.unmaskedData), context)
         default: self.close(.protocolError, context)
         }
+    }
+
+    /// The code that answers a client's reason to close (RFC 6455 §7.4).
+    private static func reply(to reason: ByteBuffer) -> WebSocketErrorCode {
+        var reason = reason
+        if reason.readableBytes == 0 { return .normalClosure }
+        guard let code: UInt16 = reason.readInteger(), Self.isCodeOfClients(code),
+            String(validating: reason.readableBytesView, as: UTF8.self) != nil
+        else { return .protocolError }
+        return WebSocketErrorCode(codeNumber: Int(code))
+    }
+
+    /// 1004 to 1006 and 1015 are never sent; what is below 3000 otherwise belongs to the standard.
+    private static func isCodeOfClients(_ code: UInt16) -> Bool {
+        (1000...1003).contains(code) || (1007...1014).contains(code) || (3000...4999).contains(code)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

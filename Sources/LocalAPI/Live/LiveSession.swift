@@ -15,7 +15,8 @@ final class LiveSession: Sendable {
     private let isLetIn: Bool
     /// Told once the client has shown that it may use the API.
     private let letIn: @Sendable () -> Void
-    private let turns = SendingTurns()
+    /// One subscription reads and sends at a time, so that no more than one message waits for a slow client.
+    private let turns = Turns(1)
     /// The subscriptions by the id that the client chose.
     private let subscriptions = Mutex<[Int: Credit]>([:])
 
@@ -52,11 +53,13 @@ final class LiveSession: Sendable {
                     group.cancelAll()
                 }
                 while let bytes = try await inbox.next() {
-                    guard let json = JSON(parsing: bytes) else {
-                        try await self.send(.badRequest("The message is not JSON."), id: .null)
+                    switch JSON.parse(bytes, depthMax: JSON.depthMax + Edit.valueDepth) {
+                    case .success(let json): try await self.handle(json, &group)
+                    case .failure(let failure):
+                        let problem = Problem(failure, in: "The message", depthMax: JSON.depthMax)
+                        try await self.send(problem, id: .null)
                         return self.socket.close(.unacceptableData)
                     }
-                    try await self.handle(json, &group)
                 }
             }
         } catch {
@@ -86,6 +89,7 @@ final class LiveSession: Sendable {
         do {
             let (members, id) = (try Members(json, of: "A message"), id)
             let type = try members.requiredText("type")
+            if let names = Self.memberNames[type] { try members.requireOnly(names.union(["type"])) }
             switch type {
             case "auth": break
             case "ping": try await self.send(["type": .string("pong")])
@@ -123,6 +127,18 @@ final class LiveSession: Sendable {
             try await self.send(Problem(error), id: id)
         }
     }
+
+    /// The members of the messages by their types.
+    private static let memberNames: [String: Set<String>] = [
+        "auth": ["bearer"],
+        "ping": [],
+        "credit": ["id", "add"],
+        "unsubscribe": ["id"],
+        "write": ["id", "edits", "if"],
+        "subscribe": ["id", "scope", "since", "credit"],
+        "live": ["id", "query", "limit", "credit"],
+        "watch": ["id", "what", "credit"],
+    ]
 
     // MARK: - Subscriptions
 
@@ -223,6 +239,7 @@ final class LiveSession: Sendable {
 
     private func scope(_ json: JSON?) async throws -> Scope {
         let members = try Members(json ?? .null, of: "A scope")
+        try members.requireOnly(["object", "subtree", "query", "all"])
         if let object = try members.text("object") {
             return .object(try await ObjectReference.id(object, in: self.workspace))
         }

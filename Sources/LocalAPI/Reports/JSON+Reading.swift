@@ -50,7 +50,7 @@ extension JSON {
 
 /// The members of a JSON object that a client sent, read one by one.
 ///
-/// Every function throws a ``Problem`` that names the member. Members that nobody asks for are ignored.
+/// Every function throws a ``Problem`` that names the member.
 struct Members {
     private let members: [ExactText: JSON]
     /// What the members belong to, for error messages.
@@ -73,6 +73,12 @@ struct Members {
     subscript(_ name: String) -> JSON? {
         self.names.all.insert(ExactText(name))
         return self.members[ExactText(name)]
+    }
+
+    /// Throws if there is a member of another name.
+    func requireOnly(_ names: Set<String>) throws(Problem) {
+        for name in names { self.names.all.insert(ExactText(name)) }
+        try self.requireNoOthers()
     }
 
     /// Throws if there is a member that nobody has asked for: a slip of the pen would be lost without a word.

@@ -8,9 +8,11 @@ struct ExchangeRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route(.GET, "/api/export") { try await self.export($0) },
+            Route(.GET, "/api/export", query: .only(["under"])) { try await self.export($0) },
             Route(.POST, "/api/import") { try await ImportRoute(workspace: self.workspace).respond(to: $0) },
-            Route(.GET, "/api/changes") { try await self.changes($0) },
+            Route(.GET, "/api/changes", query: .objects + ["object", "subtree", "since", "wait"]) { request in
+                try await self.changes(request)
+            },
         ]
     }
 

@@ -19,11 +19,11 @@ struct FileRoutes: Sendable {
     var routes: [Route] {
         [
             // The folder itself can be neither written nor deleted.
-            Route(.GET, "/api/file/") { try await self.read($0) },
-            Route(.GET, "/api/file/{path…}") { try await self.read($0) },
-            Route(.PUT, "/api/file/{path…}") { try await self.write($0) },
-            Route(.DELETE, "/api/file/{path…}") { try await self.delete($0) },
-            Route(.GET, "/audio/{path…}") { try await self.play($0) },
+            Route(.GET, "/api/file/", query: .any) { try await self.read($0) },
+            Route(.GET, "/api/file/{path…}", query: .any) { try await self.read($0) },
+            Route(.PUT, "/api/file/{path…}", query: .any) { try await self.write($0) },
+            Route(.DELETE, "/api/file/{path…}", query: .any) { try await self.delete($0) },
+            Route(.GET, "/audio/{path…}", query: .any) { try await self.play($0) },
         ]
     }
 
@@ -212,7 +212,7 @@ struct FileRoutes: Sendable {
         do throws(FilePath.Objection) {
             return (try FilePath(components: components.map { Array($0.utf8) }), isFolder)
         } catch {
-            throw .badRequest("This cannot be the path of a file: \(error).")
+            throw .badRequest("This cannot be the path of a file: \(error.text).")
         }
     }
 
@@ -293,15 +293,19 @@ extension Preconditions {
 extension Problem {
     init(_ error: FileTreeError) {
         switch error {
-        case .notFound, .notAFolder, .notRegular: self.init(.notFound, "not-found", error.text)
-        case .isFolder, .folderNotEmpty, .isRoot, .uploadEnded: self.init(.conflict, "conflict", error.text)
-        case .preconditionFailed: self.init(.preconditionFailed, "version-changed", error.text)
-        case .malformedPrecondition: self.init(.badRequest, "bad-request", error.text)
-        case .tooLarge: self.init(.payloadTooLarge, "too-large", error.text)
-        case .diskFull: self.init(.insufficientStorage, "disk-full", error.text)
-        case .permissionDenied: self.init(.forbidden, "forbidden", error.text)
-        case .tooManyOpenFiles, .changed: self.init(.serviceUnavailable, "unavailable", error.text)
-        case .system: self.init(.internalServerError, "failed", error.text)
+        case .notFound, .notAFolder: self.init(.notFound, "not-found", error)
+        case .isFolder, .folderNotEmpty, .isRoot, .notRegular, .uploadEnded: self.init(.conflict, "conflict", error)
+        case .preconditionFailed: self.init(.preconditionFailed, "version-changed", error)
+        case .malformedPrecondition: self.init(.badRequest, "bad-request", error)
+        case .tooLarge: self.init(.payloadTooLarge, "too-large", error)
+        case .diskFull: self.init(.insufficientStorage, "disk-full", error)
+        case .permissionDenied: self.init(.forbidden, "forbidden", error)
+        case .tooManyOpenFiles, .changed: self.init(.serviceUnavailable, "unavailable", error)
+        case .system: self.init(.internalServerError, "failed", error)
         }
+    }
+
+    private init(_ status: HTTPResponseStatus, _ code: String, _ error: FileTreeError) {
+        self.init(status, code, error.detail, advice: error.advice)
     }
 }

@@ -8,22 +8,26 @@ struct HistoryRoutes: Sendable {
     let workspace: Workspace
 
     private static let entryCount = 100
+    private static let conflictParameters: Set = ["limit", "after", "summaries"]
+    private static let logParameters: Set = ["limit", "order", "after"]
 
     var routes: [Route] {
         [
-            Route(.GET, "/api/conflicts") { try await self.conflicts(in: .everything, $0) },
-            Route(.GET, "/api/objects/{id}/conflicts") { request in
+            Route(.GET, "/api/conflicts", query: .only(Self.conflictParameters)) {
+                try await self.conflicts(in: .everything, $0)
+            },
+            Route(.GET, "/api/objects/{id}/conflicts", query: .only(Self.conflictParameters)) { request in
                 let object = try await ObjectReference.object(request.parameters[0], in: self.workspace)
                 return try await self.conflicts(in: .object(object.id), request)
             },
             Route(.POST, "/api/conflicts/resolve") { try await self.resolve($0) },
-            Route(.GET, "/api/log") { request in
+            Route(.GET, "/api/log", query: .only(Self.logParameters)) { request in
                 if request.wantsLines {
                     return try await LineRoutes(workspace: self.workspace).log(of: nil, request)
                 }
                 return try await self.log(of: nil, request)
             },
-            Route(.GET, "/api/objects/{id}/log") { request in
+            Route(.GET, "/api/objects/{id}/log", query: .only(Self.logParameters)) { request in
                 if request.wantsLines {
                     return try await LineRoutes(workspace: self.workspace).log(of: request.parameters[0], request)
                 }
@@ -39,14 +43,16 @@ struct HistoryRoutes: Sendable {
         }
         // It adds to lines alone; a value that is wrong is wrong here, too.
         _ = try request.head.query.flag("summaries")
-        let conflicts = try await self.workspace.conflicts(in: scope)
-        let moves = try await self.workspace.movesWithoutEffect(in: scope)
+        let limit = try request.head.query.number("limit", in: 1...APILimits.pageCountMax) ?? Self.entryCount
+        let after = try request.head.query.one("after").map { text throws(Problem) in
+            guard let place = ConflictPlace(text) else { throw .badRequest("“after” is not a cursor of conflicts.") }
+            return place
+        }
+        let page = try await self.workspace.conflictPage(in: scope, after: after, limit: limit)
         return Response(
             json: .object([
-                "conflicts": .array(conflicts.map(\.apiJSON)),
-                "moves_without_effect": .array(
-                    moves.map(\.apiJSON)
-                ),
+                "conflicts": .array(page.conflicts.map(\.apiJSON)),
+                "moves_without_effect": .array(page.moves.map(\.apiJSON)), "next": .text(page.next?.text),
             ])
         )
     }

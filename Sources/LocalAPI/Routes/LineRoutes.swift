@@ -10,7 +10,7 @@ struct LineRoutes: Sendable {
     let workspace: Workspace
 
     var routes: [Route] {
-        [Route(.GET, "/api/objects/{id}/export") { try await self.export($0) }]
+        [Route(.GET, "/api/objects/{id}/export", query: .only(["property"])) { try await self.export($0) }]
     }
 
     /// The children of an object, or of the root.

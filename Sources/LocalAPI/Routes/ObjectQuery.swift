@@ -16,6 +16,8 @@ struct ObjectQuery {
 
     let query: Query
 
+    static let parameterNames: Set = ["type", "kind", "parent", "search", "order", "property", "value"]
+
     /// Reads the parameters of a list.
     init(_ parameters: QueryParameters, in workspace: Workspace) async throws {
         var wishes = Wishes()

@@ -10,23 +10,27 @@ struct ObjectRoutes: Sendable {
     init(workspace: Workspace) { self.workspace = workspace }
 
     private static let pageCount = 100
+    private static let pageParameters: Set = ["limit", "after", "fields"]
+    private static let treeParameters: Set = ["limit", "after", "fields", "depth", "top"]
 
     var routes: [Route] {
         [
             Route(.GET, "/api/objects/{id}") { try await self.get($0) },
-            Route(.GET, "/api/objects") { try await self.list($0) },
+            Route(.GET, "/api/objects", query: .objects + Self.pageParameters) { try await self.list($0) },
             Route(.POST, "/api/objects") { try await self.create($0) },
-            Route(.GET, "/api/objects/count") { try await self.count($0) },
+            Route(.GET, "/api/objects/count", query: .objects) { try await self.count($0) },
             Route(.PATCH, "/api/objects/{id}") { try await self.patch($0) },
             Route(.DELETE, "/api/objects/{id}") { try await self.delete($0) },
             Route(.POST, "/api/objects/{id}/move") { try await self.move($0) },
-            Route(.GET, "/api/objects/{id}/properties/{name}") { try await self.property($0) },
-            Route(.PUT, "/api/objects/{id}/properties/{name}") { try await self.setProperty($0) },
-            Route(.DELETE, "/api/objects/{id}/properties/{name}") { try await self.unsetProperty($0) },
-            Route(.GET, "/api/children") { try await self.children($0) },
-            Route(.GET, "/api/objects/{id}/children") { try await self.children($0) },
-            Route(.GET, "/api/tree") { try await self.tree($0) },
-            Route(.GET, "/api/objects/{id}/tree") { try await self.tree($0) },
+            Route(.GET, "/api/objects/{id}/properties/{name?}") { try await self.property($0) },
+            Route(.PUT, "/api/objects/{id}/properties/{name?}") { try await self.setProperty($0) },
+            Route(.DELETE, "/api/objects/{id}/properties/{name?}") { try await self.unsetProperty($0) },
+            Route(.GET, "/api/children", query: .only(Self.pageParameters)) { try await self.children($0) },
+            Route(.GET, "/api/objects/{id}/children", query: .only(Self.pageParameters)) {
+                try await self.children($0)
+            },
+            Route(.GET, "/api/tree", query: .only(Self.treeParameters)) { try await self.tree($0) },
+            Route(.GET, "/api/objects/{id}/tree", query: .only(Self.treeParameters)) { try await self.tree($0) },
             Route(.POST, "/api/transactions") { try await self.transaction($0) },
         ]
     }
@@ -36,7 +40,7 @@ struct ObjectRoutes: Sendable {
     /// Answers what can be read at once: an object by its whole id, without conditions; nil for everything else.
     func answerAtOnce(_ head: RequestHead) -> ReadyAnswer? {
         guard head.method == .GET, head.path.count == 3, head.path[0] == "api", head.path[1] == "objects",
-            let id = ObjectID(text: head.path[2]), !head.headers.contains(name: "If-None-Match")
+            let id = ObjectID(text: head.path[2]), head.query.isEmpty, !head.headers.contains(name: "If-None-Match")
         else { return nil }
         return self.readyAnswers.answer(id, in: self.workspace) { try self.answer($0, to: head) }
     }

@@ -16,13 +16,21 @@ struct PageRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route(.GET, "/app") { _ in
+            Route(.GET, "/app", query: .any) { _ in
                 var response = Response(.permanentRedirect)
                 response.headers.add(name: "Location", value: "/app/")
                 return response
             },
-            Route(.GET, "/app/{path…}") { try await self.read($0) },
+            Route(.GET, "/app/{path…}", query: .any) { try await self.read($0) },
         ]
+    }
+
+    /// The addresses in a page count from the last slash, so a folder has one at its end.
+    private static func redirect(to folder: FilePath) -> Response {
+        var response = Response(.permanentRedirect)
+        let path = folder.components.map { PercentCoding.encoded($0) + "/" }.joined()
+        response.headers.add(name: "Location", value: "/app/\(path)")
+        return response
     }
 
     private func read(_ request: Request) async throws -> Response {
@@ -39,7 +47,7 @@ struct PageRoutes: Sendable {
         }
         let (head, media) = (request.head, type)
         return try await FileRoutes.onDisk {
-            guard case .file(let file) = try tree.open(path) else { throw FileTreeError.notFound }
+            guard case .file(let file) = try tree.open(path) else { return Self.redirect(to: path) }
             return try FileRoutes.answer(file, VirtualFile(wholeFile: file.length), path, head, type: media)
         }
     }

@@ -14,7 +14,7 @@ struct ProjectRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route(.GET, "/api/projects") { try await self.list($0) },
+            Route(.GET, "/api/projects", query: .only(["limit", "after"])) { try await self.list($0) },
             Route(.GET, "/api/projects/{name}") { try await self.get($0) },
             Route(.PUT, "/api/projects/{name}") { try await self.put($0) },
             Route(.DELETE, "/api/projects/{name}") { try await self.delete($0) },

@@ -19,19 +19,50 @@ struct Route: Sendable {
 
     var method: HTTPMethod
     var template: Template
+    var query: Query
     var handler: Handler
 
-    /// `template`: such as `/api/objects/{id}`; `{path…}` at the end stands for all that follows.
-    init(_ method: HTTPMethod, _ template: String, _ handler: @escaping Handler) {
+    /// The parameters behind the question mark that a route knows.
+    enum Query: Sendable {
+        /// These; another is a slip of the pen, and refused.
+        case only(Set<String>)
+        /// All, since pages add some so that no cache answers.
+        case any
+
+        static let none = Query.only([])
+        static let objects = Query.only(ObjectQuery.parameterNames)
+
+        static func + (left: Query, right: Set<String>) -> Query {
+            if case .only(let names) = left { .only(names.union(right)) } else { .any }
+        }
+    }
+
+    /// `template`: such as `/api/objects/{id}`; `{path…}` at the end stands for all that follows, and `{name?}` for
+    /// one component, even an empty one.
+    init(_ method: HTTPMethod, _ template: String, query: Query = .none, _ handler: @escaping Handler) {
         self.method = method
         self.template = Template(template)
+        self.query = query
         self.handler = handler
+    }
+
+    /// Throws if a request has a parameter that the route does not know.
+    func check(_ parameters: QueryParameters) throws(Problem) {
+        guard case .only(let names) = self.query, let other = parameters.names.subtracting(names).min() else { return }
+        throw Problem(
+            .badRequest,
+            "bad-request",
+            "There is no parameter “\(other)” here.",
+            advice: names.isEmpty ? "Leave it out." : "Use \(names.sorted().joined(separator: ", "))."
+        )
     }
 
     struct Template: Sendable, Hashable {
         private enum Part: Hashable {
             case literal(String)
             case parameter
+            /// A parameter that may be empty.
+            case anyParameter
             case rest
         }
 
@@ -40,7 +71,7 @@ struct Route: Sendable {
         init(_ text: String) {
             self.parts = text.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map { part in
                 guard part.hasPrefix("{") else { return .literal(String(part)) }
-                return part.hasSuffix("…}") ? .rest : .parameter
+                return part.hasSuffix("…}") ? .rest : part.hasSuffix("?}") ? .anyParameter : .parameter
             }
         }
 
@@ -54,6 +85,9 @@ struct Route: Sendable {
                 case .literal(let text): if index >= path.count || path[index] != text { return nil }
                 case .parameter:
                     if index >= path.count || path[index].isEmpty { return nil }
+                    parameters.append(path[index])
+                case .anyParameter:
+                    if index >= path.count { return nil }
                     parameters.append(path[index])
                 }
             }
@@ -74,6 +108,7 @@ package struct Router: Sendable {
             let (route, parameters) = try self.route(of: request.head)
             var request = request
             request.parameters = parameters
+            try route.check(request.head.query)
             return try await route.handler(request)
         } catch {
             return Problem(error).response(to: request.head)

@@ -8,7 +8,7 @@ struct SessionRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route(.GET, "/open/{code}") { request in
+            Route(.GET, "/open/{code}", query: .any) { request in
                 guard let access = self.access else { throw Self.noLoopback }
                 return try access.login(code: request.parameters[0], request.head.headers)
             },

@@ -11,8 +11,8 @@ struct SystemRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route(.GET, "/healthz") { _ in Response(json: .object(["status": .string("ok")])) },
-            Route(.GET, "/metrics") { _ in try await self.showMetrics() },
+            Route(.GET, "/healthz", query: .any) { _ in Response(json: .object(["status": .string("ok")])) },
+            Route(.GET, "/metrics", query: .any) { _ in try await self.showMetrics() },
             Route(.GET, "/api/server-info") { _ in try await self.info() },
             Route(.GET, "/api/status") { _ in Response(json: try await self.workspace.statusJSON(self.server)) },
             Route(.GET, "/api/sync/status") { _ in try await self.syncStatus() },

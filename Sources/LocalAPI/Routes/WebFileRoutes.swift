@@ -36,7 +36,7 @@ struct WebFileRoutes: Sendable {
     }
 
     private func route(_ path: String, _ file: File) -> Route {
-        Route(.GET, path) { request in
+        Route(.GET, path, query: .any) { request in
             var response = Response(.notModified)
             if !EntityTag.none(of: request.head.headers["If-None-Match"], match: file.tag) {
                 response = Response(.ok, file.bytes, type: file.mediaType)

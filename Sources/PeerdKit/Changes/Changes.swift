@@ -39,7 +39,7 @@ public struct Changes: AsyncSequence, Sendable {
         public mutating func next() async throws -> Delta? { try await self.next(in: nil) }
 
         /// As ``next()``, but reads only while it is its turn, which lasts until the caller is done with the element.
-        package mutating func next(in turns: (any ReadingTurns)?) async throws -> Delta? {
+        package mutating func next(in turns: Turns?) async throws -> Delta? {
             while !Task.isCancelled, self.workspace.isOpen {
                 let (reading, position) = (self.reading, self.position)
                 let silentCount = self.workspace.silentCommitCount
@@ -112,7 +112,7 @@ public struct LivePages: AsyncSequence, Sendable {
         public mutating func next() async throws -> Page? { try await self.next(in: nil) }
 
         /// As ``next()``, but reads only while it is its turn, which lasts until the caller is done with the page.
-        package mutating func next(in turns: (any ReadingTurns)?) async throws -> Page? {
+        package mutating func next(in turns: Turns?) async throws -> Page? {
             while !Task.isCancelled, self.workspace.isOpen {
                 await self.workspace.waitForCommit(beyond: self.commit, since: self.silentCount)
                 self.silentCount = self.workspace.silentCommitCount
@@ -140,14 +140,4 @@ public struct LivePages: AsyncSequence, Sendable {
             return nil
         }
     }
-}
-
-/// Lets those who read for one client do so one after the other, so that no more than one result waits for it.
-package protocol ReadingTurns: Sendable {
-    /// Waits until it is the caller's turn.
-    ///
-    /// - Throws: `CancellationError` if the task is cancelled.
-    func begin() async throws
-    /// Ends the turn.
-    func end()
 }

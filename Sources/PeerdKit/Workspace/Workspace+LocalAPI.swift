@@ -73,16 +73,19 @@ extension Workspace {
 
     /// Reads one state of the store, and hands over what is read of it in pieces.
     ///
-    /// However long `write` takes, `body` reads on, so that nobody waits for whoever takes the pieces.
+    /// However long `write` takes, `body` reads on, so that nobody waits for whoever takes the pieces. Two do so at a
+    /// time, so that the other connections are there for those who read little.
     package func reading(
         to write: @escaping @Sendable ([UInt8]) async throws -> Void,
         _ body: @escaping @Sendable (inout SQLiteStore.Transaction, ([UInt8]) throws -> Void) throws -> Void
     ) async throws {
-        let pipe = PiecePipe(directory: self.paths.directory)
-        async let reading: Void = self.reading { transaction in
+        let (pipe, turns) = (PiecePipe(directory: self.paths.directory), self.streamTurns)
+        async let reading: Void = {
             defer { pipe.finish() }
-            try body(&transaction) { try pipe.put($0) }
-        }
+            try await turns.begin()
+            defer { turns.end() }
+            try await self.reading { transaction in try body(&transaction) { try pipe.put($0) } }
+        }()
         do {
             while let piece = try await pipe.next() { try await write(piece) }
         } catch {

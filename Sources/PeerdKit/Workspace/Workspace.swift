@@ -24,6 +24,8 @@ public final class Workspace: Sendable {
     public let directory: URL
     package let paths: DirectoryPaths
     let snapshots: SnapshotPool
+    /// Those who read everything in one go take half of the connections at most.
+    let streamTurns = Turns(SnapshotPool.readerCountMax / 2)
     /// The store and the node; nil if the workspace was opened for reading only.
     let runtime: WorkspaceRuntime?
     let identity: Identity

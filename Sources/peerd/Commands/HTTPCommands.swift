@@ -97,7 +97,7 @@ struct APICommand: AsyncParsableCommand {
             try await output.line(paths.socket)
             return try await output.flush()
         }
-        let isRunning = try await paths.hasDaemon
+        let isRunning = try await paths.hasDaemonSoon
         guard isRunning, let endpoint = Endpoint.load(paths) else {
             throw CommandFailure(
                 .busy,
@@ -143,7 +143,7 @@ struct OpenCommand: AsyncParsableCommand {
     func run() async throws {
         let paths = try self.options.directory.paths
         try paths.requireWorkspace()
-        guard try await paths.hasDaemon else {
+        guard try await paths.hasDaemonSoon else {
             throw CommandFailure(.busy, "No daemon runs for \(paths.directory); start \"peerd run\" first.")
         }
         let request = APIRequest(.post, "api", "links")

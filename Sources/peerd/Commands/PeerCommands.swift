@@ -15,7 +15,12 @@ struct InviteCommand: AsyncParsableCommand {
 
     @OptionGroup var options: DataOptions
 
-    func run() async throws { try await self.options.work { try await $0.invite() } }
+    func run() async throws {
+        let paths = try self.options.directory.paths
+        // Without a daemon an invite names the address where one listened last.
+        if Settings.load(paths).listen == nil { _ = try await paths.hasDaemonSoon }
+        try await self.options.work { try await $0.invite() }
+    }
 }
 
 struct PeersCommand: AsyncParsableCommand {

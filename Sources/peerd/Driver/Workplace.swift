@@ -109,6 +109,21 @@ extension DirectoryPaths {
             }
         }
     }
+
+    private static let startPatience = Duration.seconds(3)
+    private static let startInterval = Duration.milliseconds(50)
+
+    /// The same, for commands that need a daemon: it may have been started a moment ago.
+    var hasDaemonSoon: Bool {
+        get async throws {
+            let patience = ContinuousClock.now + Self.startPatience
+            while true {
+                if try await self.hasDaemon { return true }
+                if ContinuousClock.now >= patience { return false }
+                try await Task.sleep(for: Self.startInterval)
+            }
+        }
+    }
 }
 
 extension CommandOutput {

@@ -2,8 +2,23 @@ internal import CRDTCore
 
 extension Value {
     /// The value that a VALUE on the command line stands for: JSON, or else the text itself.
-    init(argument text: String) {
-        self = JSON(parsing: text.utf8).map { Value($0) } ?? .string(text)
+    ///
+    /// - Throws: ``CommandFailure`` for JSON that no value can hold.
+    init(argument text: String) throws(CommandFailure) {
+        switch JSON.parse(Array(text.utf8)) {
+        case .success(let json): self = Value(json)
+        case .failure(let failure):
+            switch failure.reason {
+            case .notJSON: self = .string(text)
+            case .numberTooLarge:
+                throw CommandFailure(
+                    .usage,
+                    "\(text) is beyond the range of a number. Write it as text, in quotation marks: '\"\(text)\"'."
+                )
+            case .tooDeep:
+                throw CommandFailure(.usage, "A VALUE has at most \(JSON.depthMax) levels of arrays and objects.")
+            }
+        }
     }
 }
 
@@ -34,9 +49,11 @@ extension Assignment {
     }
 
     /// The values by name; of two values for one name the last counts.
-    static func json(_ assignments: [Assignment]) -> JSON {
+    static func json(_ assignments: [Assignment]) throws(CommandFailure) -> JSON {
         var members: [ExactText: JSON] = [:]
-        for assignment in assignments { members[ExactText(assignment.name)] = Value(argument: assignment.value).json }
+        for assignment in assignments {
+            members[ExactText(assignment.name)] = try Value(argument: assignment.value).json
+        }
         return .object(members)
     }
 }

@@ -7,7 +7,7 @@ extension Workplace {
         var members: [ExactText: JSON] = [
             "type": .string(creation.type),
             "kind": .string(creation.kind),
-            "properties": Assignment.json(creation.assignments),
+            "properties": try Assignment.json(creation.assignments),
         ]
         if let parent = creation.parent { members["parent"] = .string(try ObjectArgument.checked(parent)) }
         if let key = creation.key { members["key"] = .string(key) }
@@ -19,7 +19,7 @@ extension Workplace {
     }
 
     func set(_ object: String, _ assignments: [Assignment]) async throws {
-        try await self.patch(object, ["properties": Assignment.json(assignments)])
+        try await self.patch(object, ["properties": try Assignment.json(assignments)])
     }
 
     func unset(_ object: String, _ name: String) async throws {

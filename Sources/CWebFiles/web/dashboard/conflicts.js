@@ -5,15 +5,22 @@ import { shownValue } from "./properties.js";
 import { coalesced, notify, objectLink, on, workspace } from "./session.js";
 import { exactJSON } from "./text.js";
 
+/** How many are shown at first, and how many more by a click. */
+const PAGE = 50;
+
 /** The view of all conflicts, or of those of one object. */
 export function showConflicts({ id = null }) {
   const list = h("div.stack");
   const report = h("p.hidden", { role: "status" });
   const known = new Map();
+  const more = h("button", { type: "button", hidden: true, onclick: () => { limit += PAGE; refresh(); } }, "Show more");
+  let limit = PAGE;
 
   async function read() {
-    const path = id === null ? "/api/conflicts" : `/api/objects/${id}/conflicts`;
-    const { conflicts, moves_without_effect: moves = [] } = exactJSON(await workspace.fetch(path, { as: "text" }));
+    const path = `${id === null ? "/api/conflicts" : `/api/objects/${id}/conflicts`}?limit=${Math.min(limit, 1000)}`;
+    const text = await workspace.fetch(path, { as: "text" });
+    const { conflicts, moves_without_effect: moves, next } = exactJSON(text);
+    more.hidden = next === null || limit >= 1000;
     const cards = conflicts.map(conflict => {
       // A card that has not changed stays, and with it the focus.
       const key = JSON.stringify(conflict);
@@ -51,7 +58,7 @@ export function showConflicts({ id = null }) {
         h("h1", { tabindex: "-1" }, "Conflicts"),
         h("p.muted", {}, "Machines wrote these at the same time. The latest counts everywhere; nothing is lost. ",
           "Choose what shall count, or edit the object.")),
-      report, list),
+      report, list, more),
     close: () => { for (const stop of stops) stop(); },
   };
 }

@@ -1,35 +1,41 @@
-internal import PeerdKit
 internal import Synchronization
 
-/// The turns of a connection's subscriptions: one reads and sends at a time, however slowly the client takes it.
-final class SendingTurns: ReadingTurns {
+/// Lets some do a thing at the same time, and has the others wait for their turn, in order.
+package final class Turns: Sendable {
     private struct State {
-        var isTaken = false
+        var freeCount: Int
         var waiting: [(number: UInt64, continuation: CheckedContinuation<Bool, Never>)] = []
         var lastNumber: UInt64 = 0
+
+        /// Takes a turn; returns false if there is none.
+        mutating func take() -> Bool {
+            if self.freeCount == 0 { return false }
+            self.freeCount -= 1
+            return true
+        }
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    func begin() async throws {
+    /// `count`: how many have a turn at the same time.
+    package init(_ count: Int) { self.state = Mutex(State(freeCount: count)) }
+
+    /// Waits for a turn.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled, which then has no turn.
+    package func begin() async throws {
         let number: UInt64? = self.state.withLock { state in
-            guard state.isTaken else {
-                state.isTaken = true
-                return nil
-            }
+            if state.take() { return nil }
             state.lastNumber += 1
             return state.lastNumber
         }
         guard let number else { return }
         let isMine = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                // The turn may have ended since the number was given out.
+                // A turn may have ended since the number was given out.
                 let answer: Bool? = self.state.withLock { state in
                     if Task.isCancelled { return false }
-                    if !state.isTaken {
-                        state.isTaken = true
-                        return true
-                    }
+                    if state.take() { return true }
                     state.waiting.append((number, continuation))
                     return nil
                 }
@@ -44,11 +50,12 @@ final class SendingTurns: ReadingTurns {
         if !isMine { throw CancellationError() }
     }
 
-    func end() {
-        let next = self.state.withLock { state in
+    /// Ends a turn that has begun.
+    package func end() {
+        let next: CheckedContinuation<Bool, Never>? = self.state.withLock { state in
             if state.waiting.isEmpty {
-                state.isTaken = false
-                return nil as CheckedContinuation<Bool, Never>?
+                state.freeCount += 1
+                return nil
             }
             return state.waiting.removeFirst().continuation
         }
