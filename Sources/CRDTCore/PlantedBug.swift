@@ -15,6 +15,8 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case removalAlwaysLoses
     /// A write that is overtaken counts as seen, and so as no conflict.
     case conflictForgotten
+    /// A write that is overtaken before it arrives is not counted.
+    case overtakenWritesUncounted
     /// The rows of writes in conflict are not stored.
     case conflictRowsDropped
     /// The time of the last update is that of the last arrival.

@@ -75,6 +75,9 @@ package enum StateReader {
             for conflict in try transaction.conflicts(at: key) {
                 conflicts.append(try self.write(conflict, in: &transaction))
             }
+            if register.writeCount <= Int64(conflicts.count) {
+                throw .damaged("\(register.writeCount) writes counted, and \(conflicts.count) conflicts")
+            }
             if conflicts.count != Int(register.conflictCount) {
                 throw .damaged("\(register.conflictCount) conflicts counted, \(conflicts.count) recorded")
             }

@@ -44,6 +44,13 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
         }
     }
 
+    /// Reads what the store has.
+    package func read<Result>(
+        _ body: (inout Store.Transaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        try self.store.read(body)
+    }
+
     /// Computes the state anew from the log.
     package func rebuild() throws {
         let now = self.now

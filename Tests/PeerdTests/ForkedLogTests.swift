@@ -177,7 +177,7 @@ import Testing
             let (registered, conflicts) = (transaction.register(key), transaction.conflicts(at: key))
             let register = try #require(registered)
             let other = try #require(conflicts.first)
-            transaction.setRegister(Register(winner: other, isRemoval: false, conflictCount: 1), at: key)
+            transaction.setRegister(Register(winner: other, isRemoval: false, conflictCount: 1, writeCount: 2), at: key)
             #expect(try !Self.replay().isEqual(to: &transaction))
             transaction.setRegister(register, at: key)
             #expect(try Self.replay().isEqual(to: &transaction))

@@ -53,7 +53,7 @@ struct DamagedRowsTests {
                 visible_child_count visible changed shown hidden placed
                 """
             ),
-            ("register", "register", "register stamp line sequence idx is_removal conflict_count changed"),
+            ("register", "register", "register stamp line sequence idx is_removal conflict_count changed write_count"),
             ("version", "register, stamp, line, sequence, idx", "register stamp line sequence idx status"),
             ("move", "stamp, line, sequence, idx", "stamp line sequence idx object parent position effective"),
             ("paired_device", "paired_device", "device static_key name lapse"),

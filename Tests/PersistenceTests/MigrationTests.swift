@@ -9,7 +9,7 @@ import Testing
     ///
     /// A line is added with each one; no line is ever changed.
     private static let released: [(version: Int32, checksum: UInt64)] = [
-        (1, 0x6fe3_9f2a_1dea_449b), (2, 0x8cd9_bbc4_f89b_83f4),
+        (1, 0x6fe3_9f2a_1dea_449b), (2, 0x8cd9_bbc4_f89b_83f4), (3, 0x73c5_25c4_88c6_7eed),
     ]
 
     /// FNV-1a, 64 bits.
@@ -49,25 +49,25 @@ import Testing
     private func upgrade(_ original: TemporaryDirectory, _ export: String) throws {
         let directory = try TemporaryDirectory()
         try directory.fill(from: original)
-        let next = SchemaMigration(version: 3, sql: "CREATE TABLE added (a INTEGER); INSERT INTO added VALUES (7);")
+        let next = SchemaMigration(version: 4, sql: "CREATE TABLE added (a INTEGER); INSERT INTO added VALUES (7);")
         var store = try self.store(directory, SchemaMigration.all + [next])
         let found = try store.read { transaction throws(StoreError) in try StateExport.json(of: &transaction) }
         #expect(String(decoding: found, as: UTF8.self) == export)
         try store.close()
-        #expect(try directory.shell("SELECT a FROM added; PRAGMA user_version") == "7\n3")
-        let backup = directory.database + ".schema-2"
+        #expect(try directory.shell("SELECT a FROM added; PRAGMA user_version") == "7\n4")
+        let backup = directory.database + ".schema-3"
         #expect(try directory.permissions(of: backup) == 0o600)
         let kept = try Program.run(["sqlite3", backup, "SELECT value FROM properties; PRAGMA user_version"]).output
-        #expect(kept == "kept\n2")
+        #expect(kept == "kept\n3")
     }
 
     @Test func `a migration that fails changes nothing`() throws {
         let directory = try TemporaryDirectory()
         do { try SQLiteStoreHandle(directory).close() }
-        let broken = SchemaMigration(version: 3, sql: "CREATE TABLE added (a INTEGER); SELECT nonsense FROM nowhere;")
+        let broken = SchemaMigration(version: 4, sql: "CREATE TABLE added (a INTEGER); SELECT nonsense FROM nowhere;")
         #expect(throws: StoreError.self) { _ = try self.store(directory, SchemaMigration.all + [broken]) }
         let question = "SELECT count(*) FROM sqlite_schema WHERE name = 'added'; PRAGMA user_version"
-        #expect(try directory.shell(question) == "0\n2")
+        #expect(try directory.shell(question) == "0\n3")
         try SQLiteStoreHandle(directory).close()
     }
 
@@ -76,7 +76,7 @@ import Testing
         try directory.write([], to: directory.database)
         _ = try directory.shell(FixtureSchema0002.sql)
         let store = try SQLiteStoreHandle(directory)
-        #expect(!directory.exists(directory.database + ".schema-2"))
+        #expect(directory.exists(directory.database + ".schema-2"))
         try store.read { transaction throws(StoreError) in
             let content = Hash256(bytes: Bytes32(1, 2, 3, 4))
             let none = RememberedWrite(content: content, created: [])
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [(1, FixtureSchema0001.sql), (2, FixtureSchema0002.sql)])
+    @Test(arguments: [(1, FixtureSchema0001.sql), (2, FixtureSchema0002.sql), (3, FixtureSchema0003.sql)])
     func `the fixture of each schema opens and holds what it held`(version: Int, sql: String) throws {
         let directory = try TemporaryDirectory()
         try directory.write([], to: directory.database)

@@ -9,6 +9,7 @@ import Testing
         ("objects", "id,type,kind,parent,owner,creator,created_at,updated_at"),
         ("properties", "id,object_id,name,value,version,updated_at"),
         ("property_versions", "id,property_id,object_id,name,version,value,author,created_at"),
+        ("property_at", "object_id,name,at,value,updated_at"),
         ("permissions", "id,object_id,property_name,user_id,can_read,can_write"),
         ("snapshots", "id,object_id,snapshot,created_at"),
     ]
@@ -19,7 +20,8 @@ import Testing
         for (table, columns) in Self.columns {
             let found = try directory.shell("SELECT group_concat(name) FROM pragma_table_info('\(table)')")
             #expect(found == columns, "\(table)")
-            #expect(try directory.shell("SELECT count(*) FROM \(table)") == "0", "\(table)")
+            let rest = table == "property_at" ? " WHERE at = 0" : ""
+            #expect(try directory.shell("SELECT count(*) FROM \(table)\(rest)") == "0", "\(table)")
         }
         try store.close()
     }
@@ -27,6 +29,7 @@ import Testing
     private let folder = "11223344-5566-4788-0000-000000000001"
     private let child = "11223344-5566-4788-0000-000000000002"
     private var user: String { TestDevice.user.description }
+    private static let time = "2023-11-14 22:13:20.000"
 
     private func fill(_ store: SQLiteStoreHandle) throws -> Author {
         var author = Author(number: 1)
@@ -47,7 +50,7 @@ import Testing
     @Test func `objects show what lives, where it stands and whose it is`() throws {
         let directory = try TemporaryDirectory()
         _ = try self.fill(try SQLiteStoreHandle(directory))
-        let time = Author.start.milliseconds
+        let time = Self.time
         let rows = try directory.shell("SELECT * FROM objects ORDER BY id", options: ["-nullvalue", "NULL"])
         #expect(
             rows == """
@@ -61,11 +64,8 @@ import Testing
         let directory = try TemporaryDirectory()
         let store = try SQLiteStoreHandle(directory)
         var author = try self.fill(store)
-        let version = Author.start.rawValue + 4
-        #expect(
-            try directory.shell("SELECT * FROM properties")
-                == "\(self.child)/title|\(self.child)|title|new|\(version)|\(Author.start.milliseconds)"
-        )
+        let rows = try directory.shell("SELECT typeof(id), object_id, name, value, version, updated_at FROM properties")
+        #expect(rows == "integer|\(self.child)|title|new|2|\(Self.time)")
         // Each value as SQLite's own type.
         let values: [(Value, String)] = [
             (.null, "null|"), (.bool(true), "integer|1"), (.bool(false), "integer|0"),
@@ -83,38 +83,31 @@ import Testing
     @Test func `versions show every write, in force or not`() throws {
         let directory = try TemporaryDirectory()
         let store = try SQLiteStoreHandle(directory)
-        let author = try self.fill(store)
+        _ = try self.fill(store)
         // Concurrent with all of the above, and earlier: a conflict that does not win.
         var other = Author(number: 2, stamp: Stamp(milliseconds: Author.start.milliseconds - 1))
         try store.receive([other.run([[.set(object(2), name: "title", value: .string("other"))]])])
-        // The id ends with the change's name.
-        let columns = "substr(id, 1, length(id) - 17), property_id, name, version, value, author, created_at"
+        let columns = "typeof(id), typeof(property_id), name, version, value, author, created_at"
         let query = "SELECT \(columns) FROM property_versions"
         let rows = try directory.shell("\(query) WHERE object_id = '\(self.child)' ORDER BY name, version")
-        let mine = author.replica.description
-        let base = Author.start.rawValue
-        let time = Author.start.milliseconds
-        let otherTime = Author.start.milliseconds - 1
+        let (time, otherTime) = (Self.time, "2023-11-14 22:13:19.999")
         #expect(
             rows == """
-                \(mine)-3-1|\(self.child)/gone|gone|\(base + 3)|1|\(self.user)|\(time)
-                \(mine)-4-1|\(self.child)/gone|gone|\(base + 4)||\(self.user)|\(time)
-                \(other.replica)-1-1|\(self.child)/title|title|\(other.stamp.rawValue)|other|\(self.user)|\(otherTime)
-                \(mine)-3-0|\(self.child)/title|title|\(base + 3)|old|\(self.user)|\(time)
-                \(mine)-4-0|\(self.child)/title|title|\(base + 4)|new|\(self.user)|\(time)
+                integer|integer|gone|1|1|\(self.user)|\(time)
+                integer|integer|gone|2||\(self.user)|\(time)
+                integer|integer|title|1|other|\(self.user)|\(otherTime)
+                integer|integer|title|2|old|\(self.user)|\(time)
+                integer|integer|title|3|new|\(self.user)|\(time)
                 """
         )
+        #expect(try directory.shell("SELECT version FROM properties WHERE name = 'title'") == "3")
         #expect(try directory.shell("SELECT count(*) FROM version WHERE status = 1") == "1")
         #expect(try directory.shell("SELECT count(*) FROM property_versions WHERE name = 'a'") == "1")
         // Creations, deletions and places are none.
         #expect(try directory.shell("SELECT count(*) FROM version WHERE status > 1") == "1")
-        #expect(try directory.shell("SELECT count(*) FROM property_write") == "6")
-    }
-
-    private static func hex(_ name: ChangeName) -> String {
-        var bytes: [UInt8] = []
-        bytes.appendBigEndian(name.rawValue)
-        return Hexadecimal.text(bytes)
+        #expect(try directory.shell("SELECT count(*), count(DISTINCT id) FROM property_versions") == "6|6")
+        let joined = "SELECT count(*) FROM properties AS p JOIN property_versions AS v ON v.property_id = p.id"
+        #expect(try directory.shell(joined) == "3")
     }
 
     @Test func `versions of two branches have ids of their own`() throws {
@@ -130,13 +123,15 @@ import Testing
         try store.receive(runs)
         // Moves that had not seen each other are no versions of a property.
         #expect(try directory.shell("SELECT count(other_open_moves) FROM object") == "1")
-        let ids = [author, branch].map { author in
-            "\(author.replica)-7-0-\(Self.hex(author.point.name))"
-        }
-        let found = try directory.shell("SELECT id FROM property_versions WHERE name = 'b' ORDER BY value")
-        #expect(found == ids.joined(separator: "\n"))
-        let places = "SELECT count(*) FROM property_write WHERE register & 4294967295 > 4294967294"
-        #expect(try directory.shell(places) == "0")
+        let query = "SELECT version, value FROM property_versions WHERE name = 'b' ORDER BY version"
+        let winner = try directory.shell("SELECT value FROM properties WHERE name = 'b'")
+        #expect(try directory.shell(query) == "1|\(winner == "1" ? 2 : 1)\n2|\(winner)")
+        // The same, whichever of them comes first.
+        let other = try TemporaryDirectory()
+        let second = try SQLiteStoreHandle(other)
+        _ = try self.fill(second)
+        try second.receive(runs.reversed())
+        #expect(try other.shell(query) == directory.shell(query))
     }
 
     @Test func `a reader with a transaction open does not hinder writing`() throws {

@@ -80,7 +80,7 @@ import Testing
         let store = try SQLiteStoreHandle(try TemporaryDirectory())
         let first = self.write(5, 0, 1)
         let second = self.write(6, 0, 2)
-        let register = Register(winner: second, isRemoval: true, conflictCount: 1)
+        let register = Register(winner: second, isRemoval: true, conflictCount: 1, writeCount: 7)
         for round in 0..<2 {
             try store.write { transaction throws(StoreError) in
                 if round == 0 { try Self.addLine(&transaction) }
@@ -192,7 +192,8 @@ import Testing
             let name = try transaction.nameIndex(of: "n")
             for number in 0..<count {
                 let index = try transaction.objectIndex(of: object(number))
-                let register = Register(winner: self.write(number + 1, 0), isRemoval: false, conflictCount: 0)
+                let write = self.write(number + 1, 0)
+                let register = Register(winner: write, isRemoval: false, conflictCount: 0, writeCount: 1)
                 try transaction.setRegister(register, at: RegisterKey(object: index, name: name))
             }
             for number in stride(from: 0, to: count, by: 997) {

@@ -82,10 +82,16 @@ extension Merge {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         guard let current = try transaction.register(key) else {
-            let register = Register(winner: write, isRemoval: isRemoval, conflictCount: 0)
+            let register = Register(winner: write, isRemoval: isRemoval, conflictCount: 0, writeCount: 1)
             return try transaction.setRegister(register, at: key)
         }
         var register = current
+        register.writeCount += 1
+        #if PLANTED_BUGS
+        if PlantedBug.overtakenWritesUncounted.isPlanted, WriteOrder.precedes(write, current.winner, transaction) {
+            register.writeCount -= 1
+        }
+        #endif
         if current.conflictCount > 0 { try self.supersede(&register, at: key, context, in: &transaction) }
         if self.isInForce(write, isRemoval: isRemoval, context, over: current, in: transaction) {
             let isSeen = context.covers(current.winner)

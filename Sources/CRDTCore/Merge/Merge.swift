@@ -508,10 +508,7 @@ package struct Merge {
         creationsOf object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        let id = try transaction.look(at: object) { $0.id }
-        let isOfNew = transaction.line(new.line).introduction.map { id.isGiven(by: $0.user) } ?? false
-        let isOfCurrent = transaction.line(current.line).introduction.map { id.isGiven(by: $0.user) } ?? false
-        return isOfNew == isOfCurrent ? WriteOrder.precedes(new, current, transaction) : isOfNew
+        try transaction.creation(new, of: object, precedes: current)
     }
 
     /// A deletion takes away what its author had seen.
@@ -662,4 +659,18 @@ extension ObjectRecord {
 extension RunLimits {
     /// How much of a replica's waiting changes is loaded at once.
     static let pending = RunLimits(changeCountMax: 1024, operationCountMax: 1 << 14, byteCountMax: 4 << 20)
+}
+
+extension StoreTransaction {
+    /// Whether the first of two creations of an object counts: those by the owner of its id come before all others.
+    mutating func creation(
+        _ new: WriteReference,
+        of object: ObjectIndex,
+        precedes current: WriteReference
+    ) throws(StoreError) -> Bool {
+        let id = try self.look(at: object) { $0.id }
+        let isOfNew = self.line(new.line).introduction.map { id.isGiven(by: $0.user) } ?? false
+        let isOfCurrent = self.line(current.line).introduction.map { id.isGiven(by: $0.user) } ?? false
+        return isOfNew == isOfCurrent ? WriteOrder.precedes(new, current, self) : isOfNew
+    }
 }

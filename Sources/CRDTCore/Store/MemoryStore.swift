@@ -289,6 +289,33 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         return found
     }
 
+    package mutating func deletions(of object: ObjectIndex) throws(StoreError) -> [WriteReference] {
+        var found: [WriteReference] = []
+        for write in try self.appliedHistory(of: object) where try self.edit(write)?.kind == .delete {
+            found.append(write)
+        }
+        return found
+    }
+
+    package mutating func lastWrites(
+        at key: RegisterKey,
+        through stamp: Stamp,
+        where isWanted: (WriteReference) -> Bool
+    ) throws(StoreError) -> [WriteReference] {
+        var found: [WriteReference] = []
+        for write in try self.appliedHistory(of: key.object) where write.stamp <= stamp && isWanted(write) {
+            switch try self.edit(write) {
+            case .set(_, let name, _), .unset(_, let name):
+                guard self.nameIndex(of: name) == key.name else { continue }
+            default: continue
+            }
+            if let first = found.first, first.stamp > write.stamp { continue }
+            if let first = found.first, first.stamp < write.stamp { found = [] }
+            found.append(write)
+        }
+        return found
+    }
+
     package mutating func lastStamp(of object: ObjectIndex) throws(StoreError) -> Stamp {
         try self.appliedHistory(of: object).map(\.stamp).max() ?? .zero
     }
@@ -389,6 +416,27 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package mutating func lastEffectiveMove(of object: ObjectIndex, before write: WriteReference) -> MoveRecord? {
         self.moveLog.lastEffective(of: object, before: write, self.lines)
+    }
+
+    package mutating func lastEffectiveMove(of object: ObjectIndex, through stamp: Stamp) -> MoveRecord? {
+        self.allMoves.last { $0.object == object && $0.isEffective && $0.write.stamp <= stamp }
+    }
+
+    package mutating func moves(of object: ObjectIndex) -> [MoveRecord] {
+        self.allMoves.filter { $0.object == object }
+    }
+
+    package mutating func objectsEverBelow(_ parent: ObjectIndex?) -> [ObjectIndex] {
+        let moved = Set(self.allMoves.filter { $0.parent == parent }.map(\.object))
+        guard parent == nil else { return Array(moved) }
+        return self.objects.indices.map { ObjectIndex(rawValue: UInt32($0)) }
+    }
+
+    private var allMoves: [MoveRecord] {
+        mutating get {
+            let start = WriteReference(stamp: .zero, line: LineIndex(rawValue: 0), sequence: 0, index: 0)
+            return self.moveLog.after(start, self.lines)
+        }
     }
 
     package mutating func movesWithoutEffect() -> [MoveRecord] {

@@ -166,6 +166,16 @@ package protocol StoreTransaction: LineOrdering {
     mutating func property(_ name: String, of object: ObjectIndex) throws(StoreError) -> Value?
     /// Takes away everything that is recorded of a register, or of a name that stands for something else.
     mutating func removeRegister(_ key: RegisterKey) throws(StoreError)
+    /// Of the recorded writes to a property up to a stamp that are wanted, all with the highest stamp that any has.
+    ///
+    /// - Complexity: O(log *n* + *k*) for *k* later ones that are not wanted.
+    mutating func lastWrites(
+        at key: RegisterKey,
+        through stamp: Stamp,
+        where isWanted: (WriteReference) -> Bool
+    ) throws(StoreError) -> [WriteReference]
+    /// The recorded deletions of an object, in no particular order.
+    mutating func deletions(of object: ObjectIndex) throws(StoreError) -> [WriteReference]
     /// Every operation on an object that is recorded, moves and creations and deletions included, in no particular
     /// order.
     mutating func history(of object: ObjectIndex) throws(StoreError) -> [WriteReference]
@@ -231,6 +241,15 @@ package protocol StoreTransaction: LineOrdering {
         of object: ObjectIndex,
         before write: WriteReference
     ) throws(StoreError) -> MoveRecord?
+    /// The last effective recorded move of an object up to a stamp.
+    mutating func lastEffectiveMove(
+        of object: ObjectIndex,
+        through stamp: Stamp
+    ) throws(StoreError) -> MoveRecord?
+    /// All recorded moves of an object, in no particular order.
+    mutating func moves(of object: ObjectIndex) throws(StoreError) -> [MoveRecord]
+    /// The objects that some recorded move puts below a parent (nil: the root, where all begin), in no particular order.
+    mutating func objectsEverBelow(_ parent: ObjectIndex?) throws(StoreError) -> [ObjectIndex]
     /// The last recorded move of each object whose last move is not effective.
     mutating func movesWithoutEffect() throws(StoreError) -> [MoveRecord]
 

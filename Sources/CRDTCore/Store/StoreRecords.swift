@@ -117,11 +117,14 @@ package struct Register: Hashable, Sendable {
     package var isRemoval: Bool
     /// How many other writes are concurrent with the winner and not yet superseded.
     package var conflictCount: UInt32
+    /// How many writes there are, in force or not.
+    package var writeCount: Int64
 
-    package init(winner: WriteReference, isRemoval: Bool, conflictCount: UInt32) {
+    package init(winner: WriteReference, isRemoval: Bool, conflictCount: UInt32, writeCount: Int64) {
         self.winner = winner
         self.isRemoval = isRemoval
         self.conflictCount = conflictCount
+        self.writeCount = writeCount
     }
 }
 

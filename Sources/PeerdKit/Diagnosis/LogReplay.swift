@@ -116,6 +116,7 @@ final class LogReplay: @unchecked Sendable {
         struct Property: Equatable {
             var isRemoval: Bool
             var counted: UInt32
+            var writes: Int64
             var conflicts: Int
         }
 
@@ -136,6 +137,7 @@ final class LogReplay: @unchecked Sendable {
                 self.properties[ExactText(try transaction.name(name))] = Property(
                     isRemoval: register.isRemoval,
                     counted: register.conflictCount,
+                    writes: register.writeCount,
                     conflicts: try transaction.conflicts(at: key).count
                 )
             }

@@ -23,8 +23,9 @@ enum StoreQuery: Int, CaseIterable {
     case insertSignature, deleteSignature, lastSignatures, signatureAt, signatureFrom, signatureUpTo
     case register, setRegister, registersOfObject, propertiesOfObject, conflictedRegisters, changedRegisters
     case setVersion, restampVersion, deleteVersion, conflicts, conflictsFromLine, deleteRegister, deleteVersions
-    case historyOfObject, creationsOfObject, lastStampsOfObject
+    case historyOfObject, creationsOfObject, deletionsOfObject, lastStampsOfObject, lastVersions
     case insertMove, setMove, deleteMove, movesInRange, movesOfObject, objectsWithoutEffect, objectsWithOpenMoves
+    case allMovesOfObject, objectsMovedBelow, objectsMovedToRoot, objectsNotPlacedAtFirst
     case fact, setFact, deleteFact
     case pairedDevices, addPairedDevice, clearPairedDevices
     case invites, addInvite, clearInvites
@@ -61,10 +62,11 @@ enum StoreQuery: Int, CaseIterable {
         case .register, .setRegister, .registersOfObject, .propertiesOfObject, .conflictedRegisters, .changedRegisters,
             .setVersion, .restampVersion, .deleteVersion, .conflicts, .conflictsFromLine, .deleteRegister,
             .deleteVersions,
-            .historyOfObject, .creationsOfObject, .lastStampsOfObject:
+            .historyOfObject, .creationsOfObject, .deletionsOfObject, .lastStampsOfObject, .lastVersions:
             self.registerSQL
         case .insertMove, .setMove, .deleteMove, .movesInRange, .movesOfObject, .objectsWithoutEffect,
-            .objectsWithOpenMoves:
+            .objectsWithOpenMoves, .allMovesOfObject, .objectsMovedBelow, .objectsMovedToRoot,
+            .objectsNotPlacedAtFirst:
             self.moveSQL
         case .pairedDevices, .addPairedDevice, .clearPairedDevices, .invites, .addInvite, .clearInvites, .addresses,
             .addAddress, .clearAddresses:
@@ -289,15 +291,20 @@ enum StoreQuery: Int, CaseIterable {
     private var registerSQL: String {
         switch self {
         case .register:
-            "SELECT stamp, line, sequence, idx, is_removal, conflict_count FROM register WHERE register = ?"
+            """
+            SELECT stamp, line, sequence, idx, is_removal, conflict_count, register, write_count FROM register
+            WHERE register = ?
+            """
         case .setRegister:
             """
-            INSERT OR REPLACE INTO register (register, stamp, line, sequence, idx, is_removal, conflict_count, changed)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO register
+            (register, stamp, line, sequence, idx, is_removal, conflict_count, changed, write_count)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (register) DO UPDATE SET stamp = ?2, line = ?3,
+            sequence = ?4, idx = ?5, is_removal = ?6, conflict_count = ?7, changed = ?8, write_count = ?9
             """
         case .registersOfObject:
             """
-            SELECT stamp, line, sequence, idx, is_removal, conflict_count, register FROM register
+            SELECT stamp, line, sequence, idx, is_removal, conflict_count, register, write_count FROM register
             WHERE register BETWEEN ? AND ?
             """
         case .propertiesOfObject:
@@ -311,12 +318,12 @@ enum StoreQuery: Int, CaseIterable {
             """
         case .changedRegisters:
             """
-            SELECT stamp, line, sequence, idx, is_removal, conflict_count, register FROM register
+            SELECT stamp, line, sequence, idx, is_removal, conflict_count, register, write_count FROM register
             WHERE register BETWEEN ? AND ? AND changed > ?
             """
         case .conflictedRegisters:
             """
-            SELECT stamp, line, sequence, idx, is_removal, conflict_count, register FROM register
+            SELECT stamp, line, sequence, idx, is_removal, conflict_count, register, write_count FROM register
             WHERE register IN (SELECT register FROM version WHERE status = 1)
             """
         case .setVersion:
@@ -334,6 +341,13 @@ enum StoreQuery: Int, CaseIterable {
             "DELETE FROM version WHERE register = ? AND stamp = ? AND line = ? AND sequence = ? AND idx = ?"
         case .creationsOfObject:
             "SELECT stamp, line, sequence, idx FROM version WHERE register = ? AND status = 2"
+        case .deletionsOfObject:
+            "SELECT stamp, line, sequence, idx FROM version WHERE register = ? AND status = 3"
+        case .lastVersions:
+            """
+            SELECT stamp, line, sequence, idx FROM version WHERE register = ? AND stamp BETWEEN ? AND ?
+            ORDER BY stamp DESC
+            """
         case .lastStampsOfObject:
             // The highest of each kind; stamps with the highest bit set are negative here.
             """
@@ -389,6 +403,21 @@ enum StoreQuery: Int, CaseIterable {
             """
             SELECT stamp, line, sequence, idx, object, parent, position, effective FROM move INDEXED BY move_object
             WHERE object = ? AND effective = ? AND stamp BETWEEN ? AND ? ORDER BY stamp DESC
+            """
+        case .allMovesOfObject:
+            """
+            SELECT stamp, line, sequence, idx, object, parent, position, effective FROM move INDEXED BY move_object
+            WHERE object = ?
+            """
+        case .objectsMovedBelow: "SELECT DISTINCT object FROM move INDEXED BY move_parent WHERE parent = ?"
+        case .objectsMovedToRoot:
+            "SELECT DISTINCT object FROM move INDEXED BY move_parent WHERE parent IS NULL"
+        case .objectsNotPlacedAtFirst:
+            """
+            SELECT object FROM object WHERE NOT EXISTS (
+                SELECT * FROM move INDEXED BY move_object
+                WHERE move.object = object.object AND effective = 1 AND stamp = created_stamp
+            )
             """
         case .objectsWithOpenMoves:
             "SELECT object FROM object WHERE other_open_moves IS NOT NULL"

@@ -81,6 +81,37 @@ extension SQLiteTransaction {
         return try self.lastMove(of: object, isEffective: true, before: write)
     }
 
+    package func lastEffectiveMove(
+        of object: ObjectIndex,
+        through stamp: Stamp
+    ) throws(StoreError) -> MoveRecord? {
+        try self.flush()
+        return try self.lastMove(of: object, isEffective: true, through: stamp, before: nil)
+    }
+
+    package func moves(of object: ObjectIndex) throws(StoreError) -> [MoveRecord] {
+        try self.flush()
+        let statement = try self.statements[.allMovesOfObject]
+        defer { statement.reset() }
+        statement.bind(1, object.rawValue)
+        var moves: [MoveRecord] = []
+        while try statement.step() { moves.append(try self.move(statement)) }
+        return moves
+    }
+
+    package func objectsEverBelow(_ parent: ObjectIndex?) throws(StoreError) -> [ObjectIndex] {
+        try self.flush()
+        if let parent {
+            let statement = try self.statements[.objectsMovedBelow]
+            statement.bind(1, parent.rawValue)
+            return try SQLiteTransaction.indexes(statement)
+        }
+        var found = Set(try SQLiteTransaction.indexes(try self.statements[.objectsMovedToRoot]))
+        // All begin at the root; most are put elsewhere as they are created.
+        found.formUnion(try SQLiteTransaction.indexes(try self.statements[.objectsNotPlacedAtFirst]))
+        return Array(found)
+    }
+
     package func movesWithoutEffect() throws(StoreError) -> [MoveRecord] {
         var found: [MoveRecord] = []
         for object in try self.objectsWithoutEffect() {
@@ -100,11 +131,12 @@ extension SQLiteTransaction {
     private func lastMove(
         of object: ObjectIndex,
         isEffective: Bool,
+        through stamp: Stamp = Stamp(rawValue: .max),
         before write: WriteReference?
     ) throws(StoreError) -> MoveRecord? {
         let statement = try self.statements[.movesOfObject]
         defer { statement.reset() }
-        for range in SignedRange.upTo(write?.stamp ?? Stamp(rawValue: .max)) {
+        for range in SignedRange.upTo(write?.stamp ?? stamp) {
             statement.bind(1, object.rawValue)
             statement.bind(2, isEffective)
             statement.bind(3, range.lowerBound)
@@ -158,7 +190,7 @@ extension SQLiteTransaction {
 }
 
 /// Ranges of stamps as SQLite orders them.
-private enum SignedRange {
+enum SignedRange {
     /// The stamps from one on, in ascending order.
     static func from(_ stamp: Stamp) -> [ClosedRange<Int64>] {
         let signed = Int64(bitPattern: stamp.rawValue)

@@ -77,6 +77,42 @@ extension SQLiteTransaction {
         return writes
     }
 
+    package func deletions(of object: ObjectIndex) throws(StoreError) -> [WriteReference] {
+        try self.flush()
+        let statement = try self.statements[.deletionsOfObject]
+        defer { statement.reset() }
+        statement.bind(1, RegisterKey(object: object, name: .lifetime).rowNumber)
+        var writes: [WriteReference] = []
+        while try statement.step() { writes.append(try self.write(statement)) }
+        return writes
+    }
+
+    package func lastWrites(
+        at key: RegisterKey,
+        through stamp: Stamp,
+        where isWanted: (WriteReference) -> Bool
+    ) throws(StoreError) -> [WriteReference] {
+        try self.flush()
+        // The one in force is the last of all.
+        guard let winner = try self.register(key)?.winner else { return [] }
+        var found: [WriteReference] = []
+        if winner.stamp <= stamp, isWanted(winner) { found.append(winner) }
+        let statement = try self.statements[.lastVersions]
+        defer { statement.reset() }
+        for range in SignedRange.upTo(stamp) {
+            statement.bind(1, key.rowNumber)
+            statement.bind(2, range.lowerBound)
+            statement.bind(3, range.upperBound)
+            while try statement.step() {
+                let write = try self.write(statement)
+                if let first = found.first, first.stamp != write.stamp { return found }
+                if isWanted(write) { found.append(write) }
+            }
+            statement.reset()
+        }
+        return found
+    }
+
     package func lastStamp(of object: ObjectIndex) throws(StoreError) -> Stamp {
         try self.flush()
         let statement = try self.statements[.lastStampsOfObject]
@@ -211,6 +247,7 @@ extension SQLiteTransaction {
             statement.bind(6, register.isRemoval)
             statement.bind(7, register.conflictCount)
             statement.bind(8, commit)
+            statement.bind(9, register.writeCount)
             try statement.run()
         }
     }
@@ -235,14 +272,21 @@ extension SQLiteTransaction {
     /// Many more than a chain has changes that all its readers have not seen.
     static let conflictCountMax: Int64 = 1 << 31
 
+    /// More than anybody writes; one more can be counted.
+    static let writeCountMax: Int64 = 1 << 62
+
     func register(_ statement: Statement) throws(StoreError) -> Register {
         guard (0...SQLiteTransaction.conflictCountMax).contains(statement.int64(5)) else {
             throw .damaged("a property in the database has more conflicts than there can be")
         }
+        guard (1...SQLiteTransaction.writeCountMax).contains(statement.int64(7)) else {
+            throw .damaged("a property in the database has more writes than there can be, or none")
+        }
         return Register(
             winner: try self.write(statement),
             isRemoval: statement.bool(4),
-            conflictCount: statement.uint32(5)
+            conflictCount: statement.uint32(5),
+            writeCount: statement.int64(7)
         )
     }
 

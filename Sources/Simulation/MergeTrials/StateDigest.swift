@@ -104,7 +104,8 @@ struct StateDigest {
                 self.problem = (.damage, "\(register.conflictCount) conflicts are counted, \(writes.count) recorded")
             }
         }
-        let flags = UInt64(register.conflictCount) << 1 | (register.isRemoval ? 1 : 0)
+        let counts = UInt64(register.writeCount) << 32 | UInt64(register.conflictCount)
+        let flags = counts << 1 | (register.isRemoval ? 1 : 0)
         self.bits &+= StateDigest.mixed(
             name ^ UInt64(number) << 56,
             self.number(of: register.winner, &transaction) &+ conflicts,

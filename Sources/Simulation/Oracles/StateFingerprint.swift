@@ -26,7 +26,8 @@ struct StateFingerprint: Hashable {
             self.bits &+= StateDigest.mixed(id, place, creation)
             for (name, register) in try transaction.registers(of: object) {
                 let text = StateFingerprint.number(of: try transaction.name(name).utf8)
-                let flags = UInt64(register.conflictCount) << 1 | (register.isRemoval ? 1 : 0)
+                let counts = UInt64(register.writeCount) << 32 | UInt64(register.conflictCount)
+                let flags = counts << 1 | (register.isRemoval ? 1 : 0)
                 var said: UInt64 = 0
                 if let edit = try transaction.edit(register.winner) {
                     said = StateFingerprint.number(of: edit.payload)

@@ -17,6 +17,7 @@ extension PlantedBug {
             .tieGoesToTheFirstHeard,
             .removalAlwaysLoses,
             .conflictForgotten,
+            .overtakenWritesUncounted,
             .updateTimeByArrival,
             .deletionTakesUnseen,
             .deletionTakesOnlyOwn,

@@ -22,6 +22,7 @@ extension PlantedBug {
     var victim: Victim {
         switch self {
         case .lastArrivalWins: Victim("P2", "S07")
+        case .overtakenWritesUncounted: Victim("P19")
         case .lessAcceptedThanMade, .lessLoadedThanAccepted, .runsJoinedBeyondLimit, .largeRunAwaitsCredit:
             Victim("P33", "S39")
         case .shortPositionsAccepted: Victim("P33", "S40")

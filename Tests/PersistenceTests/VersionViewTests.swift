@@ -1,0 +1,119 @@
+import CRDTCore
+import Foundation
+import MergeModel
+import Persistence
+import Testing
+
+/// The history of properties in plain SQL: numbered the same everywhere, found by indexes, and readable at any moment.
+@Suite struct VersionViewTests {
+    /// Each version but for its local id.
+    private static let versions = """
+        SELECT object_id, name, version, quote(value), author, created_at FROM property_versions
+        ORDER BY object_id, name, version
+        """
+
+    /// Histories with forks, restamps, wrong clocks and writes of one moment.
+    private static func history(_ seed: UInt64) -> GeneratedHistory {
+        GeneratedHistory(MergePlanGenerator.plan(seed: seed, changes: 40, troubles: .all))
+    }
+
+    private func store(
+        _ directory: TemporaryDirectory,
+        _ history: GeneratedHistory,
+        _ changes: [NaiveChange]
+    ) throws -> SQLiteStoreHandle {
+        let store = try SQLiteStoreHandle(directory)
+        for change in changes { try store.receive([history.sealed([change])], now: history.end) }
+        return store
+    }
+
+    @Test(arguments: 0..<12 as Range<UInt64>)
+    func `versions have the same numbers, whatever came first`(seed: UInt64) throws {
+        let history = Self.history(seed)
+        let (first, second) = (try TemporaryDirectory(), try TemporaryDirectory())
+        let one = try self.store(first, history, history.changes)
+        // Chain by chain, the last one first.
+        let chains = history.replicas.reversed().map { replica in history.changes.filter { $0.replica == replica } }
+        let two = try self.store(second, history, chains.flatMap { $0 })
+        #expect(try one.export() == two.export())
+        let versions = try first.shell(Self.versions)
+        #expect(try second.shell(Self.versions) == versions)
+        #expect(versions.contains("|2|") || seed > 0)
+        // From 1 on without gaps, and the one in force is the last.
+        let gaps = """
+            SELECT count(*) FROM (SELECT count(*) AS n, count(DISTINCT version) AS d, min(version) AS low,
+            max(version) AS high FROM property_versions GROUP BY property_id)
+            WHERE NOT (n = d AND low = 1 AND high = n);
+            SELECT count(*) FROM properties AS p JOIN property_versions AS v ON v.property_id = p.id
+            AND v.version = p.version WHERE v.value IS NOT p.value OR v.created_at <> p.updated_at;
+            """
+        #expect(try first.shell(gaps) == "0\n0")
+        try one.close()
+        try two.close()
+    }
+
+    @Test(arguments: 0..<6 as Range<UInt64>)
+    func `a property at a moment is its last version up to then`(seed: UInt64) throws {
+        let history = Self.history(seed)
+        let directory = try TemporaryDirectory()
+        let store = try self.store(directory, history, history.changes)
+        // Every moment at which something was written, the ones beside it, and some far away.
+        _ = try directory.shell(
+            """
+            CREATE TABLE moment (ms INTEGER PRIMARY KEY);
+            INSERT OR IGNORE INTO moment SELECT (stamp >> 16 & 281474976710655) + beside.value
+            FROM (SELECT stamp FROM register UNION SELECT stamp FROM version) JOIN json_each('[-1,0,1]') AS beside;
+            INSERT OR IGNORE INTO moment VALUES (0), (1), (4102444800000);
+            """
+        )
+        let question = """
+            WITH asked AS (
+                SELECT ms, ms / 1000.0 AS seconds,
+                strftime('%Y-%m-%d %H:%M:%f', ms / 1000.0, 'unixepoch') AS time FROM moment
+            ), expected AS (
+                SELECT asked.ms, v.object_id, v.name, v.value, v.created_at FROM asked
+                JOIN property_versions AS v ON v.version = (
+                    SELECT max(version) FROM property_versions AS w
+                    WHERE w.property_id = v.property_id AND w.created_at <= asked.time
+                ) JOIN operation ON operation.operation = v.id AND operation.kind = 2
+            ), found AS (
+                SELECT asked.ms, a.object_id, a.name, a.value, a.updated_at FROM asked
+                JOIN property_at AS a ON a.at = format(FORM)
+            )
+            SELECT (SELECT count(*) FROM expected) > 100,
+                (SELECT count(*) FROM (SELECT * FROM expected EXCEPT SELECT * FROM found)),
+                (SELECT count(*) FROM (SELECT * FROM found EXCEPT SELECT * FROM expected));
+            """
+        for form in ["'%.3f', asked.seconds", "'\"%s\"', asked.time"] {
+            let found = try directory.shell(question.replacing("FORM", with: form))
+            #expect(found == "1|0|0", "\(form)")
+        }
+        try store.close()
+    }
+
+    @Test func `lookups use indexes`() throws {
+        let directory = try TemporaryDirectory()
+        let store = try self.store(directory, Self.history(1), Self.history(1).changes)
+        let id = try directory.shell("SELECT uuid FROM object LIMIT 1")
+        let questions = [
+            "objects WHERE id = '\(id)'", "objects WHERE parent = '\(id)'", "objects WHERE type = 'a'",
+            "properties WHERE object_id = '\(id)'", "properties WHERE name = 'a'", "properties WHERE id = 4294967297",
+            "properties WHERE object_id = '\(id)' AND name = 'a'",
+            "property_versions WHERE object_id = '\(id)'", "property_versions WHERE property_id = 4294967297",
+            "property_versions WHERE name = 'a'", "property_versions WHERE object_id = '\(id)' AND name = 'a'",
+            "property_at WHERE object_id = '\(id)' AND at = 0", "property_at WHERE name = 'a' AND at = 0",
+            "properties AS p JOIN property_versions AS v ON v.property_id = p.id WHERE p.object_id = '\(id)'",
+            "objects AS o JOIN properties AS p ON p.object_id = o.id WHERE o.parent = '\(id)'",
+        ]
+        for question in questions {
+            let plan = try directory.shell("EXPLAIN QUERY PLAN SELECT * FROM \(question)")
+            let scans = plan.split(separator: "\n").filter { line in
+                // Two rows that are in the query, and the moment that it names.
+                line.contains("SCAN") && !line.contains("CONSTANT ROW") && !line.hasSuffix("SCAN side")
+                    && !line.contains("json_each")
+            }
+            #expect(scans.isEmpty, "\(question): \(scans)")
+        }
+        try store.close()
+    }
+}
