@@ -1,0 +1,182 @@
+/// Reads a state of the past: the same merge over fewer changes, found by looking at what is asked for and no more.
+///
+/// A property is the last write that counts. The place of an object is its last move that counts and has effect. Of
+/// everything up to a time, the effect of a move is what it was when it came: it depends on earlier moves alone. Of
+/// some changes it is found by doing the moves of the object and of everything that was ever above it again.
+package struct PastReader {
+    package let view: PastView
+    /// The places that were found.
+    private var places: [ObjectIndex: Place] = [:]
+    private var lives: [ObjectIndex: Bool] = [:]
+
+    package init(_ view: PastView) { self.view = view }
+
+    /// Where an object stood.
+    package struct Place: Hashable, Sendable {
+        package var parent: ObjectIndex?
+        package var position: Position
+    }
+
+    // MARK: - Properties
+
+    /// The write that was in force for a property; nil if it had none.
+    ///
+    /// - Complexity: O(log *n* + *k*) for *k* later writes that do not count, which are none if a time is asked for.
+    package func write(
+        at key: RegisterKey,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> WriteReference? {
+        var last: WriteReference?
+        for write in try transaction.lastWrites(at: key, through: self.view.lastStamp, where: self.view.counts) {
+            if last.map({ WriteOrder.precedes($0, write, transaction) }) ?? true { last = write }
+        }
+        return last
+    }
+
+    /// The value of a property; nil if it had none.
+    package func value(at key: RegisterKey, in transaction: inout some StoreTransaction) throws(StoreError) -> Value? {
+        guard let write = try self.write(at: key, in: &transaction) else { return nil }
+        if case .set(_, _, let value) = try transaction.edit(write) { return value }
+        return nil
+    }
+
+    /// All properties of an object, in no particular order.
+    package func properties(
+        of object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [(name: NameIndex, value: Value)] {
+        var found: [(name: NameIndex, value: Value)] = []
+        for (name, _) in try transaction.registers(of: object) {
+            let key = RegisterKey(object: object, name: name)
+            if let value = try self.value(at: key, in: &transaction) { found.append((name, value)) }
+        }
+        return found
+    }
+
+    // MARK: - Existence
+
+    /// Whether an object lived: some touch counts that no deletion that counts had seen.
+    ///
+    /// - Complexity: O(log *n*) for an object that was never deleted before; else O(*n*) in the writes to it.
+    package mutating func isAlive(
+        _ object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        if let known = self.lives[object] { return known }
+        let isAlive = try self.findLife(of: object, in: &transaction)
+        self.lives[object] = isAlive
+        return isAlive
+    }
+
+    private func findLife(
+        of object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        let deletions = try transaction.deletions(of: object).filter(self.view.counts)
+        if deletions.isEmpty, let creation = try transaction.look(at: object, { $0.creation }),
+            self.view.counts(creation.write)
+        {
+            return true
+        }
+        var contexts: [CausalContext] = []
+        for deletion in deletions {
+            let seen = try transaction.context(at: deletion.point)
+            contexts.append(CausalContext(seen: seen, author: deletion.line, ordinal: deletion.ordinal))
+        }
+        let removed = Set(deletions)
+        for write in try transaction.history(of: object) where self.view.counts(write) && !removed.contains(write) {
+            if !contexts.contains(where: { $0.covers(write) }) { return true }
+        }
+        return false
+    }
+
+    /// The creation that decides what an object was: the first that counts, those of the id's owner before others.
+    package func creation(
+        of object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> ObjectRecord.Creation? {
+        guard let creation = try transaction.look(at: object, { $0.creation }) else { return nil }
+        if self.view.counts(creation.write) { return creation }
+        var first: WriteReference?
+        for write in try transaction.creations(of: object) where self.view.counts(write) {
+            if try first.map({ first throws(StoreError) in
+                try transaction.creation(write, of: object, precedes: first)
+            }) ?? true {
+                first = write
+            }
+        }
+        guard let first, case .create(_, let type, let kind) = try transaction.edit(first) else { return nil }
+        let (typeName, kindName) = (try transaction.nameIndex(of: type), try transaction.nameIndex(of: kind))
+        return ObjectRecord.Creation(write: first, type: typeName, kind: kindName)
+    }
+
+    /// Whether an object showed: it lived, or something below it did.
+    package mutating func isVisible(
+        _ object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        var (waiting, met): ([ObjectIndex], Set<ObjectIndex>) = ([object], [object])
+        while let next = waiting.popLast() {
+            if try self.isAlive(next, in: &transaction) { return true }
+            for child in try self.children(of: next, in: &transaction) where met.insert(child).inserted {
+                waiting.append(child)
+            }
+        }
+        return false
+    }
+
+    // MARK: - The hierarchy
+
+    /// Where an object stood; the root if it had not been moved.
+    package mutating func place(
+        of object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Place {
+        if let known = self.places[object] { return known }
+        if self.view.seen != nil { try self.replay(object, in: &transaction) } else {
+            let move = try transaction.lastEffectiveMove(of: object, through: self.view.lastStamp)
+            self.places[object] = Place(parent: move?.parent, position: move?.position ?? .initial)
+        }
+        return self.places[object] ?? Place(parent: nil, position: .initial)
+    }
+
+    /// Does the moves of an object again, with those of all that they put it below.
+    ///
+    /// - Complexity: O(*n* log *n* + *n* *d*) for *n* moves and *d* levels.
+    private mutating func replay(
+        _ object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        var moves: [MoveRecord] = []
+        var (met, waiting): (Set<ObjectIndex>, [ObjectIndex]) = ([object], [object])
+        while let next = waiting.popLast() {
+            for move in try transaction.moves(of: next) where self.view.counts(move.write) {
+                moves.append(move)
+                if let parent = move.parent, met.insert(parent).inserted { waiting.append(parent) }
+            }
+        }
+        moves.sort { WriteOrder.precedes($0.write, $1.write, transaction) }
+        var places: [ObjectIndex: Place] = [:]
+        for move in moves {
+            var above = move.parent
+            while let next = above, next != move.object { above = places[next]?.parent }
+            if above == nil { places[move.object] = Place(parent: move.parent, position: move.position) }
+        }
+        for object in met { self.places[object] = places[object] ?? Place(parent: nil, position: .initial) }
+    }
+
+    /// The objects that stood below one (nil: the root), in their order, whether they lived or not.
+    package mutating func children(
+        of parent: ObjectIndex?,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [ObjectIndex] {
+        var found: [(place: SiblingPlace, object: ObjectIndex)] = []
+        for object in try transaction.objectsEverBelow(parent) {
+            let place = try self.place(of: object, in: &transaction)
+            guard place.parent == parent else { continue }
+            let id = try transaction.look(at: object) { $0.id }
+            found.append((SiblingPlace(position: place.position, id: id), object))
+        }
+        return found.sorted { $0.place < $1.place }.map(\.object)
+    }
+}
