@@ -53,9 +53,9 @@ final class TestNetwork {
     static let port: UInt16 = 7000
     private static let epoch: UInt64 = 1_700_000_000_000
 
-    func moment(of machine: Int) -> Moment {
+    func moment(of machine: Int) -> ClockReading {
         let wall = Int64(Self.epoch + self.time) + self.machines[machine].clockOffsetMilliseconds
-        return Moment(wall: WallTime(milliseconds: UInt64(max(0, wall))), monotonicMilliseconds: self.time)
+        return ClockReading(wall: WallTime(milliseconds: UInt64(max(0, wall))), monotonicMilliseconds: self.time)
     }
 
     static func entropy(_ seed: UInt64) -> EntropyStream {
@@ -76,7 +76,7 @@ final class TestNetwork {
             identity: identity,
             configuration: self.configuration(),
             entropy: Self.entropy(seed),
-            at: Moment(wall: wall, monotonicMilliseconds: self.time)
+            at: ClockReading(wall: wall, monotonicMilliseconds: self.time)
         )
         self.machines.append(Machine(node: node, host: host))
         return self.machines.count - 1

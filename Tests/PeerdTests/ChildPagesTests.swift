@@ -9,7 +9,7 @@ import Testing
 
 /// Children that are read in pages, beside all of them at once.
 @Suite struct ChildPagesTests {
-    private static let now = Moment(wall: WallTime(milliseconds: 1_800_000_000_000), monotonicMilliseconds: 1)
+    private static let now = ClockReading(wall: WallTime(milliseconds: 1_800_000_000_000), monotonicMilliseconds: 1)
     private static let root = ObjectID(bytes: Bytes16(high: 1, low: 0))
 
     private static func steps(_ count: Int) -> [Transaction.Step] {

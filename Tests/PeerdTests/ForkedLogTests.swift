@@ -31,7 +31,7 @@ import Testing
         at now: WallTime,
         _ transactions: [[Transaction.Step]]
     ) throws -> MemoryStore {
-        let moment = Moment(wall: now, monotonicMilliseconds: 1)
+        let moment = ClockReading(wall: now, monotonicMilliseconds: 1)
         var node = try Node(
             store: store,
             identity: try self.identity(),

@@ -10,7 +10,7 @@ import Testing
 /// Views of the state of a store in memory with a small tree: a root with two children, one of which has one, and an
 /// object that is deleted.
 @Suite struct StateViewTests {
-    private static let now = Moment(wall: WallTime(milliseconds: 1_800_000_000_000), monotonicMilliseconds: 1)
+    private static let now = ClockReading(wall: WallTime(milliseconds: 1_800_000_000_000), monotonicMilliseconds: 1)
     private static let ids = (1...5).map { ObjectID(bytes: Bytes16(high: 0xabcd << 48 | $0, low: $0)) }
 
     private static func create(_ number: Int, under parent: Int?) -> Transaction.Step {

@@ -19,7 +19,7 @@ struct ClockEvidence: Hashable {
     init(latestShown: WallTime) { self.latestShown = latestShown }
 
     /// Whether the clock shows less than it once did, by more than what is borne without holding changes.
-    func wasSetBack(at now: Moment) -> Bool {
+    func wasSetBack(at now: ClockReading) -> Bool {
         #if PLANTED_BUGS
         if PlantedBug.setBackClockIsBelieved.isPlanted { return false }
         #endif
@@ -37,15 +37,15 @@ struct PeerClock: Hashable {
     /// Whether the user was told that it differs from ours.
     var isDifferenceTold = false
 
-    init(_ time: WallTime, heardAt moment: Moment) { self.offset = Self.offset(time, moment) }
+    init(_ time: WallTime, heardAt moment: ClockReading) { self.offset = Self.offset(time, moment) }
 
     /// How far it is ahead of ours now, in milliseconds.
-    func millisecondsAhead(at now: Moment) -> Int64 {
+    func millisecondsAhead(at now: ClockReading) -> Int64 {
         let (difference, overflow) = self.offset.subtractingReportingOverflow(Self.offset(now.wall, now))
         return overflow ? (self.offset < 0 ? .min : .max) : difference
     }
 
-    private static func offset(_ time: WallTime, _ moment: Moment) -> Int64 {
+    private static func offset(_ time: WallTime, _ moment: ClockReading) -> Int64 {
         Int64(clamping: time.milliseconds) &- Int64(clamping: moment.monotonicMilliseconds)
     }
 }

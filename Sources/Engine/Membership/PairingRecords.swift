@@ -21,14 +21,14 @@ struct PairedDevice: Hashable, Sendable {
         static let wallMilliseconds: UInt64 = 7 * 86_400_000
         static let runningMilliseconds: UInt64 = 3_600_000
 
-        static func after(_ now: Moment) -> Lapse {
+        static func after(_ now: ClockReading) -> Lapse {
             Lapse(
                 time: now.wall.advanced(byMilliseconds: self.wallMilliseconds),
                 deadline: now.monotonicMilliseconds + self.runningMilliseconds
             )
         }
 
-        func hasCome(at now: Moment) -> Bool {
+        func hasCome(at now: ClockReading) -> Bool {
             self.time <= now.wall && self.deadline <= now.monotonicMilliseconds
         }
     }
@@ -36,7 +36,7 @@ struct PairedDevice: Hashable, Sendable {
     /// Those remembered in the store.
     static func all(
         in transaction: inout some StoreTransaction,
-        at now: Moment
+        at now: ClockReading
     ) throws(StoreError) -> [PairedDevice] {
         let deadline = Lapse.after(now).deadline
         return try transaction.pairedDevices().map { record in
@@ -65,11 +65,11 @@ struct OpenInvite: Hashable, Sendable {
     /// When it ends in monotonic time, which is not stored: a wall clock that is set back makes no invite last longer.
     var deadline: UInt64
 
-    func isOpen(at now: Moment) -> Bool { self.expiry > now.wall && self.deadline > now.monotonicMilliseconds }
+    func isOpen(at now: ClockReading) -> Bool { self.expiry > now.wall && self.deadline > now.monotonicMilliseconds }
 
     static func all(
         in transaction: inout some StoreTransaction,
-        at now: Moment
+        at now: ClockReading
     ) throws(StoreError) -> [OpenInvite] {
         let deadline = now.monotonicMilliseconds + Invite.lifetimeMilliseconds
         return try transaction.invites().map {

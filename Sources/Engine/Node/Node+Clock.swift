@@ -222,7 +222,7 @@ extension WallTime {
     fileprivate static let setMilliseconds: UInt64 = 1_000
 
     /// Whether the clock shows another time now than it would if it had gone on since a moment.
-    func isSet(since before: Moment, at now: Moment) -> Bool {
+    func isSet(since before: ClockReading, at now: ClockReading) -> Bool {
         let passed = now.monotonicMilliseconds &- before.monotonicMilliseconds
         let expected = before.wall.advanced(byMilliseconds: passed)
         return self.advanced(byMilliseconds: WallTime.setMilliseconds) < expected

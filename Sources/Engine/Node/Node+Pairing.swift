@@ -10,7 +10,7 @@ extension Node where Store: ~Copyable {
     package mutating func makeInvite(
         addresses: [String],
         port: UInt16,
-        at now: Moment
+        at now: ClockReading
     ) throws(StoreError) -> Invite {
         let bytes = self.author.entropy.bytes(32)
         guard let secret = Bytes32(bytes) else { preconditionFailure("32 bytes were drawn") }

@@ -6,7 +6,7 @@ extension Node where Store: ~Copyable {
     /// The state of the node at this moment.
     ///
     /// - Complexity: O(*n* (*c* + *w*)) for *n* lines, *c* connections and *w* waiting lines.
-    package mutating func status(at now: Moment) throws(StoreError) -> NodeStatus {
+    package mutating func status(at now: ClockReading) throws(StoreError) -> NodeStatus {
         var merge = Merge(now: now.wall, founder: self.author.membership.founder)
         let activeLine = self.author.activeLine
         let sessions = self.readyConnections
@@ -75,7 +75,7 @@ extension Node where Store: ~Copyable {
         var missing: [ConnectionID: (there: UInt64, here: UInt64)] = [:]
     }
 
-    private func peerStatus(_ key: PeerKeys, _ view: StoreView, at now: Moment) -> PeerStatus? {
+    private func peerStatus(_ key: PeerKeys, _ view: StoreView, at now: ClockReading) -> PeerStatus? {
         guard let entry = self.book[key] else { return nil }
         let connection = self.readyConnections.first { $0.keys == entry.keys }
         let missing = connection.flatMap { view.missing[$0.id] }

@@ -36,7 +36,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
     /// Held chains that were already told to the user.
     var toldHeld: Set<ReplicaID> = []
     /// The time of the event being handled.
-    var now: Moment
+    var now: ClockReading
 
     /// Starts a node on a store.
     ///
@@ -48,7 +48,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         configuration: NodeConfiguration,
         memo: (any CryptographyMemo)? = nil,
         entropy: consuming EntropyStream,
-        at now: Moment
+        at now: ClockReading
     ) throws(StoreError) {
         self.store = store
         self.author = Author(
@@ -70,7 +70,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
     /// Handles one event.
     ///
     /// - Returns: What must be done, in this order.
-    package mutating func handle(_ event: Event, at now: Moment) -> [Effect] {
+    package mutating func handle(_ event: Event, at now: ClockReading) -> [Effect] {
         let before = self.now
         self.now = now
         self.author.now = now.wall

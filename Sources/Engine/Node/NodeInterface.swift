@@ -43,7 +43,7 @@ package struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// What time it is, as told by the driver: the wall clock for stamps, a clock that never goes back for waiting.
-package struct Moment: Hashable, Sendable {
+package struct ClockReading: Hashable, Sendable {
     package var wall: WallTime
     package var monotonicMilliseconds: UInt64
 

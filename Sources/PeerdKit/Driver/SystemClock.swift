@@ -4,8 +4,8 @@ internal import Foundation
 
 /// The clocks of this machine: the only place that reads them for the node.
 package enum SystemClock {
-    package static func now() -> Moment {
-        Moment(
+    package static func now() -> ClockReading {
+        ClockReading(
             wall: WallTime(milliseconds: self.milliseconds(of: CLOCK_REALTIME)),
             monotonicMilliseconds: self.milliseconds(of: CLOCK_MONOTONIC)
         )

@@ -28,7 +28,7 @@ final class PairSync {
         var busyUntil: UInt64 = 0
         var sentByteCount = 0
 
-        init(_ device: PreviewedDevice, _ database: DatabaseCopy, _ entropy: consuming EntropyStream, _ now: Moment)
+        init(_ device: PreviewedDevice, _ database: DatabaseCopy, _ entropy: consuming EntropyStream, _ now: ClockReading)
             throws
         {
             self.device = device.device
@@ -89,7 +89,7 @@ final class PairSync {
         self.stop = stop
         var sides: [Side] = []
         for (number, device) in devices.enumerated() {
-            let now = Moment(wall: start, monotonicMilliseconds: 0)
+            let now = ClockReading(wall: start, monotonicMilliseconds: 0)
             let entropy = EntropyStream(numbers: [seed, UInt64(number)])
             sides.append(try Side(device, databases[number], entropy, now))
         }
@@ -198,8 +198,8 @@ final class PairSync {
 
     // MARK: - The network
 
-    private var now: Moment {
-        Moment(
+    private var now: ClockReading {
+        ClockReading(
             wall: self.start.advanced(byMilliseconds: self.time / 1_000),
             monotonicMilliseconds: self.time / 1_000
         )

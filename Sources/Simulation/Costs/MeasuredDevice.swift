@@ -35,7 +35,7 @@ package final class MeasuredDevice {
             identity: identity,
             configuration: NodeConfiguration(listenPort: 1),
             entropy: entropy,
-            at: Moment(wall: Self.start, monotonicMilliseconds: 0)
+            at: ClockReading(wall: Self.start, monotonicMilliseconds: 0)
         )
     }
 
@@ -45,8 +45,8 @@ package final class MeasuredDevice {
 
     package static let start = WallTime(milliseconds: 1_700_000_000_000)
 
-    package var now: Moment {
-        Moment(wall: Self.start.advanced(byMilliseconds: self.milliseconds), monotonicMilliseconds: self.milliseconds)
+    package var now: ClockReading {
+        ClockReading(wall: Self.start.advanced(byMilliseconds: self.milliseconds), monotonicMilliseconds: self.milliseconds)
     }
 
     package func sleep(milliseconds: UInt64) {

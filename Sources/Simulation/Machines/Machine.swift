@@ -102,8 +102,8 @@ package final class Machine {
 
     var isUp: Bool { self.condition == .up }
 
-    func moment(at time: VirtualTime) -> Moment {
-        Moment(wall: self.clock.wall(at: time), monotonicMilliseconds: time.milliseconds)
+    func moment(at time: VirtualTime) -> ClockReading {
+        ClockReading(wall: self.clock.wall(at: time), monotonicMilliseconds: time.milliseconds)
     }
 
     /// Starts the process: opens the store and the node on it.

@@ -49,7 +49,7 @@ package struct RelayTrial {
             throw Failure(description: "no identity")
         }
         let (membership, origin, device) = (identity.membership, identity.origin, identity.device)
-        var time = Moment(wall: WallTime(milliseconds: 1_700_000_000_000), monotonicMilliseconds: 0)
+        var time = ClockReading(wall: WallTime(milliseconds: 1_700_000_000_000), monotonicMilliseconds: 0)
         var node = try Node(
             store: MemoryStore(origin: origin),
             identity: identity,
