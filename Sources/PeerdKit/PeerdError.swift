@@ -20,6 +20,8 @@ public struct PeerdError: Error, Hashable, Sendable, Codable, CustomStringConver
         case closed
         /// The object does not exist, or it has been deleted.
         case noSuchObject
+        /// The moment names a change that is not here, or is not applied.
+        case noSuchMoment
         /// The move would put an object below itself.
         case wouldCloseCycle
         /// The sibling that was named as the place of a move is not a child of that parent.

@@ -101,7 +101,7 @@ extension ExitStatus {
             switch code {
             case .noWorkspace, .workspaceExists, .keysMissing: .workspace
             case .alreadyOpen, .notSyncing: .busy
-            case .noSuchObject: .noSuchObject
+            case .noSuchObject, .noSuchMoment: .noSuchObject
             case .unreachable: .syncIncomplete
             case .invalidArgument, .inviteInvalid, .tokenFromAnotherWorkspace, .tokenOfAnotherScope: .usage
             case .diskFull, .storageFailed, .damaged, .newerVersion, .notPrivate, .outcomeUnknown, .closed: .storage

@@ -23,6 +23,19 @@ struct DirectoryOption: ParsableArguments {
 }
 
 /// Options of every command that prints data.
+/// The moment that a command reads, or now.
+struct MomentOption: ParsableArguments {
+    @Option(
+        name: .customLong("at"),
+        help: ArgumentHelp(
+            "Show the state of a moment: a time such as 2026-03-01, 2026-03-01T14:30:00Z (without an offset it is UTC) "
+                + "or '2 days ago', or the name of a change that \"peerd history\" prints.",
+            valueName: "moment"
+        )
+    )
+    var text: String?
+}
+
 struct DataOptions: ParsableArguments {
     @OptionGroup var directory: DirectoryOption
 

@@ -9,6 +9,11 @@ package struct PastReader {
     private var places: [ObjectIndex: Place] = [:]
     private var lives: [ObjectIndex: Bool] = [:]
 
+    /// The number of objects that are looked at in one go.
+    static let pageCount = 256
+    /// So many places and lives are kept; with more, it begins again to find them.
+    private static let keptCountMax = 1 << 16
+
     package init(_ view: PastView) { self.view = view }
 
     /// Where an object stood.
@@ -63,6 +68,7 @@ package struct PastReader {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
         if let known = self.lives[object] { return known }
+        if self.lives.count >= Self.keptCountMax { self.lives.removeAll(keepingCapacity: true) }
         let isAlive = try self.findLife(of: object, in: &transaction)
         self.lives[object] = isAlive
         return isAlive
@@ -125,6 +131,25 @@ package struct PastReader {
         return false
     }
 
+    /// The highest stamp of an operation on an object that counts.
+    ///
+    /// - Complexity: O(*p* log *n* + *m*) for *p* properties with *n* writes, and *m* moves, creations and deletions.
+    package func lastUpdate(
+        of object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Stamp {
+        var writes = try transaction.moves(of: object).map(\.write)
+        writes += try transaction.deletions(of: object)
+        writes += try transaction.creations(of: object)
+        if let creation = try transaction.look(at: object, { $0.creation }) { writes.append(creation.write) }
+        var last = writes.filter(self.view.counts).map(\.stamp).max() ?? .zero
+        for (name, _) in try transaction.registers(of: object) {
+            let write = try self.write(at: RegisterKey(object: object, name: name), in: &transaction)
+            last = max(last, write?.stamp ?? .zero)
+        }
+        return last
+    }
+
     // MARK: - The hierarchy
 
     /// Where an object stood; the root if it had not been moved.
@@ -133,6 +158,7 @@ package struct PastReader {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Place {
         if let known = self.places[object] { return known }
+        if self.places.count >= Self.keptCountMax { self.places.removeAll(keepingCapacity: true) }
         if self.view.seen != nil { try self.replay(object, in: &transaction) } else {
             let move = try transaction.lastEffectiveMove(of: object, through: self.view.lastStamp)
             self.places[object] = Place(parent: move?.parent, position: move?.position ?? .initial)
@@ -170,6 +196,16 @@ package struct PastReader {
         of parent: ObjectIndex?,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [ObjectIndex] {
+        try self.placedChildren(of: parent, in: &transaction).map(\.object)
+    }
+
+    /// The same with their places.
+    ///
+    /// - Complexity: O(*n* log *n*) for *n* objects that ever stood there; of the root, for all that ever were.
+    mutating func placedChildren(
+        of parent: ObjectIndex?,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [(place: SiblingPlace, object: ObjectIndex)] {
         var found: [(place: SiblingPlace, object: ObjectIndex)] = []
         for object in try transaction.objectsEverBelow(parent) {
             let place = try self.place(of: object, in: &transaction)
@@ -177,6 +213,6 @@ package struct PastReader {
             let id = try transaction.look(at: object) { $0.id }
             found.append((SiblingPlace(position: place.position, id: id), object))
         }
-        return found.sorted { $0.place < $1.place }.map(\.object)
+        return found.sorted { $0.place < $1.place }
     }
 }

@@ -31,7 +31,57 @@ extension StoreTransaction {
         var seen = SeenLines()
         for point in points {
             seen.formUnion(try self.context(at: point))
-            _ = seen.raise(point.line, to: point.sequence)
+            self.cover(point, in: &seen)
+        }
+        return seen
+    }
+}
+
+extension StoreTransaction {
+    /// The applied changes that no other applied change had seen: with all that their authors had seen, everything.
+    ///
+    /// - Complexity: O(*h* *l*) for *h* heads, of which there are few, and *l* lines.
+    package mutating func heads() throws(StoreError) -> [LinePoint] {
+        var ends: [(point: LinePoint, stamp: Stamp)] = []
+        for position in 0..<self.lineCount {
+            let line = LineIndex(rawValue: UInt32(position))
+            let progress = self.progress(of: line)
+            guard progress.hasApplied else { continue }
+            ends.append((LinePoint(line: line, sequence: progress.appliedSequence), progress.appliedStamp))
+        }
+        // Nothing had seen a change with a stamp above its own.
+        ends.sort { $0.stamp > $1.stamp }
+        var (heads, seen): ([LinePoint], SeenLines) = ([], SeenLines())
+        for (point, _) in ends where seen[point.line] < point.sequence {
+            heads.append(point)
+            seen.formUnion(try self.context(at: point))
+            self.cover(point, in: &seen)
+        }
+        return heads
+    }
+
+    /// How far each line had come at a time.
+    ///
+    /// Effective stamps rise along each line, and along all that a change had seen: nothing counts that had seen
+    /// something which does not.
+    ///
+    /// - Complexity: O(*l* log *n*) for *l* lines with *n* changes.
+    package mutating func seen(through stamp: Stamp) throws(StoreError) -> SeenLines {
+        var seen = SeenLines()
+        for position in 0..<self.lineCount {
+            let line = LineIndex(rawValue: UInt32(position))
+            let progress = self.progress(of: line)
+            guard progress.hasApplied else { continue }
+            var (low, high) = (progress.firstSequence - 1, progress.appliedSequence)
+            while low < high {
+                let middle = high - (high - low) / 2
+                if try self.effectiveStamp(at: LinePoint(line: line, sequence: middle)) <= stamp {
+                    low = middle
+                } else {
+                    high = middle - 1
+                }
+            }
+            if low >= progress.firstSequence { _ = seen.raise(line, to: low) }
         }
         return seen
     }

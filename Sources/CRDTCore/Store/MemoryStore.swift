@@ -83,6 +83,10 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         self.objectNumbers.number(of: id).map { ObjectIndex(rawValue: $0) }
     }
 
+    package mutating func existingNameIndex(of name: String) -> NameIndex? {
+        self.nameNumbers.number(of: ExactText(name)).map { NameIndex(rawValue: $0) }
+    }
+
     package mutating func name(_ index: NameIndex) -> String { self.names[Int(index.rawValue)] }
 
     // MARK: - Lines and the log
@@ -416,6 +420,12 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package mutating func lastEffectiveMove(of object: ObjectIndex, before write: WriteReference) -> MoveRecord? {
         self.moveLog.lastEffective(of: object, before: write, self.lines)
+    }
+
+    package mutating func knownObjects(after id: ObjectID?, limit: Int) -> [ObjectIndex] {
+        let behind = self.objects.indices.filter { position in id.map { $0 < self.objects[position].id } ?? true }
+        let sorted = behind.sorted { self.objects[$0].id < self.objects[$1].id }
+        return sorted.prefix(limit).map { ObjectIndex(rawValue: UInt32($0)) }
     }
 
     package mutating func lastEffectiveMove(of object: ObjectIndex, through stamp: Stamp) -> MoveRecord? {

@@ -49,19 +49,14 @@ package struct RunIndexes: Sendable {
 /// It knows no rule of merging; `Merge` calls it, row by row.
 ///
 /// Writes are seen by later reads of the same transaction. Every lookup by key is O(log *n*) or better.
-package protocol StoreTransaction: LineOrdering {
+package protocol StoreTransaction: StateReading, LineOrdering {
     // Numbers for ids. An id gets one when it is first asked for.
 
     mutating func objectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex
     mutating func nameIndex(of name: String) throws(StoreError) -> NameIndex
-    /// The number of an object that is known, without giving one out.
-    mutating func existingObjectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex?
-    mutating func name(_ index: NameIndex) throws(StoreError) -> String
 
     // Lines. Their indexes run from 0 without gaps; there are few enough to hold in memory.
 
-    var lineCount: Int { get }
-    func line(_ index: LineIndex) -> LineRecord
     mutating func setLine(_ record: consuming LineRecord, at index: LineIndex) throws(StoreError)
     /// Adds a line behind the others of its replica, and returns its number.
     mutating func addLine(_ record: consuming LineRecord) throws(StoreError) -> LineIndex
@@ -71,8 +66,6 @@ package protocol StoreTransaction: LineOrdering {
     var branches: BranchIndex { get set }
     /// The frontier, until a line changes: each comparison and each greeting of a peer asks for it.
     var knownFrontier: Frontier? { get set }
-    /// How far a line has come, from its record.
-    func progress(of index: LineIndex) -> LineProgress
 
     // The log, keyed (line, sequence, index).
 
@@ -160,10 +153,6 @@ package protocol StoreTransaction: LineOrdering {
     mutating func firstConflicts(at key: RegisterKey, from line: LineIndex) throws(StoreError) -> [WriteReference]
     /// All registers of an object, in no particular order.
     mutating func registers(of object: ObjectIndex) throws(StoreError) -> [(NameIndex, Register)]
-    /// The properties in force of an object, in no particular order.
-    mutating func properties(of object: ObjectIndex) throws(StoreError) -> [(name: String, value: Value)]
-    /// The value in force of one property; nil if there is none.
-    mutating func property(_ name: String, of object: ObjectIndex) throws(StoreError) -> Value?
     /// Takes away everything that is recorded of a register, or of a name that stands for something else.
     mutating func removeRegister(_ key: RegisterKey) throws(StoreError)
     /// Of the recorded writes to a property up to a stamp that are wanted, all with the highest stamp that any has.
@@ -188,7 +177,6 @@ package protocol StoreTransaction: LineOrdering {
 
     // Objects and the hierarchy.
 
-    mutating func object(_ index: ObjectIndex) throws(StoreError) -> ObjectRecord
     /// The parent in an object's record.
     mutating func parent(of index: ObjectIndex) throws(StoreError) -> ObjectIndex?
     /// Looks at the record of an object without copying it.
@@ -201,23 +189,12 @@ package protocol StoreTransaction: LineOrdering {
         _ object: ObjectIndex,
         _ change: (inout ObjectRecord) -> Result
     ) throws(StoreError) -> Result
-    /// Objects whose place is under `parent` (nil: the root), visible or not, ordered by position and then id.
-    mutating func children(of parent: ObjectIndex?) throws(StoreError) -> [ObjectIndex]
     /// The highest position of an object whose place is under `parent`; nil if there is none.
     mutating func lastPosition(under parent: ObjectIndex?) throws(StoreError) -> Position?
-    /// Every visible object, in ascending order of ids.
-    mutating func visibleObjects() throws(StoreError) -> [ObjectIndex]
-    /// Some of them, from behind an id on.
-    mutating func visibleObjects(after id: ObjectID?, limit: Int) throws(StoreError) -> [ObjectIndex]
-    /// How many there are.
+    /// How many objects show.
     mutating func visibleObjectCount() throws(StoreError) -> Int
-    /// Some of what shows under a parent (nil: the root) in its order, from behind one on.
-    mutating func visibleChildren(
-        of parent: ObjectIndex?,
-        after last: SiblingPlace?,
-        limit: Int
-    ) throws(StoreError) -> [ObjectIndex]
-
+    /// Objects that are known, whether they show or not, in ascending order of ids, from behind one on.
+    mutating func knownObjects(after id: ObjectID?, limit: Int) throws(StoreError) -> [ObjectIndex]
     /// The last that shows under a parent (nil: the root) before a place in its order; nil if there is none.
     mutating func visibleChild(
         of parent: ObjectIndex?,
@@ -298,29 +275,7 @@ extension StoreTransaction {
 
     package func replicaID(_ index: LineIndex) -> ReplicaID { self.line(index).id }
 
-    package mutating func visibleObjects(after id: ObjectID?, limit: Int) throws(StoreError) -> [ObjectIndex] {
-        var found: [ObjectIndex] = []
-        for object in try self.visibleObjects() where found.count < limit {
-            if try id.map({ id throws(StoreError) in try id < self.object(object).id }) ?? true { found.append(object) }
-        }
-        return found
-    }
-
     package mutating func visibleObjectCount() throws(StoreError) -> Int { try self.visibleObjects().count }
-
-    package mutating func visibleChildren(
-        of parent: ObjectIndex?,
-        after last: SiblingPlace?,
-        limit: Int
-    ) throws(StoreError) -> [ObjectIndex] {
-        var found: [ObjectIndex] = []
-        for child in try self.children(of: parent) where found.count < limit {
-            let record = try self.object(child)
-            let place = SiblingPlace(position: record.position, id: record.id)
-            if record.isVisible, last.map({ $0 < place }) ?? true { found.append(child) }
-        }
-        return found
-    }
 
     package func origin(of index: LineIndex) -> LineOrigin? { self.line(index).origin }
 
@@ -360,6 +315,13 @@ extension StoreTransaction {
         return found
     }
 
+    package mutating func value(of name: NameIndex, on object: ObjectIndex) throws(StoreError) -> Value? {
+        guard let register = try self.register(RegisterKey(object: object, name: name)), !register.isRemoval,
+            case .set(_, _, let value) = try self.edit(register.winner)
+        else { return nil }
+        return value
+    }
+
     package mutating func properties(
         of object: ObjectIndex
     ) throws(StoreError) -> [(name: String, value: Value)] {
@@ -369,11 +331,6 @@ extension StoreTransaction {
             properties.append((name, value))
         }
         return properties
-    }
-
-    package mutating func property(_ name: String, of object: ObjectIndex) throws(StoreError) -> Value? {
-        let name = ExactText(name)
-        return try self.properties(of: object).first { ExactText($0.name) == name }?.value
     }
 
     package mutating func lastPosition(under parent: ObjectIndex?) throws(StoreError) -> Position? {

@@ -6,7 +6,7 @@ package enum StateExport {
     /// - Complexity: O(*n* log *n*) in the objects and properties.
     package static func json(
         under root: ObjectIndex? = nil,
-        of transaction: inout some StoreTransaction
+        of transaction: inout some StateReading
     ) throws(StoreError) -> [UInt8] {
         let objects: [ObjectIndex]
         if let root {
@@ -30,14 +30,14 @@ package enum StateExport {
     /// One object with its properties, as a JSON object.
     package static func json(
         of object: ObjectIndex,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws(StoreError) -> JSON {
         let record = try transaction.object(object)
         var members: [ExactText: JSON] = [
             "id": .string(record.id.description),
             "parent": .null,
             "position": .string(self.text(of: record.position)),
-            "updated_at": .int(Int64(clamping: record.updated.milliseconds)),
+            "updated_at": .int(Int64(clamping: try transaction.lastUpdate(of: object).milliseconds)),
             "type": .null, "kind": .null, "created_at": .null, "creator": .null, "owner": .null,
         ]
         if let parent = record.parent {
@@ -59,7 +59,7 @@ package enum StateExport {
     /// The properties in force of an object, by name.
     package static func properties(
         of object: ObjectIndex,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws(StoreError) -> [ExactText: Value] {
         var properties: [ExactText: Value] = [:]
         for property in try transaction.properties(of: object) { properties[ExactText(property.name)] = property.value }
@@ -69,7 +69,7 @@ package enum StateExport {
     /// An object and everything visible below it, parents before children.
     package static func subtree(
         _ root: ObjectIndex,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws(StoreError) -> [ObjectIndex] {
         var found: [ObjectIndex] = []
         var open = [root]

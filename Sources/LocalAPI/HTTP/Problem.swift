@@ -89,7 +89,7 @@ package struct Problem: Error, Hashable, Sendable {
 
     private static func status(of code: PeerdError.Code) -> HTTPResponseStatus {
         switch code {
-        case .noSuchObject: .notFound
+        case .noSuchObject, .noSuchMoment: .notFound
         case .conflictChanged, .wouldCloseCycle, .notASibling: .conflict
         case .tooLarge: .payloadTooLarge
         case .invalidArgument, .tokenFromAnotherWorkspace, .tokenOfAnotherScope, .wrongType, .importInvalid,

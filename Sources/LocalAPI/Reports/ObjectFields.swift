@@ -21,7 +21,7 @@ enum ObjectFields: String {
     /// Reads an object of the store.
     func members(
         of index: ObjectIndex,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws(StoreError) -> [ExactText: JSON] {
         switch self {
         case .summary: return try ObjectSummary(of: index, in: &transaction).members

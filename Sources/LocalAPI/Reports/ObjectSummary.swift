@@ -14,10 +14,10 @@ package struct ObjectSummary: Hashable, Sendable {
     private static let nameProperties = ["name", "title"]
 
     /// Reads an object of the store.
-    package init(of object: ObjectIndex, in transaction: inout some StoreTransaction) throws(StoreError) {
+    package init(of object: ObjectIndex, in transaction: inout some StateReading) throws(StoreError) {
         let record = try transaction.object(object)
         self.id = record.id.description
-        self.childCount = Int(record.visibleChildCount)
+        self.childCount = try transaction.visibleChildCount(of: object)
         (self.type, self.kind) = ("", "")
         if let creation = record.creation {
             self.type = try transaction.name(creation.type)

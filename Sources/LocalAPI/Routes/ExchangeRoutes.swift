@@ -8,7 +8,7 @@ struct ExchangeRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route(.GET, "/api/export", query: .only(["under"])) { try await self.export($0) },
+            Route(.GET, "/api/export", query: .only(["under", "at"])) { try await self.export($0) },
             Route(.POST, "/api/import") { try await ImportRoute(workspace: self.workspace).respond(to: $0) },
             Route(.GET, "/api/changes", query: .objects + ["object", "subtree", "since", "wait"]) { request in
                 try await self.changes(request)
@@ -18,13 +18,19 @@ struct ExchangeRoutes: Sendable {
 
     private func export(_ request: Request) async throws -> Response {
         var root: ObjectID?
+        let moment = try request.moment
         if let name = try request.head.query.one("under") {
-            root = try await ObjectReference.object(name, in: self.workspace).id
+            root = try await ObjectReference.object(name, in: self.workspace, at: moment).id
+        } else if let moment {
+            // One that is not here shows before the answer begins.
+            try await self.workspace.reading(at: moment) { _ in }
         }
         let top = root
         var response = Response(
             .ok,
-            body: .stream { writer in try await self.workspace.writeExport(under: top) { try await writer.write($0) } }
+            body: .stream { writer in
+                try await self.workspace.writeExport(under: top, at: moment) { try await writer.write($0) }
+            }
         )
         response.headers.add(name: "Content-Type", value: "application/json")
         return response

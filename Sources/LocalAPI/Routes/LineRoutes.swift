@@ -10,16 +10,17 @@ struct LineRoutes: Sendable {
     let workspace: Workspace
 
     var routes: [Route] {
-        [Route(.GET, "/api/objects/{id}/export", query: .only(["property"])) { try await self.export($0) }]
+        [Route(.GET, "/api/objects/{id}/export", query: .only(["property", "at"])) { try await self.export($0) }]
     }
 
     /// The children of an object, or of the root.
     func children(_ request: Request) async throws -> Response {
         let (parent, fields) = (request.parameters.first, try ObjectFields(request.head.query))
-        try await self.check(parent)
+        let moment = try request.moment
+        try await self.check(parent, at: moment)
         let workspace = self.workspace
         return LineStream.response { writer in
-            try await workspace.reading(to: { try await writer.write($0) }) { transaction, put in
+            try await workspace.reading(at: moment, to: { try await writer.write($0) }) { transaction, put in
                 let top: FoundObject? = try ObjectLookup.find(parent, in: &transaction)
                 var lines = LineBuffer()
                 var children = ChildPages(of: top?.index)
@@ -37,10 +38,11 @@ struct LineRoutes: Sendable {
         let (name, fields) = (request.parameters.first, try ObjectFields(request.head.query))
         let includesTop = try request.head.query.flag("top")
         let depthMax = try request.head.query.number("depth", in: 0...1_000_000) ?? .max
-        try await self.check(name)
+        let moment = try request.moment
+        try await self.check(name, at: moment)
         let workspace = self.workspace
         return LineStream.response { writer in
-            try await workspace.reading(to: { try await writer.write($0) }) { transaction, put in
+            try await workspace.reading(at: moment, to: { try await writer.write($0) }) { transaction, put in
                 let top: FoundObject? = try ObjectLookup.find(name, in: &transaction)
                 var lines = LineBuffer()
                 var levels = [ChildPages(of: top?.index)]
@@ -54,7 +56,7 @@ struct LineRoutes: Sendable {
                     var members = try fields.members(of: child, in: &transaction)
                     (members["depth"], members["is_last"]) = (.int(Int64(depth)), .bool(isLast))
                     try lines.add(.object(members)).map(put)
-                    if depth < depthMax, try transaction.object(child).visibleChildCount > 0 {
+                    if depth < depthMax, try transaction.showsAnything(below: child) {
                         levels.append(ChildPages(of: child))
                     }
                 }
@@ -66,25 +68,30 @@ struct LineRoutes: Sendable {
     /// An object in the form of an export, and who made it; with a parameter `property`, with that property alone.
     private func export(_ request: Request) async throws -> Response {
         let (name, property) = (request.parameters[0], try request.head.query.one("property"))
-        let json = try await self.workspace.reading { transaction in
-            let found: FoundObject = try ObjectLookup.find(name, in: &transaction)
-            let record = try transaction.object(found.index)
-            var members: [ExactText: JSON] = [:]
-            if let property {
-                guard let value = try transaction.property(property, of: found.index) else {
-                    throw Problem.noSuchProperty(property, of: found.id)
-                }
-                members = [
-                    "id": .string(found.id.description), "properties": .object([ExactText(property): value.json]),
-                ]
-            } else if case .object(let all) = try StateExport.json(of: found.index, in: &transaction) {
-                members = all
-            }
-            let line = record.creation?.write.line
-            members["created_by"] = .text(line.flatMap { transaction.line($0).introduction?.deviceName })
-            return JSON.object(members)
+        let json = try await self.workspace.reading(at: try request.moment) { state in
+            try Self.export(name, property, of: &state)
         }
         return Response(json: json)
+    }
+
+    private static func export(
+        _ name: String,
+        _ property: String?,
+        of state: inout some StateReading
+    ) throws -> JSON {
+        let found: FoundObject = try ObjectLookup.find(name, in: &state)
+        var members: [ExactText: JSON] = [:]
+        if let property {
+            guard let value = try state.property(property, of: found.index) else {
+                throw Problem.noSuchProperty(property, of: found.id)
+            }
+            members = ["id": .string(found.id.description), "properties": .object([ExactText(property): value.json])]
+        } else if case .object(let all) = try StateExport.json(of: found.index, in: &state) {
+            members = all
+        }
+        let line = try state.object(found.index).creation?.write.line
+        members["created_by"] = .text(line.flatMap { state.line($0).introduction?.deviceName })
+        return .object(members)
     }
 
     /// All conflicts, then the moves without effect; with a parameter `summaries`, each with that of its object.
@@ -132,11 +139,11 @@ struct LineRoutes: Sendable {
         }
     }
 
-    /// Throws if there is no object of a name.
-    private func check(_ name: String?) async throws {
-        guard let name else { return }
-        _ = try await self.workspace.reading { transaction in
-            try ObjectLookup.find(name, in: &transaction) as FoundObject
+    /// Throws if there is no object of a name, or no such moment.
+    private func check(_ name: String?, at moment: Moment?) async throws {
+        guard name != nil || moment != nil else { return }
+        _ = try await self.workspace.reading(at: moment) { transaction in
+            try ObjectLookup.find(name, in: &transaction) as FoundObject?
         }
     }
 }

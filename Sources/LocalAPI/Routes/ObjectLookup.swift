@@ -19,7 +19,7 @@ package enum ObjectLookup {
     package static func find(
         _ text: String,
         includingDeleted: Bool = false,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws -> FoundObject {
         if let id = ObjectID(text: text) {
             guard let index = try transaction.existingObjectIndex(of: id) else { throw self.unknown(text) }
@@ -44,7 +44,7 @@ package enum ObjectLookup {
     }
 
     /// The same for a text that may be missing: no object is the root.
-    static func find(_ text: String?, in transaction: inout some StoreTransaction) throws -> FoundObject? {
+    static func find(_ text: String?, in transaction: inout some StateReading) throws -> FoundObject? {
         guard let text else { return nil }
         return try self.find(text, in: &transaction) as FoundObject
     }
@@ -52,7 +52,7 @@ package enum ObjectLookup {
     /// Visible objects within a range of ids, up to one more than a message lists.
     private static func candidates(
         _ range: IdentifierRange,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws -> [FoundObject] {
         var found: [FoundObject] = []
         // The first id of the range may be one itself.
@@ -68,7 +68,7 @@ package enum ObjectLookup {
     }
 
     /// Why an object that the log names does not show.
-    private static func absence(of id: ObjectID, in transaction: inout some StoreTransaction) throws -> String {
+    private static func absence(of id: ObjectID, in transaction: inout some StateReading) throws -> String {
         for position in 0..<transaction.lineCount {
             let line = LineIndex(rawValue: UInt32(position))
             guard transaction.progress(of: line).isPending else { continue }

@@ -12,6 +12,8 @@ struct ObjectQuery {
         var search: String?
         var order: String?
         var filters: [(name: String, value: JSON)] = []
+        /// When the parent is looked for; nil for now.
+        var moment: Moment?
     }
 
     let query: Query
@@ -21,6 +23,7 @@ struct ObjectQuery {
     /// Reads the parameters of a list.
     init(_ parameters: QueryParameters, in workspace: Workspace) async throws {
         var wishes = Wishes()
+        wishes.moment = try parameters.one("at").map { try Moment($0) }
         wishes.type = try parameters.one("type")
         wishes.kind = try parameters.one("kind")
         wishes.parent = try parameters.one("parent")
@@ -56,7 +59,7 @@ struct ObjectQuery {
     private static func query(_ wishes: Wishes, in workspace: Workspace) async throws -> Query {
         var query: Query
         if let parent = wishes.parent {
-            query = .children(of: try await ObjectReference.parent(parent, in: workspace))
+            query = .children(of: try await ObjectReference.parent(parent, in: workspace, at: wishes.moment))
             if let type = wishes.type { query = query.filtered(type: type) }
         } else {
             query = wishes.type.map { .objects(type: $0) } ?? .all

@@ -10,19 +10,19 @@ struct ObjectRoutes: Sendable {
     init(workspace: Workspace) { self.workspace = workspace }
 
     private static let pageCount = 100
-    private static let pageParameters: Set = ["limit", "after", "fields"]
-    private static let treeParameters: Set = ["limit", "after", "fields", "depth", "top"]
+    private static let pageParameters: Set = ["limit", "after", "fields", "at"]
+    private static let treeParameters: Set = ["limit", "after", "fields", "depth", "top", "at"]
 
     var routes: [Route] {
         [
-            Route(.GET, "/api/objects/{id}") { try await self.get($0) },
+            Route(.GET, "/api/objects/{id}", query: .only(["at"])) { try await self.get($0) },
             Route(.GET, "/api/objects", query: .objects + Self.pageParameters) { try await self.list($0) },
             Route(.POST, "/api/objects") { try await self.create($0) },
-            Route(.GET, "/api/objects/count", query: .objects) { try await self.count($0) },
+            Route(.GET, "/api/objects/count", query: .objects + ["at"]) { try await self.count($0) },
             Route(.PATCH, "/api/objects/{id}") { try await self.patch($0) },
             Route(.DELETE, "/api/objects/{id}") { try await self.delete($0) },
             Route(.POST, "/api/objects/{id}/move") { try await self.move($0) },
-            Route(.GET, "/api/objects/{id}/properties/{name?}") { try await self.property($0) },
+            Route(.GET, "/api/objects/{id}/properties/{name?}", query: .only(["at"])) { try await self.property($0) },
             Route(.PUT, "/api/objects/{id}/properties/{name?}") { try await self.setProperty($0) },
             Route(.DELETE, "/api/objects/{id}/properties/{name?}") { try await self.unsetProperty($0) },
             Route(.GET, "/api/children", query: .only(Self.pageParameters)) { try await self.children($0) },
@@ -47,7 +47,7 @@ struct ObjectRoutes: Sendable {
 
     private func get(_ request: Request) async throws -> Response {
         try self.answer(
-            try await ObjectReference.object(request.parameters[0], in: self.workspace),
+            try await ObjectReference.object(request.parameters[0], in: self.workspace, at: try request.moment),
             to: request.head
         )
     }
@@ -75,7 +75,7 @@ struct ObjectRoutes: Sendable {
         if request.wantsLines { return try await LineRoutes(workspace: self.workspace).children(request) }
         var parent: ObjectID?
         if let name = request.parameters.first {
-            parent = try await ObjectReference.object(name, in: self.workspace).id
+            parent = try await ObjectReference.object(name, in: self.workspace, at: try request.moment).id
         }
         return try await self.page(of: .children(of: parent), request)
     }
@@ -89,7 +89,12 @@ struct ObjectRoutes: Sendable {
             return cursor
         }
         let fields = try ObjectFields(request.head.query)
-        let page = try await self.workspace.page(query, after: cursor, limit: limit)
+        let page: Page
+        if let moment = try request.moment {
+            page = try await self.workspace.page(query, at: moment, after: cursor, limit: limit)
+        } else {
+            page = try await self.workspace.page(query, after: cursor, limit: limit)
+        }
         var bytes = Array("{\"objects\":[".utf8)
         for (index, object) in page.objects.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
@@ -103,11 +108,18 @@ struct ObjectRoutes: Sendable {
 
     private func count(_ request: Request) async throws -> Response {
         let query = try await ObjectQuery(request.head.query, in: self.workspace).query
-        return Response(json: .object(["count": .int(Int64(try await self.workspace.count(query)))]))
+        var count = 0
+        if let moment = try request.moment {
+            count = try await self.workspace.read(at: moment) { try $0.count(query) }
+        } else {
+            count = try await self.workspace.count(query)
+        }
+        return Response(json: .object(["count": .int(Int64(count))]))
     }
 
     private func property(_ request: Request) async throws -> Response {
-        let object = try await ObjectReference.object(request.parameters[0], in: self.workspace)
+        let name = request.parameters[0]
+        let object = try await ObjectReference.object(name, in: self.workspace, at: try request.moment)
         guard let value = object.properties[request.parameters[1]] else {
             throw Problem.noSuchProperty(request.parameters[1], of: object.id)
         }
@@ -124,7 +136,7 @@ struct ObjectRoutes: Sendable {
         if request.wantsLines { return try await LineRoutes(workspace: self.workspace).tree(request) }
         var root: ObjectID?
         if let name = request.parameters.first {
-            root = try await ObjectReference.object(name, in: self.workspace).id
+            root = try await ObjectReference.object(name, in: self.workspace, at: try request.moment).id
         }
         let limit = try request.head.query.number("limit", in: 1...APILimits.pageCountMax) ?? Self.pageCount
         let depth = try request.head.query.number("depth", in: 0...1_000_000)
@@ -135,7 +147,13 @@ struct ObjectRoutes: Sendable {
         let fields = try ObjectFields(request.head.query)
         // It adds to lines alone; a value that is wrong is wrong here, too.
         _ = try request.head.query.flag("top")
-        let page = try await self.workspace.treePage(under: root, after: after, depthMax: depth, limit: limit)
+        let page = try await self.workspace.treePage(
+            under: root,
+            at: try request.moment,
+            after: after,
+            depthMax: depth,
+            limit: limit
+        )
         if page.hasLostPlace { throw Problem.placeLost }
         let objects = page.objects.map { object, depth -> JSON in
             var members = fields.members(of: object)

@@ -131,7 +131,7 @@ package enum ExportText {
     /// Writes exactly the bytes of `StateExport.json(under:of:)`, in pieces.
     package static func write(
         under root: ObjectIndex?,
-        in transaction: inout some StoreTransaction,
+        in transaction: inout some StateReading,
         to write: ([UInt8]) throws -> Void
     ) throws {
         guard root == nil else {

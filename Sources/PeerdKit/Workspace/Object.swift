@@ -35,13 +35,13 @@ public struct Object: Identifiable, Hashable, Sendable, Codable {
 }
 
 extension Object {
-    static func find(_ id: ObjectID, in transaction: inout some StoreTransaction) throws(StoreError) -> Object? {
+    static func find(_ id: ObjectID, in transaction: inout some StateReading) throws(StoreError) -> Object? {
         guard let index = try transaction.existingObjectIndex(of: id), try transaction.object(index).isVisible
         else { return nil }
         return try Object(index, in: &transaction)
     }
 
-    package init(_ index: ObjectIndex, in transaction: inout some StoreTransaction) throws(StoreError) {
+    package init(_ index: ObjectIndex, in transaction: inout some StateReading) throws(StoreError) {
         let record = try transaction.object(index)
         self.id = record.id
         if let creation = record.creation {
@@ -57,8 +57,8 @@ extension Object {
         }
         if let parent = record.parent { self.parent = try transaction.object(parent).id } else { self.parent = nil }
         self.position = StateExport.text(of: record.position)
-        self.childCount = Int(record.visibleChildCount)
-        self.updatedAt = Date(milliseconds: record.updated.milliseconds)
+        self.childCount = try transaction.visibleChildCount(of: index)
+        self.updatedAt = Date(milliseconds: try transaction.lastUpdate(of: index).milliseconds)
         self.properties = Properties(try StateExport.properties(of: index, in: &transaction))
     }
 }

@@ -23,7 +23,7 @@ struct QueryRun {
         self.cursor = cursor
     }
 
-    func page(limit: Int, in transaction: inout SQLiteTransaction) throws -> Page {
+    func page(limit: Int, in transaction: inout some StateReading) throws -> Page {
         let found =
             self.query.orderName == nil
             ? try self.first(limit + 1, in: &transaction) : try self.lowest(limit + 1, in: &transaction)
@@ -40,7 +40,7 @@ struct QueryRun {
         return Page(objects: objects, next: cursor)
     }
 
-    func count(in transaction: inout SQLiteTransaction) throws -> Int {
+    func count(in transaction: inout some StateReading) throws -> Int {
         var count = 0
         try self.forEach(from: nil, in: &transaction) { _, _ in
             count += 1
@@ -62,7 +62,7 @@ struct QueryRun {
     }
 
     /// The first behind the cursor, in the order in which they are looked at.
-    private func first(_ count: Int, in transaction: inout SQLiteTransaction) throws -> [Candidate] {
+    private func first(_ count: Int, in transaction: inout some StateReading) throws -> [Candidate] {
         var found: [Candidate] = []
         try self.forEach(from: self.cursor, in: &transaction) { candidate, _ in
             found.append(candidate)
@@ -72,7 +72,7 @@ struct QueryRun {
     }
 
     /// The lowest behind the cursor, in the order of a property.
-    private func lowest(_ count: Int, in transaction: inout SQLiteTransaction) throws -> [Candidate] {
+    private func lowest(_ count: Int, in transaction: inout some StateReading) throws -> [Candidate] {
         guard let name = self.query.orderName else { return [] }
         let index = try transaction.existingNameIndex(of: name)
         var found: [Candidate] = []
@@ -95,10 +95,10 @@ struct QueryRun {
     }
 
     /// Looks at the objects of the scope that pass the filters, until `body` returns false.
-    private func forEach(
+    private func forEach<State: StateReading>(
         from cursor: Cursor?,
-        in transaction: inout SQLiteTransaction,
-        _ body: (Candidate, inout SQLiteTransaction) throws -> Bool
+        in transaction: inout State,
+        _ body: (Candidate, inout State) throws -> Bool
     ) throws {
         var filters: [(name: NameIndex, value: Value)] = []
         for filter in self.query.filters {
@@ -135,7 +135,7 @@ struct QueryRun {
 
     private func batch(
         after last: SiblingPlace?,
-        in transaction: inout SQLiteTransaction
+        in transaction: inout some StateReading
     ) throws -> [ObjectIndex] {
         switch self.query.scope {
         case .all: return try transaction.visibleObjects(after: last?.id, limit: Self.batchCount)
@@ -155,7 +155,7 @@ struct QueryRun {
 
 extension Query {
     /// Whether a property of an object contains the text that is looked for.
-    func finds(_ index: ObjectIndex, in transaction: inout SQLiteTransaction) throws -> Bool {
+    func finds(_ index: ObjectIndex, in transaction: inout some StateReading) throws -> Bool {
         guard let text = self.text else { return true }
         return try transaction.properties(of: index).contains { property in
             guard case .string(let value) = property.value else { return false }

@@ -2,15 +2,16 @@ internal import Persistence
 
 /// The state of a workspace at one moment, valid inside the closure of ``Workspace/read(_:)``.
 public struct Snapshot: ~Copyable {
-    private let transaction: SQLiteTransaction
+    /// That of the store, or an earlier one.
+    private var state: WorkspaceState
 
-    init(_ transaction: SQLiteTransaction) { self.transaction = transaction }
+    init(_ state: WorkspaceState) { self.state = state }
 
     /// Returns an object with its properties; nil if it does not exist or is deleted.
     ///
     /// - Throws: ``PeerdError`` if the disk fails or the database is damaged.
     /// - Complexity: O(*n* log *m*) for *n* properties of the object in a workspace of *m*.
-    public func object(_ id: ObjectID) throws -> Object? {
+    public mutating func object(_ id: ObjectID) throws -> Object? {
         try self.translating { transaction in
             guard let index = try transaction.existingObjectIndex(of: id),
                 try transaction.object(index).isVisible
@@ -23,7 +24,7 @@ public struct Snapshot: ~Copyable {
     ///
     /// - Throws: ``PeerdError`` with `wrongType` if the value has another type, or if the disk fails.
     /// - Complexity: O(log *m*) in a workspace of *m* properties.
-    public func value<Content>(of property: Property<Content>, on id: ObjectID) throws -> Content? {
+    public mutating func value<Content>(of property: Property<Content>, on id: ObjectID) throws -> Content? {
         let value = try self.translating { transaction -> Value? in
             guard let name = try transaction.existingNameIndex(of: property.name),
                 let index = try transaction.existingObjectIndex(of: id), try transaction.object(index).isVisible
@@ -44,7 +45,7 @@ public struct Snapshot: ~Copyable {
     ///   the disk fails.
     /// - Complexity: O(*n*) in the objects that are looked at until the page is full. Sorted by a property, each page
     ///   looks at all objects of the query. Memory holds one page.
-    public func page(_ query: Query, after cursor: Cursor? = nil, limit: Int = 100) throws -> Page {
+    public mutating func page(_ query: Query, after cursor: Cursor? = nil, limit: Int = 100) throws -> Page {
         guard (1...Page.limitMax).contains(limit) else {
             throw PeerdError(
                 .invalidArgument,
@@ -61,14 +62,13 @@ public struct Snapshot: ~Copyable {
     ///
     /// - Throws: ``PeerdError`` if the disk fails or the database is damaged.
     /// - Complexity: O(*n*) in the objects that the query looks at, before its filters.
-    public func count(_ query: Query) throws -> Int {
+    public mutating func count(_ query: Query) throws -> Int {
         try self.translating { transaction in try QueryRun(query, after: nil).count(in: &transaction) }
     }
 
-    private func translating<Result>(_ body: (inout SQLiteTransaction) throws -> Result) throws -> Result {
-        var transaction = self.transaction
+    private mutating func translating<Result>(_ body: (inout WorkspaceState) throws -> Result) throws -> Result {
         do {
-            return try body(&transaction)
+            return try body(&self.state)
         } catch let error as StoreError {
             throw PeerdError(error)
         }

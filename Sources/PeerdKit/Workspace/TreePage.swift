@@ -17,6 +17,7 @@ extension Workspace {
     /// - Parameters:
     ///   - root: the object at the top, which is not part of the result; nil for all.
     ///   - last: the last object of the part before; nil for the beginning.
+    ///   - moment: the moment to read; nil for now.
     ///   - depthMax: the deepest level that is read; nil for all.
     ///   - limit: the most objects of the part.
     /// - Returns: the objects, each with its depth.
@@ -24,11 +25,12 @@ extension Workspace {
     /// - Complexity: O(*n* + *d*) for *n* objects, and *d* levels above the first.
     package func treePage(
         under root: ObjectID?,
+        at moment: Moment? = nil,
         after last: ObjectID?,
         depthMax: Int?,
         limit: Int
     ) async throws -> TreePage {
-        try await self.reading { transaction in
+        try await self.reading(at: moment) { transaction in
             var page = TreePage()
             let top = try root.flatMap { try transaction.existingObjectIndex(of: $0) }
             if root != nil, top == nil { return page }
@@ -60,7 +62,7 @@ private struct TreeWalk {
         under top: ObjectIndex?,
         after last: ObjectID?,
         depthMax: Int?,
-        in transaction: inout SQLiteTransaction
+        in transaction: inout some StateReading
     ) throws(StoreError) {
         self.depthMax = depthMax ?? .max
         self.levels = [ChildPages(of: top)]
@@ -83,14 +85,14 @@ private struct TreeWalk {
         if self.levels.count <= self.depthMax { self.levels.append(ChildPages(of: index)) }
     }
 
-    mutating func next(in transaction: inout SQLiteTransaction) throws(StoreError) -> (ObjectIndex, Int)? {
+    mutating func next(in transaction: inout some StateReading) throws(StoreError) -> (ObjectIndex, Int)? {
         while !self.levels.isEmpty {
             guard let (child, _) = try self.levels[self.levels.count - 1].next(in: &transaction) else {
                 self.levels.removeLast()
                 continue
             }
             let depth = self.levels.count - 1
-            if depth < self.depthMax, try transaction.object(child).visibleChildCount > 0 {
+            if depth < self.depthMax, try transaction.showsAnything(below: child) {
                 self.levels.append(ChildPages(of: child))
             }
             return (child, depth)
@@ -123,7 +125,7 @@ package struct ChildPages {
 
     /// The next, and whether it is the last; nil behind that one.
     package mutating func next(
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws(StoreError) -> (child: ObjectIndex, isLast: Bool)? {
         if self.page.count <= 1, !self.isWhole {
             let more = try transaction.visibleChildren(of: self.parent, after: self.last, limit: Self.pageCount)

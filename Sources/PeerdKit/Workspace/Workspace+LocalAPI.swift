@@ -62,9 +62,10 @@ extension Workspace {
     /// The pieces show one moment.
     package func writeExport(
         under root: ObjectID?,
+        at moment: Moment? = nil,
         to write: @escaping @Sendable ([UInt8]) async throws -> Void
     ) async throws {
-        try await self.reading(to: write) { transaction, put in
+        try await self.reading(at: moment, to: write) { transaction, put in
             let top = try root.flatMap { try transaction.existingObjectIndex(of: $0) }
             if root != nil, top == nil { return }
             try ExportText.write(under: top, in: &transaction, to: put)

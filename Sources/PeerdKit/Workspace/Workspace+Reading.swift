@@ -15,7 +15,7 @@ extension Workspace {
         _ body: @Sendable (inout Snapshot) throws -> Result
     ) async throws -> Result {
         try await self.reading { transaction in
-            var snapshot = Snapshot(transaction)
+            var snapshot = Snapshot(.now(transaction))
             return try body(&snapshot)
         }
     }
@@ -26,7 +26,10 @@ extension Workspace {
     /// - Complexity: As ``Snapshot/object(_:)``.
     @concurrent
     public func object(_ id: ObjectID) async throws -> Object? {
-        try await self.readingBriefly { transaction in try Snapshot(transaction).object(id) }
+        try await self.readingBriefly { transaction in
+            var snapshot = Snapshot(.now(transaction))
+            return try snapshot.object(id)
+        }
     }
 
     /// Returns one page of the objects of a query.

@@ -13,6 +13,7 @@ enum StoreQuery: Int, CaseIterable {
     case objectByID, objectID, objectRow
     case insertObject, updateObject, updateObjectAndPlace
     case children, rootChildren, visibleObjects, visiblePage, typePage, childPage, rootChildPage, visibleCount
+    case knownPage
     case lastPosition, lastRootPosition, childBefore, rootChildBefore
     case lastCommit, changedObjects, changesOfObject, lastMove, lastDeletion
     case allLines, insertLine, updateLine, updateLineIntroduction, allRestamps, insertRestamp, settleRestamp
@@ -47,7 +48,7 @@ enum StoreQuery: Int, CaseIterable {
         case .insertName, .nameByText, .nameByNumber, .insertGrant, .grantByContent, .grantByNumber:
             self.identifierSQL
         case .objectByID, .objectID, .objectRow, .insertObject, .updateObject, .updateObjectAndPlace, .children,
-            .rootChildren, .visibleObjects, .visiblePage, .typePage, .childPage, .rootChildPage, .visibleCount,
+            .rootChildren, .visibleObjects, .visiblePage, .typePage, .childPage, .rootChildPage, .visibleCount, .knownPage,
             .lastPosition, .lastRootPosition, .childBefore, .rootChildBefore, .lastCommit, .changedObjects,
             .changesOfObject, .lastMove, .lastDeletion:
             self.objectSQL
@@ -123,6 +124,7 @@ enum StoreQuery: Int, CaseIterable {
             ORDER BY changed, object LIMIT ?
             """
         case .visiblePage: "SELECT object FROM object WHERE id > ? AND visible ORDER BY id LIMIT ?"
+        case .knownPage: "SELECT object FROM object WHERE id > ? ORDER BY id LIMIT ?"
         case .typePage: "SELECT object FROM object WHERE type = ?3 AND id > ?1 AND visible ORDER BY id LIMIT ?2"
         case .lastPosition: "SELECT max(position) FROM object WHERE parent = ?"
         case .lastRootPosition: "SELECT max(position) FROM object WHERE parent IS NULL"

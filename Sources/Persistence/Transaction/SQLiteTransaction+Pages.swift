@@ -4,8 +4,16 @@ package import CRDTCore
 extension SQLiteTransaction {
     /// Visible objects in ascending order of ids, behind one.
     package func visibleObjects(after id: ObjectID?, limit: Int) throws(StoreError) -> [ObjectIndex] {
+        try self.page(.visiblePage, after: id, limit)
+    }
+
+    package func knownObjects(after id: ObjectID?, limit: Int) throws(StoreError) -> [ObjectIndex] {
+        try self.page(.knownPage, after: id, limit)
+    }
+
+    private func page(_ query: StoreQuery, after id: ObjectID?, _ limit: Int) throws(StoreError) -> [ObjectIndex] {
         try self.flush()
-        let statement = try self.statements[.visiblePage]
+        let statement = try self.statements[query]
         defer { statement.reset() }
         statement.bind(1, id?.bytes.array ?? [])
         statement.bind(2, Int64(limit))

@@ -14,11 +14,6 @@ extension SQLiteTransaction {
         return properties
     }
 
-    package func property(_ name: String, of object: ObjectIndex) throws(StoreError) -> Value? {
-        guard let name = try self.existingNameIndex(of: name) else { return nil }
-        return try self.value(of: name, on: object)
-    }
-
     /// The value in force of a property; nil if there is none.
     package func value(of name: NameIndex, on object: ObjectIndex) throws(StoreError) -> Value? {
         let key = RegisterKey(object: object, name: name)

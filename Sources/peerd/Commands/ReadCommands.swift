@@ -13,6 +13,7 @@ struct GetCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: DataOptions
+    @OptionGroup var moment: MomentOption
 
     @Argument(help: "The object's id, or its first four or more digits.")
     var id: String
@@ -20,7 +21,9 @@ struct GetCommand: AsyncParsableCommand {
     @Argument(help: "The name of a property.")
     var name: String?
 
-    func run() async throws { try await self.options.work { try await $0.get(self.id, self.name) } }
+    func run() async throws {
+        try await self.options.work { try await $0.get(self.id, self.name, at: self.moment.text) }
+    }
 }
 
 struct ListCommand: AsyncParsableCommand {
@@ -33,11 +36,12 @@ struct ListCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: DataOptions
+    @OptionGroup var moment: MomentOption
 
     @Argument(help: "The object's id, or its first four or more digits. Default: the root.")
     var id: String?
 
-    func run() async throws { try await self.options.work { try await $0.list(self.id) } }
+    func run() async throws { try await self.options.work { try await $0.list(self.id, at: self.moment.text) } }
 }
 
 struct TreeCommand: AsyncParsableCommand {
@@ -48,11 +52,12 @@ struct TreeCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: DataOptions
+    @OptionGroup var moment: MomentOption
 
     @Argument(help: "The object's id, or its first four or more digits. Default: the root.")
     var id: String?
 
-    func run() async throws { try await self.options.work { try await $0.tree(self.id) } }
+    func run() async throws { try await self.options.work { try await $0.tree(self.id, at: self.moment.text) } }
 }
 
 struct ConflictsCommand: AsyncParsableCommand {
@@ -96,9 +101,10 @@ struct ExportCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: DataOptions
+    @OptionGroup var moment: MomentOption
 
     @Argument(help: "Only this object and everything below it.")
     var id: String?
 
-    func run() async throws { try await self.options.work { try await $0.export(self.id) } }
+    func run() async throws { try await self.options.work { try await $0.export(self.id, at: self.moment.text) } }
 }

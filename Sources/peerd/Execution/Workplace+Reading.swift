@@ -3,9 +3,10 @@ internal import LocalAPI
 
 /// The verbs that show objects.
 extension Workplace {
-    func get(_ object: String, _ name: String?) async throws {
+    func get(_ object: String, _ name: String?, at moment: String?) async throws {
         var request = try ObjectArgument.request(.get, object, "export")
-        if let name { request.query = [("property", name)] }
+        request.query = self.query(at: moment)
+        if let name { request.query.append(("property", name)) }
         let json = try await self.caller.json(request)
         guard let name else { return try await self.describe(json) }
         guard let value = json["properties"]?[name] else { throw APIConnectionError.notUnderstood }
@@ -41,9 +42,9 @@ extension Workplace {
         try await self.output.table(sorted.map { [$0.key.text, $0.value.text ?? $0.value.canonicalText] })
     }
 
-    func list(_ object: String?) async throws {
+    func list(_ object: String?, at moment: String?) async throws {
         var request = try ObjectArgument.request(.get, object, "children")
-        request.query = [("fields", "summary")]
+        request.query = [("fields", "summary")] + self.query(at: moment)
         let isJSON = self.output.format.isJSON
         try await self.printWhole { spool in
             var array = isJSON ? ArrayText(spool) : nil
@@ -54,9 +55,9 @@ extension Workplace {
         }
     }
 
-    func tree(_ object: String?) async throws {
+    func tree(_ object: String?, at moment: String?) async throws {
         var request = try ObjectArgument.request(.get, object, "tree")
-        request.query = [("fields", "summary"), ("top", "true")]
+        request.query = [("fields", "summary"), ("top", "true")] + self.query(at: moment)
         let isJSON = self.output.format.isJSON
         try await self.printWhole { spool in
             var drawing = TreeDrawing(spool: spool, beginsWithTop: object != nil)
@@ -76,11 +77,15 @@ extension Workplace {
         }
     }
 
-    func export(_ object: String?) async throws {
+    func export(_ object: String?, at moment: String?) async throws {
         var request = APIRequest(.get, "api", "export")
-        if let object { request.query = [("under", try ObjectArgument.checked(object))] }
+        request.query = self.query(at: moment)
+        if let object { request.query.append(("under", try ObjectArgument.checked(object))) }
         try await self.printWhole { spool in try await self.caller.pieces(request) { spool.write($0) } }
     }
+
+    /// The parameter that names a moment to the routes.
+    func query(at moment: String?) -> [(name: String, value: String)] { moment.map { [("at", $0)] } ?? [] }
 
     /// Prints operations in chain order, branch by branch.
     func log(_ object: String?) async throws {

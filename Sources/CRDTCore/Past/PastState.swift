@@ -1,0 +1,125 @@
+/// The state of objects at some point of the past, for everything that reads the state of a store.
+///
+/// - Complexity: Each function costs what it reads, and for each property O(log *n*) in its writes. Lists of all
+///   objects, and the children of the root, look at all objects that ever were.
+package struct PastState<Rows: StoreTransaction>: StateReading {
+    private var rows: Rows
+    private let found: Found
+
+    private static var keptChildCountMax: Int { 1 << 16 }
+
+    /// What was found already; copies of a state share it.
+    private final class Found {
+        var reader: PastReader
+        /// The children of some parents in their order, so that reading them page by page finds them once.
+        var families: [ObjectIndex?: [(place: SiblingPlace, object: ObjectIndex)]] = [:]
+        var keptChildCount = 0
+
+        init(_ reader: PastReader) { self.reader = reader }
+    }
+
+    package init(_ view: PastView, of rows: Rows) {
+        self.rows = rows
+        self.found = Found(PastReader(view))
+    }
+
+    package var lineCount: Int { self.rows.lineCount }
+    package func line(_ index: LineIndex) -> LineRecord { self.rows.line(index) }
+    package func progress(of index: LineIndex) -> LineProgress { self.rows.progress(of: index) }
+
+    package mutating func existingObjectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex? {
+        try self.rows.existingObjectIndex(of: id)
+    }
+
+    package mutating func existingNameIndex(of name: String) throws(StoreError) -> NameIndex? {
+        try self.rows.existingNameIndex(of: name)
+    }
+
+    package mutating func name(_ index: NameIndex) throws(StoreError) -> String { try self.rows.name(index) }
+
+    package mutating func object(_ index: ObjectIndex) throws(StoreError) -> ObjectRecord {
+        var record = ObjectRecord(id: try self.rows.look(at: index) { $0.id })
+        record.creation = try self.found.reader.creation(of: index, in: &self.rows)
+        let place = try self.found.reader.place(of: index, in: &self.rows)
+        (record.parent, record.position) = (place.parent, place.position)
+        record.isVisible = try self.found.reader.isVisible(index, in: &self.rows)
+        return record
+    }
+
+    package mutating func visibleChildCount(of index: ObjectIndex) throws(StoreError) -> Int {
+        try self.visibleChildren(of: index, after: nil, limit: .max).count
+    }
+
+    package mutating func showsAnything(below index: ObjectIndex) throws(StoreError) -> Bool {
+        try !self.visibleChildren(of: index, after: nil, limit: 1).isEmpty
+    }
+
+    package mutating func lastUpdate(of index: ObjectIndex) throws(StoreError) -> Stamp {
+        try self.found.reader.lastUpdate(of: index, in: &self.rows)
+    }
+
+    package mutating func properties(of object: ObjectIndex) throws(StoreError) -> [(name: String, value: Value)] {
+        var found: [(name: String, value: Value)] = []
+        for (name, value) in try self.found.reader.properties(of: object, in: &self.rows) {
+            found.append((try self.rows.name(name), value))
+        }
+        return found
+    }
+
+    package mutating func value(of name: NameIndex, on object: ObjectIndex) throws(StoreError) -> Value? {
+        try self.found.reader.value(at: RegisterKey(object: object, name: name), in: &self.rows)
+    }
+
+    package mutating func children(of parent: ObjectIndex?) throws(StoreError) -> [ObjectIndex] {
+        try self.family(of: parent).map(\.object)
+    }
+
+    package mutating func visibleChildren(
+        of parent: ObjectIndex?,
+        after last: SiblingPlace?,
+        limit: Int
+    ) throws(StoreError) -> [ObjectIndex] {
+        let family = try self.family(of: parent)
+        var (low, high) = (0, family.count)
+        while let last, low < high {
+            let middle = low + (high - low) / 2
+            if last < family[middle].place { high = middle } else { low = middle + 1 }
+        }
+        var found: [ObjectIndex] = []
+        for child in family[low...] where found.count < limit {
+            if try self.found.reader.isVisible(child.object, in: &self.rows) { found.append(child.object) }
+        }
+        return found
+    }
+
+    private mutating func family(
+        of parent: ObjectIndex?
+    ) throws(StoreError) -> [(place: SiblingPlace, object: ObjectIndex)] {
+        if let known = self.found.families[parent] { return known }
+        let family = try self.found.reader.placedChildren(of: parent, in: &self.rows)
+        self.found.keptChildCount += family.count + 1
+        if self.found.keptChildCount > Self.keptChildCountMax {
+            self.found.families.removeAll(keepingCapacity: true)
+            self.found.keptChildCount = family.count + 1
+        }
+        self.found.families[parent] = family
+        return family
+    }
+
+    package mutating func visibleObjects() throws(StoreError) -> [ObjectIndex] {
+        try self.visibleObjects(after: nil, limit: .max)
+    }
+
+    package mutating func visibleObjects(after id: ObjectID?, limit: Int) throws(StoreError) -> [ObjectIndex] {
+        var (found, last): ([ObjectIndex], ObjectID?) = ([], id)
+        while found.count < limit {
+            let page = try self.rows.knownObjects(after: last, limit: PastReader.pageCount)
+            for object in page where found.count < limit {
+                if try self.found.reader.isVisible(object, in: &self.rows) { found.append(object) }
+            }
+            guard page.count == PastReader.pageCount, let end = page.last else { break }
+            last = try self.rows.look(at: end) { $0.id }
+        }
+        return found
+    }
+}
