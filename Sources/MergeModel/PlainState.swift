@@ -188,6 +188,8 @@ package enum PlainText {
         case .restamp(let restamp):
             "restamp \(self.short(restamp.replica)):\(restamp.firstSequence) to \(restamp.lastSequence)/"
                 + self.short(restamp.lastHash)
+        case .undo(let reversal):
+            "\(reversal.isRedo ? "redo" : "undo") \(self.short(reversal.replica)):\(reversal.sequence)"
         case .unknown(let kind, _): "unknown \(kind)"
         case .leftOut: "left out"
         }

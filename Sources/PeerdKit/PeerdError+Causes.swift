@@ -43,6 +43,12 @@ extension PeerdError {
                 "There is no object \(object).",
                 advice: "It may have been deleted; check the id."
             )
+        case .wasNotThere(let object):
+            self.init(
+                .noSuchObject,
+                "The object \(object) was not there at that moment; nothing was written.",
+                advice: "Look at its history, and name another moment."
+            )
         case .wouldCloseCycle(let object):
             self.init(
                 .wouldCloseCycle,

@@ -13,7 +13,8 @@ struct Peerd: AsyncParsableCommand {
             InitCommand.self, RunCommand.self, InviteCommand.self, JoinCommand.self, PeersCommand.self,
             StatusCommand.self, SyncCommand.self, CreateCommand.self, SetCommand.self, UnsetCommand.self,
             GetCommand.self, MoveCommand.self, RemoveCommand.self, ListCommand.self, TreeCommand.self,
-            ConflictsCommand.self, PreviewCommand.self, LogCommand.self, ImportCommand.self, ExportCommand.self,
+            ConflictsCommand.self, PreviewCommand.self, LogCommand.self, HistoryCommand.self, DiffCommand.self,
+            RestoreCommand.self, UndoCommand.self, RedoCommand.self, ImportCommand.self, ExportCommand.self,
             DoctorCommand.self, RestampCommand.self, OpenCommand.self, APICommand.self, CompletionCommand.self,
         ]
     )

@@ -22,6 +22,8 @@ package struct OperationKind: RawRepresentable, Hashable, Sendable {
     package static let introduce = OperationKind(rawValue: 6)
     /// Orders a stretch of a chain, stamped by a wrong clock, directly after what it had seen.
     package static let restamp = OperationKind(rawValue: 7)
+    /// Says that its change takes back another one of its user, or does it again.
+    package static let undo = OperationKind(rawValue: 8)
 
     /// Whether the operation is about one object.
     package var hasObject: Bool { (1...5).contains(self.rawValue) }
@@ -78,6 +80,7 @@ package enum Edit: Hashable, Sendable {
     case delete(ObjectID)
     case introduce(Introduction)
     case restamp(Restamp)
+    case undo(Reversal)
     /// An operation of a kind this version does not know.
     case unknown(kind: UInt8, body: [UInt8])
     /// An operation that was left out: only its leaf is here.
@@ -108,6 +111,7 @@ extension Edit {
         case .delete: .delete
         case .introduce: .introduce
         case .restamp: .restamp
+        case .undo: .undo
         case .unknown(let kind, _): OperationKind(rawValue: kind)
         case .leftOut: .leftOut
         }
@@ -119,7 +123,7 @@ extension Edit {
         case .create(let object, _, _), .set(let object, _, _), .unset(let object, _), .move(let object, _),
             .delete(let object):
             object
-        case .introduce, .restamp, .unknown, .leftOut: nil
+        case .introduce, .restamp, .undo, .unknown, .leftOut: nil
         }
     }
 
@@ -141,6 +145,7 @@ extension Edit {
         case .move(_, let place): bytes += place.position.bytes
         case .introduce(let introduction): introduction.encode(to: &bytes)
         case .restamp(let restamp): restamp.encode(to: &bytes)
+        case .undo(let reversal): reversal.encode(to: &bytes)
         case .unknown(_, let body): bytes += body
         case .leftOut(let leaf): leaf.bytes.append(to: &bytes)
         }

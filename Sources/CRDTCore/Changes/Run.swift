@@ -88,11 +88,16 @@ package struct Run: Hashable, Sendable {
         case .delete: return .delete(self.objects[Int(operation.object)])
         case .introduce: return .introduce(try Introduction(decoding: payload))
         case .restamp: return .restamp(try Restamp(decoding: payload))
+        case .undo:
+            // Versions before this kind carried it unread, so what they accepted must never be refused.
+            guard let reversal = try? Reversal(decoding: payload) else { break }
+            return .undo(reversal)
         case .leftOut:
             guard let leaf = Bytes32(payload) else { throw .notCanonical }
             return .leftOut(leaf: Hash256(bytes: leaf))
-        default: return .unknown(kind: operation.kind.rawValue, body: Array(payload))
+        default: break
         }
+        return .unknown(kind: operation.kind.rawValue, body: Array(payload))
     }
 
     /// Appends the canonical bytes of one operation: what its leaf hashes.

@@ -181,6 +181,8 @@ package struct WriteReceipt: Hashable, Sendable {
 /// Nothing of it was kept.
 package enum WriteRefusal: Error, Hashable, Sendable {
     case noSuchObject(ObjectID)
+    /// The object was not there at the moment that shall be restored.
+    case wasNotThere(ObjectID)
     /// An object may not stand under itself or below itself.
     case wouldCloseCycle(ObjectID)
     /// The sibling to stand before is not under that parent.

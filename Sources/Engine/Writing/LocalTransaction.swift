@@ -3,13 +3,13 @@ internal import PeerCrypto
 
 /// A transaction in the hands of a local caller: what it wants so far, and the state with that on top.
 package struct LocalTransaction: ~Copyable {
-    private var plan: TransactionPlan
+    var plan: TransactionPlan
     private var entropy: EntropyStream
-    private var store: any StoreTransaction
+    var store: any StoreTransaction
     /// Why a step was refused.
     ///
     /// Part of it may be in the plan, which is not written then, whatever the caller makes of the error.
-    private var refusal: WriteRefusal?
+    var refusal: WriteRefusal?
 
     init(plan: TransactionPlan, entropy: consuming EntropyStream, store: some StoreTransaction) {
         self.plan = plan

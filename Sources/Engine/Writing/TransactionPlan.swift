@@ -23,7 +23,7 @@ struct TransactionPlan {
     private var living: Set<ObjectID> = []
     private var deleted: Set<ObjectID> = []
     private let namespace: ObjectID
-    private let user: UserID
+    let user: UserID
 
     /// - Parameters:
     ///   - namespace: the namespace of ids derived from keys.
@@ -109,7 +109,7 @@ struct TransactionPlan {
         if !isKnown, self.kinds[object] == nil { self.kinds[object] = (creation.type, creation.kind) }
     }
 
-    private mutating func set(_ object: ObjectID, name: String, value: Value) throws(WriteRefusal) {
+    mutating func set(_ object: ObjectID, name: String, value: Value) throws(WriteRefusal) {
         try self.check(name, what: "a property name")
         if value.encoded.count > Limits.valueByteCountMax {
             throw .tooLarge(what: "a value, in bytes", limit: Limits.valueByteCountMax)
@@ -119,7 +119,7 @@ struct TransactionPlan {
         self.living.insert(object)
     }
 
-    private mutating func unset(_ object: ObjectID, name: String) throws(WriteRefusal) {
+    mutating func unset(_ object: ObjectID, name: String) throws(WriteRefusal) {
         try self.append(.unset(object, name: name))
         self.values[object, default: [:]][ExactText(name)] = .some(nil)
     }
@@ -133,16 +133,46 @@ struct TransactionPlan {
         try self.requireVisible(object, in: &transaction)
         if object == parent { throw .wouldCloseCycle(object) }
         // A tree that is made from the top is not climbed for each object.
-        var ancestor = try self.canHaveChildren(object, in: &transaction) ? parent : nil
-        var watch = CircleWatch<ObjectID>()
-        while let current = ancestor {
-            if current == object { throw .wouldCloseCycle(object) }
-            try WriteRefusal.from { () throws(StoreError) in try watch.pass(current) }
-            ancestor = try self.place(of: current, in: &transaction)
+        if try self.canHaveChildren(object, in: &transaction),
+            try self.wouldCloseCycle(object, under: parent, in: &transaction)
+        {
+            throw .wouldCloseCycle(object)
         }
         if let parent { try self.requireVisible(parent, in: &transaction) }
         let position = try self.position(of: object, before: sibling, under: parent, in: &transaction)
         try self.put(object, under: parent, at: position)
+    }
+
+    // MARK: - Edits that restore what was
+
+    /// Says what the transaction is about.
+    mutating func note(_ reversal: Reversal) throws(WriteRefusal) { try self.append(.undo(reversal)) }
+
+    /// Makes an object live again with the properties and the place that are recorded of it.
+    mutating func revive(_ object: ObjectID, type: String, kind: String) throws(WriteRefusal) {
+        try self.append(.create(object, type: type, kind: kind))
+        self.living.insert(object)
+        self.deleted.remove(object)
+    }
+
+    /// Deletes one object, and nothing below it.
+    mutating func deleteAlone(_ object: ObjectID) throws(WriteRefusal) {
+        try self.append(.delete(object))
+        self.deleted.insert(object)
+        self.living.remove(object)
+    }
+
+    /// The position that this transaction has given an object.
+    func position(putFor object: ObjectID) -> Position? { self.positions[object] }
+
+    /// Whether an object would be below itself if it stood under a parent.
+    func wouldCloseCycle(
+        _ object: ObjectID,
+        under parent: ObjectID?,
+        in transaction: inout some StoreTransaction
+    ) throws(WriteRefusal) -> Bool {
+        guard let parent else { return false }
+        return try self.isBelow(object, parent, in: &transaction)
     }
 
     /// Returns false if nothing stored names an object, and this transaction has put nothing below it.
@@ -156,7 +186,7 @@ struct TransactionPlan {
         }
     }
 
-    private mutating func put(
+    mutating func put(
         _ object: ObjectID,
         under parent: ObjectID?,
         at position: Position

@@ -37,6 +37,7 @@ extension LogEntry.Source {
         case .delete: "delete"
         case .introduce: "introduce"
         case .restamp: "restamp"
+        case .undo(let reversal): reversal.isRedo ? "redo" : "undo"
         case .unknown(let kind, _): "unknown-\(kind)"
         case .leftOut: "left-out"
         }
@@ -63,6 +64,10 @@ extension LogEntry.Source {
             members["first_sequence"] = .int(Int64(clamping: restamp.firstSequence))
             members["last_sequence"] = .int(Int64(clamping: restamp.lastSequence))
             members["last_hash"] = .string(restamp.lastHash.description)
+        case .undo(let reversal):
+            members["target_replica"] = .string(reversal.replica.description)
+            members["target_sequence"] = .int(Int64(clamping: reversal.sequence))
+            members["target_hash"] = .string(reversal.hash.description)
         case .delete, .unknown, .leftOut: break
         }
     }

@@ -197,24 +197,28 @@ private enum ConflictChoice {
 extension LogEntry {
     /// The operation as the API shows it.
     var apiJSON: JSON {
-        let action: JSON =
-            switch self.action {
-            case .create(let type, let kind):
-                .object(["create": .object(["type": .string(type), "kind": .string(kind)])])
-            case .set(let name, let value):
-                .object(["set": .object(["name": .string(name), "value": value.json])])
-            case .unset(let name): .object(["unset": .object(["name": .string(name)])])
-            case .move(let parent): .object(["move": .object(["parent": .text(parent?.description)])])
-            case .delete: .object(["delete": .bool(true)])
-            case .housekeeping, .unread: .object(["other": .bool(true)])
-            }
-        return .object([
+        .object([
             "id": .string(self.id),
             "author": self.author.json,
             "time_ms": .milliseconds(self.date),
             "object": .text(self.object?.description),
-            "action": action,
+            "action": self.action.json,
             "status": .string(self.status.rawValue.replacing(" ", with: "_")),
         ])
+    }
+}
+
+extension LogEntry.Action {
+    /// The edit as the API shows it.
+    var json: JSON {
+        switch self {
+        case .create(let type, let kind):
+            .object(["create": .object(["type": .string(type), "kind": .string(kind)])])
+        case .set(let name, let value): .object(["set": .object(["name": .string(name), "value": value.json])])
+        case .unset(let name): .object(["unset": .object(["name": .string(name)])])
+        case .move(let parent): .object(["move": .object(["parent": .text(parent?.description)])])
+        case .delete: .object(["delete": .bool(true)])
+        case .housekeeping, .unread: .object(["other": .bool(true)])
+        }
     }
 }

@@ -22,6 +22,7 @@ package struct APIService: Sendable {
         self.objects = ObjectRoutes(workspace: workspace)
         var routes = self.objects.routes
         routes += HistoryRoutes(workspace: workspace).routes
+        routes += PastRoutes(workspace: workspace).routes
         routes += ExchangeRoutes(workspace: workspace).routes
         routes += ProjectRoutes(workspace: workspace).routes
         routes += SystemRoutes(workspace: workspace, server: server, metrics: metrics).routes

@@ -15,7 +15,8 @@ public struct LogEntry: Identifiable, Hashable, Sendable, Codable {
         case move(under: ObjectID?)
         /// Deletes the object.
         case delete
-        /// Changes no object: introduces a machine, or restamps changes of a wrong clock.
+        /// Changes no object: introduces a machine, restamps changes of a wrong clock, or says that its transaction
+        /// takes back another one.
         case housekeeping
         /// Has a kind that this version does not know, or was redacted by its sender.
         case unread
@@ -98,7 +99,7 @@ extension LogEntry.Action {
             case .unset(_, let name): .unset(name: name)
             case .move(_, let place): .move(under: place.parent)
             case .delete: .delete
-            case .introduce, .restamp: .housekeeping
+            case .introduce, .restamp, .undo: .housekeeping
             case .unknown, .leftOut: .unread
             }
     }

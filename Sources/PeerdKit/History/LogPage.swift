@@ -5,6 +5,8 @@ internal import Persistence
 /// Some operations of the log in the order of time.
 package struct LogPage: Sendable {
     package var entries: [LogEntry] = []
+    /// Where each of them stands.
+    var places: [LogPlace] = []
     /// The place of the last one; nil if nothing comes behind it.
     package var next: LogPlace?
 }
@@ -56,7 +58,7 @@ package struct LogPlace: Hashable, Sendable, Comparable {
         "\(String(self.stamp.rawValue, radix: 16))-\(self.replica)-\(self.sequence)-\(self.line.rawValue)-\(self.index)"
     }
 
-    fileprivate var point: LinePoint { LinePoint(line: self.line, sequence: self.sequence) }
+    var point: LinePoint { LinePoint(line: self.line, sequence: self.sequence) }
 }
 
 extension Workspace {
@@ -71,26 +73,38 @@ extension Workspace {
         newestFirst: Bool,
         limit: Int
     ) async throws -> LogPage {
-        let device = self.identity.device
-        return try await self.reading { transaction in
-            var held: Set<LineIndex> = []
-            for (line, wait) in try self.waits(in: &transaction) {
-                if case .held = wait { held.insert(line) }
-            }
-            var reading = LogPageReading(
-                device: device,
-                held: held,
-                after: place,
-                newestFirst: newestFirst,
-                limit: limit
-            )
-            if let object {
-                try reading.read(object, in: &transaction)
-            } else {
-                try reading.readAll(in: &transaction)
-            }
-            return reading.page
+        try await self.reading { transaction in
+            try self.logPage(of: object, nil, after: place, newestFirst, limit, in: &transaction)
         }
+    }
+
+    /// The same, of one property alone if a name is given.
+    func logPage(
+        of object: ObjectID?,
+        _ property: String?,
+        after place: LogPlace?,
+        _ newestFirst: Bool,
+        _ limit: Int,
+        in transaction: inout SQLiteStore.Transaction
+    ) throws -> LogPage {
+        var held: Set<LineIndex> = []
+        for (line, wait) in try self.waits(in: &transaction) {
+            if case .held = wait { held.insert(line) }
+        }
+        var reading = LogPageReading(
+            device: self.identity.device,
+            held: held,
+            after: place,
+            newestFirst: newestFirst,
+            limit: limit
+        )
+        reading.property = property.map { ExactText($0) }
+        if let object {
+            try reading.read(object, in: &transaction)
+        } else {
+            try reading.readAll(in: &transaction)
+        }
+        return reading.page
     }
 
     private func waits(
@@ -109,6 +123,8 @@ private struct LogPageReading {
     let newestFirst: Bool
     let limit: Int
     var page = LogPage()
+    /// The property whose writes are wanted; nil for everything.
+    var property: ExactText?
     private var last: LogPlace?
     private var byteCount = 0
 
@@ -131,6 +147,7 @@ private struct LogPageReading {
             return false
         }
         self.page.entries.append(entry)
+        self.page.places.append(place)
         if case .set(_, let value) = entry.action { self.byteCount += value.byteCount }
         self.last = place
         return true
@@ -194,7 +211,7 @@ private struct LogPageReading {
         try self.addPending(of: object, to: &places, in: &transaction)
         var sorted = places.filter { place in self.after.map { self.isBehind(place, $0) } ?? true }
             .sorted { self.isBehind($1, $0) }
-        sorted.removeSubrange(min(sorted.count, self.limit + 1)...)
+        if self.property == nil { sorted.removeSubrange(min(sorted.count, self.limit + 1)...) }
         // Operations of one change follow each other.
         var loaded: (point: LinePoint, entries: [(place: LogPlace, entry: LogEntry)])?
         for place in sorted {
@@ -204,7 +221,16 @@ private struct LogPageReading {
             guard let found = entries.first(where: { $0.place.index == place.index }) else {
                 throw StoreError.damaged("an operation of object \(object) is missing from the log")
             }
+            guard self.concerns(found.entry.action) else { continue }
             guard self.add(found.entry, at: place) else { return }
+        }
+    }
+
+    private func concerns(_ action: LogEntry.Action) -> Bool {
+        guard let property = self.property else { return true }
+        switch action {
+        case .set(let name, _), .unset(let name): return ExactText(name) == property
+        default: return false
         }
     }
 

@@ -184,7 +184,7 @@ public struct WriteTransaction: ~Copyable {
         try self.translating { transaction throws(WriteRefusal) in try transaction.readCommitted(body) }
     }
 
-    private mutating func translating<Result>(
+    mutating func translating<Result>(
         _ body: (inout LocalTransaction) throws(WriteRefusal) -> Result
     ) throws -> Result {
         do throws(WriteRefusal) {

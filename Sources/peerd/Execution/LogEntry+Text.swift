@@ -24,7 +24,7 @@ struct LogLine {
           time_ms    the milliseconds of the stamp
           context    what the author had seen: {replica: {first 16 digits of a hash: sequence}}, and the earlier \
         changes of these chains; within its own change also the earlier operations
-          kind       create, set, unset, move, delete, introduce, restamp, left-out, or unknown-N
+          kind       create, set, unset, move, delete, introduce, restamp, undo, redo, left-out, or unknown-N
           object     id of the object, or null
           name       property name (set, unset), or null
           value      value written (set), or null; {"$bytes": hex}, {"$double": bits} and {"$blob": ...} stand for \
@@ -35,6 +35,7 @@ struct LogLine {
           device_name, device, user  the author of the chain (introduce)
           restamped_replica, first_sequence, last_sequence, last_hash   the changes that are ordered directly after \
         what they had seen (restamp)
+          target_replica, target_sequence, target_hash   the change that this one takes back or does again (undo, redo)
           status     effective; superseded by an author who had seen it; conflict: lost against a concurrent write or \
         move ("conflicts" lists those that differ from the winner); without effect: a move that would close a cycle; \
         held: stamped in the future; waiting: for changes it had seen; unread: of a kind unknown to this version
@@ -65,6 +66,9 @@ struct LogLine {
         case "restamp":
             let changes = "changes \(self.number("first_sequence")) to \(self.number("last_sequence"))"
             return "restamp \(changes) of replica \(self.member("restamped_replica"))"
+        case "undo", "redo":
+            let target = "change \(self.number("target_sequence")) of replica \(self.member("target_replica"))"
+            return "\(self.member("kind")) \(target)"
         case "left-out": return "an operation that was left out"
         case let kind: return "an operation of kind \(kind.dropFirst("unknown-".count)), unknown to this version"
         }

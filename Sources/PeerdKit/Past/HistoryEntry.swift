@@ -1,0 +1,133 @@
+package import CRDTCore
+internal import Persistence
+
+/// An operation in the history of an object, with what it replaced.
+public struct HistoryEntry: Identifiable, Hashable, Sendable {
+    /// The operation, with its author, its time, and whether it is in force.
+    public let entry: LogEntry
+    /// The moment right after its transaction, as the author saw it.
+    public let moment: Moment
+    /// The edit that was in force before, as the author saw it; nil if there was none, as before a creation.
+    public let replaced: LogEntry.Action?
+
+    /// The id of the operation.
+    public var id: String { self.entry.id }
+}
+
+/// A part of the history of an object.
+public struct HistoryPage: Hashable, Sendable {
+    /// The operations, the latest first.
+    public let entries: [HistoryEntry]
+    /// The place where the next page begins; nil if this page is the last.
+    public let next: HistoryCursor?
+}
+
+/// The place where a page of a history ended.
+public struct HistoryCursor: Hashable, Sendable {
+    let place: LogPlace
+
+    /// The cursor as text.
+    package var text: String { self.place.text }
+
+    /// Reads a cursor from its text; nil if it is none.
+    package init?(_ text: String) {
+        guard let place = LogPlace(text) else { return nil }
+        self.place = place
+    }
+
+    init(_ place: LogPlace) { self.place = place }
+}
+
+extension Workspace {
+    /// Returns operations on an object, the latest first, each with what it replaced.
+    ///
+    /// - Parameters:
+    ///   - object: the object, which may be deleted.
+    ///   - property: the property whose writes are wanted; nil for all operations.
+    ///   - cursor: ``HistoryPage/next`` of the page before; nil for the latest operations.
+    ///   - limit: the most operations to return, from 1 to 10,000.
+    /// - Throws: ``PeerdError`` with `invalidArgument`, `closed`, or if the disk fails; `CancellationError`.
+    /// - Complexity: O(*n* log *n*) in the operations on the object.
+    public func history(
+        of object: ObjectID,
+        property: String? = nil,
+        after cursor: HistoryCursor? = nil,
+        limit: Int = 100
+    ) async throws -> HistoryPage {
+        guard (1...Page.limitMax).contains(limit) else {
+            throw PeerdError(
+                .invalidArgument,
+                "A page has 1 to \(Page.limitMax) operations.",
+                advice: "Ask for several pages."
+            )
+        }
+        return try await self.reading { transaction in
+            let page = try self.logPage(of: object, property, after: cursor?.place, true, limit, in: &transaction)
+            var entries: [HistoryEntry] = []
+            for (entry, place) in zip(page.entries, page.places) {
+                entries.append(try HistoryEntry(entry, at: place, in: &transaction))
+            }
+            return HistoryPage(entries: entries, next: page.next.map { HistoryCursor($0) })
+        }
+    }
+}
+
+extension HistoryEntry {
+    fileprivate init(_ entry: LogEntry, at place: LogPlace, in transaction: inout SQLiteTransaction) throws {
+        self.entry = entry
+        let point = place.point
+        let hash = try transaction.hash(at: point) ?? .zero
+        let name = Point(replica: place.replica, sequence: place.sequence, name: ChangeName(hash))
+        self.moment = Moment(.changes([name]))
+        guard entry.status.isEffective, let object = entry.object,
+            let index = try transaction.existingObjectIndex(of: object)
+        else {
+            self.replaced = nil
+            return
+        }
+        self.replaced = try Replaced(point, place.index, in: &transaction).action(
+            before: entry.action,
+            of: index,
+            in: &transaction
+        )
+    }
+}
+
+/// What the author of an operation saw before it.
+private struct Replaced {
+    private let view: PastView
+    private let point: LinePoint
+    private let index: UInt32
+
+    init(_ point: LinePoint, _ index: UInt32, in transaction: inout SQLiteTransaction) throws(StoreError) {
+        var seen = try transaction.context(at: point)
+        if let before = transaction.place(before: point) { transaction.cover(before, in: &seen) }
+        self.view = PastView(seen: seen)
+        (self.point, self.index) = (point, index)
+    }
+
+    /// Whether a write came before: the author had seen it, or wrote it earlier in the same transaction.
+    private func counts(_ write: WriteReference) -> Bool {
+        write.point == self.point ? write.index < self.index : self.view.counts(write)
+    }
+
+    func action(
+        before action: LogEntry.Action,
+        of object: ObjectIndex,
+        in transaction: inout SQLiteTransaction
+    ) throws(StoreError) -> LogEntry.Action? {
+        switch action {
+        case .set(let name, _), .unset(let name):
+            let key = RegisterKey(object: object, name: try transaction.nameIndex(of: name))
+            let last = Stamp(rawValue: .max)
+            let writes = try transaction.lastWrites(at: key, through: last, where: self.counts)
+            let write = writes.max { WriteOrder.precedes($0, $1, transaction) }
+            return try write.flatMap { write throws(StoreError) in try transaction.edit(write) }.map { LogEntry.Action($0) }
+        case .move:
+            let moves = try transaction.moves(of: object).filter { self.counts($0.write) && $0.isEffective }
+            guard let move = moves.max(by: { WriteOrder.precedes($0.write, $1.write, transaction) }) else { return nil }
+            return .move(under: try move.parent.map { parent throws(StoreError) in try transaction.object(parent).id })
+        case .create, .delete, .housekeeping, .unread: return nil
+        }
+    }
+}

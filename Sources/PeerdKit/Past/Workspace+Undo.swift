@@ -1,0 +1,209 @@
+internal import CRDTCore
+internal import Engine
+public import Foundation
+internal import NIOConcurrencyHelpers
+
+/// A transaction that was taken back, or done again.
+public struct ReversedTransaction: Hashable, Sendable {
+    /// An edit of a transaction.
+    public struct Edit: Hashable, Sendable {
+        /// The object that it changes.
+        public let object: ObjectID?
+        /// The edit that the author made.
+        public let action: LogEntry.Action
+    }
+
+    /// A part of what the transaction had changed that stays as it is.
+    public struct Kept: Hashable, Sendable {
+        /// The parts of an object.
+        public enum Part: Hashable, Sendable {
+            /// The object with all of its properties and its place.
+            case object
+            /// A property, by its name.
+            case property(String)
+            /// The place in the tree.
+            case place
+        }
+
+        /// The reasons for which something stays.
+        public enum Reason: String, Hashable, Sendable {
+            /// Somebody has edited it since.
+            case edited
+            /// The object is deleted, or somebody else deleted it as well.
+            case deleted
+            /// Other objects are below it.
+            case hasChildren
+            /// The parent of before is gone, or is below the object now.
+            case parentGone
+            /// The former value is not in the log any more.
+            case unknown
+        }
+
+        /// The object.
+        public let object: ObjectID
+        /// The part of it that stays.
+        public let part: Part
+        /// The reason.
+        public let reason: Reason
+        /// The author of the edit that stands in the way, if there is one.
+        public let author: Author?
+    }
+
+    /// The change that was taken back or done again; the state of this moment has it.
+    public let moment: Moment
+    /// The time at which it was written.
+    public let date: Date
+    /// The machine that wrote it.
+    public let author: String?
+    /// The edits of the transaction.
+    public let edits: [Edit]
+    /// What stays as it is; empty if all of the transaction was taken back, or done again.
+    public let kept: [Kept]
+
+    init(_ report: UndoReport, readBy device: DeviceID) {
+        self.moment = Moment(.changes([report.change]))
+        self.date = Date(milliseconds: report.stamp.milliseconds)
+        self.author = report.deviceName
+        self.edits = report.edits.map { Edit(object: $0.object, action: LogEntry.Action($0)) }
+        self.kept = report.kept.map { kept in
+            let part: Kept.Part =
+                switch kept.part {
+                case .object: .object
+                case .property(let name): .property(name)
+                case .place: .place
+                }
+            let reason: Kept.Reason =
+                switch kept.reason {
+                case .edited: .edited
+                case .deleted: .deleted
+                case .hasChildren: .hasChildren
+                case .parentGone: .parentGone
+                case .unknown: .unknown
+                }
+            let author = kept.author.map { Author($0, of: device) }
+            return Kept(object: kept.object, part: part, reason: reason, author: author)
+        }
+    }
+}
+
+/// What a restore did.
+public struct Restoration: Hashable, Sendable {
+    /// The number of objects that were there then: the one that was asked for, and what was below it.
+    public let objectCount: Int
+    /// The number of those that are created again, since they were deleted.
+    public let revivedCount: Int
+    /// Tells whether the object is not put where it was, because its parent of then is gone, or is below it now.
+    public let staysInPlace: Bool
+}
+
+extension Workspace {
+    /// Takes back the last transactions of this user, on whichever of the user's machines they were written.
+    ///
+    /// Each is taken back by a transaction of its own: values, places, creations and deletions become what they would
+    /// be without it. What somebody has edited since stays as it is, and is named. Nothing that somebody else deleted
+    /// comes back.
+    ///
+    /// - Parameter count: the most transactions to take back, from 1 to 1,000.
+    /// - Returns: the transactions, the latest first; fewer than asked for if there are no more.
+    /// - Throws: ``PeerdError`` with `invalidArgument`, `tooLarge`, or as ``write(_:)`` does. Earlier ones of several
+    ///   stay taken back.
+    /// - Complexity: O(*n* log *m*) for *n* edits to properties with *m* writes.
+    @discardableResult
+    public func undo(_ count: Int = 1) async throws -> [ReversedTransaction] { try await self.reverse(count, isRedo: false) }
+
+    /// Does transactions of this user again that ``undo(_:)`` took back, the last of them first.
+    ///
+    /// A redo right after an undo restores the state exactly, but for the times of the last update. Once the user has
+    /// written something else, there is nothing to redo.
+    ///
+    /// - Parameter count: the most transactions to do again, from 1 to 1,000.
+    /// - Returns: the transactions, in the order in which they were done again.
+    /// - Throws: as ``undo(_:)`` does.
+    @discardableResult
+    public func redo(_ count: Int = 1) async throws -> [ReversedTransaction] { try await self.reverse(count, isRedo: true) }
+
+    /// Makes a property what it was at a moment, by a new write.
+    ///
+    /// - Throws: ``PeerdError`` with `noSuchMoment`; `noSuchObject` if the object is deleted now, or was not there then;
+    ///   or as ``write(_:)`` does.
+    @discardableResult
+    public func restore(_ name: String, of object: ObjectID, to moment: Moment) async throws -> Restoration {
+        try await self.restoring { transaction in try transaction.restore(name, of: object, to: moment) }
+    }
+
+    /// Makes an object what it was at a moment, with everything that was below it, by new writes.
+    ///
+    /// Objects that were deleted since are created again. Objects that came below it since stay.
+    ///
+    /// - Throws: ``PeerdError`` with `noSuchMoment`; `noSuchObject` if the object was not there then; `tooLarge`; or as
+    ///   ``write(_:)`` does.
+    /// - Complexity: O(*n* log *n*) in the objects below it and their properties.
+    @discardableResult
+    public func restore(_ object: ObjectID, to moment: Moment) async throws -> Restoration {
+        try await self.restoring { transaction in try transaction.restore(object, to: moment) }
+    }
+
+    private func restoring(
+        _ body: @escaping @Sendable (inout WriteTransaction) throws -> RestoreReport
+    ) async throws -> Restoration {
+        let report = try await self.write(body)
+        return Restoration(
+            objectCount: report.objectCount,
+            revivedCount: report.revivedCount,
+            staysInPlace: report.staysInPlace
+        )
+    }
+
+    package static let reversedCountMax = 1000
+
+    private func reverse(_ count: Int, isRedo: Bool) async throws -> [ReversedTransaction] {
+        guard (1...Self.reversedCountMax).contains(count) else {
+            throw PeerdError(
+                .invalidArgument,
+                "1 to \(Self.reversedCountMax) transactions can be taken back or done again in one go.",
+                advice: "Ask several times."
+            )
+        }
+        var reversed: [ReversedTransaction] = []
+        for _ in 0..<count {
+            guard let report = try await self.write({ try $0.reverse(isRedo: isRedo) }) else { break }
+            reversed.append(ReversedTransaction(report, readBy: self.identity.device))
+        }
+        return reversed
+    }
+}
+
+extension WriteTransaction {
+    mutating func reverse(isRedo: Bool) throws -> UndoReport? {
+        try self.translating { transaction throws(WriteRefusal) in try transaction.reverse(isRedo: isRedo) }
+    }
+
+    mutating func restore(_ name: String, of object: ObjectID, to moment: Moment) throws -> RestoreReport {
+        let view = try self.view(of: moment)
+        return try self.translating { transaction throws(WriteRefusal) in
+            try transaction.restore(name, of: object, to: view)
+        }
+    }
+
+    mutating func restore(_ object: ObjectID, to moment: Moment) throws -> RestoreReport {
+        let view = try self.view(of: moment)
+        return try self.translating { transaction throws(WriteRefusal) in try transaction.restore(object, to: view) }
+    }
+
+    /// The changes that count at a moment, of those that are applied as the transaction begins.
+    private mutating func view(of moment: Moment) throws -> PastView {
+        var failure: PeerdError?
+        let view = try self.readingCommitted { store throws(StoreError) -> PastView? in
+            do {
+                return try moment.view(in: &store)
+            } catch let error as StoreError {
+                throw error
+            } catch {
+                failure = error as? PeerdError
+                return nil
+            }
+        }
+        guard let view else { throw failure ?? PeerdError(WriteRefusal.abandoned) }
+        return view
+    }
+}

@@ -1,0 +1,119 @@
+internal import ArgumentParser
+
+struct HistoryCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "history",
+        abstract: "Show who wrote what to an object, when, and what it replaced; the latest first.",
+        discussion: """
+            Each line has the time, the machine, the edit, what it replaced as its author saw it, whether it is in \
+            force, and the name of its change. --at takes that name: "peerd get ID --at NAME" shows the object as the \
+            author left it.
+            """,
+        exitCodes: ExitStatus.commonWithObject
+    )
+
+    @OptionGroup var options: DataOptions
+
+    @Argument(help: "The object's id, or its first four or more digits. A deleted object needs its whole id.")
+    var id: String
+
+    @Argument(help: "The name of a property.")
+    var name: String?
+
+    @Option(name: .customLong("limit"), help: "The most edits to show. Default: all.")
+    var limit: Int?
+
+    func run() async throws {
+        if let limit, limit < 1 { throw CommandFailure(.usage, "--limit is at least 1.") }
+        try await self.options.work { try await $0.history(self.id, self.name, limit: self.limit) }
+    }
+}
+
+struct DiffCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "diff",
+        abstract: "Show which objects differ between two moments.",
+        discussion: "A moment is what --at takes; see \"peerd help get\".",
+        exitCodes: ExitStatus.commonWithObject
+    )
+
+    @OptionGroup var options: DataOptions
+
+    @Argument(help: "The moment to compare with.")
+    var from: String
+
+    @Argument(help: "The other moment. Default: now.")
+    var to: String?
+
+    @Option(name: .customLong("object"), help: "Only this object and what was below it at either moment.")
+    var object: String?
+
+    func run() async throws {
+        try await self.options.work { try await $0.diff(self.from, self.to, self.object) }
+    }
+}
+
+struct RestoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "restore",
+        abstract: "Make an object, or one property, what it was at a moment.",
+        discussion: """
+            Writes new edits; history stays as it is. Without NAME, the object gets the properties and the place that \
+            it had, and so does everything that was below it. What was deleted since is created again. What came below \
+            it since stays.
+            """,
+        exitCodes: ExitStatus.commonWithObject
+    )
+
+    @OptionGroup var options: DataOptions
+
+    @Argument(help: "The object's id, or its first four or more digits. A deleted object needs its whole id.")
+    var id: String
+
+    @Argument(help: "The name of a property.")
+    var name: String?
+
+    @Option(name: .customLong("at"), help: ArgumentHelp("The moment; see \"peerd help get\".", valueName: "moment"))
+    var moment: String
+
+    func run() async throws {
+        try await self.options.work(mayWrite: true) {
+            try await $0.restore(self.id, self.name, at: self.moment)
+        }
+    }
+}
+
+struct UndoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "undo",
+        abstract: "Take back your last transactions.",
+        discussion: """
+            Takes back what you wrote on any of your machines, the latest first, each transaction as a whole. What \
+            somebody has edited since stays as it is, and is named. "peerd redo" does it again.
+            """,
+        exitCodes: ExitStatus.common
+    )
+
+    @OptionGroup var options: DataOptions
+
+    @Argument(help: "The number of transactions.")
+    var count = 1
+
+    func run() async throws { try await self.options.work(mayWrite: true) { try await $0.reverse("undo", self.count) } }
+}
+
+struct RedoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        verb: "redo",
+        abstract: "Do transactions again that \"peerd undo\" took back.",
+        discussion: "Once you have written something else, there is nothing to redo.",
+        exitCodes: ExitStatus.common
+    )
+
+    @OptionGroup var options: DataOptions
+
+    @Argument(help: "The number of transactions.")
+    var count = 1
+
+    func run() async throws { try await self.options.work(mayWrite: true) { try await $0.reverse("redo", self.count) } }
+}
