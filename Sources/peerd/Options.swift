@@ -22,7 +22,6 @@ struct DirectoryOption: ParsableArguments {
     }
 }
 
-/// Options of every command that prints data.
 /// The moment that a command reads, or now.
 struct MomentOption: ParsableArguments {
     @Option(
@@ -36,6 +35,7 @@ struct MomentOption: ParsableArguments {
     var text: String?
 }
 
+/// Options of every command that prints data.
 struct DataOptions: ParsableArguments {
     @OptionGroup var directory: DirectoryOption
 

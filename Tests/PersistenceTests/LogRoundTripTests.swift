@@ -37,7 +37,14 @@ import Testing
             .move(object(2), Place(parent: nil, position: Position(bytes: [0, 255]))),
             .delete(object(3)),
             .unknown(kind: 9, body: []), .unknown(kind: 8, body: [1]),
-            .undo(Reversal(replica: ReplicaID(bytes: Bytes16(high: 1, low: 2)), sequence: 3, hash: Hash256(bytes: Bytes32(1, 2, 3, 4)), isRedo: true)),
+            .undo(
+                Reversal(
+                    replica: ReplicaID(bytes: Bytes16(high: 1, low: 2)),
+                    sequence: 3,
+                    hash: Hash256(bytes: Bytes32(1, 2, 3, 4)),
+                    isRedo: true
+                )
+            ),
             .unknown(kind: 255, body: [1, 2, 3]), .unknown(kind: 77, body: Array(0...255)),
         ]
         return edits

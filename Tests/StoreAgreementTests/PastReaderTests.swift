@@ -5,63 +5,11 @@ import Testing
 
 /// States of the past beside the naive model of fewer changes.
 @Suite struct PastReaderTests {
-    /// What a reader says of everything, in the words of the model.
-    private func state(
-        _ reader: inout PastReader,
-        of objects: [ObjectID],
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> [ObjectID: PastObject] {
-        var found: [ObjectID: PastObject] = [:]
-        for id in objects {
-            guard let index = try transaction.existingObjectIndex(of: id),
-                try reader.isVisible(index, in: &transaction)
-            else { continue }
-            var object = PastObject()
-            let place = try reader.place(of: index, in: &transaction)
-            if let parent = place.parent { object.parent = try transaction.object(parent).id }
-            object.position = place.position
-            for (name, value) in try reader.properties(of: index, in: &transaction) {
-                object.properties[MergeModel.ExactText(try transaction.name(name))] = value
-            }
-            for child in try reader.children(of: index, in: &transaction)
-            where try reader.isVisible(child, in: &transaction) {
-                object.children.append(try transaction.object(child).id)
-            }
-            if let creation = try reader.creation(of: index, in: &transaction) {
-                object.type = MergeModel.ExactText(try transaction.name(creation.type))
-            }
-            found[id] = object
-        }
-        return found
+    private func expected(_ history: GeneratedHistory, _ stored: Set<Hash256>) -> [ObjectID: VisibleObject] {
+        VisibleObject.all(of: NaiveModel(history.naive(stored, now: history.end.advanced(byMilliseconds: 10_000_000))))
     }
 
-    private struct PastObject: Equatable {
-        var type: MergeModel.ExactText?
-        var parent: ObjectID?
-        var position = Position.initial
-        var properties: [MergeModel.ExactText: Value] = [:]
-        var children: [ObjectID] = []
-
-        init() {}
-
-        init(_ object: PlainObject) {
-            self.type = object.creation?.type
-            self.parent = object.parent
-            self.position = object.position
-            self.children = object.children
-            for property in object.properties {
-                if case .set(_, _, let value) = property.winner.edit { self.properties[property.name] = value }
-            }
-        }
-    }
-
-    private func expected(_ history: GeneratedHistory, _ stored: Set<Hash256>) -> [ObjectID: PastObject] {
-        let model = NaiveModel(history.naive(stored, now: history.end.advanced(byMilliseconds: 10_000_000)))
-        let visible = model.state().objects.filter(\.isVisible)
-        return Dictionary(uniqueKeysWithValues: visible.map { ($0.id, PastObject($0)) })
-    }
-
-    private func compare(_ found: [ObjectID: PastObject], _ expected: [ObjectID: PastObject], _ plan: String) {
+    private func compare(_ found: [ObjectID: VisibleObject], _ expected: [ObjectID: VisibleObject], _ plan: String) {
         for id in Set(found.keys).union(expected.keys).sorted() where found[id] != expected[id] {
             let words = [found[id], expected[id]].map { $0.map { "\($0)" } ?? "nothing" }
             Issue.record("\(id): \(words[0]), expected \(words[1]); \(plan)")
@@ -92,24 +40,35 @@ import Testing
         }
         var viewCount = 0
         for change in history.changes where points[change.hash] != nil {
-            let state = try node.read { transaction throws(StoreError) -> ([ObjectID: PastObject], Set<Hash256>) in
+            let state = try node.read { transaction throws(StoreError) -> ([ObjectID: VisibleObject], Set<Hash256>) in
                 guard let point = points[change.hash] else { return ([:], []) }
                 let view = PastView(seen: try transaction.closure(of: [point]))
-                var reader = PastReader(view)
+                var past = PastState(view, of: transaction)
                 let counted = points.filter { $0.value.sequence <= view.seen?[$0.value.line] ?? 0 }.map(\.key)
-                return (try self.state(&reader, of: history.objects, in: &transaction), Set(counted))
+                return (try VisibleObject.all(of: &past), Set(counted))
             }
             self.compare(state.0, self.expected(history, state.1), "PEERD_PLAN='\(plan.text)'")
             viewCount += 1
         }
         for time in Set(stamps.values.map(\.milliseconds)) {
             let counted = stamps.filter { $0.value.milliseconds <= time }.map(\.key)
-            var reader = PastReader(PastView(at: WallTime(milliseconds: time)))
             let state = try node.read { transaction throws(StoreError) in
-                try self.state(&reader, of: history.objects, in: &transaction)
+                let view = PastView(at: WallTime(milliseconds: time))
+                var past = PastState(view, of: transaction)
+                // The same changes, named line by line.
+                var same = PastState(PastView(seen: try transaction.seen(through: view.lastStamp)), of: transaction)
+                let state = try VisibleObject.all(of: &past)
+                guard try VisibleObject.all(of: &same) == state else { throw .damaged("two views of \(time) differ") }
+                return state
             }
             self.compare(state, self.expected(history, Set(counted)), "\(time): PEERD_PLAN='\(plan.text)'")
             viewCount += 1
+        }
+        try node.read { transaction throws(StoreError) in
+            var past = PastState(PastView(seen: try transaction.closure(of: transaction.heads())), of: transaction)
+            guard try VisibleObject.all(of: &past) == VisibleObject.all(of: &transaction) else {
+                throw .damaged("what the heads had seen is not everything; PEERD_PLAN='\(plan.text)'")
+            }
         }
         #expect(viewCount > 5)
     }

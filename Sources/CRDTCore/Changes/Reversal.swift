@@ -1,13 +1,13 @@
-/// Says of its change that it takes back another change of the same user, or does that one again.
+/// Says of its change that it takes back another change of the same user.
 ///
-/// It is the first operation of its change; the edits behind it do the work. So a device that does not know it merges
+/// A redo takes back an undo. It is the first operation of its change; the edits behind it do the work. So a device that does not know it merges
 /// the same. It tells the next undo what is taken back already, on all devices of the user.
 package struct Reversal: Hashable, Sendable {
     package var replica: ReplicaID
     package var sequence: UInt64
     /// The hash of the change, so that it is of one branch alone.
     package var hash: Hash256
-    /// Whether the change is done again.
+    /// Whether the change is itself an undo, which a redo takes back.
     package var isRedo: Bool
 
     package init(replica: ReplicaID, sequence: UInt64, hash: Hash256, isRedo: Bool) {

@@ -159,7 +159,9 @@ package struct PastReader {
     ) throws(StoreError) -> Place {
         if let known = self.places[object] { return known }
         if self.places.count >= Self.keptCountMax { self.places.removeAll(keepingCapacity: true) }
-        if self.view.seen != nil { try self.replay(object, in: &transaction) } else {
+        if self.view.seen != nil {
+            try self.replay(object, in: &transaction)
+        } else {
             let move = try transaction.lastEffectiveMove(of: object, through: self.view.lastStamp)
             self.places[object] = Place(parent: move?.parent, position: move?.position ?? .initial)
         }

@@ -1,24 +1,19 @@
-/// The history of an object as if the changes that are taken back had never been.
+/// The history of an object as if the changes of a user that are taken back had never been.
 ///
-/// A change that takes another one back, or does it again, only says so; its edits put that into effect for whoever
-/// does not look. So it counts for nothing here, and a change that is taken back counts for nothing either. What is
-/// left says what is in force by the will of its authors.
+/// A change that takes another one back only says so; its edits put that into effect for whoever does not look. So it
+/// counts for nothing here, and a change that is taken back counts for nothing either. What other users write counts
+/// as it is, whether they take something back by it or not.
 package struct ReversedHistory {
-    /// The change that is looked at, and whether it shall be taken for one that is taken back.
-    private let target: LinePoint
-    private let isTargetUndone: Bool
-    private var marks: [LinePoint: Mark?] = [:]
+    private let user: UserID
+    /// Whether changes are taken back, as far as that is known beforehand.
+    private let known: [LinePoint: Bool]
+    private var marks: [LinePoint: ReversedChange?] = [:]
 
-    /// What a change says of another one.
-    private struct Mark {
-        var target: LinePoint
-        var isRedo: Bool
-    }
-
-    /// `assuming`: that this change is taken back, or is not.
-    package init(assuming target: LinePoint, isUndone: Bool) {
-        self.target = target
-        self.isTargetUndone = isUndone
+    /// The history if the change that is next is taken back, or is not.
+    package init(of user: UserID, around next: NextReversal, isUndone: Bool) {
+        var known = next.isUndone
+        known[next.target] = isUndone
+        (self.user, self.known) = (user, known)
     }
 
     /// The last write to a property that counts; nil if none does.
@@ -28,7 +23,7 @@ package struct ReversedHistory {
         at key: RegisterKey,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> WriteReference? {
-        var verdicts = self.firstVerdicts
+        var verdicts = self.known
         var bound = Stamp(rawValue: .max)
         while true {
             let group = try transaction.lastWrites(at: key, through: bound, where: { _ in true })
@@ -49,7 +44,7 @@ package struct ReversedHistory {
         of object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> MoveRecord? {
-        var verdicts = self.firstVerdicts
+        var verdicts = self.known
         let moves = try transaction.moves(of: object).sorted { WriteOrder.precedes($1.write, $0.write, transaction) }
         for move in moves {
             // A move without effect can still be that of a change which says something.
@@ -66,7 +61,7 @@ package struct ReversedHistory {
         _ object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        var verdicts = self.firstVerdicts
+        var verdicts = self.known
         let history = try transaction.history(of: object).sorted { WriteOrder.precedes($1, $0, transaction) }
         let deletions = Set(try transaction.deletions(of: object))
         var (touches, contexts): ([WriteReference], [CausalContext]) = ([], [])
@@ -81,8 +76,6 @@ package struct ReversedHistory {
         return touches.contains { touch in !contexts.contains { $0.covers(touch) } }
     }
 
-    private var firstVerdicts: [LinePoint: Bool] { [self.target: self.isTargetUndone] }
-
     /// Whether a write counts, if all later ones of its kind were looked at before.
     ///
     /// `verdicts`: the changes of which one of those says whether they are taken back.
@@ -92,7 +85,7 @@ package struct ReversedHistory {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
         if let mark = try self.mark(of: write.point, in: &transaction) {
-            if verdicts[mark.target] == nil { verdicts[mark.target] = !mark.isRedo }
+            if verdicts[mark.change] == nil { verdicts[mark.change] = !mark.isRedo }
             return false
         }
         return !(verdicts[write.point] ?? false)
@@ -101,35 +94,66 @@ package struct ReversedHistory {
     private mutating func mark(
         of point: LinePoint,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> Mark? {
+    ) throws(StoreError) -> ReversedChange? {
         if let known = self.marks[point] { return known }
-        let mark = try transaction.reversal(at: point).map { Mark(target: $0.target, isRedo: $0.isRedo) }
+        let mark = try transaction.reversal(by: self.user, at: point)
         self.marks[point] = .some(mark)
         return mark
     }
 }
 
+/// What a change takes back.
+package struct ReversedChange: Hashable, Sendable {
+    /// The change with the edits that are taken back, or done again.
+    package var change: LinePoint
+    /// The change that is taken back: that one, or if it is done again, the last one that took it back.
+    package var target: LinePoint
+
+    package var isRedo: Bool { self.change != self.target }
+}
+
+/// The change that is to be taken back next.
+package struct NextReversal: Hashable, Sendable {
+    /// For a redo, it is an undo.
+    package var target: LinePoint
+    /// Whether later changes of the user are taken back: not all that do so leave a trace where those had been.
+    package var isUndone: [LinePoint: Bool]
+}
+
 extension StoreTransaction {
-    /// The change that one takes back or does again, if that is a change of the same user which it had seen.
-    package mutating func reversal(
+    /// What a change takes back, if both are of a user, and its author had seen what it takes back.
+    package mutating func reversal(by user: UserID, at point: LinePoint) throws(StoreError) -> ReversedChange? {
+        guard let named = try self.namedByReversal(by: user, at: point) else { return nil }
+        guard named.isRedo else { return ReversedChange(change: named.target, target: named.target) }
+        guard let first = try self.namedByReversal(by: user, at: named.target), !first.isRedo else { return nil }
+        return ReversedChange(change: first.target, target: named.target)
+    }
+
+    private mutating func namedByReversal(
+        by user: UserID,
         at point: LinePoint
     ) throws(StoreError) -> (target: LinePoint, isRedo: Bool)? {
         let first = WriteReference(stamp: .zero, line: point.line, sequence: point.sequence, index: 0)
-        guard case .undo(let reversal)? = try self.edit(first),
+        guard self.line(point.line).introduction?.user == user, case .undo(let reversal)? = try self.edit(first),
             let target = try self.place(of: reversal.replica, sequence: reversal.sequence, hash: reversal.hash),
-            let user = self.line(point.line).introduction?.user, self.line(target.line).introduction?.user == user
+            self.line(target.line).introduction?.user == user
         else { return nil }
-        var seen = try self.context(at: point)
-        self.cover(point, in: &seen)
-        guard target != point, seen[target.line] >= target.sequence else { return nil }
+        guard target != point, try self.seen(before: point)[target.line] >= target.sequence else { return nil }
         return (target, reversal.isRedo)
     }
 
-    /// The last change of a user that can be taken back, or be done again; nil if there is none.
+    /// What the author of a change had seen, the changes before it in its chain included.
+    package mutating func seen(before point: LinePoint) throws(StoreError) -> SeenLines {
+        var seen = try self.context(at: point)
+        if let previous = self.place(before: point) { self.cover(previous, in: &seen) }
+        return seen
+    }
+
+    /// The last change of a user that an undo takes back, or the last undo that a redo takes back; nil if there is none.
     ///
     /// Whoever edits after an undo cannot do again what was undone before.
     /// - Complexity: O(*k* *l*) for *k* later changes of the user, on *l* chains.
-    package mutating func nextReversal(of user: UserID, isRedo: Bool) throws(StoreError) -> LinePoint? {
+    package mutating func nextReversal(of user: UserID, isRedo: Bool) throws(StoreError) -> NextReversal? {
         var heads: [WriteReference] = []
         for position in 0..<self.lineCount {
             let line = LineIndex(rawValue: UInt32(position))
@@ -137,18 +161,19 @@ extension StoreTransaction {
             let last = LinePoint(line: line, sequence: self.progress(of: line).appliedSequence)
             heads.append(try self.firstOperation(of: last))
         }
+        // The last word on each change that was ever taken back.
         var isUndone: [LinePoint: Bool] = [:]
         while let next = heads.indices.max(by: { WriteOrder.precedes(heads[$0], heads[$1], self) }) {
             let write = heads[next]
             let point = write.point
-            if let reversal = try self.reversal(at: point) {
-                if isUndone[reversal.target] == nil {
-                    isUndone[reversal.target] = !reversal.isRedo
-                    if isRedo, !reversal.isRedo { return reversal.target }
+            if let reversal = try self.reversal(by: user, at: point) {
+                if isUndone[reversal.change] == nil {
+                    isUndone[reversal.change] = !reversal.isRedo
+                    if isRedo, !reversal.isRedo { return NextReversal(target: point, isUndone: isUndone) }
                 }
             } else if try self.edit(write)?.object != nil, !(isUndone[point] ?? false) {
-                // What was done again counts as undone never; a redo before it is another matter.
-                if !isRedo { return point }
+                if !isRedo { return NextReversal(target: point, isUndone: isUndone) }
+                // What was done again is no edit after an undo.
                 if isUndone[point] == nil { return nil }
             }
             if point.sequence > self.progress(of: point.line).firstSequence {

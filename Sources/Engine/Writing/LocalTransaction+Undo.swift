@@ -11,11 +11,11 @@ extension LocalTransaction {
         if let refusal = self.refusal { throw refusal }
         do throws(WriteRefusal) {
             let user = self.plan.user
-            let target = try WriteRefusal.from { () throws(StoreError) in
+            let next = try WriteRefusal.from { () throws(StoreError) in
                 try self.store.nextReversal(of: user, isRedo: isRedo)
             }
-            guard let target else { return nil }
-            var plan = try UndoPlan(of: target, isRedo: isRedo, in: &self.store)
+            guard let next else { return nil }
+            var plan = try UndoPlan(of: next, by: user, isRedo: isRedo, in: &self.store)
             return try plan.perform(on: &self.plan, in: &self.store)
         } catch {
             self.refusal = error
@@ -25,46 +25,92 @@ extension LocalTransaction {
 }
 
 /// What one undo or redo does, object by object.
+///
+/// An undo makes things what they would be without a change. A redo makes them what they were before the undo.
 private struct UndoPlan {
+    /// The change that is taken back: for a redo, an undo.
     private let target: LinePoint
-    private let isRedo: Bool
-    private let edits: [Edit]
-    /// The history if the change counts, and if it does not.
-    private var with: ReversedHistory
-    private var without: ReversedHistory
-    private var report: UndoReport
     private let reversal: Reversal
-    /// Objects that the change made or deleted: they come and go as a whole.
+    private let edits: [Edit]
+    private var way: Way
+    private var report: UndoReport
+    /// Objects that come and go as a whole, and those that are left as they are.
     private var revived: [ObjectID] = []
     private var deleted: [ObjectID] = []
+    private var going: Set<ObjectID> = []
     private var left: Set<ObjectID> = []
     /// What the report names already.
     private var named: Set<KeptPart> = []
+
+    /// How it is found what something shall be.
+    private enum Way {
+        /// The history if the change counts, and if it does not.
+        case undo(with: ReversedHistory, without: ReversedHistory)
+        case redo(UndoneEffect)
+    }
 
     private struct KeptPart: Hashable {
         var object: ObjectID
         var part: UndoReport.Part
     }
 
-    init(of target: LinePoint, isRedo: Bool, in store: inout any StoreTransaction) throws(WriteRefusal) {
-        self.target = target
-        self.isRedo = isRedo
-        self.with = ReversedHistory(assuming: target, isUndone: false)
-        self.without = ReversedHistory(assuming: target, isUndone: true)
-        let read = try WriteRefusal.from { () throws(StoreError) -> (Reversal, UndoReport, [Edit]) in
-            try UndoPlan.read(target, isRedo: isRedo, in: &store)
-        }
-        (self.reversal, self.report, self.edits) = read
-    }
-
-    private static func read(
-        _ target: LinePoint,
+    init(
+        of next: NextReversal,
+        by user: UserID,
         isRedo: Bool,
         in store: inout some StoreTransaction
-    ) throws(StoreError) -> (Reversal, UndoReport, [Edit]) {
+    ) throws(WriteRefusal) {
+        do throws(StoreError) {
+            let target = next.target
+            self.target = target
+            self.edits = try UndoPlan.edits(of: target, in: &store)
+            self.reversal = Reversal(
+                replica: store.replicaID(target.line),
+                sequence: target.sequence,
+                hash: try UndoPlan.hash(of: target, in: &store),
+                isRedo: isRedo
+            )
+            var change = target
+            if isRedo {
+                change = try store.reversal(by: user, at: target)?.change ?? target
+                self.way = .redo(try UndoneEffect(of: target, by: user, in: &store))
+            } else {
+                self.way = .undo(
+                    with: ReversedHistory(of: user, around: next, isUndone: false),
+                    without: ReversedHistory(of: user, around: next, isUndone: true)
+                )
+            }
+            self.report = UndoReport(
+                change: Point(
+                    replica: store.replicaID(change.line),
+                    sequence: change.sequence,
+                    name: ChangeName(try UndoPlan.hash(of: change, in: &store))
+                ),
+                stamp: try store.effectiveStamp(at: change),
+                deviceName: store.line(change.line).introduction?.deviceName,
+                edits: try UndoPlan.edits(of: change, in: &store),
+                kept: []
+            )
+        } catch {
+            throw .store(error)
+        }
+    }
+
+    private static func hash(
+        of change: LinePoint,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> Hash256 {
+        guard let hash = try store.hash(at: change) else { throw .damaged("a change is missing from the log") }
+        return hash
+    }
+
+    /// The edits of a change that are about objects.
+    private static func edits(
+        of point: LinePoint,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> [Edit] {
         let limits = RunLimits(changeCountMax: 1)
-        guard let hash = try store.hash(at: target),
-            let run = try store.loadRun(of: target.line, from: target.sequence, limits: limits, signed: false),
+        guard let run = try store.loadRun(of: point.line, from: point.sequence, limits: limits, signed: false),
             let change = run.changes.first
         else { throw .damaged("a change is missing from the log") }
         var edits: [Edit] = []
@@ -72,16 +118,7 @@ private struct UndoPlan {
             guard let edit = try? run.edit(operation) else { throw .damaged("a change in the log cannot be read") }
             if edit.object != nil { edits.append(edit) }
         }
-        let replica = store.replicaID(target.line)
-        let report = UndoReport(
-            change: Point(replica: replica, sequence: target.sequence, name: ChangeName(hash)),
-            stamp: try store.effectiveStamp(at: target),
-            deviceName: store.line(target.line).introduction?.deviceName,
-            edits: edits,
-            kept: []
-        )
-        let reversal = Reversal(replica: replica, sequence: target.sequence, hash: hash, isRedo: isRedo)
-        return (reversal, report, edits)
+        return edits
     }
 
     mutating func perform(
@@ -92,50 +129,72 @@ private struct UndoPlan {
         try self.decideLives(in: &store)
         try self.spareFullFolders(in: &store)
         try self.spareOrphans(in: &store)
-        for object in self.deleted { try plan.deleteAlone(object) }
         for object in self.revived {
             let creation = try WriteRefusal.from { () throws(StoreError) in try Self.kind(of: object, in: &store) }
             try plan.revive(object, type: creation.type, kind: creation.kind)
         }
         for (object, name) in self.properties { try self.restore(name, of: object, on: &plan, in: &store) }
+        let others = try WriteRefusal.from { () throws(StoreError) in try self.propertiesOfRevived(in: &store) }
+        for (object, name) in others {
+            let value = try WriteRefusal.from { () throws(StoreError) in try self.settled(name, of: object, in: &store)
+            }
+            let now = try plan.properties(of: object, in: &store)[ExactText(name)]
+            if let value, value != now { try plan.set(object, name: name, value: value) }
+            if value == nil, now != nil { try plan.unset(object, name: name) }
+        }
         for object in self.moved { try self.restorePlace(of: object, on: &plan, in: &store) }
+        // Last, so that they cover what was written before.
+        for object in self.deleted { try plan.deleteAlone(object) }
         return self.report
     }
 
     // MARK: - Objects that come and go
 
-    /// Decides which objects of those that the change made or deleted live.
+    /// Decides which of the objects live that the change is about.
     private mutating func decideLives(in store: inout some StoreTransaction) throws(WriteRefusal) {
-        var made: Set<ObjectID> = []
-        for case .create(let object, _, _) in self.edits { made.insert(object) }
-        var seen: Set<ObjectID> = []
+        var (made, ended): (Set<ObjectID>, Set<ObjectID>) = ([], [])
         for edit in self.edits {
-            guard let object = edit.object, edit.kind == .create || edit.kind == .delete, seen.insert(object).inserted
-            else { continue }
-            let (shouldLive, lives) = try self.life(of: object, in: &store)
-            // Undoing a creation should end a life, and undoing a deletion should begin one.
-            let shouldBegin = made.contains(object) == self.isRedo
-            if shouldLive != shouldBegin {
+            guard let object = edit.object else { continue }
+            if edit.kind == .create { made.insert(object) }
+            if edit.kind == .delete { ended.insert(object) }
+        }
+        var seen: Set<ObjectID> = []
+        for object in self.edits.compactMap(\.object) where seen.insert(object).inserted {
+            let isMade = made.contains(object)
+            let isAboutLife = isMade || ended.contains(object)
+            let wish = try self.life(of: object, isMade: isMade, isAboutLife: isAboutLife, in: &store)
+            switch wish.shouldLive {
+            case .none:
                 self.left.insert(object)
-                try self.keep(object, .object, shouldLive ? .edited : .deleted, in: &store)
-            } else if shouldLive, !lives {
-                self.revived.append(object)
-            } else if !shouldLive, lives {
-                self.deleted.append(object)
+                try self.keep(object, .object, wish.lives ? .edited : .deleted, in: &store)
+            case true where !wish.lives: self.revived.append(object)
+            case false where wish.lives || isMade: self.deleted.append(object)
+            default: break
             }
         }
     }
 
+    /// Whether an object shall live, nil if it is left as it is; and whether it lives.
     private mutating func life(
         of object: ObjectID,
+        isMade: Bool,
+        isAboutLife: Bool,
         in store: inout some StoreTransaction
-    ) throws(WriteRefusal) -> (shouldLive: Bool, lives: Bool) {
+    ) throws(WriteRefusal) -> (shouldLive: Bool?, lives: Bool) {
         do throws(StoreError) {
             let index = try store.objectIndex(of: object)
-            let shouldLive =
-                self.isRedo
-                ? try self.with.isAlive(index, in: &store) : try self.without.isAlive(index, in: &store)
-            return (shouldLive, try store.look(at: index) { $0.existence.isAlive })
+            let lives = try store.look(at: index) { $0.existence.isAlive }
+            switch self.way {
+            case .undo(_, var without):
+                let shouldLive = try without.isAlive(index, in: &store)
+                // Without a creation it should be dead, and without a deletion alive. Any other edit may have kept an
+                // object that somebody else deleted meanwhile.
+                return (isAboutLife && shouldLive == isMade ? nil : shouldLive, lives)
+            case .redo(let effect):
+                guard isAboutLife else { return (lives, lives) }
+                let life = try effect.life(of: index, in: &store)
+                return (life.isUntouched ? life.before : nil, lives)
+            }
         } catch {
             throw .store(error)
         }
@@ -149,9 +208,14 @@ private struct UndoPlan {
             isSettled = true
             for object in self.deleted where going.contains(object) {
                 let isFull = try WriteRefusal.from { () throws(StoreError) -> Bool in
-                    for child in try store.children(of: try store.objectIndex(of: object)) {
+                    let parent = try store.objectIndex(of: object)
+                    for child in try store.children(of: parent) {
                         let record = try store.object(child)
-                        if record.isVisible, !going.contains(record.id) { return true }
+                        guard record.isVisible, !going.contains(record.id) else { continue }
+                        if case .redo(let effect) = self.way, try effect.stood(child, below: parent, in: &store) {
+                            continue
+                        }
+                        return true
                     }
                     return false
                 }
@@ -163,6 +227,7 @@ private struct UndoPlan {
             }
         }
         self.deleted.removeAll { !going.contains($0) }
+        self.going = going
     }
 
     /// What would bring a folder back that somebody else has deleted stays deleted.
@@ -197,6 +262,20 @@ private struct UndoPlan {
 
     // MARK: - Properties
 
+    /// Properties of objects that come back, which others that were taken back may have written while they were gone.
+    private func propertiesOfRevived(
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> [(ObjectID, String)] {
+        guard case .undo = self.way else { return [] }
+        var found: [(ObjectID, String)] = []
+        for object in self.revived {
+            for (name, _) in try store.registers(of: try store.objectIndex(of: object)) {
+                found.append((object, try store.name(name)))
+            }
+        }
+        return found.sorted { ($0.0, ExactText($0.1)) < ($1.0, ExactText($1.1)) }
+    }
+
     /// The properties that the change wrote, each once, of objects that are not settled as a whole.
     private var properties: [(ObjectID, String)] {
         var (found, seen): ([(ObjectID, String)], Set<ObjectProperty>) = ([], [])
@@ -217,8 +296,11 @@ private struct UndoPlan {
         var name: ExactText
     }
 
+    /// Whether properties and places of an object are restored.
+    ///
+    /// Who takes an undo back restores those of an object that goes, too: others may keep it in sight.
     private func concerns(_ object: ObjectID) -> Bool {
-        !self.left.contains(object) && !self.deleted.contains(object)
+        !self.left.contains(object) && (self.reversal.isRedo || !self.going.contains(object))
     }
 
     private mutating func restore(
@@ -227,7 +309,9 @@ private struct UndoPlan {
         on plan: inout TransactionPlan,
         in store: inout some StoreTransaction
     ) throws(WriteRefusal) {
-        guard try plan.isVisible(object, in: &store) else { return try self.keep(object, .object, .deleted, in: &store) }
+        guard try plan.isVisible(object, in: &store) else {
+            return try self.keep(object, .object, .deleted, in: &store)
+        }
         let found = try WriteRefusal.from { () throws(StoreError) in try self.found(name, of: object, in: &store) }
         guard let found else { return }
         switch found {
@@ -251,9 +335,17 @@ private struct UndoPlan {
         in store: inout some StoreTransaction
     ) throws(StoreError) -> Found? {
         let key = RegisterKey(object: try store.objectIndex(of: object), name: try store.nameIndex(of: name))
-        guard let last = try self.with.lastWrite(at: key, in: &store) else { return nil }
-        guard last.point == self.target else { return .edited(last.line) }
-        let wanted = self.isRedo ? last : try self.without.lastWrite(at: key, in: &store)
+        let wanted: WriteReference?
+        switch self.way {
+        case .undo(var with, var without):
+            guard let last = try with.lastWrite(at: key, in: &store) else { return nil }
+            guard last.point == self.target else { return .edited(last.line) }
+            wanted = try without.lastWrite(at: key, in: &store)
+        case .redo(let effect):
+            let found = try effect.write(at: key, in: &store)
+            guard found.isUntouched else { return found.before.map { .edited($0.line) } }
+            wanted = found.before
+        }
         let value: Value?
         switch try wanted.flatMap({ write throws(StoreError) in try store.edit(write) }) {
         case .set(_, _, let set): value = set
@@ -263,17 +355,30 @@ private struct UndoPlan {
         return try store.value(of: key.name, on: key.object) == value ? nil : .value(value)
     }
 
+    /// The value of a property without what is taken back.
+    private func settled(
+        _ name: String,
+        of object: ObjectID,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> Value? {
+        guard case .undo(_, var without) = self.way else { return nil }
+        let key = RegisterKey(object: try store.objectIndex(of: object), name: try store.nameIndex(of: name))
+        guard let write = try without.lastWrite(at: key, in: &store) else { return nil }
+        if case .set(_, _, let value) = try store.edit(write) { return value }
+        return nil
+    }
+
     // MARK: - Places
 
     /// The objects that the change moved and that are not settled as a whole.
     ///
-    /// An undo goes backwards, so that it never puts an object below itself on the way.
+    /// The last is the first to go back, so that none is put below itself on the way.
     private var moved: [ObjectID] {
         var (found, seen): ([ObjectID], Set<ObjectID>) = ([], [])
         for case .move(let object, _) in self.edits.reversed() where self.concerns(object) {
             if seen.insert(object).inserted { found.append(object) }
         }
-        return self.isRedo ? found.reversed() : found
+        return found
     }
 
     private mutating func restorePlace(
@@ -281,23 +386,21 @@ private struct UndoPlan {
         on plan: inout TransactionPlan,
         in store: inout some StoreTransaction
     ) throws(WriteRefusal) {
-        guard try plan.isVisible(object, in: &store) else { return try self.keep(object, .object, .deleted, in: &store) }
-        let moves = try WriteRefusal.from { () throws(StoreError) -> (last: MoveRecord?, wanted: MoveRecord?) in
-            let index = try store.objectIndex(of: object)
-            let last = try self.with.lastMove(of: index, in: &store)
-            return (last, self.isRedo ? last : try self.without.lastMove(of: index, in: &store))
+        guard try plan.isVisible(object, in: &store) else {
+            return try self.keep(object, .object, .deleted, in: &store)
         }
-        guard let last = moves.last else { return }
-        guard last.write.point == self.target else {
-            return self.keep(object, .place, .edited, store.line(last.write.line).introduction)
+        let found = try WriteRefusal.from { () throws(StoreError) in try self.foundMove(of: object, in: &store) }
+        guard let found else { return }
+        guard found.isUntouched else {
+            return self.keep(object, .place, .edited, found.move.flatMap { store.line($0.write.line).introduction })
         }
         let wanted = try WriteRefusal.from { () throws(StoreError) -> Place in
-            let parent = try moves.wanted?.parent.map { above throws(StoreError) in try store.object(above).id }
-            return Place(parent: parent, position: moves.wanted?.position ?? .initial)
+            let parent = try found.move?.parent.map { above throws(StoreError) in try store.object(above).id }
+            return Place(parent: parent, position: found.move?.position ?? .initial)
         }
         let isThere = try WriteRefusal.from { () throws(StoreError) -> Bool in
             let record = try store.object(try store.objectIndex(of: object))
-            return record.parent == moves.wanted?.parent && record.position == wanted.position
+            return record.parent == found.move?.parent && record.position == wanted.position
         }
         if isThere { return }
         if let parent = wanted.parent, try !plan.isVisible(parent, in: &store) {
@@ -307,6 +410,25 @@ private struct UndoPlan {
             return self.keep(object, .place, .parentGone, nil)
         }
         try plan.put(object, under: wanted.parent, at: wanted.position)
+    }
+
+    /// The move that should be in force, or if somebody has moved the object since, the one that is; nil if there is
+    /// nothing to do.
+    private mutating func foundMove(
+        of object: ObjectID,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> (move: MoveRecord?, isUntouched: Bool)? {
+        let index = try store.objectIndex(of: object)
+        switch self.way {
+        case .undo(var with, var without):
+            guard let last = try with.lastMove(of: index, in: &store) else { return nil }
+            guard last.write.point == self.target else { return (last, false) }
+            return (try without.lastMove(of: index, in: &store), true)
+        case .redo(let effect):
+            let found = try effect.move(of: index, in: &store)
+            if !found.isUntouched, found.before == nil { return nil }
+            return (found.before, found.isUntouched)
+        }
     }
 
     // MARK: - What stays

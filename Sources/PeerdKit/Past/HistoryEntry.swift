@@ -46,6 +46,7 @@ extension Workspace {
     ///   - property: the property whose writes are wanted; nil for all operations.
     ///   - cursor: ``HistoryPage/next`` of the page before; nil for the latest operations.
     ///   - limit: the most operations to return, from 1 to 10,000.
+    /// - Returns: the operations, and the cursor for the next page.
     /// - Throws: ``PeerdError`` with `invalidArgument`, `closed`, or if the disk fails; `CancellationError`.
     /// - Complexity: O(*n* log *n*) in the operations on the object.
     public func history(
@@ -122,7 +123,8 @@ private struct Replaced {
             let last = Stamp(rawValue: .max)
             let writes = try transaction.lastWrites(at: key, through: last, where: self.counts)
             let write = writes.max { WriteOrder.precedes($0, $1, transaction) }
-            return try write.flatMap { write throws(StoreError) in try transaction.edit(write) }.map { LogEntry.Action($0) }
+            guard let write, let edit = try transaction.edit(write) else { return nil }
+            return LogEntry.Action(edit)
         case .move:
             let moves = try transaction.moves(of: object).filter { self.counts($0.write) && $0.isEffective }
             guard let move = moves.max(by: { WriteOrder.precedes($0.write, $1.write, transaction) }) else { return nil }

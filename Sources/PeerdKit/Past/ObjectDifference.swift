@@ -48,6 +48,7 @@ extension Workspace {
     ///   - first: the moment to compare with.
     ///   - second: the other moment; nil for now.
     ///   - object: the object at the top: only it and what was below it at either moment is compared; nil for all.
+    /// - Returns: each object as it was at both moments.
     /// - Throws: ``PeerdError`` with `noSuchMoment`, `closed`, or if the disk fails; `CancellationError`.
     /// - Complexity: O(*n* log *m*) in the operations between the moments, with memory for the objects that differ.
     public func differences(

@@ -49,6 +49,7 @@ extension Workspace {
     ///   - moment: the moment to read.
     ///   - cursor: ``Page/next`` of the page before; nil for the first page.
     ///   - limit: the most objects to return, from 1 to 10,000.
+    /// - Returns: the objects, and the cursor for the next page.
     /// - Throws: ``PeerdError`` with `invalidArgument`, `noSuchMoment`, `closed`, or if the disk fails;
     ///   `CancellationError`.
     public func page(

@@ -109,7 +109,9 @@ extension Workspace {
     ///   stay taken back.
     /// - Complexity: O(*n* log *m*) for *n* edits to properties with *m* writes.
     @discardableResult
-    public func undo(_ count: Int = 1) async throws -> [ReversedTransaction] { try await self.reverse(count, isRedo: false) }
+    public func undo(_ count: Int = 1) async throws -> [ReversedTransaction] {
+        try await self.reverse(count, isRedo: false)
+    }
 
     /// Does transactions of this user again that ``undo(_:)`` took back, the last of them first.
     ///
@@ -120,7 +122,9 @@ extension Workspace {
     /// - Returns: the transactions, in the order in which they were done again.
     /// - Throws: as ``undo(_:)`` does.
     @discardableResult
-    public func redo(_ count: Int = 1) async throws -> [ReversedTransaction] { try await self.reverse(count, isRedo: true) }
+    public func redo(_ count: Int = 1) async throws -> [ReversedTransaction] {
+        try await self.reverse(count, isRedo: true)
+    }
 
     /// Makes a property what it was at a moment, by a new write.
     ///

@@ -28,7 +28,12 @@ final class PairSync {
         var busyUntil: UInt64 = 0
         var sentByteCount = 0
 
-        init(_ device: PreviewedDevice, _ database: DatabaseCopy, _ entropy: consuming EntropyStream, _ now: ClockReading)
+        init(
+            _ device: PreviewedDevice,
+            _ database: DatabaseCopy,
+            _ entropy: consuming EntropyStream,
+            _ now: ClockReading
+        )
             throws
         {
             self.device = device.device

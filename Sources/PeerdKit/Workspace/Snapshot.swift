@@ -3,7 +3,7 @@ internal import Persistence
 /// The state of a workspace at one moment, valid inside the closure of ``Workspace/read(_:)``.
 public struct Snapshot: ~Copyable {
     /// That of the store, or an earlier one.
-    private var state: WorkspaceState
+    private let state: WorkspaceState
 
     init(_ state: WorkspaceState) { self.state = state }
 
@@ -11,7 +11,7 @@ public struct Snapshot: ~Copyable {
     ///
     /// - Throws: ``PeerdError`` if the disk fails or the database is damaged.
     /// - Complexity: O(*n* log *m*) for *n* properties of the object in a workspace of *m*.
-    public mutating func object(_ id: ObjectID) throws -> Object? {
+    public func object(_ id: ObjectID) throws -> Object? {
         try self.translating { transaction in
             guard let index = try transaction.existingObjectIndex(of: id),
                 try transaction.object(index).isVisible
@@ -24,7 +24,7 @@ public struct Snapshot: ~Copyable {
     ///
     /// - Throws: ``PeerdError`` with `wrongType` if the value has another type, or if the disk fails.
     /// - Complexity: O(log *m*) in a workspace of *m* properties.
-    public mutating func value<Content>(of property: Property<Content>, on id: ObjectID) throws -> Content? {
+    public func value<Content>(of property: Property<Content>, on id: ObjectID) throws -> Content? {
         let value = try self.translating { transaction -> Value? in
             guard let name = try transaction.existingNameIndex(of: property.name),
                 let index = try transaction.existingObjectIndex(of: id), try transaction.object(index).isVisible
@@ -45,7 +45,7 @@ public struct Snapshot: ~Copyable {
     ///   the disk fails.
     /// - Complexity: O(*n*) in the objects that are looked at until the page is full. Sorted by a property, each page
     ///   looks at all objects of the query. Memory holds one page.
-    public mutating func page(_ query: Query, after cursor: Cursor? = nil, limit: Int = 100) throws -> Page {
+    public func page(_ query: Query, after cursor: Cursor? = nil, limit: Int = 100) throws -> Page {
         guard (1...Page.limitMax).contains(limit) else {
             throw PeerdError(
                 .invalidArgument,
@@ -62,13 +62,14 @@ public struct Snapshot: ~Copyable {
     ///
     /// - Throws: ``PeerdError`` if the disk fails or the database is damaged.
     /// - Complexity: O(*n*) in the objects that the query looks at, before its filters.
-    public mutating func count(_ query: Query) throws -> Int {
+    public func count(_ query: Query) throws -> Int {
         try self.translating { transaction in try QueryRun(query, after: nil).count(in: &transaction) }
     }
 
-    private mutating func translating<Result>(_ body: (inout WorkspaceState) throws -> Result) throws -> Result {
+    private func translating<Result>(_ body: (inout WorkspaceState) throws -> Result) throws -> Result {
+        var state = self.state
         do {
-            return try body(&self.state)
+            return try body(&state)
         } catch let error as StoreError {
             throw PeerdError(error)
         }

@@ -16,8 +16,8 @@ extension Workspace {
     ///
     /// - Parameters:
     ///   - root: the object at the top, which is not part of the result; nil for all.
-    ///   - last: the last object of the part before; nil for the beginning.
     ///   - moment: the moment to read; nil for now.
+    ///   - last: the last object of the part before; nil for the beginning.
     ///   - depthMax: the deepest level that is read; nil for all.
     ///   - limit: the most objects of the part.
     /// - Returns: the objects, each with its depth.

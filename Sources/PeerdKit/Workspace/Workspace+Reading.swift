@@ -26,10 +26,7 @@ extension Workspace {
     /// - Complexity: As ``Snapshot/object(_:)``.
     @concurrent
     public func object(_ id: ObjectID) async throws -> Object? {
-        try await self.readingBriefly { transaction in
-            var snapshot = Snapshot(.now(transaction))
-            return try snapshot.object(id)
-        }
+        try await self.readingBriefly { transaction in try Snapshot(.now(transaction)).object(id) }
     }
 
     /// Returns one page of the objects of a query.

@@ -48,7 +48,8 @@ enum StoreQuery: Int, CaseIterable {
         case .insertName, .nameByText, .nameByNumber, .insertGrant, .grantByContent, .grantByNumber:
             self.identifierSQL
         case .objectByID, .objectID, .objectRow, .insertObject, .updateObject, .updateObjectAndPlace, .children,
-            .rootChildren, .visibleObjects, .visiblePage, .typePage, .childPage, .rootChildPage, .visibleCount, .knownPage,
+            .rootChildren, .visibleObjects, .visiblePage, .typePage, .childPage, .rootChildPage, .visibleCount,
+            .knownPage,
             .lastPosition, .lastRootPosition, .childBefore, .rootChildBefore, .lastCommit, .changedObjects,
             .changesOfObject, .lastMove, .lastDeletion:
             self.objectSQL

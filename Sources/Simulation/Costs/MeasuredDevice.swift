@@ -46,7 +46,10 @@ package final class MeasuredDevice {
     package static let start = WallTime(milliseconds: 1_700_000_000_000)
 
     package var now: ClockReading {
-        ClockReading(wall: Self.start.advanced(byMilliseconds: self.milliseconds), monotonicMilliseconds: self.milliseconds)
+        ClockReading(
+            wall: Self.start.advanced(byMilliseconds: self.milliseconds),
+            monotonicMilliseconds: self.milliseconds
+        )
     }
 
     package func sleep(milliseconds: UInt64) {

@@ -117,7 +117,9 @@ private enum PastText {
         var lines = ["\(sign) \(difference["type"]?.text ?? "")  \(difference["id"]?.text ?? "")"]
         if let moved = difference["moved"], moved != .null {
             let sides = ["before", "after"].map { moved[$0]?.text ?? "the root" }
-            lines.append(sides[0] == sides[1] ? "    moved among its siblings" : "    moved from \(sides[0]) to \(sides[1])")
+            lines.append(
+                sides[0] == sides[1] ? "    moved among its siblings" : "    moved from \(sides[0]) to \(sides[1])"
+            )
         }
         guard case .object(let properties)? = difference["properties"] else { return lines }
         for (name, sides) in properties.sorted(by: { $0.key < $1.key }) {

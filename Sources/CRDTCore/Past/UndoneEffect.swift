@@ -1,0 +1,86 @@
+/// What a change that takes another one back had done to the state, as far as nobody has edited that since.
+///
+/// A redo takes the effect of an undo back: everything becomes exactly what it was before the undo. The edits of later
+/// undos and redos that were taken back themselves stand for what was before them.
+package struct UndoneEffect {
+    private let user: UserID
+    private let undo: LinePoint
+    private let context: CausalContext
+    private let before: PastReader
+
+    /// `undo`: a change of the user that takes another one back.
+    package init(
+        of undo: LinePoint,
+        by user: UserID,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        (self.undo, self.user) = (undo, user)
+        self.before = PastReader(PastView(seen: try transaction.seen(before: undo)))
+        self.context = CausalContext(
+            seen: try transaction.context(at: undo),
+            author: undo.line,
+            ordinal: .end(ofSequence: undo.sequence)
+        )
+    }
+
+    /// The write to a property that was in force before the undo, if the property is as the undo left it.
+    ///
+    /// - Returns: nil if somebody has written to it since; a write of nil if there was none before.
+    package func write(
+        at key: RegisterKey,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> (before: WriteReference?, isUntouched: Bool) {
+        var current = try transaction.register(key)?.winner
+        while let write = current, write.point != self.undo {
+            guard let reversal = try transaction.reversal(by: self.user, at: write.point) else {
+                return (current, false)
+            }
+            let reader = PastReader(PastView(seen: try transaction.seen(before: reversal.target)))
+            current = try reader.write(at: key, in: &transaction)
+        }
+        guard current != nil else { return (nil, false) }
+        return (try self.before.write(at: key, in: &transaction), true)
+    }
+
+    /// The move of an object that was in force before the undo, if the object stands where the undo put it.
+    package func move(
+        of object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> (before: MoveRecord?, isUntouched: Bool) {
+        let moves = try transaction.moves(of: object).filter(\.isEffective)
+            .sorted { WriteOrder.precedes($1.write, $0.write, transaction) }
+        var current = moves.first
+        while let move = current, move.write.point != self.undo {
+            guard let reversal = try transaction.reversal(by: self.user, at: move.write.point) else {
+                return (current, false)
+            }
+            let view = PastView(seen: try transaction.seen(before: reversal.target))
+            current = moves.first { view.counts($0.write) }
+        }
+        guard current != nil else { return (nil, false) }
+        return (moves.first { self.before.view.counts($0.write) }, true)
+    }
+
+    /// Whether an object stood below a parent before the undo.
+    package func stood(
+        _ object: ObjectIndex,
+        below parent: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        var reader = self.before
+        return try reader.place(of: object, in: &transaction).parent == parent
+    }
+
+    /// Whether an object lived before the undo, and whether only undos and redos have touched it since.
+    package func life(
+        of object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> (before: Bool, isUntouched: Bool) {
+        var reader = self.before
+        let before = try reader.isAlive(object, in: &transaction)
+        for write in try transaction.history(of: object) where !self.context.covers(write) {
+            if try transaction.reversal(by: self.user, at: write.point) == nil { return (before, false) }
+        }
+        return (before, true)
+    }
+}

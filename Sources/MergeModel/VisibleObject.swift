@@ -1,0 +1,48 @@
+package import CRDTCore
+
+/// What a state shows of an object, in the words of the model and of any state that can be read.
+package struct VisibleObject: Hashable, Sendable {
+    package var type: ExactText?
+    package var parent: ObjectID?
+    package var position = Position.initial
+    package var properties: [ExactText: Value] = [:]
+    package var children: [ObjectID] = []
+
+    /// What the model says.
+    package init(_ object: PlainObject) {
+        self.type = object.creation?.type
+        self.parent = object.parent
+        self.position = object.position
+        self.children = object.children
+        for property in object.properties {
+            if case .set(_, _, let value) = property.winner.edit { self.properties[property.name] = value }
+        }
+    }
+
+    /// What a state says of an object that shows.
+    private init(_ index: ObjectIndex, in state: inout some StateReading) throws(StoreError) {
+        let record = try state.object(index)
+        self.type = try record.creation.map { creation throws(StoreError) in ExactText(try state.name(creation.type)) }
+        self.parent = try record.parent.map { parent throws(StoreError) in try state.object(parent).id }
+        self.position = record.position
+        for (name, value) in try state.properties(of: index) { self.properties[ExactText(name)] = value }
+        for child in try state.visibleChildren(of: index, after: nil, limit: .max) {
+            self.children.append(try state.object(child).id)
+        }
+    }
+
+    /// Everything that the model shows.
+    package static func all(of model: NaiveModel) -> [ObjectID: VisibleObject] {
+        let visible = model.state().objects.filter(\.isVisible)
+        return Dictionary(uniqueKeysWithValues: visible.map { ($0.id, VisibleObject($0)) })
+    }
+
+    /// Everything that a state shows, which it must find in each of its ways.
+    package static func all(of state: inout some StateReading) throws(StoreError) -> [ObjectID: VisibleObject] {
+        var found: [ObjectID: VisibleObject] = [:]
+        for index in try state.visibleObjects() {
+            found[try state.object(index).id] = try VisibleObject(index, in: &state)
+        }
+        return found
+    }
+}

@@ -1,0 +1,126 @@
+import CRDTCore
+import MergeModel
+import Testing
+
+@testable import Engine
+
+/// Undo and redo beside the naive model of a history without what is taken back.
+@Suite struct UndoTests {
+    private static let objects = (0..<5).map { ObjectID(bytes: Bytes16(high: 0x1122_3344_5566_4788, low: UInt64($0))) }
+    private static let names = ["a", "b"]
+
+    /// Some edits that may be refused.
+    private func transaction(_ random: inout SplitMix64) -> [Transaction.Step] {
+        var steps: [Transaction.Step] = []
+        for _ in 0...random.below(3) {
+            let object = Self.objects[random.below(Self.objects.count)]
+            let name = Self.names[random.below(2)]
+            let parent = random.below(3) == 0 ? nil : Self.objects[random.below(Self.objects.count)]
+            switch random.below(10) {
+            case 0, 1:
+                let creation = Transaction.Creation(
+                    id: .given(object),
+                    type: "t",
+                    parent: parent,
+                    properties: [CRDTCore.ExactText(name): .int(Int64(random.below(100)))]
+                )
+                steps.append(.create(creation))
+            case 2, 3, 4: steps.append(.set(object, name: name, value: .int(Int64(random.below(100)))))
+            case 5: steps.append(.unset(object, name: name))
+            case 6, 7: steps.append(.move(object, parent: parent, before: nil))
+            default: steps.append(.delete(object))
+            }
+        }
+        return steps
+    }
+
+    private func write(_ world: inout UndoWorld, _ device: Int, _ random: inout SplitMix64) throws {
+        let steps = self.transaction(&random)
+        try world.write(device) { local throws(WriteRefusal) in
+            for step in steps { try local.perform(step) }
+        }
+    }
+
+    /// Undoes on one device, and looks at what that did before anybody else has seen it.
+    private func undo(_ world: inout UndoWorld, _ device: Int, _ seed: UInt64) throws -> UndoReport? {
+        let before = try world.state(device)
+        guard let report = try world.reverse(device, isRedo: false) else {
+            #expect(try world.state(device) == before, "seed \(seed)")
+            return nil
+        }
+        let after = try world.state(device)
+        let ideal = world.ideal()
+        for (object, state) in after {
+            guard let old = before[object] else {
+                #expect(ideal[object] != nil, "seed \(seed): \(object) came back, and somebody else had deleted it")
+                continue
+            }
+            for name in Set(old.properties.keys).union(state.properties.keys) {
+                guard old.properties[name] != state.properties[name] else { continue }
+                let isOwn = report.edits.contains { edit in
+                    switch edit {
+                    case .set(object, let written, _), .unset(object, let written):
+                        MergeModel.ExactText(written) == name
+                    default: false
+                    }
+                }
+                #expect(isOwn, "seed \(seed): \(name) of \(object) changed, which the transaction had not written")
+            }
+        }
+        return report
+    }
+
+    /// Undo, then redo of the same number: nothing has changed.
+    ///
+    /// Returns whether nothing had to be kept.
+    private func checkIdentity(_ world: inout UndoWorld, _ device: Int, _ count: Int, _ seed: UInt64) throws -> Bool {
+        let before = try world.state(device)
+        var reports: [UndoReport] = []
+        for _ in 0..<count {
+            guard let report = try world.reverse(device, isRedo: false) else { break }
+            reports.append(report)
+        }
+        for _ in reports { reports.append(try #require(try world.reverse(device, isRedo: true), "seed \(seed)")) }
+        let after = try world.state(device)
+        #expect(after == before, "seed \(seed): redo after undo of \(count) is not as before")
+        return reports.allSatisfy(\.kept.isEmpty)
+    }
+
+    @Test(arguments: Seeds.range(from: 31_000, count: 200))
+    func `what is taken back is as if it had never been`(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        var world = try UndoWorld(users: [TestDevice.user, TestDevice.user, TestDevice.otherUser])
+        // What one user takes back is an edit like any other for the other one, so only one of them can be compared.
+        let reverserCount = seed % 2 == 0 ? 2 : 3
+        var isWhole = reverserCount == 2
+        for _ in 0..<30 {
+            let isWrite = random.below(10) < 7
+            let device = random.below(isWrite ? 3 : reverserCount)
+            switch isWrite ? random.below(7) : 7 + random.below(3) {
+            case 0...5: try self.write(&world, device, &random)
+            case 6: try world.synchronise()
+            case 7:
+                try world.synchronise()
+                isWhole = try self.checkIdentity(&world, device, 1 + random.below(3), seed) && isWhole
+                try world.synchronise()
+            case 8:
+                try world.synchronise()
+                let report = try world.reverse(device, isRedo: true)
+                isWhole = isWhole && report?.kept.isEmpty ?? true
+                try world.synchronise()
+            default:
+                try world.synchronise()
+                let report = try self.undo(&world, device, seed)
+                isWhole = isWhole && report?.kept.isEmpty ?? true
+                try world.synchronise()
+            }
+            isWhole = try isWhole && !world.hasMovesWithoutEffect(device)
+        }
+        try world.synchronise()
+        let states = try (0..<3).map { try world.state($0) }
+        #expect(states[0] == states[1] && states[1] == states[2], "seed \(seed)")
+        guard isWhole else { return }
+        let ideal = world.ideal()
+        #expect(states[0] == ideal, "seed \(seed): \(states[0]), expected \(ideal)")
+    }
+}

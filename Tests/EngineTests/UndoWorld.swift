@@ -1,0 +1,146 @@
+import CRDTCore
+import MergeModel
+import PeerCrypto
+
+@testable import Engine
+
+/// Devices of two users that write, take back and exchange changes, over stores in memory.
+struct UndoWorld {
+    private(set) var history = GeneratedHistory()
+    private var devices: [Device] = []
+    private var time = WallTime(milliseconds: 1_700_000_000_000)
+    /// The changes that are taken back, by their hashes, and those that say so.
+    private(set) var undone: Set<Hash256> = []
+    private(set) var marks: Set<Hash256> = []
+    private var seed: UInt64 = 0
+
+    private struct Device {
+        let replica: ReplicaID
+        let user: UserID
+        let node: TestNode<MemoryStore>
+        var tip: Hash256?
+    }
+
+    init(users: [UserID]) throws {
+        for (number, user) in users.enumerated() {
+            let device = TestDevice(number: UInt64(number), user: user)
+            let nonce = Bytes16(high: UInt64(number), low: 9)
+            let replica = device.replica(nonce: nonce)
+            self.history.devices[replica] = device
+            let store = MemoryStore(origin: ChainHash.origin(TestDevice.workspace))
+            let node = TestNode(store: store, objects: [], now: self.time)
+            self.devices.append(Device(replica: replica, user: user, node: node))
+            try self.append([.introduce(device.introduction(nonce: nonce))], by: number)
+        }
+    }
+
+    func user(of device: Int) -> UserID { self.devices[device].user }
+
+    /// Writes what a caller wants as one change; returns what was refused.
+    @discardableResult
+    mutating func write(
+        _ device: Int,
+        _ body: (inout LocalTransaction) throws(WriteRefusal) -> Void
+    ) throws -> WriteRefusal? {
+        self.time = self.time.advanced(byMilliseconds: 1)
+        let user = self.devices[device].user
+        self.seed += 1
+        var seed = [UInt8](repeating: 0, count: EntropyStream.seedByteCount)
+        for position in 0..<8 { seed[position] = UInt8(truncatingIfNeeded: self.seed >> (8 * position)) }
+        let secret = SecretBytes(seed)
+        var (edits, refusal): ([Edit], WriteRefusal?) = ([], nil)
+        try self.devices[device].node.read { transaction throws(StoreError) in
+            guard let entropy = EntropyStream(seed: secret) else { return }
+            let plan = TransactionPlan(namespace: ObjectID(bytes: Bytes16(high: 1, low: 1)), user: user)
+            var local = LocalTransaction(plan: plan, entropy: entropy, store: transaction)
+            do throws(WriteRefusal) {
+                try body(&local)
+                edits = try local.finish().edits
+            } catch {
+                refusal = error
+            }
+        }
+        if !edits.isEmpty { try self.append(edits, by: device) }
+        return refusal
+    }
+
+    /// Takes back, or does again, on one device.
+    mutating func reverse(_ device: Int, isRedo: Bool) throws -> UndoReport? {
+        var report: UndoReport?
+        let refusal = try self.write(device) { local throws(WriteRefusal) in
+            report = try local.reverse(isRedo: isRedo)
+        }
+        if let refusal { throw refusal }
+        guard let found = report, let change = self.history.changes.first(where: { $0.point == found.change }) else {
+            return report
+        }
+        if isRedo { self.undone.remove(change.hash) } else { self.undone.insert(change.hash) }
+        if let tip = self.devices[device].tip { self.marks.insert(tip) }
+        return report
+    }
+
+    private mutating func append(_ edits: [Edit], by device: Int) throws {
+        let own = self.devices[device]
+        let (context, last) = try own.node.read { transaction throws(StoreError) -> ([Point], Stamp) in
+            var (points, last): ([Point], Stamp) = ([], .zero)
+            for position in 0..<transaction.lineCount {
+                let line = LineIndex(rawValue: UInt32(position))
+                let (replica, progress) = (transaction.replicaID(line), transaction.progress(of: line))
+                last = max(last, progress.appliedStamp)
+                let place = LinePoint(line: line, sequence: progress.appliedSequence)
+                guard replica != own.replica, let hash = transaction.header(at: place)?.hash else { continue }
+                points.append(Point(replica: replica, sequence: place.sequence, name: ChangeName(hash)))
+            }
+            return (points.sorted(), last)
+        }
+        let stamp = max(Stamp(milliseconds: self.time.milliseconds), last.successor ?? last)
+        let change = self.history.append(own.replica, after: own.tip, stamp: stamp, context: context, edits)
+        self.devices[device].tip = change.hash
+        try own.node.receive([self.history.sealed([change])])
+    }
+
+    /// Everybody gets everything.
+    func synchronise() throws {
+        for device in self.devices {
+            for change in self.history.changes where !device.node.stored.contains(change.hash) {
+                try device.node.receive([self.history.sealed([change])])
+            }
+        }
+    }
+
+    // MARK: - States
+
+    func state(_ device: Int) throws -> [ObjectID: VisibleObject] {
+        try self.devices[device].node.read { transaction throws(StoreError) in
+            try VisibleObject.all(of: &transaction)
+        }
+    }
+
+    func hasMovesWithoutEffect(_ device: Int) throws -> Bool {
+        try self.devices[device].node.read { transaction throws(StoreError) in
+            !transaction.movesWithoutEffect().isEmpty
+        }
+    }
+
+    /// The state as if what is taken back, and what says so, had never been written.
+    func ideal() -> [ObjectID: VisibleObject] {
+        var changes: [NaiveChange] = []
+        for var change in self.history.changes {
+            if self.undone.contains(change.hash) || self.marks.contains(change.hash) { change.edits = [] }
+            changes.append(change)
+        }
+        let now = self.time.advanced(byMilliseconds: 1_000_000)
+        return VisibleObject.all(of: NaiveModel(NaiveHistory(changes, founder: TestDevice.user, now: now)))
+    }
+
+    /// The user who wrote what is in force for a property on a device.
+    func author(of name: String, _ object: ObjectID, on device: Int) throws -> UserID? {
+        try self.devices[device].node.read { transaction throws(StoreError) -> UserID? in
+            guard let index = transaction.existingObjectIndex(of: object),
+                let name = transaction.existingNameIndex(of: name),
+                let register = transaction.register(RegisterKey(object: index, name: name))
+            else { return nil }
+            return transaction.line(register.winner.line).introduction?.user
+        }
+    }
+}
