@@ -149,7 +149,7 @@ extension StoreTransaction {
         return seen
     }
 
-    /// The last change of a user that an undo takes back, or the last undo that a redo takes back; nil if there is none.
+    /// The last change of a user that an undo can take back, or the last undo that a redo can; nil if there is none.
     ///
     /// Whoever edits after an undo cannot do again what was undone before.
     /// - Complexity: O(*k* *l*) for *k* later changes of the user, on *l* chains.

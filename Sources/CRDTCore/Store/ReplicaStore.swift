@@ -225,7 +225,7 @@ package protocol StoreTransaction: StateReading, LineOrdering {
     ) throws(StoreError) -> MoveRecord?
     /// All recorded moves of an object, in no particular order.
     mutating func moves(of object: ObjectIndex) throws(StoreError) -> [MoveRecord]
-    /// The objects that some recorded move puts below a parent (nil: the root, where all begin), in no particular order.
+    /// The objects that some recorded move puts below a parent (nil: the root, where all begin), in no order.
     mutating func objectsEverBelow(_ parent: ObjectIndex?) throws(StoreError) -> [ObjectIndex]
     /// The last recorded move of each object whose last move is not effective.
     mutating func movesWithoutEffect() throws(StoreError) -> [MoveRecord]

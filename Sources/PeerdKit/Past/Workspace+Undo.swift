@@ -128,8 +128,9 @@ extension Workspace {
 
     /// Makes a property what it was at a moment, by a new write.
     ///
-    /// - Throws: ``PeerdError`` with `noSuchMoment`; `noSuchObject` if the object is deleted now, or was not there then;
-    ///   or as ``write(_:)`` does.
+    /// - Returns: the number of objects, which is 1.
+    /// - Throws: ``PeerdError`` with `noSuchMoment`; `noSuchObject` if the object is deleted, or was not there then; or
+    ///   as ``write(_:)`` does.
     @discardableResult
     public func restore(_ name: String, of object: ObjectID, to moment: Moment) async throws -> Restoration {
         try await self.restoring { transaction in try transaction.restore(name, of: object, to: moment) }
@@ -139,6 +140,7 @@ extension Workspace {
     ///
     /// Objects that were deleted since are created again. Objects that came below it since stay.
     ///
+    /// - Returns: how many objects that were.
     /// - Throws: ``PeerdError`` with `noSuchMoment`; `noSuchObject` if the object was not there then; `tooLarge`; or as
     ///   ``write(_:)`` does.
     /// - Complexity: O(*n* log *n*) in the objects below it and their properties.

@@ -30,6 +30,7 @@ import Foundation
         ("observing", { try await Observing.run(in: $0) }),
         ("merges", { try await WhatMergesHow.run(in: $0) }),
         ("offline", { try await BeingOffline.run(in: $0) }),
+        ("history", { try await History.run(in: $0) }),
         ("embedding", { try await Embedding.run(in: $0) }),
     ]
 }

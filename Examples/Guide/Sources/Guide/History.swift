@@ -1,0 +1,50 @@
+import Foundation
+import PeerdKit
+
+/// The code of the article "Going back in time".
+enum History {
+    static func run(in place: URL) async throws {
+        let workspace = try await Workspace.create(at: place, name: "laptop")
+        let note = try await workspace.write { transaction in
+            let note = try transaction.create("note")
+            try transaction.set(title, to: "first", on: note)
+            return note
+        }
+        try await Self.readThePast(workspace, note)
+        try await Self.undo(workspace, note)
+        await workspace.close()
+    }
+
+    private static func readThePast(_ workspace: Workspace, _ note: ObjectID) async throws {
+        let now = try await workspace.moment()
+        let yesterday = try Moment("1 day ago")
+        try await workspace.write { try $0.set(title, to: "second", on: note) }
+
+        if let then = try await workspace.object(note, at: now) {
+            print(try then[title] ?? "")
+        }
+        let notes = try await workspace.page(.objects(type: "note"), at: yesterday)
+        print(notes.objects.count)
+        try expect(try await workspace.object(note, at: now)?[title] == "first", "the past stays what it was")
+        try expect(notes.objects.isEmpty, "a day ago there was nothing")
+
+        let page = try await workspace.history(of: note, property: "title")
+        for entry in page.entries {
+            print(entry.entry.date, entry.entry.author.name, entry.entry.action, entry.entry.status)
+        }
+        try expect(page.entries.count == 2, "a history has each write")
+        try expect(try await workspace.differences(from: now).map(\.id) == [note], "what differs is named")
+
+        try await workspace.restore("title", of: note, to: now)
+        try await workspace.restore(note, to: now)
+        try expect(try await workspace.object(note)?[title] == "first", "a restore brings the value back")
+    }
+
+    private static func undo(_ workspace: Workspace, _ note: ObjectID) async throws {
+        for transaction in try await workspace.undo() {
+            for kept in transaction.kept { print(kept.object, "stays as it is:", kept.reason) }
+        }
+        try await workspace.redo()
+        try expect(try await workspace.object(note)?[title] == "first", "a redo takes the undo back")
+    }
+}
