@@ -1,0 +1,64 @@
+internal import CRDTCore
+internal import Foundation
+internal import NIOHTTP1
+internal import PeerdKit
+
+/// Backups of the data directory.
+///
+/// A path is taken only from the owner of the directory, over the socket. Programs and pages that come over loopback
+/// can have a backup made by the plan, and cannot choose where a file with secret keys is put.
+struct BackupRoutes: Sendable {
+    let workspace: Workspace
+
+    var routes: [Route] {
+        [
+            Route(.GET, "/api/backup") { _ in Response(json: self.workspace.backupStatus().json) },
+            Route(.POST, "/api/backup") { try await self.backUp($0) },
+            Route(.PUT, "/api/backup/schedule") { try await self.setSchedule($0) },
+            Route(.DELETE, "/api/backup/schedule") { _ in
+                try await self.workspace.setBackupSchedule(nil)
+                return .noContent
+            },
+        ]
+    }
+
+    private func backUp(_ request: Request) async throws -> Response {
+        let members = try Members(try await request.jsonOrNothing(), of: "The body")
+        let file = try Self.url(try members.text("path"), "path", request)
+        try members.requireNoOthers()
+        let workspace = self.workspace
+        return try await LineStream.response(to: request) { progress in
+            let tell: @Sendable (Double) -> Void = { progress("backed up \(Int($0 * 100)) %") }
+            if let file { return try await workspace.backUp(to: file, progress: tell).json }
+            return try await workspace.backUpBySchedule(progress: tell).json
+        }
+    }
+
+    private func setSchedule(_ request: Request) async throws -> Response {
+        let members = try Members(try await request.json(), of: "The body")
+        let folder = try Self.url(try members.requiredText("folder"), "folder", request)
+        let seconds = try members.number("every_seconds", in: BackupSchedule.secondsRange)
+        let count = try members.number("keep", in: BackupSchedule.keptRange)
+        try members.requireNoOthers()
+        guard let folder, let seconds, let count else {
+            throw Problem.badRequest("The body needs “every_seconds”, “keep” and “folder”.")
+        }
+        let schedule = try BackupSchedule(intervalSeconds: seconds, keptCount: count, folder: folder)
+        try await self.workspace.setBackupSchedule(schedule)
+        return Response(json: self.workspace.backupStatus().json)
+    }
+
+    private static func url(_ path: String?, _ name: String, _ request: Request) throws(Problem) -> URL? {
+        guard let path else { return nil }
+        guard request.head.entryPoint != .loopback else {
+            throw Problem(
+                .forbidden,
+                "forbidden",
+                "The member “\(name)” is taken only from the command line of the owner.",
+                advice: "Use “peerd backup”."
+            )
+        }
+        guard path.hasPrefix("/") else { throw .badRequest("The member “\(name)” is an absolute path.") }
+        return URL(fileURLWithPath: path)
+    }
+}
