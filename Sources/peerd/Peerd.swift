@@ -14,7 +14,8 @@ struct Peerd: AsyncParsableCommand {
             StatusCommand.self, SyncCommand.self, CreateCommand.self, SetCommand.self, UnsetCommand.self,
             GetCommand.self, MoveCommand.self, RemoveCommand.self, ListCommand.self, TreeCommand.self,
             ConflictsCommand.self, PreviewCommand.self, LogCommand.self, ImportCommand.self, ExportCommand.self,
-            BackupCommand.self, DoctorCommand.self, RestampCommand.self, OpenCommand.self, APICommand.self,
+            SnapshotCommand.self, BackupCommand.self, DoctorCommand.self, RestampCommand.self, OpenCommand.self,
+            APICommand.self,
             CompletionCommand.self,
         ]
     )

@@ -6,7 +6,7 @@ import Testing
 @Suite struct HelpTests {
     static let verbs = [
         "init", "run", "invite", "join", "peers", "status", "sync", "create", "set", "unset", "get", "mv", "rm", "ls",
-        "tree", "conflicts", "preview", "log", "import", "export", "backup", "doctor", "restamp",
+        "tree", "conflicts", "preview", "log", "import", "export", "snapshot", "backup", "doctor", "restamp",
         "open", "api", "completion",
     ]
 
@@ -50,6 +50,7 @@ import Testing
         ["run", "--log-level", "loud"], ["completion", "tcsh"],
         ["preview"], ["preview", "only-one"], ["preview", "a", "b", "--link", "pigeon"],
         ["preview", "a", "b", "--orders", "0"],
+        ["snapshot", "create"], ["snapshot", "restore"], ["snapshot", "import"], ["snapshot", "take", "abcd"],
         ["backup", "x", "--every", "1d"], ["backup", "--every", "1y"], ["backup", "--keep", "3"],
         ["backup", "--every", "1d", "--keep", "0"], ["backup", "verify"], ["backup", "restore"],
     ])

@@ -5,8 +5,8 @@ internal import PeerdKit
 
 /// Backups of the data directory.
 ///
-/// A path is taken only from the owner of the directory, over the socket. Programs and pages that come over loopback
-/// can have a backup made by the plan, and cannot choose where a file with secret keys is put.
+/// A path or a plan is taken only from the owner of the directory, over the socket. Programs and pages that come over
+/// loopback can have a backup made by the plan, and cannot choose where a file with secret keys is put.
 struct BackupRoutes: Sendable {
     let workspace: Workspace
 
@@ -15,7 +15,8 @@ struct BackupRoutes: Sendable {
             Route(.GET, "/api/backup") { _ in Response(json: self.workspace.backupStatus().json) },
             Route(.POST, "/api/backup") { try await self.backUp($0) },
             Route(.PUT, "/api/backup/schedule") { try await self.setSchedule($0) },
-            Route(.DELETE, "/api/backup/schedule") { _ in
+            Route(.DELETE, "/api/backup/schedule") { request in
+                try Self.requireOwner(request)
                 try await self.workspace.setBackupSchedule(nil)
                 return .noContent
             },
@@ -48,16 +49,20 @@ struct BackupRoutes: Sendable {
         return Response(json: self.workspace.backupStatus().json)
     }
 
+    /// Refuses what only the owner of the directory may ask for.
+    private static func requireOwner(_ request: Request) throws(Problem) {
+        guard request.head.entryPoint == .loopback else { return }
+        throw Problem(
+            .unprocessableEntity,
+            "only-over-socket",
+            "Where and when backups are written is set only over the Unix socket of the data directory.",
+            advice: "Use “peerd backup”."
+        )
+    }
+
     private static func url(_ path: String?, _ name: String, _ request: Request) throws(Problem) -> URL? {
         guard let path else { return nil }
-        guard request.head.entryPoint != .loopback else {
-            throw Problem(
-                .forbidden,
-                "forbidden",
-                "The member “\(name)” is taken only from the command line of the owner.",
-                advice: "Use “peerd backup”."
-            )
-        }
+        try self.requireOwner(request)
         guard path.hasPrefix("/") else { throw .badRequest("The member “\(name)” is an absolute path.") }
         return URL(fileURLWithPath: path)
     }

@@ -23,6 +23,7 @@ package struct APIService: Sendable {
         var routes = self.objects.routes
         routes += HistoryRoutes(workspace: workspace).routes
         routes += ExchangeRoutes(workspace: workspace).routes
+        routes += SnapshotRoutes(workspace: workspace).routes
         routes += BackupRoutes(workspace: workspace).routes
         routes += ProjectRoutes(workspace: workspace).routes
         routes += SystemRoutes(workspace: workspace, server: server, metrics: metrics).routes
