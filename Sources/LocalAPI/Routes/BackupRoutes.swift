@@ -5,8 +5,8 @@ internal import PeerdKit
 
 /// Backups of the data directory.
 ///
-/// A path or a plan is taken only from the owner of the directory, over the socket. Programs and pages that come over
-/// loopback can have a backup made by the plan, and cannot choose where a file with secret keys is put.
+/// Only the owner of the directory has them made, over the socket. Programs and pages that come over loopback neither
+/// choose where a file with secret keys is put, nor make so many that the older ones are removed.
 struct BackupRoutes: Sendable {
     let workspace: Workspace
 
@@ -24,8 +24,9 @@ struct BackupRoutes: Sendable {
     }
 
     private func backUp(_ request: Request) async throws -> Response {
+        try Self.requireOwner(request)
         let members = try Members(try await request.jsonOrNothing(), of: "The body")
-        let file = try Self.url(try members.text("path"), "path", request)
+        let file = try Self.url(try members.text("path"), "path")
         try members.requireNoOthers()
         let workspace = self.workspace
         return try await LineStream.response(to: request) { progress in
@@ -36,8 +37,9 @@ struct BackupRoutes: Sendable {
     }
 
     private func setSchedule(_ request: Request) async throws -> Response {
+        try Self.requireOwner(request)
         let members = try Members(try await request.json(), of: "The body")
-        let folder = try Self.url(try members.requiredText("folder"), "folder", request)
+        let folder = try Self.url(try members.requiredText("folder"), "folder")
         let seconds = try members.number("every_seconds", in: BackupSchedule.secondsRange)
         let count = try members.number("keep", in: BackupSchedule.keptRange)
         try members.requireNoOthers()
@@ -55,14 +57,13 @@ struct BackupRoutes: Sendable {
         throw Problem(
             .unprocessableEntity,
             "only-over-socket",
-            "Where and when backups are written is set only over the Unix socket of the data directory.",
+            "Backups are made and planned only over the Unix socket of the data directory.",
             advice: "Use “peerd backup”."
         )
     }
 
-    private static func url(_ path: String?, _ name: String, _ request: Request) throws(Problem) -> URL? {
+    private static func url(_ path: String?, _ name: String) throws(Problem) -> URL? {
         guard let path else { return nil }
-        try self.requireOwner(request)
         guard path.hasPrefix("/") else { throw .badRequest("The member “\(name)” is an absolute path.") }
         return URL(fileURLWithPath: path)
     }

@@ -10,7 +10,7 @@ struct BackupCommand: AsyncParsableCommand {
         abstract: "Write the whole data directory into one file, also while the daemon runs.",
         discussion: """
             peerd backup FILE                          writes a backup
-            peerd backup --every 1d --keep 7 --to DIR  has the daemon write one each day, and keep seven
+            peerd backup --every 1d --keep 7 --to DIR  has the daemon write daily ones
             peerd backup verify FILE                   checks a backup
             peerd backup restore FILE --dir DIR        makes a data directory from a backup
 
