@@ -45,7 +45,12 @@ def main() -> None:
     verbs = re.findall(r"^  ([a-z]+) {2,}", text.partition("SUBCOMMANDS:")[2], re.MULTILINE)
     pages = {"peerd": page("peerd", text, version, [f"peerd-{verb}" for verb in verbs])}
     for verb in verbs:
-        pages[f"peerd-{verb}"] = page(f"peerd-{verb}", help_of(program, verb), version, ["peerd"])
+        text = help_of(program, verb)
+        below = re.findall(r"^  ([a-z]+)(?: \(default\))? {2,}", text.partition("SUBCOMMANDS:")[2], re.MULTILINE)
+        name = f"peerd-{verb}"
+        pages[name] = page(name, text, version, ["peerd"] + [f"{name}-{word}" for word in below])
+        for word in below:
+            pages[f"{name}-{word}"] = page(f"{name}-{word}", help_of(program, verb, word), version, [name])
     for name, content in pages.items():
         # Without the time of day, so that the same program has the same pages.
         (folder / f"{name}.1.gz").write_bytes(gzip.compress(content.encode(), mtime=0))

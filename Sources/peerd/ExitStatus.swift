@@ -21,7 +21,8 @@ enum ExitStatus: Int32, CaseIterable, Codable, Sendable {
             "not done, for the reason on standard error; doctor: something is wrong; preview: look at the result"
         case .usage: "the command line is not understood"
         case .noSuchObject: "no such object or property, or an abbreviated id that fits several objects"
-        case .workspace: "the data directory has no workspace yet, or init or join found one there already"
+        case .workspace:
+            "the data directory has no workspace yet, or init, join or backup restore found one there already"
         case .busy: "the daemon does not answer, or another process has the data directory"
         case .syncIncomplete: "a peer was not reached, or not everything was exchanged in time"
         case .storage: "the data directory cannot be read or written: disk full, damage, permissions, a newer version"

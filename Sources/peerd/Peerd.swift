@@ -15,7 +15,8 @@ struct Peerd: AsyncParsableCommand {
             GetCommand.self, MoveCommand.self, RemoveCommand.self, ListCommand.self, TreeCommand.self,
             ConflictsCommand.self, PreviewCommand.self, LogCommand.self, HistoryCommand.self, DiffCommand.self,
             RestoreCommand.self, UndoCommand.self, RedoCommand.self, ImportCommand.self, ExportCommand.self,
-            DoctorCommand.self, RestampCommand.self, OpenCommand.self, APICommand.self, CompletionCommand.self,
+            SnapshotCommand.self, BackupCommand.self, DoctorCommand.self, RestampCommand.self, OpenCommand.self,
+            APICommand.self, CompletionCommand.self,
         ]
     )
 
@@ -72,20 +73,43 @@ enum Version {
 
 /// Lets `--dir` and `--json` stand before the verb, too, as they do in git.
 enum LeadingOptions {
+    /// Verbs that have verbs of their own, behind which options stand.
+    private static let verbsBelow: [String: Set<String>] = Dictionary(
+        uniqueKeysWithValues: Peerd.configuration.subcommands.map { verb in
+            (
+                verb.configuration.commandName ?? "",
+                Set(verb.configuration.subcommands.compactMap { $0.configuration.commandName })
+            )
+        }
+    )
+
+    /// Moves them behind the verb, and behind the verb below it if there is one.
     static func movedBehindVerb(_ arguments: [String]) -> [String] {
-        var moved: [String] = []
-        var rest = arguments[...]
+        var (moved, rest) = self.divided(arguments[...])
+        guard let verb = rest.first, !verb.hasPrefix("-") else { return arguments }
+        var verbs = [verb]
+        let (between, below) = self.divided(rest.dropFirst())
+        if let next = below.first, self.verbsBelow[verb]?.contains(next) ?? false {
+            verbs.append(next)
+            moved += between
+            rest = below
+        }
+        return verbs + moved + rest.dropFirst()
+    }
+
+    /// The options at the beginning, and what follows.
+    private static func divided(_ arguments: ArraySlice<String>) -> (options: [String], rest: ArraySlice<String>) {
+        var (options, rest) = ([String](), arguments)
         while let first = rest.first {
             if first == "--json" || first.hasPrefix("--dir=") {
-                moved.append(rest.removeFirst())
+                options.append(rest.removeFirst())
             } else if first == "--dir", rest.count >= 2 {
-                moved += rest.prefix(2)
+                options += rest.prefix(2)
                 rest = rest.dropFirst(2)
             } else {
                 break
             }
         }
-        guard let verb = rest.first, !verb.hasPrefix("-") else { return arguments }
-        return [verb] + moved + rest.dropFirst()
+        return (options, rest)
     }
 }

@@ -139,7 +139,7 @@ import Testing
         try await TemporaryDirectory.with { directory in
             let paths = DirectoryPaths(directory: directory)
             #expect(Settings.load(paths) == Settings())
-            try Settings(listen: "0.0.0.0:7400").save(paths)
+            try Settings.update(paths) { $0.listen = "0.0.0.0:7400" }
             #expect(Settings.load(paths) == Settings(listen: "0.0.0.0:7400"))
             try Array("{".utf8).withUnsafeBytes { try PrivateFile.write($0, to: paths.settings) }
             #expect(Settings.load(paths) == Settings())

@@ -6,7 +6,8 @@ import Testing
 @Suite struct HelpTests {
     static let verbs = [
         "init", "run", "invite", "join", "peers", "status", "sync", "create", "set", "unset", "get", "mv", "rm", "ls",
-        "tree", "conflicts", "preview", "log", "import", "export", "doctor", "restamp", "open", "api", "completion",
+        "tree", "conflicts", "preview", "log", "import", "export", "snapshot", "backup", "doctor", "restamp",
+        "open", "api", "completion",
     ]
 
     @Test func `every verb is there`() {
@@ -15,7 +16,7 @@ import Testing
     }
 
     @Test func `the help of each verb names its exit codes`() {
-        for verb in Peerd.configuration.subcommands {
+        for verb in Peerd.configuration.subcommands.flatMap({ [$0] + $0.configuration.subcommands }) {
             let discussion = verb.configuration.discussion
             let name = verb.configuration.commandName ?? "?"
             #expect(discussion.contains("Exit codes:\n  0  done\n"), "\(name)")
@@ -25,7 +26,10 @@ import Testing
     }
 
     @Test func `every verb that prints data takes a directory and --json`() {
-        for verb in Peerd.configuration.subcommands where verb.configuration.commandName != "completion" {
+        let verbs = Peerd.configuration.subcommands.flatMap { verb in
+            verb.configuration.subcommands.isEmpty ? [verb] : verb.configuration.subcommands
+        }
+        for verb in verbs where verb.configuration.commandName != "completion" {
             let help = Peerd.helpMessage(for: verb)
             // A preview names directories, and has none of its own.
             let hasDirectory = verb.configuration.commandName == "preview" ? "<dir>" : "--dir"
@@ -46,6 +50,9 @@ import Testing
         ["run", "--log-level", "loud"], ["completion", "tcsh"],
         ["preview"], ["preview", "only-one"], ["preview", "a", "b", "--link", "pigeon"],
         ["preview", "a", "b", "--orders", "0"],
+        ["snapshot", "create"], ["snapshot", "restore"], ["snapshot", "import"], ["snapshot", "take", "abcd"],
+        ["backup", "x", "--every", "1d"], ["backup", "--every", "1y"], ["backup", "--keep", "3"],
+        ["backup", "--every", "1d", "--keep", "0"], ["backup", "verify"], ["backup", "restore"],
     ])
     func `a command line that cannot be meant is a usage error`(arguments: [String]) async throws {
         let status = await Peerd.run(arguments + self.directory(arguments))

@@ -325,12 +325,16 @@ enum FixtureSchema0003 {
         000000004',X'');
         INSERT INTO remembered_write VALUES(2,'two',X'00000000000000010000000000000002000000000000000300000000\#
         00000004',X'1122334455664788000000000000000211223344556647880000000000000004');
-        CREATE TABLE snapshots (
-            id TEXT PRIMARY KEY,
+        CREATE TABLE snapshot (
+            snapshot INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
             object_id TEXT NOT NULL,
-            snapshot BLOB NOT NULL,
-            created_at TEXT NOT NULL
-        ) WITHOUT ROWID;
+            name TEXT,
+            object_count INTEGER NOT NULL,
+            byte_count INTEGER NOT NULL,
+            created_at INTEGER NOT NULL,
+            content TEXT NOT NULL
+        );
         CREATE INDEX line_replica ON line (replica);
         CREATE INDEX raised_cause ON raised (cause_line, cause_sequence);
         CREATE INDEX object_place ON object (parent, position);
@@ -343,6 +347,10 @@ enum FixtureSchema0003 {
         CREATE UNIQUE INDEX object_uuid ON object (uuid);
         CREATE INDEX register_name ON register (name);
         CREATE INDEX move_parent ON move (parent, object);
+        CREATE INDEX snapshot_object ON snapshot (object_id);
+        CREATE VIEW snapshots (id, object_id, snapshot, created_at) AS
+        SELECT id, object_id, content, strftime('%Y-%m-%d %H:%M:%f', created_at / 1000.0, 'unixepoch')
+        FROM snapshot;
         CREATE VIEW objects (id, type, kind, parent, owner, creator, created_at, updated_at) AS
         SELECT
             object.uuid, type.text, kind.text, parent.uuid, lower(hex(line.user)), lower(hex(line.user)),

@@ -109,6 +109,20 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         try self.store.read(body)
     }
 
+    /// Keeps what this database alone holds, beside the log; no other device hears of it.
+    package mutating func keep<Result>(
+        _ body: (inout Store.Transaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        do throws(StoreError) {
+            let result = try self.store.write(body)
+            self.storeFailure = nil
+            return result
+        } catch {
+            self.note(error)
+            throw error
+        }
+    }
+
     // MARK: - Starting
 
     private mutating func open() throws(StoreError) {

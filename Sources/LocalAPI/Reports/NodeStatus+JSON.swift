@@ -147,6 +147,7 @@ extension ReplicaFork {
 }
 
 extension Diagnosis {
+    /// The findings as the API shows them.
     package var json: JSON {
         .object([
             "healthy": .bool(self.isHealthy),

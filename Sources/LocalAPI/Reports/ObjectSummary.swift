@@ -38,6 +38,15 @@ package struct ObjectSummary: Hashable, Sendable {
         self.name = Self.nameProperties.lazy.compactMap { object.properties[$0] }.first { $0 != .null }.map(Self.name)
     }
 
+    /// The same of an object of a snapshot.
+    package init(_ element: SnapshotContent.Element) {
+        self.id = element.id.description
+        (self.type, self.kind) = (element.type, element.kind)
+        self.childCount = 0
+        let values = Self.nameProperties.lazy.compactMap { element.properties[ExactText($0)] }
+        self.name = values.first { $0 != .null }.map { Self.name(Value($0)) }
+    }
+
     /// Reads what the API shows.
     package init(_ json: JSON) {
         self.id = json["id"]?.text ?? "?"

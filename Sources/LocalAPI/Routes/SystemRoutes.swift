@@ -139,6 +139,9 @@ package struct ServerDescription: Sendable {
 
 extension Workspace {
     func statusJSON(_ server: ServerDescription) async throws -> JSON {
-        try await self.nodeStatus().json(try await self.counts(), listen: server.listen)
+        let json = try await self.nodeStatus().json(try await self.counts(), listen: server.listen)
+        guard case .object(var members) = json else { return json }
+        members["backup"] = self.backupStatus().json
+        return .object(members)
     }
 }

@@ -56,45 +56,60 @@ extension Workspace {
         var diagnosis = Diagnosis()
         try self.requireOpen()
         diagnosis.checkFiles(self.paths)
-        do {
-            diagnosis.checkDatabase(try await self.reading { transaction in try transaction.damages() })
-        } catch let error as PeerdError where error.code == .damaged {
-            diagnosis.checkDatabase([error.message])
-            return diagnosis
-        }
-        try await self.checkLog(&diagnosis, progress)
-        diagnosis.check(try await self.reading { transaction in Crowd.all(in: transaction) })
+        try await diagnosis.checkContent(nil, self.snapshots, of: self.paths, progress)
         return diagnosis
     }
+}
 
-    private func checkLog(
-        _ diagnosis: inout Diagnosis,
+extension Diagnosis {
+    /// Checks a database: the file, every change and signature, and the state against the log.
+    ///
+    /// `identity`: to whom it belongs; nil if the key file says it.
+    mutating func checkContent(
+        _ known: Workspace.Identity?,
+        _ snapshots: SnapshotPool,
+        of paths: DirectoryPaths,
         _ progress: ((String) async throws -> Void)?
     ) async throws {
         do {
-            let identity = try Identity(self.paths)
-            diagnosis.add(.ok, "keys", "the key file can be read")
-            let replay = try self.replay(identity)
+            self.checkDatabase(try await snapshots.read { transaction in try transaction.damages() })
+        } catch StoreError.damaged(let reason) {
+            return self.checkDatabase([PeerdError(StoreError.damaged(reason)).message])
+        } catch let error as StoreError {
+            throw PeerdError(error)
+        }
+        try await self.checkLog(known, snapshots, paths, progress)
+        self.check(try await snapshots.read { transaction in Crowd.all(in: transaction) })
+    }
+
+    private mutating func checkLog(
+        _ known: Workspace.Identity?,
+        _ snapshots: SnapshotPool,
+        _ paths: DirectoryPaths,
+        _ progress: ((String) async throws -> Void)?
+    ) async throws {
+        do {
+            let identity = try known ?? Workspace.Identity(paths)
+            self.add(.ok, "keys", "the key file can be read")
+            let replay = try Self.replay(identity, in: paths.directory)
             try await progress?("rebuilding the state from the log")
-            while try await !self.reading({ transaction in try replay.advance(from: &transaction) }) {}
-            diagnosis.add(.ok, "log", "every change follows its predecessor, and every signature is valid")
-            let isEqual = try await self.reading { transaction in try replay.isEqual(to: &transaction) }
-            diagnosis.checkState(isEqual: isEqual)
+            while try await !snapshots.read({ transaction in try replay.advance(from: &transaction) }) {}
+            self.add(.ok, "log", "every change follows its predecessor, and every signature is valid")
+            let isEqual = try await snapshots.read { transaction in try replay.isEqual(to: &transaction) }
+            self.checkState(isEqual: isEqual)
         } catch let failure as LogReplay.CopyFailure {
-            diagnosis.checkCopy(failure: PeerdError(failure.cause))
+            self.checkCopy(failure: PeerdError(failure.cause))
+        } catch let error as StoreError {
+            self.checkStore(failure: PeerdError(error))
         } catch let error as PeerdError {
-            diagnosis.checkStore(failure: error)
+            self.checkStore(failure: error)
         }
         try await progress?("")
     }
 
-    private func replay(_ identity: Identity) throws -> LogReplay {
+    private static func replay(_ identity: Workspace.Identity, in directory: String) throws -> LogReplay {
         do throws(StoreError) {
-            return try LogReplay(
-                origin: identity.origin,
-                membership: identity.membership,
-                in: self.paths.directory
-            )
+            return try LogReplay(origin: identity.origin, membership: identity.membership, in: directory)
         } catch {
             throw LogReplay.CopyFailure(cause: error)
         }

@@ -101,7 +101,7 @@ package enum PrivateFile {
         guard fsync(descriptor) == 0 else { throw self.failure(path, "cannot be written") }
     }
 
-    private static func synchronize(directory path: String) throws {
+    static func synchronize(directory path: String) throws {
         let descriptor = open(path.isEmpty ? "." : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw self.failure(path, "cannot be opened") }
         defer { close(descriptor) }

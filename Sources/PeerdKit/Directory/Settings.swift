@@ -1,4 +1,5 @@
 internal import Foundation
+internal import NIOConcurrencyHelpers
 
 /// The file `config`: what the program remembers for its own convenience.
 ///
@@ -6,6 +7,19 @@ internal import Foundation
 package struct Settings: Codable, Equatable, Sendable {
     /// Where the daemon listened last, as HOST:PORT.
     package var listen: String?
+    /// The plan of regular backups, and how the last ones went.
+    var backups: Backups?
+
+    private static let lock = NIOLock()
+
+    struct Backups: Codable, Equatable, Sendable {
+        var schedule: BackupSchedule?
+        var last: Backup?
+        /// Milliseconds since 1970.
+        var lastScheduledTime: UInt64?
+        var failure: PeerdError?
+        var failureTime: UInt64?
+    }
 
     package init(listen: String? = nil) { self.listen = listen }
 
@@ -17,7 +31,16 @@ package struct Settings: Codable, Equatable, Sendable {
         return settings
     }
 
-    package func save(_ paths: DirectoryPaths) throws {
+    /// Changes some of the settings of a directory; one at a time does so.
+    package static func update(_ paths: DirectoryPaths, _ body: (inout Settings) -> Void) throws {
+        try self.lock.withLock {
+            var settings = self.load(paths)
+            body(&settings)
+            try settings.save(paths)
+        }
+    }
+
+    private func save(_ paths: DirectoryPaths) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
         let data = try encoder.encode(self)

@@ -319,6 +319,20 @@ package actor NodeDriver {
         return try outcome.get()
     }
 
+    /// Keeps what this database alone holds; it is on the disk when this returns.
+    package func keep<Result: Sendable>(
+        _ body: @Sendable (inout SQLiteStore.Transaction) throws(StoreError) -> Result
+    ) throws -> Result {
+        // What the node noticed is told, too.
+        defer { self.handle(.timer) }
+        do throws(StoreError) {
+            guard let result = try self.node?.keep(body) else { throw Self.stopping }
+            return result
+        } catch {
+            throw PeerdError(error)
+        }
+    }
+
     /// What the node knows of itself and its peers.
     package func status() throws -> NodeStatus {
         self.handle(.timer)

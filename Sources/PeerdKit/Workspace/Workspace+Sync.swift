@@ -27,10 +27,9 @@ extension Workspace {
             staticAddresses,
             discovers: discovers
         )
-        var settings = Settings.load(self.paths)
-        settings.listen = await self.participant.address?.description
+        let address = await self.participant.address?.description
         // It is a convenience: without it another port is taken next time.
-        try? settings.save(self.paths)
+        try? Settings.update(self.paths) { $0.listen = address }
     }
 
     /// Ends all connections, and stops to listen and to dial.

@@ -30,6 +30,7 @@ public final class Workspace: Sendable {
     let runtime: WorkspaceRuntime?
     let identity: Identity
     let participant = Participant()
+    let backups: BackupBook
     private let phase = NIOLockedValueBox(Phase.open)
 
     private enum Phase {
@@ -46,8 +47,9 @@ public final class Workspace: Sendable {
         let origin: Hash256
         let membership: Membership
 
-        init(_ paths: DirectoryPaths) throws {
-            let keys = try KeyFile.load(paths)
+        init(_ paths: DirectoryPaths) throws { self.init(try KeyFile.load(paths)) }
+
+        init(_ keys: borrowing DeviceIdentity) {
             self.workspace = keys.workspace.bytes.array.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
             self.device = keys.device
             self.membership = keys.membership
@@ -65,6 +67,7 @@ public final class Workspace: Sendable {
         self.identity = identity
         self.directory = URL(fileURLWithPath: paths.directory, isDirectory: true)
         self.paths = paths
+        self.backups = BackupBook(paths)
         self.runtime = runtime
         self.snapshots = runtime?.snapshots ?? SnapshotPool(directory: paths.directory)
     }

@@ -3,7 +3,7 @@ import GRDBSQLite
 
 /// The prepared statements of one connection: each is compiled when it is first used and kept until the end.
 final class StatementCache {
-    private let connection: OpaquePointer
+    let connection: OpaquePointer
     private var handles: [OpaquePointer?]
     /// Whether a transaction is to begin as soon as a statement is used.
     var beginsWhenUsed = false

@@ -32,6 +32,7 @@ enum StoreQuery: Int, CaseIterable {
     case invites, addInvite, clearInvites
     case addresses, addAddress, clearAddresses
     case rememberedWrite, rememberWrite, forgetWrites
+    case insertSnapshot, deleteSnapshot, allSnapshots, snapshotsOfObject, snapshotsInRange, snapshotContent
     case clearRegisters, clearVersions, clearMoves, clearObjects, clearRaisedStamps, clearCheckpoints
     case integrityCheck, dataVersion
 
@@ -77,6 +78,8 @@ enum StoreQuery: Int, CaseIterable {
         case .rememberWrite:
             "INSERT INTO remembered_write (name, content, created) VALUES (?, ?, ?) RETURNING remembered_write"
         case .forgetWrites: "DELETE FROM remembered_write WHERE remembered_write <= ?"
+        case .insertSnapshot, .deleteSnapshot, .allSnapshots, .snapshotsOfObject, .snapshotsInRange, .snapshotContent:
+            self.snapshotSQL
         case .fact: "SELECT value FROM fact WHERE name = ?"
         case .setFact: "INSERT OR REPLACE INTO fact (name, value) VALUES (?, ?)"
         case .deleteFact: "DELETE FROM fact WHERE name = ?"
@@ -425,6 +428,18 @@ enum StoreQuery: Int, CaseIterable {
         case .objectsWithOpenMoves:
             "SELECT object FROM object WHERE other_open_moves IS NOT NULL"
         default: "SELECT DISTINCT object FROM move WHERE effective = 0"
+        }
+    }
+
+    private var snapshotSQL: String {
+        let columns = "id, object_id, name, object_count, byte_count, created_at"
+        return switch self {
+        case .insertSnapshot: "INSERT INTO snapshot (\(columns), content) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        case .deleteSnapshot: "DELETE FROM snapshot WHERE id = ?"
+        case .allSnapshots: "SELECT \(columns) FROM snapshot ORDER BY created_at, id"
+        case .snapshotsOfObject: "SELECT \(columns) FROM snapshot WHERE object_id = ? ORDER BY created_at, id"
+        case .snapshotsInRange: "SELECT \(columns) FROM snapshot WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"
+        default: "SELECT content FROM snapshot WHERE id = ?"
         }
     }
 

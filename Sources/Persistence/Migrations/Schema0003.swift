@@ -27,12 +27,22 @@ extension SchemaMigration {
             -- write and read them. Lookups by id, object, parent, type and name use indexes: joins name a range of
             -- registers, because the key of a register begins with its object.
 
-            CREATE TABLE snapshots (
-                id TEXT PRIMARY KEY,
+            -- Snapshots of objects, of this database alone. What a list shows comes before the content, which is long.
+            CREATE TABLE snapshot (
+                snapshot INTEGER PRIMARY KEY,
+                id TEXT NOT NULL UNIQUE,
                 object_id TEXT NOT NULL,
-                snapshot BLOB NOT NULL,
-                created_at TEXT NOT NULL
-            ) WITHOUT ROWID;
+                name TEXT,
+                object_count INTEGER NOT NULL,
+                byte_count INTEGER NOT NULL,
+                created_at INTEGER NOT NULL,
+                content TEXT NOT NULL
+            );
+            CREATE INDEX snapshot_object ON snapshot (object_id);
+
+            CREATE VIEW snapshots (id, object_id, snapshot, created_at) AS
+            SELECT id, object_id, content, strftime('%Y-%m-%d %H:%M:%f', created_at / 1000.0, 'unixepoch')
+            FROM snapshot;
 
             CREATE VIEW objects (id, type, kind, parent, owner, creator, created_at, updated_at) AS
             SELECT

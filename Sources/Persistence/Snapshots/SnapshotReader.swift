@@ -1,5 +1,4 @@
 import CRDTCore
-import Dispatch
 import GRDB
 
 /// A connection that reads one consistent state after the other, beside whoever writes.
@@ -92,18 +91,5 @@ private actor ReaderThread {
         _ body: @Sendable (inout SQLiteTransaction) throws -> Content
     ) throws -> Content {
         try reader.read(body)
-    }
-}
-
-/// Runs an actor's jobs one after the other on a dispatch queue.
-private final class QueueExecutor: SerialExecutor {
-    private let queue: DispatchQueue
-
-    init(label: String) { self.queue = DispatchQueue(label: label) }
-
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        let executor = self.asUnownedSerialExecutor()
-        self.queue.async { job.runSynchronously(on: executor) }
     }
 }

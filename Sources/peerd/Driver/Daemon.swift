@@ -1,4 +1,5 @@
 internal import Engine
+internal import Foundation
 internal import LocalAPI
 internal import Logging
 internal import PeerTransport
@@ -10,6 +11,7 @@ struct Daemon: Service {
     /// Where it listens.
     let address: PeerAddress
     private let runtime: WorkspaceRuntime
+    private let workspace: Workspace
     private let socket: SocketFile
     private let api: LocalServer
     private let logger: Logger
@@ -50,11 +52,17 @@ struct Daemon: Service {
                 filesDirectory: paths.files
             )
             let socket = try SocketFile(listeningAt: paths.socket)
-            let api = try await http.start(try Workspace(runtime, at: paths), server, socket, logger)
-            var settings = Settings.load(paths)
-            settings.listen = address.description
-            try? settings.save(paths)
-            return Daemon(address: address, runtime: runtime, socket: socket, api: api, logger: logger)
+            let workspace = try Workspace(runtime, at: paths)
+            let api = try await http.start(workspace, server, socket, logger)
+            try? Settings.update(paths) { $0.listen = address.description }
+            return Daemon(
+                address: address,
+                runtime: runtime,
+                workspace: workspace,
+                socket: socket,
+                api: api,
+                logger: logger
+            )
         } catch {
             await runtime.stop()
             throw error
@@ -64,12 +72,24 @@ struct Daemon: Service {
     /// Waits for the signal to end, then ends in order.
     func run() async throws {
         let memory = Task { await ProgramMemory.giveBackWhenIdle() }
+        let backups = Task { [workspace, logger] in
+            await workspace.makeScheduledBackups { Self.log($0, to: logger) }
+        }
         try? await gracefulShutdown()
         memory.cancel()
+        backups.cancel()
         self.logger.debug("ending")
         self.socket.remove()
         await self.api.stop()
+        await backups.value
         await self.runtime.stop()
+    }
+
+    private static func log(_ backup: Result<Backup, PeerdError>, to logger: Logger) {
+        switch backup {
+        case .success(let backup): logger.info("Wrote a backup to \(backup.file.path).")
+        case .failure(let error): logger.error("No backup was made. \(CommandFailure(error).message)")
+        }
     }
 
     private static func bind(

@@ -39,18 +39,7 @@ extension Workplace {
     /// Checks everything there is to check; returns whether all is well.
     func doctor() async throws -> Bool {
         let diagnosis = try await self.work(APIRequest(.post, "api", "doctor"))
-        if self.output.format.isJSON {
-            try await self.output.json(diagnosis)
-        } else {
-            for finding in diagnosis["findings"]?.elements ?? [] {
-                let level = finding["level"]?.text
-                let mark = level == "ok" ? "ok      " : level == "warning" ? "warning " : "PROBLEM "
-                try await self.output.line(
-                    "\(mark) \(finding["subject"]?.text ?? ""): \(finding["detail"]?.text ?? "")"
-                )
-                if let advice = finding["advice"]?.text { try await self.output.line("          -> \(advice)") }
-            }
-        }
+        try await self.output.report(diagnosis)
         return diagnosis["healthy"]?.isTrue ?? false
     }
 }
@@ -72,6 +61,7 @@ private enum StatusTable {
             ["peers", "\(count("peers_online")) of \(peers.count) online"],
         ]
         for peer in peers where peer["connected"]?.isTrue ?? false { rows.append(["", PeerReport.sentence(peer)]) }
+        for sentence in BackupReport.sentences(status) { rows.append(["backup", sentence]) }
         for wait in status["waiting"]?.elements ?? [] { rows.append(["waiting", WaitReport.sentence(wait)]) }
         for fork in status["forks"]?.elements ?? [] { rows.append(["forked", ForkReport.sentence(fork)]) }
         for finding in ClockReport.findings(status) { rows.append(["clock", finding]) }

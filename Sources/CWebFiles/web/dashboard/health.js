@@ -39,9 +39,12 @@ export function showHealth() {
       fact("Changes", `${number(status.changes)} by ${count(status.replicas ?? 0, "replica")}`),
       fact("Conflicts", status.conflicts ? h("a", { href: "#/conflicts" }, number(status.conflicts)) : "none"),
       fact("Listens on", status.listen ? h("code", {}, status.listen) : "nothing"),
+      fact("Last backup", backup(status.backup)),
       fact("Workspace", h("code", {}, status.workspace)),
       fact("Device", h("code", {}, String(status.device).slice(0, 16))));
     fill(notices,
+      status.backup?.failure ? notice("problem",
+        ["The last backup failed ", moment(status.backup.failure_ms), ": ", foreign(status.backup.failure)]) : null,
       status.store_failure && !subjects.has("store") ? notice("problem", foreign(status.store_failure)) : null,
       subjects.has("waiting") ? null : (status.waiting ?? []).map(wait => notice("warning", waiting(wait))),
       subjects.has("forked") ? null : (status.forks ?? []).map(fork => notice("", [foreign(fork.device_name),
@@ -63,6 +66,12 @@ export function showHealth() {
 const number = value => (value ?? 0).toLocaleString("en");
 const fact = (label, value) => h("div", {}, h("dt", {}, label), h("dd", {}, value));
 const notice = (kind, text) => h(`p.notice${kind && `.${kind}`}`, {}, icon("warning"), h("span", {}, text));
+
+function backup(state) {
+  if (!state?.last) return "none";
+  const gone = state.last.is_there ? null : ", where it no longer is";
+  return [moment(state.last.time_ms), " in ", h("code", {}, state.last.path), gone];
+}
 
 function waiting(wait) {
   const what = [`${count(wait.changes, "change")} of `, foreign(wait.device_name)];

@@ -1,0 +1,70 @@
+internal import CRDTCore
+internal import Foundation
+internal import NIOHTTP1
+internal import PeerdKit
+
+/// Backups of the data directory.
+///
+/// Only the owner of the directory has them made, over the socket. Programs and pages that come over loopback neither
+/// choose where a file with secret keys is put, nor make so many that the older ones are removed.
+struct BackupRoutes: Sendable {
+    let workspace: Workspace
+
+    var routes: [Route] {
+        [
+            Route(.GET, "/api/backup") { _ in Response(json: self.workspace.backupStatus().json) },
+            Route(.POST, "/api/backup") { try await self.backUp($0) },
+            Route(.PUT, "/api/backup/schedule") { try await self.setSchedule($0) },
+            Route(.DELETE, "/api/backup/schedule") { request in
+                try Self.requireOwner(request)
+                try await self.workspace.setBackupSchedule(nil)
+                return .noContent
+            },
+        ]
+    }
+
+    private func backUp(_ request: Request) async throws -> Response {
+        try Self.requireOwner(request)
+        let members = try Members(try await request.jsonOrNothing(), of: "The body")
+        let file = try Self.url(try members.text("path"), "path")
+        try members.requireNoOthers()
+        let workspace = self.workspace
+        return try await LineStream.response(to: request) { progress in
+            let tell: @Sendable (Double) -> Void = { progress("backed up \(Int($0 * 100)) %") }
+            if let file { return try await workspace.backUp(to: file, progress: tell).json }
+            return try await workspace.backUpBySchedule(progress: tell).json
+        }
+    }
+
+    private func setSchedule(_ request: Request) async throws -> Response {
+        try Self.requireOwner(request)
+        let members = try Members(try await request.json(), of: "The body")
+        let folder = try Self.url(try members.requiredText("folder"), "folder")
+        let seconds = try members.number("every_seconds", in: BackupSchedule.secondsRange)
+        let count = try members.number("keep", in: BackupSchedule.keptRange)
+        try members.requireNoOthers()
+        guard let folder, let seconds, let count else {
+            throw Problem.badRequest("The body needs “every_seconds”, “keep” and “folder”.")
+        }
+        let schedule = try BackupSchedule(intervalSeconds: seconds, keptCount: count, folder: folder)
+        try await self.workspace.setBackupSchedule(schedule)
+        return Response(json: self.workspace.backupStatus().json)
+    }
+
+    /// Refuses what only the owner of the directory may ask for.
+    private static func requireOwner(_ request: Request) throws(Problem) {
+        guard request.head.entryPoint == .loopback else { return }
+        throw Problem(
+            .unprocessableEntity,
+            "only-over-socket",
+            "Backups are made and planned only over the Unix socket of the data directory.",
+            advice: "Use “peerd backup”."
+        )
+    }
+
+    private static func url(_ path: String?, _ name: String) throws(Problem) -> URL? {
+        guard let path else { return nil }
+        guard path.hasPrefix("/") else { throw .badRequest("The member “\(name)” is an absolute path.") }
+        return URL(fileURLWithPath: path)
+    }
+}

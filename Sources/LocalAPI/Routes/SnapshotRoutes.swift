@@ -1,0 +1,94 @@
+internal import CRDTCore
+internal import Foundation
+internal import NIOHTTP1
+internal import PeerdKit
+
+/// Snapshots of objects, which belong to this machine.
+struct SnapshotRoutes: Sendable {
+    let workspace: Workspace
+
+    var routes: [Route] {
+        [
+            Route(.GET, "/api/snapshots", query: .only(["object"])) { try await self.list($0) },
+            Route(.POST, "/api/snapshots") { try await self.take($0) },
+            Route(.POST, "/api/snapshots/import") { try await self.importSnapshot($0) },
+            Route(.GET, "/api/snapshots/{id}") { try await self.export($0) },
+            Route(.POST, "/api/snapshots/{id}/restore") { try await self.restore($0) },
+            Route(.DELETE, "/api/snapshots/{id}") { request in
+                try await self.workspace.deleteSnapshot(try await self.snapshot(request).id)
+                return .noContent
+            },
+        ]
+    }
+
+    private func snapshot(_ request: Request) async throws -> ObjectSnapshot {
+        try await self.workspace.snapshot(named: request.parameters[0])
+    }
+
+    private func list(_ request: Request) async throws -> Response {
+        var object: ObjectID?
+        if let text = try request.head.query.one("object") {
+            // The object may be gone, and its snapshots be wanted all the more.
+            object = try await ObjectReference.id(text, in: self.workspace)
+        }
+        let snapshots = try await self.workspace.snapshots(of: object)
+        return Response(json: .object(["snapshots": .array(snapshots.map(\.json))]))
+    }
+
+    private func take(_ request: Request) async throws -> Response {
+        let members = try Members(try await request.json(), of: "The body")
+        let (object, name) = (try members.requiredText("object"), try members.text("name"))
+        try members.requireNoOthers()
+        let id = try await ObjectReference.object(object, in: self.workspace).id
+        return Response(.created, json: try await self.workspace.takeSnapshot(of: id, name: name).json)
+    }
+
+    private func importSnapshot(_ request: Request) async throws -> Response {
+        try request.requireJSON()
+        let bytes = try await request.body.collect(upTo: ObjectSnapshot.byteCountMax)
+        return Response(.created, json: try await self.workspace.importSnapshot(from: Data(bytes)).json)
+    }
+
+    private func export(_ request: Request) async throws -> Response {
+        let content = try await self.workspace.exportSnapshot(try await self.snapshot(request).id)
+        return Response(.ok, [UInt8](content), type: "application/json")
+    }
+
+    private func restore(_ request: Request) async throws -> Response {
+        let members = try Members(try await request.jsonOrNothing(), of: "The body")
+        try members.requireNoOthers()
+        let (workspace, id) = (self.workspace, try await self.snapshot(request).id)
+        return try await LineStream.response(to: request) { progress in
+            try await workspace.restoreSnapshot(id) { part in
+                let count = part.createdCount + part.changedCount + part.movedCount
+                progress("restored \(PlainText.count(count, "object"))")
+            }.json
+        }
+    }
+}
+
+extension ObjectSnapshot {
+    /// The snapshot as lists show it.
+    fileprivate var json: JSON {
+        .object([
+            "id": .string(self.id.description),
+            "object": .string(self.object.description),
+            "name": .text(self.name),
+            "time_ms": .milliseconds(self.date),
+            "objects": .int(Int64(self.objectCount)),
+            "bytes": .int(Int64(self.byteCount)),
+        ])
+    }
+}
+
+extension SnapshotRestoration {
+    fileprivate var json: JSON {
+        .object([
+            "created": .int(Int64(self.createdCount)),
+            "changed": .int(Int64(self.changedCount)),
+            "moved": .int(Int64(self.movedCount)),
+            "transactions": .int(Int64(self.transactionCount)),
+            "missing_parent": .text(self.missingParent?.description),
+        ])
+    }
+}

@@ -1,0 +1,179 @@
+internal import Foundation
+internal import PeerCrypto
+
+/// A backup that is being written, under a temporary name beside its own.
+///
+/// A process that ends meanwhile leaves that file, and the next backup of the same name removes it.
+struct BackupWriter: ~Copyable {
+    private let path: String
+    let temporaryPath: String
+    private let descriptor: Int32
+    private var hasher = BackupFormat.fileHasher()
+    private var entryCount: UInt64 = 0
+    private var isNamed = false
+
+    init(_ path: String) throws {
+        self.path = path
+        self.temporaryPath = AbandonedBackup.makeName(for: path)
+        self.descriptor = open(self.temporaryPath, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, PrivateFile.fileMode)
+        guard self.descriptor >= 0 else { throw BackupFailure.ofErrno(path, "cannot be made") }
+        // Whoever looks for abandoned files sees that this one is in use.
+        guard flock(self.descriptor, LOCK_EX | LOCK_NB) == 0, fchmod(self.descriptor, PrivateFile.fileMode) == 0 else {
+            throw BackupFailure.ofErrno(path, "cannot be made")
+        }
+        try self.write(BackupFormat.firstLine)
+        self.hasher.update(BackupFormat.firstLine)
+    }
+
+    deinit {
+        if !self.isNamed { unlink(self.temporaryPath) }
+        close(self.descriptor)
+    }
+
+    /// Adds an entry that is in memory.
+    mutating func add(_ kind: BackupFormat.Kind, _ content: UnsafeRawBufferPointer) throws {
+        let head = BackupFormat.head(kind, UInt64(content.count))
+        var entry = BackupFormat.entryHasher()
+        entry.update(head)
+        entry.update(content)
+        try self.write(head)
+        try self.write(content)
+        try self.end(head, BackupFormat.bytes(of: entry.finalize()))
+    }
+
+    /// Adds an entry with the content of an open file.
+    ///
+    /// `progress` is called with the bytes so far; it ends the backup by throwing.
+    mutating func add(_ kind: BackupFormat.Kind, from file: Int32, progress: (Int) throws -> Void) throws {
+        var status = stat()
+        guard fstat(file, &status) == 0 else { throw BackupFailure.ofErrno(self.path, "cannot be written") }
+        let head = BackupFormat.head(kind, UInt64(status.st_size))
+        var entry = BackupFormat.entryHasher()
+        entry.update(head)
+        try self.write(head)
+        var piece = [UInt8](repeating: 0, count: BackupFormat.pieceByteCount)
+        var offset = 0
+        while offset < Int(status.st_size) {
+            let count = pread(file, &piece, min(piece.count, Int(status.st_size) - offset), off_t(offset))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw BackupFailure.ofErrno(self.path, "cannot be written") }
+            try piece.withUnsafeBytes { bytes in
+                let read = UnsafeRawBufferPointer(rebasing: bytes[..<count])
+                entry.update(read)
+                try self.write(read)
+            }
+            offset += count
+            try progress(offset)
+        }
+        try self.end(head, BackupFormat.bytes(of: entry.finalize()))
+    }
+
+    /// Ends the file, waits for the disk, and gives the file its name; returns its length.
+    mutating func finish() throws -> Int {
+        let head = BackupFormat.head(.end, self.entryCount)
+        self.hasher.update(head)
+        let hasher = self.hasher
+        try self.write(head)
+        try self.write(BackupFormat.bytes(of: hasher.finalize()))
+        var status = stat()
+        guard fsync(self.descriptor) == 0, fstat(self.descriptor, &status) == 0 else {
+            throw BackupFailure.ofErrno(self.path, "cannot be written")
+        }
+        try AbandonedBackup.requireReplaceable(self.path)
+        guard rename(self.temporaryPath, self.path) == 0 else {
+            throw BackupFailure.ofErrno(self.path, "cannot be written")
+        }
+        self.isNamed = true
+        try PrivateFile.synchronize(directory: BackupFailure.folder(of: self.path))
+        return Int(status.st_size)
+    }
+
+    private mutating func end(_ head: [UInt8], _ digest: [UInt8]) throws {
+        try self.write(digest)
+        self.hasher.update(head)
+        self.hasher.update(digest)
+        self.entryCount += 1
+    }
+
+    private func write(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try self.write($0) } }
+
+    private func write(_ bytes: UnsafeRawBufferPointer) throws {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = Foundation.write(self.descriptor, rest.baseAddress, rest.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw BackupFailure.ofErrno(self.path, "cannot be written") }
+            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        }
+    }
+}
+
+/// The errors of files that hold backups.
+enum BackupFailure {
+    /// The failure of the last system call.
+    static func ofErrno(_ path: String, _ what: String) -> PeerdError {
+        guard [ENOSPC, EDQUOT].contains(errno) else { return PrivateFile.failure(path, what) }
+        return self.noRoom(path)
+    }
+
+    static func noRoom(_ path: String) -> PeerdError {
+        PeerdError(
+            .diskFull,
+            "There is no room for the backup in \(self.folder(of: path)); nothing was written.",
+            advice: "Make room there for twice the size of the database, or choose another folder."
+        )
+    }
+
+    static func damaged(_ path: String, _ what: String) -> PeerdError {
+        PeerdError(.damaged, "\(path) is damaged: \(what).", advice: "Use another backup.")
+    }
+
+    static func folder(of path: String) -> String {
+        let folder = (path as NSString).deletingLastPathComponent
+        return folder.isEmpty ? "." : folder
+    }
+}
+
+/// Files that a backup needs while it is written.
+enum AbandonedBackup {
+    private static let mark = ".unfinished-"
+
+    /// Removes what earlier backups of this name left, and returns an unused name beside it.
+    static func makeName(for path: String) -> String {
+        let folder = BackupFailure.folder(of: path)
+        let beginning = ".\((path as NSString).lastPathComponent)\(self.mark)"
+        self.remove(in: folder) { $0.hasPrefix(beginning) }
+        return "\(folder)/\(beginning)\(UUID().uuidString)"
+    }
+
+    /// Removes unfinished files of ended processes in a folder.
+    static func remove(in folder: String, where isMeant: (String) -> Bool) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        for name in names where name.contains(self.mark) && isMeant(name) {
+            let path = "\(folder)/\(name)"
+            let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+            guard descriptor >= 0 else { continue }
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { unlink(path) }
+            close(descriptor)
+        }
+    }
+
+    /// Throws if there is a file that is no backup, which would be lost.
+    static func requireReplaceable(_ path: String) throws {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        defer { if descriptor >= 0 { close(descriptor) } }
+        var bytes = [UInt8](repeating: 0, count: BackupFormat.name.count)
+        let isBackup =
+            descriptor >= 0 && status.st_mode & S_IFMT == S_IFREG
+            && pread(descriptor, &bytes, bytes.count, 0) == bytes.count && bytes == BackupFormat.name
+        guard isBackup else {
+            throw PeerdError(
+                .invalidArgument,
+                "\(path) exists and is no backup; it was not replaced.",
+                advice: "Name another file."
+            )
+        }
+    }
+}

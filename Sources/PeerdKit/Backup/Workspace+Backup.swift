@@ -1,0 +1,112 @@
+internal import Engine
+public import Foundation
+internal import PeerCrypto
+internal import Persistence
+
+extension Workspace {
+    /// Writes a backup: one file with the database and the keys of this machine.
+    ///
+    /// It shows one moment, and holds every transaction that returned before the call. Writes and the sync continue
+    /// meanwhile and do not wait; SQLite's write-ahead log cannot be emptied, and may grow. The file has its name only
+    /// once it is complete and on the disk. Only its owner can read it. It replaces a file of that name if that is a
+    /// backup.
+    ///
+    /// - Parameters:
+    ///   - file: the file to write. Its folder needs room for twice the size of the database.
+    ///   - progress: a function that is called with the part that is done, from 0 to 1.
+    /// - Returns: the backup.
+    /// - Throws: ``PeerdError`` with `invalidArgument` if there is a file that is no backup, `closed`, `diskFull`, or
+    ///   what a disk can refuse; `CancellationError`. An old file stays.
+    /// - Complexity: O(*n*) in the size of the database.
+    @discardableResult
+    public func backUp(to file: URL, progress: (@Sendable (Double) -> Void)? = nil) async throws -> Backup {
+        let backup = try await self.makeBackup(at: file.standardizedFileURL.path, progress)
+        // Only whoever has the directory writes in it.
+        if self.runtime != nil { self.backups.note(backup) }
+        return backup
+    }
+
+    func makeBackup(at path: String, _ progress: (@Sendable (Double) -> Void)?) async throws -> Backup {
+        try self.requireOpen()
+        try AbandonedBackup.requireReplaceable(path)
+        let work = BackupWork(path: path, paths: self.paths)
+        let copy = try BackupCopy(path)
+        try await self.streamTurns.begin()
+        let time: UInt64
+        do {
+            defer { self.streamTurns.end() }
+            time = try await self.reading { transaction in
+                // The copy begins with the state that is read here.
+                let time = SystemClock.now().wall.milliseconds
+                do {
+                    try transaction.copyDatabase(to: copy.path) { part in
+                        try Task.checkCancellation()
+                        progress?(part / 2)
+                    }
+                } catch let error as StoreError where error == .diskFull {
+                    throw BackupFailure.noRoom(path)
+                }
+                return time
+            }
+        }
+        return try await DiskThread().run {
+            try work.write(copy, time: time) { part in
+                try Task.checkCancellation()
+                progress?((1 + part) / 2)
+            }
+        }
+    }
+}
+
+/// The copy of a database that a backup is made from; it has no name any more when this is gone.
+private final class BackupCopy: Sendable {
+    let path: String
+    let descriptor: Int32
+
+    init(_ backup: String) throws {
+        self.path = AbandonedBackup.makeName(for: backup)
+        self.descriptor = open(self.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, PrivateFile.fileMode)
+        guard self.descriptor >= 0, flock(self.descriptor, LOCK_EX | LOCK_NB) == 0,
+            fchmod(self.descriptor, PrivateFile.fileMode) == 0
+        else {
+            let failure = BackupFailure.ofErrno(backup, "cannot be made")
+            if self.descriptor >= 0 { close(self.descriptor) }
+            throw failure
+        }
+    }
+
+    deinit {
+        unlink(self.path)
+        close(self.descriptor)
+    }
+}
+
+/// Puts a backup together.
+private struct BackupWork: Sendable {
+    let path: String
+    let paths: DirectoryPaths
+
+    func write(_ copy: BackupCopy, time: UInt64, progress: (Double) throws -> Void) throws -> Backup {
+        let keys = try KeyFile.read(self.paths.keys)
+        let identity = try KeyFile.identity(in: keys, self.paths.keys)
+        let manifest = BackupManifest(
+            workspace: identity.workspace.description,
+            device: identity.device.description,
+            deviceName: identity.name,
+            time: time
+        )
+        var writer = try BackupWriter(self.path)
+        try manifest.encoded.withUnsafeBytes { try writer.add(.manifest, $0) }
+        try keys.withBytes { bytes throws in try writer.add(.keys, bytes) }
+        if let settings = FileManager.default.contents(atPath: self.paths.settings),
+            settings.count <= BackupFormat.smallByteCountMax
+        {
+            try settings.withUnsafeBytes { try writer.add(.settings, $0) }
+        }
+        var status = stat()
+        fstat(copy.descriptor, &status)
+        let total = Double(max(1, status.st_size))
+        try writer.add(.database, from: copy.descriptor) { try progress(Double($0) / total) }
+        return Backup(manifest, at: self.path, byteCount: try writer.finish())
+    }
+}

@@ -1,0 +1,198 @@
+package import CRDTCore
+internal import PeerCrypto
+internal import Persistence
+
+/// The content of a snapshot, form 1: canonical JSON, with the objects as an export has them.
+///
+/// The id is a hash of the bytes, so that a snapshot which is imported again is the same one.
+package struct SnapshotContent: Sendable {
+    package let object: ObjectID
+    package let name: String?
+    /// Milliseconds since 1970.
+    let time: UInt64
+    /// In ascending order of ids.
+    package let objects: [Element]
+    /// The canonical text.
+    let bytes: [UInt8]
+
+    /// An object of a snapshot.
+    package struct Element: Sendable {
+        package let id: ObjectID
+        package let type: String
+        package let kind: String
+        package let parent: ObjectID?
+        package let position: Position
+        package let properties: [ExactText: JSON]
+        /// As in an export.
+        let json: JSON
+    }
+
+    private static let form = "peerd-snapshot-1"
+    /// Values lie so much deeper than they may by themselves.
+    private static let depthAroundValues = 4
+
+    var record: SnapshotRecord {
+        let digest = Blake2b.hash256(HashPersonal("peerd-snapshot"), self.bytes)
+        return SnapshotRecord(
+            id: ObjectID(bytes: Bytes16(high: digest.0.byteSwapped, low: digest.1.byteSwapped)),
+            object: self.object,
+            name: self.name,
+            objectCount: self.objects.count,
+            byteCount: self.bytes.count,
+            time: self.time
+        )
+    }
+
+    /// Takes a snapshot; nil if there is no such object.
+    static func take(
+        of object: ObjectID,
+        name: String?,
+        time: UInt64,
+        in transaction: inout some StoreTransaction
+    ) throws -> SnapshotContent? {
+        guard let top = try transaction.existingObjectIndex(of: object), try transaction.object(top).isVisible else {
+            return nil
+        }
+        var identified: [(id: ObjectID, index: ObjectIndex)] = []
+        for index in try StateExport.subtree(top, in: &transaction) {
+            identified.append((try transaction.object(index).id, index))
+        }
+        identified.sort { $0.id < $1.id }
+        var objects: [Element] = []
+        var byteCount = 0
+        for (_, index) in identified {
+            let json = try StateExport.json(of: index, in: &transaction)
+            byteCount += json.canonicalText.utf8.count
+            guard byteCount <= ObjectSnapshot.byteCountMax else { throw self.tooLarge }
+            objects.append(try Element(json))
+        }
+        return try SnapshotContent(object: object, name: name, time: time, objects: objects)
+    }
+
+    /// Reads a snapshot that may come from anywhere.
+    ///
+    /// - Throws: ``PeerdError`` with `importInvalid` or `tooLarge`.
+    package init(parsing text: some Collection<UInt8>) throws {
+        guard text.count <= ObjectSnapshot.byteCountMax else { throw Self.tooLarge }
+        guard case .success(let json) = JSON.parse(Array(text), depthMax: JSON.depthMax + Self.depthAroundValues),
+            case .object(let members) = json, members["format"] == .string(Self.form),
+            case .string(let id)? = members["object"], let object = ObjectID(text: id),
+            case .int(let time)? = members["created_at"], time >= 0, case .array(let elements)? = members["objects"]
+        else {
+            throw Self.invalid("is not a snapshot in the form of this version")
+        }
+        let name: String?
+        switch members["name"] {
+        case .null?, nil: name = nil
+        case .string(let text)?: name = text
+        default: throw Self.invalid("has a name that is not text")
+        }
+        try self.init(
+            object: object,
+            name: name,
+            time: UInt64(time),
+            objects: try elements.map { try Element($0) }.sorted { $0.id < $1.id }
+        )
+        try self.checkTree()
+    }
+
+    private init(object: ObjectID, name: String?, time: UInt64, objects: [Element]) throws {
+        let members: [ExactText: JSON] = [
+            "created_at": .int(Int64(clamping: time)), "format": .string(Self.form),
+            "name": name.map { .string($0) } ?? .null,
+            "object": .string(object.description),
+        ]
+        // "objects" comes last in canonical order.
+        var bytes = Array(JSON.object(members).canonicalText.utf8.dropLast())
+        bytes += #","objects":["#.utf8
+        for (place, element) in objects.enumerated() {
+            bytes += (place == 0 ? "\n" : ",\n").utf8
+            element.json.append(to: &bytes)
+        }
+        bytes += "\n]}\n".utf8
+        guard bytes.count <= ObjectSnapshot.byteCountMax else { throw Self.tooLarge }
+        self.object = object
+        self.name = name
+        self.time = time
+        self.objects = objects
+        self.bytes = bytes
+    }
+
+    /// Each object before what is below it, siblings in their order, with its depth.
+    package var inTreeOrder: [(element: Element, depth: Int)] {
+        var children: [ObjectID: [Element]] = [:]
+        for element in self.objects where element.id != self.object {
+            if let parent = element.parent { children[parent, default: []].append(element) }
+        }
+        var open = self.objects.filter { $0.id == self.object }.map { (element: $0, depth: 0) }
+        var found: [(element: Element, depth: Int)] = []
+        while let next = open.popLast() {
+            found.append(next)
+            let below = (children[next.element.id] ?? []).sorted { left, right in
+                left.position == right.position ? left.id < right.id : left.position < right.position
+            }
+            open += below.reversed().map { ($0, next.depth + 1) }
+        }
+        return found
+    }
+
+    /// Every object is below the one at the top, and none is there twice.
+    private func checkTree() throws {
+        guard zip(self.objects, self.objects.dropFirst()).allSatisfy({ $0.id != $1.id }) else {
+            throw Self.invalid("has an object twice")
+        }
+        guard self.inTreeOrder.count == self.objects.count, !self.objects.isEmpty else {
+            throw Self.invalid("has objects that are not below the one at its top")
+        }
+    }
+
+    fileprivate static func invalid(_ what: String) -> PeerdError {
+        PeerdError(.importInvalid, "The file \(what).", advice: "Choose a file that was made by exporting a snapshot.")
+    }
+
+    private static let tooLarge = PeerdError(
+        .tooLarge,
+        "The snapshot would have more than \(ObjectSnapshot.byteCountMax >> 20) MiB.",
+        advice: "Take snapshots of parts of it, or export it."
+    )
+}
+
+extension SnapshotContent.Element {
+    /// Reads an object of an export.
+    fileprivate init(_ json: JSON) throws {
+        guard case .object(let members) = json, case .string(let id)? = members["id"], let object = ObjectID(text: id),
+            case .object(let properties)? = members["properties"]
+        else { throw SnapshotContent.invalid("has an object without id or properties") }
+        func text(_ name: ExactText) throws -> String? {
+            switch members[name] {
+            case .string(let text)?: return text
+            case .null?, nil: return nil
+            default: throw SnapshotContent.invalid("has an object whose “\(name.text)” is not text")
+            }
+        }
+        let parent = try text("parent")
+        self.id = object
+        self.type = try text("type") ?? ""
+        self.kind = try text("kind") ?? ""
+        self.parent = parent.flatMap { ObjectID(text: $0) }
+        self.position = Self.position(try text("position") ?? "")
+        self.properties = properties
+        self.json = json
+        guard parent == nil || self.parent != nil else { throw SnapshotContent.invalid("has a parent that is no id") }
+        let names = [self.type, self.kind] + properties.keys.map(\.text)
+        guard names.allSatisfy({ $0.utf8.count <= Limits.nameByteCountMax }) else {
+            throw SnapshotContent.invalid("has a name of more than \(Limits.nameByteCountMax) bytes")
+        }
+        guard properties.values.allSatisfy({ Value($0).encoded.count <= Limits.valueByteCountMax }) else {
+            throw SnapshotContent.invalid("has a value of more than \(Limits.valueByteCountMax) bytes")
+        }
+    }
+
+    /// Reads what `StateExport` writes.
+    private static func position(_ text: String) -> Position {
+        if text.hasPrefix("0x"), let bytes = Hexadecimal.bytes(String(text.dropFirst(2))) {
+            return Position(bytes: bytes)
+        }
+        return Position(bytes: Array(text.utf8))
+    }
+}

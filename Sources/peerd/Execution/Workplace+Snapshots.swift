@@ -1,0 +1,123 @@
+internal import CRDTCore
+internal import Foundation
+internal import LocalAPI
+internal import PeerdKit
+
+/// The verbs of snapshots.
+extension Workplace {
+    func takeSnapshot(of object: String, name: String?) async throws {
+        var request = APIRequest(.post, "api", "snapshots")
+        var members: [ExactText: JSON] = ["object": .string(try ObjectArgument.checked(object))]
+        if let name { members["name"] = .string(name) }
+        request.body = .json(.object(members))
+        try await self.printID(of: try await self.caller.json(request))
+    }
+
+    func listSnapshots(of object: String?) async throws {
+        var request = APIRequest(.get, "api", "snapshots")
+        if let object { request.query = [("object", try ObjectArgument.checked(object))] }
+        let snapshots = try await self.caller.json(request)["snapshots"]?.elements ?? []
+        if self.output.format.isJSON { return try await self.output.json(.array(snapshots)) }
+        try await self.output.table(snapshots.map { Self.row($0) })
+    }
+
+    func showSnapshot(_ snapshot: String) async throws {
+        let bytes = try await self.content(of: snapshot)
+        if self.output.format.isJSON { return try await self.output.write(bytes) }
+        let content = try SnapshotContent(parsing: bytes)
+        if let name = content.name { try await self.output.line(name) }
+        try await self.printWhole { spool in
+            let places = content.inTreeOrder
+            var drawing = TreeDrawing(spool: spool, beginsWithTop: true)
+            let isLast = Self.lastAmongSiblings(places.map(\.depth))
+            for (place, entry) in places.enumerated() {
+                drawing.add(ObjectSummary(entry.element), depth: entry.depth, isLast: isLast[place])
+            }
+        }
+    }
+
+    func restoreSnapshot(_ snapshot: String) async throws {
+        let result = try await self.work(
+            APIRequest(.post, "api", "snapshots", try ObjectArgument.checked(snapshot), "restore")
+        )
+        if self.output.format.isJSON { return try await self.output.json(result) }
+        func count(_ name: String) -> Int64 { result[name]?.integer ?? 0 }
+        if count("transactions") == 0 {
+            try await self.output.line("Nothing differs from the snapshot; nothing was written.")
+        } else {
+            try await self.output.line(
+                "restored: \(count("created")) created, \(count("changed")) changed, \(count("moved")) moved, in "
+                    + PlainText.count(count("transactions"), "transaction")
+            )
+        }
+        if let parent = result["missing_parent"]?.text {
+            try await self.output.note(
+                "The parent \(parent) is gone, or below the object; the object stays where it is, or is at the root."
+            )
+        }
+    }
+
+    func exportSnapshot(_ snapshot: String, to path: String?) async throws {
+        let bytes = try await self.content(of: snapshot)
+        guard let path else { return try await self.output.write(bytes) }
+        do {
+            try bytes.withUnsafeBytes { try PrivateFile.write($0, to: path, existing: .refuse) }
+        } catch is PrivateFile.AlreadyThere {
+            throw CommandFailure(.failure, "\(path) exists; it was not changed. Name another file.")
+        }
+    }
+
+    func importSnapshot(from file: ImportSource) async throws {
+        var request = APIRequest(.post, "api", "snapshots", "import")
+        request.body = .pieces(try file.pieces(keptIn: self.paths.directory))
+        let snapshot: JSON
+        do {
+            snapshot = try await self.caller.json(request)
+        } catch {
+            throw file.failure ?? error
+        }
+        try await self.printID(of: snapshot)
+    }
+
+    func deleteSnapshot(_ snapshot: String) async throws {
+        _ = try await self.caller.json(APIRequest(.delete, "api", "snapshots", try ObjectArgument.checked(snapshot)))
+    }
+
+    /// Which objects of a tree are the last among their siblings; the depths are in tree order.
+    private static func lastAmongSiblings(_ depths: [Int]) -> [Bool] {
+        var isLast = [Bool](repeating: false, count: depths.count)
+        // For each depth, whether a sibling follows.
+        var isFollowed: [Bool] = []
+        for (place, depth) in depths.enumerated().reversed() {
+            if isFollowed.count > depth + 1 { isFollowed.removeSubrange((depth + 1)...) }
+            while isFollowed.count <= depth { isFollowed.append(false) }
+            isLast[place] = !isFollowed[depth]
+            isFollowed[depth] = true
+        }
+        return isLast
+    }
+
+    private func content(of snapshot: String) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        try await self.caller.pieces(APIRequest(.get, "api", "snapshots", try ObjectArgument.checked(snapshot))) {
+            bytes += $0
+        }
+        return bytes
+    }
+
+    private func printID(of snapshot: JSON) async throws {
+        if self.output.format.isJSON { return try await self.output.json(snapshot) }
+        try await self.output.line(snapshot["id"]?.text ?? "")
+    }
+
+    private static func row(_ snapshot: JSON) -> [String] {
+        [
+            snapshot["id"]?.text ?? "?",
+            PlainText.time(milliseconds: UInt64(clamping: snapshot["time_ms"]?.integer ?? 0)),
+            PlainText.count(snapshot["objects"]?.integer ?? 0, "object"),
+            PlainText.bytes(UInt64(clamping: snapshot["bytes"]?.integer ?? 0)),
+            snapshot["object"]?.text ?? "?",
+            snapshot["name"]?.text ?? "",
+        ]
+    }
+}
