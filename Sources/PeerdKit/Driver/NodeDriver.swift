@@ -55,6 +55,9 @@ package actor NodeDriver {
 
     private static let stopping = StoreError.unavailable("The workspace is being closed.")
     private static let dialTimeout = Duration.seconds(10)
+    /// How long a write waits for another program that holds the lock of the database, and how often it tries.
+    private static let lockPatience = Duration.seconds(30)
+    private static let lockInterval = Duration.milliseconds(100)
     /// Events handled before callers that wait for the driver get a turn.
     private static let eventsPerTurn = 16
 
@@ -268,7 +271,7 @@ package actor NodeDriver {
     ///
     /// Transactions that come in meanwhile share its commit.
     package func write(_ transaction: Transaction) async -> Result<WriteReceipt, WriteRefusal> {
-        await self.answer { self.inbox.post(WriteRequest(id: $0, transaction: transaction)) }
+        await self.answerOnceUnlocked { self.inbox.post(WriteRequest(id: $0, transaction: transaction)) }
     }
 
     /// Writes what a caller's own code wants as it reads; what the receipt says is durable.
@@ -276,12 +279,23 @@ package actor NodeDriver {
         named name: WriteName? = nil,
         _ body: @escaping @Sendable (inout LocalTransaction) throws(WriteRefusal) -> Void
     ) async -> Result<WriteReceipt, WriteRefusal> {
-        await self.answer { self.inbox.post(WriteRequest(id: $0, name: name, body: body)) }
+        await self.answerOnceUnlocked { self.inbox.post(WriteRequest(id: $0, name: name, body: body)) }
     }
 
     /// Orders what is held directly after what it had seen.
     package func restamp(isClockRight: Bool) async -> Result<WriteReceipt, WriteRefusal> {
-        await self.answer { self.inbox.post(.restamp($0, isClockRight: isClockRight)) }
+        await self.answerOnceUnlocked { self.inbox.post(.restamp($0, isClockRight: isClockRight)) }
+    }
+
+    /// Asks again as long as another program holds the lock of the database, so that nothing of it was done.
+    private func answerOnceUnlocked(_ post: (RequestID) -> Void) async -> Result<WriteReceipt, WriteRefusal> {
+        let end = ContinuousClock.now + Self.lockPatience
+        while true {
+            let answer = await self.answer(to: post)
+            guard case .failure(.store(.locked)) = answer, ContinuousClock.now < end,
+                (try? await Task.sleep(for: Self.lockInterval)) != nil
+            else { return answer }
+        }
     }
 
     private func answer(to post: (RequestID) -> Void) async -> Result<WriteReceipt, WriteRefusal> {

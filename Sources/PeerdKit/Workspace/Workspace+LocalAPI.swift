@@ -5,7 +5,13 @@ package import Persistence
 /// What the local API asks for beside what every application can.
 extension Workspace {
     /// Returns what the node knows of itself and the other machines.
-    package func nodeStatus() async throws -> NodeStatus { try await self.driver().status() }
+    package func nodeStatus() async throws -> NodeStatus {
+        if self.runtime != nil { return try await self.driver().status() }
+        let paths = self.paths
+        return try await self.reading { transaction in
+            try NodeStatus(of: try KeyFile.load(paths), in: &transaction, at: SystemClock.now().wall)
+        }
+    }
 
     /// Returns an object, at once on the caller's thread; nil if that is not possible now.
     ///

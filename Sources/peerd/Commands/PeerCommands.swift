@@ -69,7 +69,7 @@ struct SyncCommand: AsyncParsableCommand {
 
     func run() async throws {
         let timeout = try TimeLimit.milliseconds(ofSeconds: self.timeoutSeconds)
-        try await self.options.work(mayWrite: true) { workplace in
+        try await self.options.work(mayWrite: true, patienceMilliseconds: timeout) { workplace in
             try await workplace.sync(self.waits ? .everyone : .whoeverAnswers, timeoutMilliseconds: timeout)
         }
     }
