@@ -50,6 +50,7 @@ extension Node where Store: ~Copyable {
     private func peerStatus(_ key: PeerKeys, _ view: StoreView, at now: Moment) -> PeerStatus? {
         guard let entry = self.book[key] else { return nil }
         let connection = self.readyConnections.first { $0.keys == entry.keys }
+        guard connection != nil || !entry.isForgotten else { return nil }
         let missing = connection.flatMap { view.missing[$0.id] }
         let hasAnswered = connection.map { $0.awaitedPongCount == 0 } ?? false
         return PeerStatus(

@@ -25,8 +25,8 @@ struct ImportRoute: Sendable {
                 guard let report = done.report.withLock({ $0 }) else { throw error }
                 let total = PlainText.count(report.totalCount, "object")
                 let part = """
-                    Of \(total), \(report.objectCount) were imported, parents before children; importing the file again \
-                    adds the rest.
+                    Of \(total), \(report.objectCount) were imported, parents before children; importing the file \
+                    again adds the rest.
                     """
                 var problem = Problem(error)
                 problem.message += " \(part)"

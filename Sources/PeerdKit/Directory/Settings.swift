@@ -17,6 +17,15 @@ package struct Settings: Codable, Equatable, Sendable {
         return settings
     }
 
+    /// Says that the file is there and cannot be read as settings; nil if all is well.
+    package static func damage(_ paths: DirectoryPaths) -> String? {
+        guard access(paths.settings, F_OK) == 0 else { return nil }
+        guard let data = FileManager.default.contents(atPath: paths.settings), data.count <= self.byteCountMax,
+            (try? JSONDecoder().decode(Settings.self, from: data)) != nil
+        else { return "\(paths.settings) is damaged, so the address where the daemon listened last is not known" }
+        return nil
+    }
+
     package func save(_ paths: DirectoryPaths) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]

@@ -1,4 +1,4 @@
-internal import CRDTCore
+package import CRDTCore
 package import Engine
 internal import PeerCrypto
 package import PeerTransport
@@ -45,6 +45,8 @@ package actor NodeDriver {
     private var events: [Event] = []
     private var pace = ReadingPace()
     private var alarm: Alarm?
+    /// When to keep next who was seen, in monotonic milliseconds.
+    private var nextMemory: UInt64 = 0
     /// Waits for what is kept back to be due.
     private var release: Task<Void, Never>?
 
@@ -54,6 +56,7 @@ package actor NodeDriver {
     }
 
     private static let stopping = StoreError.unavailable("The workspace is being closed.")
+    private static let memoryIntervalMilliseconds: UInt64 = 60_000
     private static let dialTimeout = Duration.seconds(10)
     /// How long a write waits for another program that holds the lock of the database, and how often it tries.
     private static let lockPatience = Duration.seconds(30)
@@ -98,6 +101,8 @@ package actor NodeDriver {
     /// Nothing can be done with the driver afterwards.
     package func stop() async {
         self.inbox.close()
+        // Those that are connected now were seen last now.
+        if self.dialsPeers { self.node?.rememberDevices(at: SystemClock.now()) }
         await self.beacons?.shutdown()
         await self.transport?.shutdown()
         self.alarm?.task.cancel()
@@ -172,8 +177,17 @@ package actor NodeDriver {
     private func handle(_ event: Event) {
         guard let effects = self.node?.handle(event, at: SystemClock.now()) else { return }
         for effect in effects { self.perform(effect) }
+        self.rememberDevices()
         self.ringBell()
         self.setAlarm()
+    }
+
+    /// Keeps now and then who was seen, for when the process ends without order.
+    private func rememberDevices() {
+        let now = SystemClock.now()
+        guard self.dialsPeers, now.monotonicMilliseconds >= self.nextMemory else { return }
+        self.nextMemory = now.monotonicMilliseconds + Self.memoryIntervalMilliseconds
+        self.node?.rememberDevices(at: now)
     }
 
     /// Wakes those who wait for changes, if there are some and something has changed.
@@ -361,11 +375,25 @@ package actor NodeDriver {
         self.handle(.dialAll)
     }
 
-    package func makeInvite(addresses: [String], port: UInt16) throws -> Invite {
+    /// Forgets a device that is gone; returns false if it is connected.
+    package func forget(_ device: DeviceID) throws -> Bool {
         do throws(StoreError) {
-            let invite = try self.node?.makeInvite(addresses: addresses, port: port, at: SystemClock.now())
+            guard let isForgotten = try self.node?.forget(device) else { throw Self.stopping }
+            self.inbox.ring()
+            return isForgotten
+        } catch {
+            throw PeerdError(error)
+        }
+    }
+
+    /// Makes an invite; `endsOldest`: whether another one gave way to it.
+    package func makeInvite(addresses: [String], port: UInt16) throws -> (invite: Invite, endsOldest: Bool) {
+        do throws(StoreError) {
+            let now = SystemClock.now()
+            let endsOldest = self.node?.hasAllInvitesOpen(at: now) ?? false
+            let invite = try self.node?.makeInvite(addresses: addresses, port: port, at: now)
             guard let invite else { throw Self.stopping }
-            return invite
+            return (invite, endsOldest)
         } catch {
             throw PeerdError(error)
         }

@@ -172,8 +172,8 @@ extension ImportedObject {
             }
         let others = count > 1 ? " The same holds for \(count - 1) more." : ""
         return """
-            Object \(self.number) of the file, on line \(self.line), names the \(name), which is neither in the file nor \
-            in the workspace: it stands at the root.\(others)
+            Object \(self.number) of the file, on line \(self.line), names the \(name), which is neither in the file \
+            nor in the workspace: it stands at the root.\(others)
             """
     }
 }
@@ -182,10 +182,10 @@ extension PeerdError {
     /// The same failure, with the objects that it kept from being imported.
     fileprivate func naming(_ batch: [ImportedObject]) -> PeerdError {
         guard let first = batch.first, let last = batch.last else { return self }
+        let start = "number \(first.number) on line \(first.line)"
         let what =
-            first.number == last.number
-            ? "object \(first.number) on line \(first.line)"
-            : "\(batch.count) objects from number \(first.number) on line \(first.line) to number \(last.number) on line \(last.line)"
+            batch.count == 1
+            ? "object \(start)" : "the objects from \(start) to number \(last.number) on line \(last.line)"
         return PeerdError(self.code, "\(self.message) This was with \(what).", advice: self.advice)
     }
 }

@@ -33,8 +33,13 @@ extension Workspace {
         return (Changes(workspace: self, reading: reading, start: start), reading.token(at: start))
     }
 
-    /// Makes an invite with addresses that the caller knows.
-    package func makeInvite(addresses: [String], port: UInt16) async throws -> Invite {
+    /// Forgets a device that is gone: nobody waits for it until it comes back by itself.
+    ///
+    /// Returns false if it is connected.
+    package func forget(_ device: DeviceID) async throws -> Bool { try await self.driver().forget(device) }
+
+    /// Makes an invite with addresses that the caller knows; `endsOldest`: whether another one gave way to it.
+    package func makeInvite(addresses: [String], port: UInt16) async throws -> (invite: Invite, endsOldest: Bool) {
         try await self.driver().makeInvite(addresses: addresses, port: port)
     }
 
