@@ -39,6 +39,8 @@ package actor NodeDriver {
     private var transport: TCPTransport?
     private var beacons: BeaconTransport?
     private var dialsPeers: Bool
+    /// Looks for other addresses of this machine while it listens.
+    private var watch: InterfaceWatch?
     private let report: @Sendable (Notice) -> Void
     private var answers: [RequestID: CheckedContinuation<Result<WriteReceipt, WriteRefusal>, Never>] = [:]
     private var lastRequest: UInt64 = 0
@@ -101,6 +103,7 @@ package actor NodeDriver {
     /// Nothing can be done with the driver afterwards.
     package func stop() async {
         self.inbox.close()
+        self.watch?.stop()
         // Those that are connected now were seen last now.
         if self.dialsPeers { self.node?.rememberDevices(at: SystemClock.now()) }
         await self.beacons?.shutdown()
@@ -266,11 +269,25 @@ package actor NodeDriver {
         self.beacons = beacons
         self.dialsPeers = true
         self.handle(.takePart(participation))
+        if participation.listenPort != nil { self.watchAddresses() }
+    }
+
+    /// Looks for others anew whenever this machine has got other addresses.
+    package func watchAddresses() {
+        guard let transport = self.transport else { return }
+        let inbox = self.inbox
+        self.watch?.stop()
+        self.watch = InterfaceWatch { hosts in
+            transport.closeConnections(outside: hosts)
+            inbox.post(.dialAll)
+        }
     }
 
     /// Ends all connections; nobody is met any more.
     package func withdraw() async {
         self.dialsPeers = false
+        self.watch?.stop()
+        self.watch = nil
         self.handle(.withdraw)
         let (transport, beacons) = (self.transport, self.beacons)
         self.transport = nil

@@ -106,6 +106,7 @@ package struct WorkspaceRuntime: Sendable {
             report: report
         )
         await beacons?.start { payload, host in inbox.post(.beacon(payload, fromHost: host)) }
+        if role.listenPort != nil { await driver.watchAddresses() }
         let loop = Task(priority: .userInitiated) { await driver.run() }
         return WorkspaceRuntime(
             driver: driver,
