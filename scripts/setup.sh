@@ -19,6 +19,7 @@ packages=(
 optional_packages=(
     chromium chromium-driver                            # pages in a browser
     ffmpeg                                              # sound, encoded and decoded
+    libfaketime                                         # a library that is loaded before the program
 )
 venv=.build-venv
 requirements=scripts/requirements-test.txt

@@ -17,14 +17,19 @@ extension PeerdError {
             self.init(
                 .damaged,
                 "The database is damaged: \(Self.sentence(reason))",
-                advice: "Export what can be read, then restore a backup or join again."
+                advice: """
+                    Put a backup of it back. Or move the files whose names begin with “peerd.sqlite” away, and run \
+                    “peerd join LINE” here with an invite from another machine: everything comes from there.
+                    """
             )
         case .unavailable(let reason):
             self.init(
                 .storageFailed,
                 Self.sentence(reason),
-                advice: "Check the permissions, and whether another process uses it."
+                advice: "Check the permissions, and how the disk is mounted."
             )
+        case .locked(let reason):
+            self.init(.alreadyOpen, Self.sentence(reason), advice: "Wait until it has ended, or stop it.")
         case .newerSchema(let reason):
             self.init(
                 .newerVersion,

@@ -55,8 +55,8 @@ extension CommandFailure {
             self.init(
                 .busy,
                 """
-                The daemon has shown no sign of life for \(seconds) seconds; see its log, and check in the workspace \
-                whether a write was stored.
+                The daemon has shown no sign of life for \(seconds) seconds. See its log; if it was stopped, let it go \
+                on, else end it and start it again. Then check in the workspace whether a write was stored.
                 """
             )
         case .endedEarly:
@@ -76,8 +76,8 @@ extension CommandFailure {
         .noWorkspace: "Create one with \"peerd init\", or join one with \"peerd join LINE\".",
         .workspaceExists: "Name another directory with --dir DIR for a second one.",
         .keysMissing: "Put the file \"keys\" back beside it, or name another directory with --dir DIR.",
+        .readOnly: "Check the permissions of the directory, and how its disk is mounted.",
         .notPrivate: "Run \"chmod 700\" on it, or name another place with --dir DIR.",
-        .damaged: "Run \"peerd doctor\".",
         .importInvalid: "Nothing was imported; \"peerd help import\" describes the form.",
         .inviteSpent: "Print a new one there with \"peerd invite\".",
         .notSyncing: "Start \"peerd run\" first.",
@@ -99,13 +99,15 @@ extension ExitStatus {
     init(_ code: PeerdError.Code) {
         self =
             switch code {
-            case .noWorkspace, .workspaceExists, .keysMissing: .workspace
+            case .noWorkspace, .workspaceExists: .workspace
             case .alreadyOpen, .notSyncing: .busy
             case .noSuchObject, .noSuchMoment: .noSuchObject
             case .unreachable: .syncIncomplete
             case .invalidArgument, .inviteInvalid, .tokenFromAnotherWorkspace, .tokenOfAnotherScope: .usage
-            case .diskFull, .storageFailed, .damaged, .newerVersion, .notPrivate, .outcomeUnknown, .closed: .storage
-            case .readOnly, .wouldCloseCycle, .notASibling, .tooLarge, .wrongType, .clockExhausted, .clockUnconfirmed,
+            case .keysMissing, .diskFull, .storageFailed, .damaged, .newerVersion, .notPrivate, .outcomeUnknown,
+                .closed, .readOnly:
+                .storage
+            case .wouldCloseCycle, .notASibling, .tooLarge, .wrongType, .clockExhausted, .clockUnconfirmed,
                 .inviteSpent, .joinRefused, .noRandomness, .conflictChanged, .importInvalid:
                 .failure
             }

@@ -20,7 +20,7 @@ enum ExitStatus: Int32, CaseIterable, Codable, Sendable {
         case .failure:
             "not done, for the reason on standard error; doctor: something is wrong; preview: look at the result"
         case .usage: "the command line is not understood"
-        case .noSuchObject: "no such object or property, or an abbreviated id that fits several objects"
+        case .noSuchObject: "no such object, property or machine, or an abbreviated id that fits several"
         case .workspace:
             "the data directory has no workspace yet, or init, join or backup restore found one there already"
         case .busy: "the daemon does not answer, or another process has the data directory"

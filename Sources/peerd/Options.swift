@@ -44,9 +44,19 @@ struct DataOptions: ParsableArguments {
 
     /// Does something with the workspace, through the daemon if one runs.
     ///
-    /// `mayWrite`: whether it may write.
-    func work<Result>(mayWrite: Bool = false, _ body: (Workplace) async throws -> Result) async throws -> Result {
-        try await Workplace.with(try self.directory.paths, self.format, mayWrite: mayWrite, body)
+    /// `mayWrite`: whether it may write. `patienceMilliseconds`: how long the user is ready to wait, if he has said so.
+    func work<Result>(
+        mayWrite: Bool = false,
+        patienceMilliseconds: UInt64? = nil,
+        _ body: (Workplace) async throws -> Result
+    ) async throws -> Result {
+        try await Workplace.with(
+            try self.directory.paths,
+            self.format,
+            mayWrite: mayWrite,
+            patienceMilliseconds: patienceMilliseconds,
+            body
+        )
     }
 
     var format: OutputFormat {

@@ -21,7 +21,14 @@ struct Peerd: AsyncParsableCommand {
     )
 
     static func main() async {
-        let arguments = LeadingOptions.movedBehindVerb(Array(CommandLine.arguments.dropFirst()))
+        let words: [String]
+        do throws(CommandFailure) {
+            words = try ProgramArguments.read()
+        } catch {
+            StandardStreams.note(error.message)
+            Foundation.exit(error.status.rawValue)
+        }
+        let arguments = LeadingOptions.movedBehindVerb(words)
         let (parsed, rest) = TrailingAssignments.divided(arguments)
         let status = await TrailingAssignments.$rest.withValue(rest) { await self.run(parsed) }
         Foundation.exit(status.rawValue)

@@ -99,7 +99,12 @@ class Invite:
         body = self.static_public + self.secret + struct.pack(">H", self.port)
         for address in self.addresses:
             body += bytes([len(address)]) + address.encode()
+        body += self.checksum(body)
         return "peerd:1:" + base64.urlsafe_b64encode(body).decode().rstrip("=")
+
+    @staticmethod
+    def checksum(body):
+        return hashlib.blake2b(body, digest_size=32, person=b"peerd/invite").digest()[:4]
 
     @classmethod
     def parse(cls, line):
@@ -107,6 +112,8 @@ class Invite:
         assert (start, version) == ("peerd", "1"), line
         assert "=" not in text, "base64url without padding"
         body = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        body, checksum = body[:-4], body[-4:]
+        assert checksum == cls.checksum(body), "the checksum of the invite"
         addresses, rest = [], body[66:]
         while rest:
             addresses.append(rest[1 : 1 + rest[0]].decode())

@@ -1,19 +1,36 @@
 import CRDTCore
+import Foundation
 import Testing
 
 @testable import PeerdKit
 @testable import peerd
 
 @Suite struct ImportFileTests {
-    private func file(_ text: String) throws -> ImportFile {
+    /// What is in a file, in the order in which it is made.
+    private struct Content {
+        var objects: [ImportedObject]
+        var batches: [[ImportedObject]] = []
+        var places: (strangers: [Int], typeless: [Int])
+    }
+
+    private func file(_ text: String) throws -> Content { try self.file(Array(text.utf8)) }
+
+    private func file(_ bytes: [UInt8]) throws -> Content {
         var next: UInt64 = 0
-        return try ImportFile(parsing: text.utf8) {
+        let file = try ImportFile(reading: ImportText(Data(bytes))) {
             next += 1
             return ObjectID(bytes: Bytes16(high: 0, low: next))
         }
+        var content = Content(
+            objects: try (0..<file.count).map { try file.object(at: $0) },
+            places: file.placesToCheck()
+        )
+        var batches = ImportBatches(file)
+        while let batch = try batches.next() { content.batches.append(batch) }
+        return content
     }
 
-    private func keys(_ file: ImportFile) -> [String] {
+    private func keys(_ file: Content) -> [String] {
         file.objects.map { object in
             if case .key(_, let key) = object.reference { return key.text }
             return "?"
@@ -75,6 +92,51 @@ import Testing
         for (text, place) in [("[{\"type\":\"t\"},\n  {\"type\":}]", "line 2"), ("[{\"type\":\"t\"}", "line 1")] {
             #expect { try self.file(text) } throws: { ($0 as? PeerdError)?.message.contains(place) ?? false }
         }
+    }
+
+    @Test(arguments: [
+        ("[{\"type\":\"t\"},\n{\"type\":\"t\"},,\n{\"type\":\"t\"}]", ["line 2", "comma too many behind object 2"]),
+        ("[{\"type\":\"t\"},\n]", ["line 2", "comma too many behind object 1"]),
+        ("[{\"type\":\"t\"}\n\n{\"type\":\"t\"}]", ["line 3", "comma is missing behind object 1"]),
+        ("[{\"type\":\"t\"}] x", ["line 1", "behind the end"]),
+        ("[\n{\"type\":\"t\",\n\"properties\":{\"a\":1,\n\"b\":1e999}}]", ["Object 1", "line 2", "\"b\" on line 4"]),
+        ("[{\"type\":\"t\",\"properties\":{\"n\":9223372036854775808}}]", ["Object 1", "\"n\"", "64 bits"]),
+        ("[{\"type\":\"t\",\"properties\":{\"n\":{\"x\":1e-999}}}]", ["Object 1", "\"n\"", "zero"]),
+        ("[{\"type\":\"t\"},\n{\"type\":\"t\",\"properties\":{\"\":1}}]", ["Object 2", "line 2", "without a name"]),
+        ("[{\"type\":\"t\",\"properties\":{\"a\":tru}}]", ["Object 1", "\"a\" on line 1"]),
+        ("[{\"type\":\"t\",\"properties\":{\"a\":\"]}\\\"\"}},\n{\"type\":5}]", ["Object 2", "line 2", "\"type\""]),
+    ])
+    func `what is wrong is named by line, object and property`(text: String, words: [String]) {
+        #expect {
+            try self.file(text)
+        } throws: { error in
+            let message = (error as? PeerdError)?.message ?? ""
+            return words.allSatisfy { message.contains($0) }
+        }
+    }
+
+    @Test func `a byte order mark is passed over, and UTF-16 is named`() throws {
+        let text = Array(#"[{"type":"t"}]"#.utf8)
+        #expect(try self.file([0xef, 0xbb, 0xbf] + text).objects.count == 1)
+        #expect {
+            try self.file([0xff, 0xfe] + text)
+        } throws: {
+            ($0 as? PeerdError)?.message.contains("UTF-16") ?? false
+        }
+    }
+
+    @Test func `objects that only the workspace can complete are named`() throws {
+        let file = try self.file(
+            """
+            [{"type":"t","parent":"00000000-0000-4000-8000-000000000009"},
+             {"type":"t","key":"a"},
+             {"type":"t","parent_key":"a"},
+             {"type":"t","parent_key":"nobody"},
+             {"id":"00000000-0000-4000-8000-000000000001"}]
+            """
+        )
+        #expect(file.places.strangers.map { file.objects[$0].number } == [1, 4])
+        #expect(file.places.typeless.map { file.objects[$0].line } == [5])
     }
 
     @Test(arguments: [1, 60, 128])

@@ -10,6 +10,11 @@ import Testing
         ("-5", .int(-5)),
         ("1.0", .double(1.0)),
         ("-0.0", .double(-0.0)),
+        ("-0", .double(-0.0)),
+        ("0e-999", .double(0)),
+        ("5e-324", .double(.leastNonzeroMagnitude)),
+        ("9223372036854775807", .int(.max)),
+        ("-9223372036854775808", .int(.min)),
         ("\"5\"", .string("5")),
         ("[1, 2]", .document("[1,2]")),
         ("{\"$bytes\":\"00ff\"}", .bytes([0, 255])),
@@ -23,7 +28,10 @@ import Testing
         #expect(try Value(argument: text) == .string(text))
     }
 
-    @Test(arguments: ["1e400", "-1e999", "[1, 1e309]", String(repeating: "[", count: 130)])
+    @Test(arguments: [
+        "1e400", "-1e999", "[1, 1e309]", String(repeating: "[", count: 130), "9223372036854775808",
+        "-9223372036854775809", "10000000000000000000", "[{\"a\":18446744073709551615}]", "1e-400", "-0.1e-999",
+    ])
     func `JSON that no value can hold is refused, and not taken for a string`(text: String) {
         #expect(throws: CommandFailure.self) { try Value(argument: text) }
     }

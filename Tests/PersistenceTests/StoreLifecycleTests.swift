@@ -44,7 +44,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let first = try SQLiteStoreHandle(directory)
         let refusal = self.error { _ = try SQLiteStoreHandle(directory) }
-        guard case .unavailable(let sentence) = refusal else {
+        guard case .locked(let sentence) = refusal else {
             Issue.record("not refused: \(String(describing: refusal))")
             return
         }

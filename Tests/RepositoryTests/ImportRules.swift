@@ -8,7 +8,7 @@ enum ImportRules {
     ]
     private static let pure: Set<String> = ["CRDTCore", "PeerCrypto", "SyncProtocol", "Engine"]
     private static let shells: Set<String> = ["Persistence", "PeerTransport", "LocalAPI"]
-    private static let commandLine: Set<String> = ["ArgumentParser", "Logging", "ServiceLifecycle", "UnixSignals"]
+    private static let commandLine: Set<String> = ["ArgumentParser", "Logging", "UnixSignals"]
 
     static let allowed: [String: Set<String>] = [
         "CRDTCore": collections,

@@ -8,8 +8,10 @@ package enum StoreError: Error, Hashable, Sendable {
     case inputOutput(String)
     /// The file is not what was written.
     case damaged(String)
-    /// The file may not be written, or another process holds it.
+    /// The file may not be written, or is not the right one.
     case unavailable(String)
+    /// Another process holds the directory, or the right to write; it gives it free sooner or later.
+    case locked(String)
     /// The file was written by a newer program.
     case newerSchema(String)
 }

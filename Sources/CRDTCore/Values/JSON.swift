@@ -29,21 +29,40 @@ package indirect enum JSON: Hashable, Sendable {
             case tooDeep
             /// JSON, but beyond the range of a double.
             case numberTooLarge
+            /// JSON, but so close to zero that a double would be zero.
+            case numberTooSmall
+            /// An integer that a double would change; or any beyond 64 bits, where those are not wanted.
+            case integerTooLarge
         }
 
         package var reason: Reason
         /// Bytes that could be read.
         package var offset: Int
+        /// The names of the members in which that was, from the outermost on.
+        package var path: [String] = []
+    }
+
+    /// Which numbers are taken, of those that no value holds as they are written.
+    package enum Numbers: Hashable, Sendable {
+        /// All within the range of a double; it takes the nearest.
+        case nearest
+        /// Those that a double does not change but in the last of many decimals.
+        ///
+        /// JavaScript writes large doubles as integers.
+        case unchanged
+        /// The same, and of the integers those of 64 bits.
+        case exact
     }
 
     /// Parses RFC 8259 text as `init(parsing:)` does.
     package static func parse(
         _ text: [UInt8],
-        depthMax: Int = JSON.depthMax
+        depthMax: Int = JSON.depthMax,
+        numbers: Numbers = .nearest
     ) -> Result<JSON, ParseFailure> {
-        var parser = JSONParser(bytes: text, depthMax: depthMax)
+        var parser = JSONParser(bytes: text, depthMax: depthMax, numbers: numbers)
         if let value = parser.document() { return .success(value) }
-        return .failure(ParseFailure(reason: parser.reason, offset: parser.offset))
+        return .failure(ParseFailure(reason: parser.reason, offset: parser.offset, path: parser.path))
     }
 
     /// Text in the one canonical form: no white space, keys sorted by their UTF-8 bytes, shortest round-trip numbers.

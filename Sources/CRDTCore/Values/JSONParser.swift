@@ -8,12 +8,16 @@ struct JSONParser {
     private(set) var offset = 0
     /// Why it went no further.
     private(set) var reason = JSON.ParseFailure.Reason.notJSON
-    /// Where the first number ends that is too large; it counts only if the rest is JSON.
-    private var excessiveNumberEnd: Int?
+    /// The members within which it reads; after a failure, those in which that was.
+    private(set) var path: [String] = []
+    private let numbers: JSON.Numbers
+    /// The first number that no value can hold; it counts only if the rest is JSON.
+    private var refusedNumber: JSON.ParseFailure?
 
-    init(bytes: [UInt8], depthMax: Int) {
+    init(bytes: [UInt8], depthMax: Int, numbers: JSON.Numbers) {
         self.bytes = bytes
         self.depthMax = depthMax
+        self.numbers = numbers
     }
 
     /// One value and nothing else.
@@ -21,8 +25,8 @@ struct JSONParser {
         guard let value = self.value(depth: 0) else { return nil }
         self.skipSpace()
         guard self.offset == self.bytes.count else { return nil }
-        guard let end = self.excessiveNumberEnd else { return value }
-        (self.reason, self.offset) = (.numberTooLarge, end)
+        guard let refused = self.refusedNumber else { return value }
+        (self.reason, self.offset, self.path) = (refused.reason, refused.offset, refused.path)
         return nil
     }
 
@@ -71,9 +75,12 @@ struct JSONParser {
         if self.take(UInt8(ascii: "}")) { return .object(members) }
         while true {
             self.skipSpace()
-            guard self.next == UInt8(ascii: "\""), let key = self.string(), self.take(UInt8(ascii: ":")),
-                let value = self.value(depth: depth + 1)
-            else { return nil }
+            guard self.next == UInt8(ascii: "\""), let key = self.string(), self.take(UInt8(ascii: ":")) else {
+                return nil
+            }
+            self.path.append(key)
+            guard let value = self.value(depth: depth + 1) else { return nil }
+            self.path.removeLast()
             members[ExactText(key)] = value
             if self.take(UInt8(ascii: "}")) { return .object(members) }
             guard self.take(UInt8(ascii: ",")) else { return nil }
@@ -112,11 +119,31 @@ struct JSONParser {
         }
         let text = String(decoding: self.bytes[start..<self.offset], as: UTF8.self)
         if isInteger, text != "-0", let number = Int64(text) { return .int(number) }
-        guard let number = Double(text), number.isFinite else {
-            self.excessiveNumberEnd = self.excessiveNumberEnd ?? self.offset
-            return .null
+        guard let number = Double(text), number.isFinite else { return self.refuse(.numberTooLarge) }
+        guard self.numbers != .nearest else { return .double(number) }
+        if number == 0, text.prefix(while: { $0 != "e" && $0 != "E" }).contains(where: { ("1"..."9").contains($0) }) {
+            return self.refuse(.numberTooSmall)
+        }
+        if isInteger, text != "-0", self.numbers == .exact || Self.digits(of: text) != Self.digits(of: "\(number)") {
+            return self.refuse(.integerTooLarge)
         }
         return .double(number)
+    }
+
+    /// Goes on, since what follows may be no JSON at all.
+    private mutating func refuse(_ reason: JSON.ParseFailure.Reason) -> JSON {
+        if self.refusedNumber == nil {
+            self.refusedNumber = JSON.ParseFailure(reason: reason, offset: self.offset, path: self.path)
+        }
+        return .null
+    }
+
+    /// The digits of a large number without the zeros at its end: it is an integer, or as `description` writes it.
+    private static func digits(of text: String) -> [UInt8] {
+        let mantissa = text.utf8.prefix { $0 != UInt8(ascii: "e") }
+        let zero = UInt8(ascii: "0")
+        let digits = mantissa.filter { $0 >= zero && $0 <= UInt8(ascii: "9") }
+        return Array(digits.prefix((digits.lastIndex { $0 != zero } ?? -1) + 1))
     }
 
     private mutating func digits() -> Int {

@@ -42,8 +42,13 @@ struct DeviceBook {
         var avoidance = ConnectionTimes.backoffFirst
         /// When it was last heard, in wall time.
         var lastSeen: WallTime?
+        /// Whether nobody waits for it or looks for it.
+        var isForgotten = false
 
-        var hasAddress: Bool { !self.addresses.isEmpty || !self.heardAddresses.isEmpty }
+        /// Whether it is wanted, and an address of it known.
+        var canBeDialled: Bool {
+            !self.isForgotten && (!self.addresses.isEmpty || !self.heardAddresses.isEmpty)
+        }
 
         /// The address to dial now: what beacons named and what is known otherwise take turns.
         mutating func takeAddress() -> NetworkAddress? {

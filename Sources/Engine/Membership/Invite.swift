@@ -1,4 +1,5 @@
 package import CRDTCore
+internal import PeerCrypto
 
 /// One line that lets one device join: addresses, the inviter's static key, and a secret that is good once.
 package struct Invite: Hashable, Sendable {
@@ -23,7 +24,8 @@ package struct Invite: Hashable, Sendable {
     /// More than an invite with all its addresses in base64url.
     private static let textByteCountMax = 8 << 10
 
-    /// The line: `peerd:1:` and unpadded base64url of key ‖ secret ‖ port ‖ addresses, each with a length byte.
+    /// The line: `peerd:1:` and unpadded base64url of key ‖ secret ‖ port ‖ addresses, each with a length byte ‖
+    /// checksum.
     package var text: String {
         var bytes = self.staticKey.bytes.array + self.secret.array
         bytes.append(UInt8(truncatingIfNeeded: self.port >> 8))
@@ -32,7 +34,7 @@ package struct Invite: Hashable, Sendable {
             bytes.append(UInt8(address.utf8.count))
             bytes.append(contentsOf: address.utf8)
         }
-        return Invite.prefix + Base64URL.text(bytes)
+        return Invite.prefix + Base64URL.text(bytes + Invite.checksum(of: bytes))
     }
 
     /// Reads a line; nil if it is not an invite.
@@ -43,7 +45,11 @@ package struct Invite: Hashable, Sendable {
         guard line.utf8.count <= Invite.textByteCountMax, line.hasPrefix(Invite.prefix),
             let bytes = Base64URL.bytes(line.dropFirst(Invite.prefix.count))
         else { return nil }
-        var reader = ByteReader(bytes)
+        let content = Array(bytes.dropLast(Invite.checksumByteCount))
+        guard content.count + Invite.checksumByteCount == bytes.count,
+            Invite.checksum(of: content).elementsEqual(bytes.suffix(Invite.checksumByteCount))
+        else { return nil }
+        var reader = ByteReader(content)
         do throws(WireError) {
             self.staticKey = StaticKey(bytes: try reader.bytes32())
             self.secret = try reader.bytes32()
@@ -58,6 +64,14 @@ package struct Invite: Hashable, Sendable {
         } catch {
             return nil
         }
+    }
+
+    private static let checksumByteCount = 4
+
+    /// Shows that the line was copied as a whole; the secret is guarded by the handshake.
+    private static func checksum(of bytes: [UInt8]) -> [UInt8] {
+        let hash = Blake2b.hash256(HashPersonal("peerd/invite"), bytes).0
+        return (0..<self.checksumByteCount).map { UInt8(truncatingIfNeeded: hash >> (8 * UInt64($0))) }
     }
 }
 

@@ -200,6 +200,7 @@ extension Node where Store: ~Copyable {
         self.pastTraffic.add(connection.traffic)
         if let keys = connection.keys, let entry = self.book[keys] {
             let isReplaced = self.connections.values.contains { $0.keys == keys }
+            self.book[keys]?.lastSeen = self.now.wall
             if !isReplaced {
                 self.effects.append(.notice(.disconnected(device: entry.shownName)))
                 let wasOfUse = connection.wasOfUse(at: self.now.monotonicMilliseconds)

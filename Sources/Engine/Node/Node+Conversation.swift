@@ -155,6 +155,7 @@ extension Node where Store: ~Copyable {
             self.scheduleRedial(expected, from: nil)
             connection.expected = nil
         }
+        self.recall(keys)
         self.book[keys]?.lastSeen = self.now.wall
         self.book[keys]?.nextDial = nil
         self.book[keys]?.isDialledAsMember = false

@@ -83,7 +83,7 @@ extension Node where Store: ~Copyable {
         let (devices, addresses) = self.busy
         var earliest: UInt64?
         for (keys, entry) in self.book.entries {
-            guard let next = entry.nextDial, entry.hasAddress, !devices.contains(keys) else { continue }
+            guard let next = entry.nextDial, entry.canBeDialled, !devices.contains(keys) else { continue }
             let time = max(next, entry.avoidedUntil)
             earliest = min(earliest ?? time, time)
         }
@@ -98,7 +98,7 @@ extension Node where Store: ~Copyable {
         let now = self.now.monotonicMilliseconds
         var (devices, addresses) = self.busy
         let due = self.book.entries.values.filter { entry in
-            guard let next = entry.nextDial, entry.hasAddress else { return false }
+            guard let next = entry.nextDial, entry.canBeDialled else { return false }
             return max(next, entry.avoidedUntil) <= now && !devices.contains(entry.keys)
         }
         for entry in due.sorted(by: { $0.keys < $1.keys }) {
@@ -294,6 +294,7 @@ extension Node where Store: ~Copyable {
         }
         let address = NetworkAddress(host: host, port: beacon.port)
         guard let entry = self.book[beacon.keys] else { return self.heardUnknown(address) }
+        self.recall(beacon.keys)
         self.book.noteHeard(address, of: beacon.keys)
         // The same one comes over each interface, and from wherever somebody sends it again.
         if let last = entry.lastBeacon, beacon.time == last.time { return }

@@ -23,6 +23,11 @@ extension Node where Store: ~Copyable {
         return Invite(staticKey: self.author.identity.publicStaticKey, secret: secret, port: port, addresses: addresses)
     }
 
+    /// Whether one more invite would end the oldest.
+    package func hasAllInvitesOpen(at now: ClockReading) -> Bool {
+        self.invites.count { $0.isOpen(at: now) } >= Invite.openCountMax
+    }
+
     private mutating func saveInvites(_ invites: [OpenInvite]) throws(StoreError) {
         try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
             try OpenInvite.save(invites, in: &transaction)

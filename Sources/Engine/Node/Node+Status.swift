@@ -11,28 +11,8 @@ extension Node where Store: ~Copyable {
         let activeLine = self.author.activeLine
         let sessions = self.readyConnections
         let view = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) -> StoreView in
-            var view = StoreView()
+            var view = try StoreView(of: &transaction, &merge)
             view.active = activeLine.map { transaction.replicaID($0) }
-            view.frontier = try Frontier(of: &transaction)
-            for position in 0..<transaction.lineCount {
-                let record = transaction.line(LineIndex(rawValue: UInt32(position)))
-                let count = record.origin == nil && record.next != nil ? transaction.lines(of: record.id).count : 1
-                guard count > 1 else { continue }
-                let name = record.introduction?.deviceName ?? ""
-                view.forks.append(ReplicaFork(replica: record.id, deviceName: name, branchCount: count))
-            }
-            for (index, wait) in try merge.waits(in: &transaction) {
-                let record = transaction.line(index)
-                view.waits.append(
-                    ReplicaWait(
-                        replica: record.id,
-                        deviceName: record.introduction?.deviceName ?? "",
-                        sequence: record.appliedSequence + 1,
-                        changeCount: record.storedSequence - record.appliedSequence,
-                        reason: wait
-                    )
-                )
-            }
             for connection in sessions {
                 view.missing[connection.id] = connection.session.missingCounts(in: &transaction)
             }
@@ -50,8 +30,8 @@ extension Node where Store: ~Copyable {
             peers: self.book.sortedKeys.compactMap { self.peerStatus($0, view, at: now) },
             failingAddresses: self.failingAddresses,
             isDialling: self.connections.values.contains { $0.isDialled && $0.device == nil },
-            waits: view.waits.sorted { ($0.replica, $0.sequence) < ($1.replica, $1.sequence) },
-            forks: view.forks.sorted { $0.replica < $1.replica },
+            waits: view.waits,
+            forks: view.forks,
             clockSetBackFrom: self.clock.wasSetBack(at: now) ? self.clock.latestShown : nil,
             isClockConfirmed: self.isClockConfirmed,
             storeFailure: self.storeFailure,
@@ -67,17 +47,10 @@ extension Node where Store: ~Copyable {
         .sorted { ($0.address.host, $0.address.port) < ($1.address.host, $1.address.port) }
     }
 
-    private struct StoreView {
-        var active: ReplicaID?
-        var frontier = Frontier()
-        var forks: [ReplicaFork] = []
-        var waits: [ReplicaWait] = []
-        var missing: [ConnectionID: (there: UInt64, here: UInt64)] = [:]
-    }
-
     private func peerStatus(_ key: PeerKeys, _ view: StoreView, at now: ClockReading) -> PeerStatus? {
         guard let entry = self.book[key] else { return nil }
         let connection = self.readyConnections.first { $0.keys == entry.keys }
+        guard connection != nil || !entry.isForgotten else { return nil }
         let missing = connection.flatMap { view.missing[$0.id] }
         let hasAnswered = connection.map { $0.awaitedPongCount == 0 } ?? false
         return PeerStatus(
@@ -93,5 +66,81 @@ extension Node where Store: ~Copyable {
             traffic: connection?.traffic ?? Traffic(),
             hasAnswered: hasAnswered
         )
+    }
+}
+
+/// What the store tells for a status.
+private struct StoreView {
+    var active: ReplicaID?
+    var frontier: Frontier
+    var forks: [ReplicaFork] = []
+    var waits: [ReplicaWait] = []
+    var missing: [ConnectionID: (there: UInt64, here: UInt64)] = [:]
+
+    init(of transaction: inout some StoreTransaction, _ merge: inout Merge) throws(StoreError) {
+        self.frontier = try Frontier(of: &transaction)
+        for position in 0..<transaction.lineCount {
+            let record = transaction.line(LineIndex(rawValue: UInt32(position)))
+            let count = record.origin == nil && record.next != nil ? transaction.lines(of: record.id).count : 1
+            guard count > 1 else { continue }
+            let name = record.introduction?.deviceName ?? ""
+            self.forks.append(ReplicaFork(replica: record.id, deviceName: name, branchCount: count))
+        }
+        for (index, wait) in try merge.waits(in: &transaction) {
+            let record = transaction.line(index)
+            self.waits.append(
+                ReplicaWait(
+                    replica: record.id,
+                    deviceName: record.introduction?.deviceName ?? "",
+                    sequence: record.appliedSequence + 1,
+                    changeCount: record.storedSequence - record.appliedSequence,
+                    reason: wait
+                )
+            )
+        }
+        self.forks.sort { $0.replica < $1.replica }
+        self.waits.sort { ($0.replica, $0.sequence) < ($1.replica, $1.sequence) }
+    }
+}
+
+extension NodeStatus {
+    /// What a store tells where no node runs, since nothing can be written.
+    package init(
+        of identity: borrowing DeviceIdentity,
+        in transaction: inout some StoreTransaction,
+        at now: WallTime
+    ) throws(StoreError) {
+        var merge = Merge(now: now, founder: identity.founder)
+        let view = try StoreView(of: &transaction, &merge)
+        var names: [DeviceID: String] = [:]
+        for position in 0..<transaction.lineCount {
+            let line = transaction.line(LineIndex(rawValue: UInt32(position)))
+            if let device = line.device, device != identity.device, let introduction = line.introduction {
+                names[device] = introduction.deviceName
+            }
+        }
+        self.init(
+            workspace: identity.workspace,
+            device: identity.device,
+            deviceName: identity.name,
+            user: identity.user,
+            replica: nil,
+            frontier: view.frontier.entries,
+            peers: names.sorted { $0.key < $1.key }.map { PeerStatus(device: $0.key, name: $0.value) },
+            failingAddresses: [],
+            isDialling: false,
+            waits: view.waits,
+            forks: view.forks,
+            isClockConfirmed: false,
+            traffic: Traffic(),
+            counters: NodeCounters()
+        )
+    }
+}
+
+extension PeerStatus {
+    /// A device of which only its name is known.
+    fileprivate init(device: DeviceID, name: String) {
+        self.init(device: device, name: name, isConnected: false, traffic: Traffic(), hasAnswered: false)
     }
 }

@@ -17,6 +17,8 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
     var invites: [OpenInvite] = []
     /// Devices that were paired here and are not in the log yet.
     var pairedDevices: [PairedDevice] = []
+    /// What is stored of devices beside the log.
+    var deviceMemory = DeviceMemory()
     var nextConnection: UInt64 = 1
     var nextBeacon: UInt64 = 0
     /// When a held change is due, in wall time.
@@ -163,6 +165,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
             try transaction.setFact(NodeFact.storeToken, configuration.nextToken)
             start.paired = try PairedDevice.all(in: &transaction, at: self.now)
             start.addresses = try transaction.addresses()
+            start.devices = try transaction.fact(NodeFact.devices).flatMap { DeviceMemory(decoding: $0) }
             start.invites = try OpenInvite.all(in: &transaction, at: self.now)
             return start
         }
@@ -173,6 +176,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         self.invites = start.invites
         try self.refreshBook()
         self.restoreAddresses(start.addresses)
+        self.restoreDeviceMemory(start.devices ?? DeviceMemory())
         self.confirmClock()
         self.noteWhetherTimeIsKnown()
         try self.refreshWaits()
@@ -187,6 +191,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         var paired: [PairedDevice] = []
         var addresses: [AddressRecord] = []
         var invites: [OpenInvite] = []
+        var devices: DeviceMemory?
     }
 }
 
@@ -202,4 +207,6 @@ package enum NodeFact {
     static let activeReplica = "active-replica"
     package static let storeToken = "store-token"
     static let latestShown = "latest-shown-time"
+    /// When other devices were last seen, and which are forgotten.
+    static let devices = "devices"
 }

@@ -10,7 +10,7 @@ package struct APIClient: APICaller {
 
     private static let connectPatience = Duration.seconds(5)
     /// Long work shows life more often.
-    private static let silenceSecondsMax: Int64 = 60
+    package static let silenceSecondsMax: Int64 = 60
 
     private typealias Connection = NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
 
@@ -23,7 +23,11 @@ package struct APIClient: APICaller {
     }
 
     /// Sends requests to whoever listens at the path of a socket.
-    package init(path: String) { self.init(path: path, silenceMax: .seconds(Self.silenceSecondsMax)) }
+    ///
+    /// `silenceSeconds`: how long to wait for a sign of life at most.
+    package init(path: String, silenceSeconds: Int64 = APIClient.silenceSecondsMax) {
+        self.init(path: path, silenceMax: .seconds(min(max(1, silenceSeconds), Self.silenceSecondsMax)))
+    }
 
     /// Whether someone listens.
     ///
@@ -31,6 +35,24 @@ package struct APIClient: APICaller {
     package func isListenedTo() async throws -> Bool {
         do {
             close(try await LocalSocketAddress.connect(self.path, patience: Self.connectPatience))
+            return true
+        } catch let failure as SocketFailure where failure.isAbsence {
+            return false
+        }
+    }
+
+    /// Whether someone listens, and answers.
+    ///
+    /// - Throws: ``APIConnectionError`` if there is someone who does not answer in time.
+    package func isAnswered() async throws -> Bool {
+        guard try await self.isListenedTo() else { return false }
+        do {
+            _ = try await self.json(APIRequest(.get, "healthz"))
+            return true
+        } catch APIConnectionError.endedEarly {
+            // It is ending.
+            return false
+        } catch is Problem {
             return true
         } catch let failure as SocketFailure where failure.isAbsence {
             return false

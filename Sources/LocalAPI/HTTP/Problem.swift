@@ -57,6 +57,15 @@ package struct Problem: Error, Hashable, Sendable {
         Problem(.preconditionFailed, "version-changed", detail, advice: "Read it again, then edit.")
     }
 
+    static func tooLarge(byteCountMax: Int) -> Problem {
+        Problem(
+            .payloadTooLarge,
+            "too-large",
+            "The body has more than \(byteCountMax) bytes.",
+            advice: "Divide it into several requests."
+        )
+    }
+
     /// The object at which a page of a tree ended has gone, and with it the place behind it.
     static var placeLost: Problem {
         Problem(

@@ -24,7 +24,7 @@ extension Request {
     }
 
     private static func parsed(_ bytes: [UInt8], valueDepth: Int = 0) throws(Problem) -> JSON {
-        switch JSON.parse(bytes, depthMax: JSON.depthMax + valueDepth) {
+        switch JSON.parse(bytes, depthMax: JSON.depthMax + valueDepth, numbers: .unchanged) {
         case .success(let json): return json
         case .failure(let failure): throw Problem(failure, in: "The body", depthMax: JSON.depthMax)
         }
@@ -62,6 +62,12 @@ extension Problem {
         case .numberTooLarge:
             self = .badRequest(
                 "\(owner) has a number before byte \(failure.offset) that is beyond the range of a double."
+            )
+        case .numberTooSmall:
+            self = .badRequest("\(owner) has a number before byte \(failure.offset) that a double would make zero.")
+        case .integerTooLarge:
+            self = .badRequest(
+                "\(owner) has an integer before byte \(failure.offset) that has more than 64 bits; write it as text."
             )
         }
     }

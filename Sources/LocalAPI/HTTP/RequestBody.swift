@@ -38,12 +38,7 @@ package struct RequestBody: Sendable {
         var bytes: [UInt8] = []
         while let piece = try await self.next() {
             guard bytes.count + piece.count <= limit else {
-                throw Problem(
-                    .payloadTooLarge,
-                    "too-large",
-                    "The body has more than \(limit) bytes.",
-                    advice: "Divide it into several requests."
-                )
+                throw Problem.tooLarge(byteCountMax: limit)
             }
             if bytes.isEmpty { bytes = piece } else { bytes += piece }
         }

@@ -39,12 +39,16 @@ extension Diagnosis {
                 "start \"peerd run\""
             )
         }
+        for address in node.failingAddresses {
+            let advice = "check the address that --peer names; if it is right, start \"peerd run\" there"
+            self.add(.warning, "address", "\(address.address) \(address.failure.text)", advice)
+        }
         if node.peers.isEmpty {
             return self.add(.ok, "peers", "no other machine is known; \"peerd invite\" lets one join")
         }
         for peer in node.peers {
             if peer.isConnected {
-                self.add(.ok, "peers", PeerReport.sentence(peer.json))
+                self.add(.ok, "peers", PeerReport.sentence(peer.json, someWait: !node.waits.isEmpty))
             } else {
                 self.add(
                     .warning,

@@ -27,7 +27,7 @@ extension NodeStatus {
             "addresses": .array(self.failingAddresses.map(\.json)),
             "peers_known": .int(Int64(self.peers.count)),
             "peers_online": .int(Int64(online.count)),
-            "in_sync": .bool(!online.isEmpty && online.allSatisfy(\.isInSync)),
+            "in_sync": .bool(self.isInSync),
             "waiting": .array(self.waits.map(\.json)),
             "forks": .array(self.forks.map(\.json)),
             "clock": .object([
@@ -40,6 +40,14 @@ extension NodeStatus {
         ]
         members.merge(rest) { first, _ in first }
         return .object(members)
+    }
+}
+
+extension NodeStatus {
+    /// Whether all who are there hold the same, and all of it is in force here.
+    var isInSync: Bool {
+        let online = self.peers.filter(\.isConnected)
+        return !online.isEmpty && online.allSatisfy(\.isInSync) && self.waits.isEmpty
     }
 }
 

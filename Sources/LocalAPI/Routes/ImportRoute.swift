@@ -11,18 +11,23 @@ struct ImportRoute: Sendable {
         try request.requireJSON()
         return try await LineStream.response(to: request) { progress in
             // Read within the work, so that a client hears of it while its file is on the way.
-            let bytes = try await request.body.collect(upTo: APILimits.importByteCountMax)
+            let file = try await ImportBody(request.body, in: workspace.paths.directory)
             let done = Progress()
             do {
-                let report = try await workspace.importObjects(from: Data(bytes)) { report in
+                let report = try await workspace.importObjects(from: file.text) { report in
                     done.report.withLock { $0 = report }
                     progress("imported \(report.objectCount) of \(report.totalCount) objects")
                 }
-                return .object(["objects": .int(Int64(report.objectCount))])
+                return .object([
+                    "objects": .int(Int64(report.objectCount)), "notes": .array(report.notes.map { .string($0) }),
+                ])
             } catch {
                 guard let report = done.report.withLock({ $0 }) else { throw error }
                 let total = PlainText.count(report.totalCount, "object")
-                let part = "The first \(report.objectCount) of \(total) were imported."
+                let part = """
+                    Of \(total), \(report.objectCount) were imported, parents before children; importing the file \
+                    again adds the rest.
+                    """
                 var problem = Problem(error)
                 problem.message += " \(part)"
                 problem.detail += " \(part)"
@@ -33,5 +38,46 @@ struct ImportRoute: Sendable {
 
     private final class Progress: Sendable {
         let report = Mutex<Workspace.ImportReport?>(nil)
+    }
+}
+
+/// The body of an import, kept in a nameless file, since its objects are read in another order than they come.
+private final class ImportBody: Sendable {
+    private let descriptor: Int32
+    let text: ImportText
+
+    /// `directory`: where the file is.
+    init(_ body: RequestBody, in directory: String) async throws {
+        let descriptor = NamelessFile.open(in: directory)
+        guard descriptor >= 0 else { throw PrivateFile.failure("A temporary file in \(directory)", "cannot be made") }
+        do {
+            let byteCount = try await Self.fill(descriptor, with: body, directory)
+            self.text = ImportText(file: descriptor, byteCount: byteCount)
+        } catch {
+            close(descriptor)
+            throw error
+        }
+        self.descriptor = descriptor
+    }
+
+    deinit { close(self.descriptor) }
+
+    private static func fill(_ file: Int32, with body: RequestBody, _ directory: String) async throws -> Int {
+        var byteCount = 0
+        while let piece = try await body.next() {
+            byteCount += piece.count
+            guard byteCount <= APILimits.importByteCountMax else {
+                throw Problem.tooLarge(byteCountMax: APILimits.importByteCountMax)
+            }
+            var rest = piece[...]
+            while !rest.isEmpty {
+                let count = rest.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+                guard count > 0 || errno == EINTR else {
+                    throw PrivateFile.failure("A temporary file in \(directory)", "cannot be written")
+                }
+                rest = rest.dropFirst(max(0, count))
+            }
+        }
+        return byteCount
     }
 }

@@ -16,6 +16,7 @@ struct SyncRoutes: Sendable {
         [
             Route(.POST, "/api/sync") { try await self.sync($0) },
             Route(.POST, "/api/peers") { try await self.meet($0) },
+            Route(.DELETE, "/api/peers/{device}") { try await self.forget($0) },
             Route(.POST, "/api/restamp") { try await self.restamp($0) },
             Route(.POST, "/api/doctor") { try await self.doctor($0) },
         ]
@@ -69,6 +70,29 @@ struct SyncRoutes: Sendable {
         return .noContent
     }
 
+    /// Forgets a machine that is gone, named by its id, the beginning of that, or its name.
+    private func forget(_ request: Request) async throws -> Response {
+        let text = request.parameters[0]
+        let peers = try await self.workspace.nodeStatus().peers
+        let named = peers.filter { $0.name == text }
+        let found =
+            named.isEmpty && text.utf8.count >= Self.abbreviationLengthMin
+            ? peers.filter { $0.device.description.hasPrefix(text.lowercased()) } : named
+        guard let peer = found.first, Set(found.map(\.device)).count == 1 else {
+            throw Problem.noSuchObject(
+                found.isEmpty
+                    ? "No machine is known as “\(text)”; the list of machines shows their names and ids."
+                    : "Several machines are known as “\(text)”; name one by its id."
+            )
+        }
+        guard try await self.workspace.forget(peer.device) else {
+            throw Problem.invalid("\(peer.name) is connected, and so not gone; stop its daemon first.")
+        }
+        return .noContent
+    }
+
+    private static let abbreviationLengthMin = 4
+
     /// Orders held changes of the user's devices directly after what they had seen.
     private func restamp(_ request: Request) async throws -> Response {
         let members = try Members(try await request.jsonOrNothing(), of: "The body")
@@ -89,6 +113,9 @@ struct SyncRoutes: Sendable {
             let daemonRuns = server.listen != nil
             if !daemonRuns, PrivateFile.mode(of: workspace.paths.socket) != nil {
                 diagnosis.add(.ok, "socket", "a stopped daemon left its socket; the next daemon replaces it")
+            }
+            if let damage = Settings.damage(workspace.paths) {
+                diagnosis.add(.warning, "config", damage, "delete the file; the next daemon writes a new one")
             }
             let status = try await workspace.nodeStatus()
             diagnosis.checkNode(status, daemonRuns: daemonRuns)

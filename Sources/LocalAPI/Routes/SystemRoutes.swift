@@ -58,13 +58,12 @@ struct SystemRoutes: Sendable {
 
     private func syncStatus() async throws -> Response {
         let status = try await self.workspace.nodeStatus()
-        let online = status.peers.filter(\.isConnected)
         let pending = status.peers.reduce(UInt64(0)) { sum, peer in
             sum.addingReportingOverflow(peer.missingThereCount ?? 0).partialValue
         }
         return Response(
             json: .object([
-                "in_sync": .bool(!online.isEmpty && online.allSatisfy(\.isInSync)),
+                "in_sync": .bool(status.isInSync),
                 "pending": .int(Int64(clamping: pending)),
                 "peers": .array(status.peers.map(\.json)),
                 "waiting": .array(status.waits.map(\.json)),
@@ -80,7 +79,10 @@ struct SystemRoutes: Sendable {
                 advice: "Start one."
             )
         }
-        let invite = try await self.workspace.makeInvite(addresses: self.server.reachableHosts, port: port)
+        let (invite, endsOldest) = try await self.workspace.makeInvite(
+            addresses: self.server.reachableHosts,
+            port: port
+        )
         return Response(
             .created,
             json: .object([
@@ -88,6 +90,7 @@ struct SystemRoutes: Sendable {
                 "addresses": .array(invite.addresses.map { .string($0) }),
                 "port": .int(Int64(invite.port)),
                 "lifetime_ms": .int(Int64(Invite.lifetimeMilliseconds)),
+                "ends_oldest": .bool(endsOldest),
                 "qr": QRCode(text: invite.text)?.json ?? .null,
             ])
         )

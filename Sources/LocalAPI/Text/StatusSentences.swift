@@ -3,13 +3,17 @@ internal import Engine
 
 /// Another machine, as a sentence, made of the JSON that the API shows of it.
 package enum PeerReport {
-    package static func sentence(_ peer: JSON) -> String {
-        "\(peer["name"]?.text ?? "?"): \(self.exchange(peer))"
+    ///
+    /// `someWait`: whether changes that are stored are not in force here yet.
+    package static func sentence(_ peer: JSON, someWait: Bool) -> String {
+        "\(peer["name"]?.text ?? "?"): \(self.exchange(peer, someWait: someWait))"
     }
 
     /// How far the exchange with a connected machine is.
-    package static func exchange(_ peer: JSON) -> String {
-        if peer["in_sync"]?.isTrue ?? false { return "in sync" }
+    package static func exchange(_ peer: JSON, someWait: Bool) -> String {
+        if peer["in_sync"]?.isTrue ?? false {
+            return someWait ? "has the same changes; values may differ while some wait" : "in sync"
+        }
         guard let there = peer["missing_there"]?.integer, let here = peer["missing_here"]?.integer else {
             return "comparing"
         }

@@ -90,8 +90,14 @@ final class BeaconSockets {
         }
     }
 
-    private func openSender(_ address: InterfaceAddress, _ key: SenderKey, first payload: [UInt8]) {
-        guard self.opening.insert(key).inserted else { return }
+    /// Opens a sender, and tries again a few times: a new IPv6 address is not ready for a second or two.
+    private func openSender(
+        _ address: InterfaceAddress,
+        _ key: SenderKey,
+        first payload: [UInt8],
+        attemptCount: Int = BeaconSockets.attemptCountMax
+    ) {
+        guard !self.isShutDown, self.senders[key] == nil, self.opening.insert(key).inserted else { return }
         var local = address.socketAddress
         local.port = 0
         let opened = DatagramBootstrap(group: self.eventLoop).bind(to: local).flatMap { channel in
@@ -112,9 +118,16 @@ final class BeaconSockets {
             case .failure(let error):
                 self.counters.sendFailures += 1
                 self.logger.debug("cannot send beacons from \(key.host): \(FailureText.of(error))")
+                guard attemptCount > 1 else { return }
+                self.eventLoop.assumeIsolated().scheduleTask(in: Self.attemptInterval) {
+                    self.openSender(address, key, first: payload, attemptCount: attemptCount - 1)
+                }
             }
         }
     }
+
+    private static let attemptCountMax = 4
+    private static let attemptInterval = TimeAmount.milliseconds(700)
 
     // MARK: Interfaces
 

@@ -26,6 +26,8 @@ final class Connection: ChannelInboundHandler {
     let id: ConnectionID
     private(set) var phase = Phase.opening
     private let table: ConnectionTable
+    /// The address of this machine that it goes from.
+    private(set) var localHost: String?
     private var context: ChannelHandlerContext?
     private var budget: InboundBudget
     private var held = CircularBuffer<ByteBuffer>()
@@ -175,6 +177,7 @@ final class Connection: ChannelInboundHandler {
     private func activate(_ context: ChannelHandlerContext) {
         guard self.phase == .opening else { return }
         self.phase = .open
+        self.localHost = context.channel.localAddress?.hostText
         self.table.opened(self, from: context.channel.remoteAddress?.peerAddress)
         self.requestRead()
     }

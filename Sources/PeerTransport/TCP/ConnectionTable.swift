@@ -124,6 +124,14 @@ final class ConnectionTable {
         }
     }
 
+    func closeConnections(outside hosts: Set<String>) {
+        let lost = self.connections.values.filter { connection in
+            guard let host = connection.localHost, !host.hasPrefix("127.") else { return false }
+            return !hosts.contains(host)
+        }
+        for connection in lost.sorted(by: { $0.id.rawValue < $1.id.rawValue }) { connection.close(afterFlush: false) }
+    }
+
     /// Stops listening, cancels dials and closes everything; what is being flushed has its grace period.
     func shutDown(whenEmpty: @escaping () -> Void) {
         self.isShutDown = true

@@ -80,6 +80,13 @@ package final class TCPTransport: Sendable {
         self.post(.close(id, afterFlush: afterFlush))
     }
 
+    /// Ends the connections whose own address this machine has no more: nothing can come on them, and nobody says so.
+    ///
+    /// `hosts`: the addresses that it has.
+    package func closeConnections(outside hosts: Set<String>) {
+        self.eventLoop.execute { self.table.value.closeConnections(outside: hosts) }
+    }
+
     /// Acknowledges received bytes, which makes room for more.
     package func resumeReading(_ id: ConnectionID, byteCount: Int) {
         self.post(.resumeReading(id, byteCount: byteCount))

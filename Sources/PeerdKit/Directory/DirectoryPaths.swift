@@ -23,13 +23,56 @@ package struct DirectoryPaths: Hashable, Sendable {
         self.directory = directory
     }
 
-    /// Stops what needs a workspace where there is none.
-    package func requireWorkspace() throws {
-        guard !self.hasWorkspace else { return try PrivateFile.requireOwn(directory: self.directory) }
+    /// Stops what needs a workspace where there is none, or only a part of one.
+    ///
+    /// `mayLackDatabase`: for whoever fetches everything from another machine.
+    package func requireWorkspace(mayLackDatabase: Bool = false) throws {
+        guard access(self.keys, F_OK) == 0 else { throw self.absence(errno) }
+        try PrivateFile.requireOwn(directory: self.directory)
+        guard !mayLackDatabase, self.hasLostDatabase else { return }
         throw PeerdError(
-            .noWorkspace,
-            "There is no workspace in \(self.directory).",
-            advice: "Create one there, or join one with an invite."
+            .damaged,
+            "The keys of a workspace are in \(self.directory), but \(self.database) is missing or empty.",
+            advice: """
+                Put a backup of it back. Or run “peerd join LINE” here with an invite from another machine: everything \
+                comes from there.
+                """
+        )
+    }
+
+    /// Why the keys are not there.
+    private func absence(_ code: Int32) -> PeerdError {
+        switch code {
+        case ENOENT where access(self.database, F_OK) == 0: self.keysMissing
+        case ENOENT:
+            PeerdError(
+                .noWorkspace,
+                "There is no workspace in \(self.directory).",
+                advice: "Create one there, or join one with an invite."
+            )
+        case ENOTDIR:
+            PeerdError(.storageFailed, "\(self.directory) is not a directory.", advice: "Name another place.")
+        default:
+            PeerdError(
+                .storageFailed,
+                "\(self.directory) cannot be read: \(SystemText.ofErrno(code)).",
+                advice: "Check whose directory it is, and its permissions."
+            )
+        }
+    }
+
+    /// Whether there was a database, and is none now: the token is written once there is one.
+    private var hasLostDatabase: Bool {
+        var status = stat()
+        guard stat(self.token, &status) == 0, status.st_size > 0 else { return false }
+        return stat(self.database, &status) != 0 && errno == ENOENT || status.st_size == 0
+    }
+
+    private var keysMissing: PeerdError {
+        PeerdError(
+            .keysMissing,
+            "\(self.database) exists, but its keys are missing.",
+            advice: "Put the file “keys” back beside it, or name another directory."
         )
     }
 
@@ -42,12 +85,6 @@ package struct DirectoryPaths: Hashable, Sendable {
                 advice: "Open it, or name another directory for a second one."
             )
         }
-        if access(self.database, F_OK) == 0 {
-            throw PeerdError(
-                .keysMissing,
-                "\(self.database) exists, but its keys are missing.",
-                advice: "Put the file “keys” back beside it, or name another directory."
-            )
-        }
+        if access(self.database, F_OK) == 0 { throw self.keysMissing }
     }
 }

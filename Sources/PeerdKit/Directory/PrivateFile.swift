@@ -63,7 +63,14 @@ package enum PrivateFile {
     package static func requireOwn(directory path: String) throws {
         var status = stat()
         guard stat(path, &status) == 0 else { throw self.failure(path, "cannot be looked at") }
-        guard status.st_mode & 0o022 == 0, status.st_uid == geteuid() || status.st_uid == 0 else {
+        guard status.st_uid == geteuid() || status.st_uid == 0 else {
+            throw PeerdError(
+                .storageFailed,
+                "\(path) belongs to another user.",
+                advice: "Work as that user, or name another place."
+            )
+        }
+        guard status.st_mode & 0o022 == 0 else {
             throw PeerdError(
                 .notPrivate,
                 "Other users can write to \(path).",

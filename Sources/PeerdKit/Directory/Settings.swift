@@ -31,6 +31,15 @@ package struct Settings: Codable, Equatable, Sendable {
         return settings
     }
 
+    /// Says that the file is there and cannot be read as settings; nil if all is well.
+    package static func damage(_ paths: DirectoryPaths) -> String? {
+        guard access(paths.settings, F_OK) == 0 else { return nil }
+        guard let data = FileManager.default.contents(atPath: paths.settings), data.count <= self.byteCountMax,
+            (try? JSONDecoder().decode(Settings.self, from: data)) != nil
+        else { return "\(paths.settings) is damaged, so the address where the daemon listened last is not known" }
+        return nil
+    }
+
     /// Changes some of the settings of a directory; one at a time does so.
     package static func update(_ paths: DirectoryPaths, _ body: (inout Settings) -> Void) throws {
         try self.lock.withLock {

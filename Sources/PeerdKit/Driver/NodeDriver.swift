@@ -1,4 +1,4 @@
-internal import CRDTCore
+package import CRDTCore
 package import Engine
 internal import PeerCrypto
 package import PeerTransport
@@ -39,12 +39,16 @@ package actor NodeDriver {
     private var transport: TCPTransport?
     private var beacons: BeaconTransport?
     private var dialsPeers: Bool
+    /// Looks for other addresses of this machine while it listens.
+    private var watch: InterfaceWatch?
     private let report: @Sendable (Notice) -> Void
     private var answers: [RequestID: CheckedContinuation<Result<WriteReceipt, WriteRefusal>, Never>] = [:]
     private var lastRequest: UInt64 = 0
     private var events: [Event] = []
     private var pace = ReadingPace()
     private var alarm: Alarm?
+    /// When to keep next who was seen, in monotonic milliseconds.
+    private var nextMemory: UInt64 = 0
     /// Waits for what is kept back to be due.
     private var release: Task<Void, Never>?
 
@@ -54,7 +58,11 @@ package actor NodeDriver {
     }
 
     private static let stopping = StoreError.unavailable("The workspace is being closed.")
+    private static let memoryIntervalMilliseconds: UInt64 = 60_000
     private static let dialTimeout = Duration.seconds(10)
+    /// How long a write waits for another program that holds the lock of the database, and how often it tries.
+    private static let lockPatience = Duration.seconds(30)
+    private static let lockInterval = Duration.milliseconds(100)
     /// Events handled before callers that wait for the driver get a turn.
     private static let eventsPerTurn = 16
 
@@ -95,6 +103,9 @@ package actor NodeDriver {
     /// Nothing can be done with the driver afterwards.
     package func stop() async {
         self.inbox.close()
+        self.watch?.stop()
+        // Those that are connected now were seen last now.
+        if self.dialsPeers { self.node?.rememberDevices(at: SystemClock.now()) }
         await self.beacons?.shutdown()
         await self.transport?.shutdown()
         self.alarm?.task.cancel()
@@ -169,8 +180,17 @@ package actor NodeDriver {
     private func handle(_ event: Event) {
         guard let effects = self.node?.handle(event, at: SystemClock.now()) else { return }
         for effect in effects { self.perform(effect) }
+        self.rememberDevices()
         self.ringBell()
         self.setAlarm()
+    }
+
+    /// Keeps now and then who was seen, for when the process ends without order.
+    private func rememberDevices() {
+        let now = SystemClock.now()
+        guard self.dialsPeers, now.monotonicMilliseconds >= self.nextMemory else { return }
+        self.nextMemory = now.monotonicMilliseconds + Self.memoryIntervalMilliseconds
+        self.node?.rememberDevices(at: now)
     }
 
     /// Wakes those who wait for changes, if there are some and something has changed.
@@ -249,11 +269,25 @@ package actor NodeDriver {
         self.beacons = beacons
         self.dialsPeers = true
         self.handle(.takePart(participation))
+        if participation.listenPort != nil { self.watchAddresses() }
+    }
+
+    /// Looks for others anew whenever this machine has got other addresses.
+    package func watchAddresses() {
+        guard let transport = self.transport else { return }
+        let inbox = self.inbox
+        self.watch?.stop()
+        self.watch = InterfaceWatch { hosts in
+            transport.closeConnections(outside: hosts)
+            inbox.post(.dialAll)
+        }
     }
 
     /// Ends all connections; nobody is met any more.
     package func withdraw() async {
         self.dialsPeers = false
+        self.watch?.stop()
+        self.watch = nil
         self.handle(.withdraw)
         let (transport, beacons) = (self.transport, self.beacons)
         self.transport = nil
@@ -268,7 +302,7 @@ package actor NodeDriver {
     ///
     /// Transactions that come in meanwhile share its commit.
     package func write(_ transaction: Transaction) async -> Result<WriteReceipt, WriteRefusal> {
-        await self.answer { self.inbox.post(WriteRequest(id: $0, transaction: transaction)) }
+        await self.answerOnceUnlocked { self.inbox.post(WriteRequest(id: $0, transaction: transaction)) }
     }
 
     /// Writes what a caller's own code wants as it reads; what the receipt says is durable.
@@ -276,12 +310,23 @@ package actor NodeDriver {
         named name: WriteName? = nil,
         _ body: @escaping @Sendable (inout LocalTransaction) throws(WriteRefusal) -> Void
     ) async -> Result<WriteReceipt, WriteRefusal> {
-        await self.answer { self.inbox.post(WriteRequest(id: $0, name: name, body: body)) }
+        await self.answerOnceUnlocked { self.inbox.post(WriteRequest(id: $0, name: name, body: body)) }
     }
 
     /// Orders what is held directly after what it had seen.
     package func restamp(isClockRight: Bool) async -> Result<WriteReceipt, WriteRefusal> {
-        await self.answer { self.inbox.post(.restamp($0, isClockRight: isClockRight)) }
+        await self.answerOnceUnlocked { self.inbox.post(.restamp($0, isClockRight: isClockRight)) }
+    }
+
+    /// Asks again as long as another program holds the lock of the database, so that nothing of it was done.
+    private func answerOnceUnlocked(_ post: (RequestID) -> Void) async -> Result<WriteReceipt, WriteRefusal> {
+        let end = ContinuousClock.now + Self.lockPatience
+        while true {
+            let answer = await self.answer(to: post)
+            guard case .failure(.store(.locked)) = answer, ContinuousClock.now < end,
+                (try? await Task.sleep(for: Self.lockInterval)) != nil
+            else { return answer }
+        }
     }
 
     private func answer(to post: (RequestID) -> Void) async -> Result<WriteReceipt, WriteRefusal> {
@@ -361,11 +406,25 @@ package actor NodeDriver {
         self.handle(.dialAll)
     }
 
-    package func makeInvite(addresses: [String], port: UInt16) throws -> Invite {
+    /// Forgets a device that is gone; returns false if it is connected.
+    package func forget(_ device: DeviceID) throws -> Bool {
         do throws(StoreError) {
-            let invite = try self.node?.makeInvite(addresses: addresses, port: port, at: SystemClock.now())
+            guard let isForgotten = try self.node?.forget(device) else { throw Self.stopping }
+            self.inbox.ring()
+            return isForgotten
+        } catch {
+            throw PeerdError(error)
+        }
+    }
+
+    /// Makes an invite; `endsOldest`: whether another one gave way to it.
+    package func makeInvite(addresses: [String], port: UInt16) throws -> (invite: Invite, endsOldest: Bool) {
+        do throws(StoreError) {
+            let now = SystemClock.now()
+            let endsOldest = self.node?.hasAllInvitesOpen(at: now) ?? false
+            let invite = try self.node?.makeInvite(addresses: addresses, port: port, at: now)
             guard let invite else { throw Self.stopping }
-            return invite
+            return (invite, endsOldest)
         } catch {
             throw PeerdError(error)
         }

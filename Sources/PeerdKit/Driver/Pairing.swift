@@ -41,8 +41,8 @@ package struct Pairing {
             throw PeerdError(
                 .inviteSpent,
                 """
-                The other machine closed the connection without a reason: the invite has been used already, or is \
-                older than ten minutes.
+                The other machine closed the connection without a reason: the invite has been used already, is older \
+                than ten minutes, or gave way when too many were open.
                 """,
                 advice: "Make a new invite there."
             )

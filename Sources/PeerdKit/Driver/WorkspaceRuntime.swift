@@ -17,8 +17,10 @@ package struct WorkspaceRuntime: Sendable {
     let bell: CommitBell
     private let loop: Task<Void, Never>
 
-    /// How long to wait for another process to give the directory free.
+    /// How long to wait for one other process to give the directory or the database free.
     private static let lockPatience = Duration.seconds(3)
+    /// The same for all that come before, one after the other, and for a program that holds SQLite's own lock.
+    private static let queuePatience = Duration.seconds(60)
     private static let lockInterval = Duration.milliseconds(50)
 
     /// Opens the workspace of a directory and begins to handle events.
@@ -32,66 +34,105 @@ package struct WorkspaceRuntime: Sendable {
         report: @escaping @Sendable (Notice) -> Void,
         role: () async throws -> NodeDriver.Role
     ) async throws -> WorkspaceRuntime {
-        let identity = try KeyFile.load(paths)
-        let store = try await self.openStore(paths, origin: identity.origin)
-        do {
-            let role = try await role()
-            let token = try TokenFile.open(paths, renews: role.mayWrite)
-            let configuration = NodeConfiguration(
-                listenPort: role.listenPort,
-                staticAddresses: role.staticAddresses,
-                discovers: role.discovers,
-                acceptedTokens: token.accepted,
-                nextToken: token.next
-            )
-            guard let entropy = EntropyStream(seed: SystemEntropy.seed()) else {
-                throw PeerdError.noRandomness
+        try await self.open(paths, transport, inbox, report, stopsWaiting: { false }, role: role)
+    }
+
+    private static func open(
+        _ paths: DirectoryPaths,
+        _ transport: TCPTransport,
+        _ inbox: NodeInbox,
+        _ report: @escaping @Sendable (Notice) -> Void,
+        stopsWaiting: () async throws -> Bool,
+        role: () async throws -> NodeDriver.Role
+    ) async throws -> WorkspaceRuntime {
+        var chosen: NodeDriver.Role?
+        let end = ContinuousClock.now + self.queuePatience
+        var isTold = false
+        while true {
+            do {
+                return try await self.attempt(paths, transport, inbox, report, until: end, stopsWaiting) {
+                    let role = if let chosen { chosen } else { try await role() }
+                    chosen = role
+                    return role
+                }
+            } catch let error as StoreError {
+                guard case .locked = error, ContinuousClock.now < end else { throw PeerdError(error) }
+                if !isTold { report(.storeFailed(error)) }
+                isTold = true
             }
-            let node = try Node(
-                store: store,
-                identity: identity,
-                configuration: configuration,
-                entropy: entropy,
-                at: SystemClock.now()
-            )
-            try token.settle()
-            let beacons = role.discovers ? BeaconTransport() : nil
-            let bell = CommitBell()
-            let driver = NodeDriver(
-                node: node,
-                inbox: inbox,
-                bell: bell,
-                transport: transport,
-                beacons: beacons,
-                dialsPeers: role.dialsPeers,
-                report: report
-            )
-            await beacons?.start { payload, host in inbox.post(.beacon(payload, fromHost: host)) }
-            let loop = Task(priority: .userInitiated) { await driver.run() }
-            return WorkspaceRuntime(
-                driver: driver,
-                snapshots: SnapshotPool(directory: paths.directory),
-                inbox: inbox,
-                bell: bell,
-                loop: loop
-            )
-        } catch let error as StoreError {
-            throw PeerdError(error)
+            try await Task.sleep(for: self.lockInterval)
         }
     }
 
+    private static func attempt(
+        _ paths: DirectoryPaths,
+        _ transport: TCPTransport,
+        _ inbox: NodeInbox,
+        _ report: @escaping @Sendable (Notice) -> Void,
+        until end: ContinuousClock.Instant,
+        _ stopsWaiting: () async throws -> Bool,
+        role: () async throws -> NodeDriver.Role
+    ) async throws -> WorkspaceRuntime {
+        let store = try await self.openStore(paths, until: end, stopsWaiting)
+        let role = try await role()
+        let token = try TokenFile.open(paths, renews: role.mayWrite)
+        let configuration = NodeConfiguration(
+            listenPort: role.listenPort,
+            staticAddresses: role.staticAddresses,
+            discovers: role.discovers,
+            acceptedTokens: token.accepted,
+            nextToken: token.next
+        )
+        guard let entropy = EntropyStream(seed: SystemEntropy.seed()) else {
+            throw PeerdError.noRandomness
+        }
+        let node = try Node(
+            store: store,
+            identity: try KeyFile.load(paths),
+            configuration: configuration,
+            entropy: entropy,
+            at: SystemClock.now()
+        )
+        try token.settle()
+        let beacons = role.discovers ? BeaconTransport() : nil
+        let bell = CommitBell()
+        let driver = NodeDriver(
+            node: node,
+            inbox: inbox,
+            bell: bell,
+            transport: transport,
+            beacons: beacons,
+            dialsPeers: role.dialsPeers,
+            report: report
+        )
+        await beacons?.start { payload, host in inbox.post(.beacon(payload, fromHost: host)) }
+        if role.listenPort != nil { await driver.watchAddresses() }
+        let loop = Task(priority: .userInitiated) { await driver.run() }
+        return WorkspaceRuntime(
+            driver: driver,
+            snapshots: SnapshotPool(directory: paths.directory),
+            inbox: inbox,
+            bell: bell,
+            loop: loop
+        )
+    }
+
     /// The same for a command that only wants the store.
+    ///
+    /// `stopsWaiting`: whether to wait no more for a process that has the directory, and throw `alreadyOpen`.
     package static func openStoreAlone(
         _ paths: DirectoryPaths,
         mayWrite: Bool,
+        stopsWaiting: () async throws -> Bool = { false },
         report: @escaping @Sendable (Notice) -> Void
     ) async throws -> WorkspaceRuntime {
         let inbox = NodeInbox()
         return try await self.open(
             paths,
-            transport: TCPTransport(events: { inbox.post(Event($0)) }),
-            inbox: inbox,
-            report: report,
+            TCPTransport(events: { inbox.post(Event($0)) }),
+            inbox,
+            report,
+            stopsWaiting: stopsWaiting,
             role: { NodeDriver.Role(dialsPeers: false, mayWrite: mayWrite) }
         )
     }
@@ -106,18 +147,31 @@ package struct WorkspaceRuntime: Sendable {
     }
 
     /// Opens the store, waiting a little for another process that has it.
-    private static func openStore(_ paths: DirectoryPaths, origin: Hash256) async throws -> SQLiteStore {
-        let patience = ContinuousClock.now + self.lockPatience
+    ///
+    /// Many commands at a time have it one after the other: as long as one follows another, it is waited for.
+    private static func openStore(
+        _ paths: DirectoryPaths,
+        until end: ContinuousClock.Instant,
+        _ stopsWaiting: () async throws -> Bool
+    ) async throws -> sending SQLiteStore {
+        let origin = try KeyFile.load(paths).origin
+        var holder = DirectoryLock.holder(paths)
+        var patience = ContinuousClock.now + self.lockPatience
         while true {
             do throws(StoreError) {
                 return try SQLiteStore(directory: paths.directory, origin: origin)
             } catch {
-                guard case .unavailable(let reason) = error, DirectoryLock.isHeld(paths) else {
-                    throw PeerdError(error)
-                }
-                if ContinuousClock.now >= patience {
-                    throw PeerdError(.alreadyOpen, reason, advice: "Wait until it has ended, or stop it.")
-                }
+                guard case .locked = error else { throw PeerdError(error) }
+                let (now, current) = (ContinuousClock.now, DirectoryLock.holder(paths))
+                if current != holder { (holder, patience) = (current, now + self.lockPatience) }
+                if now >= min(patience, end) { throw PeerdError(error) }
+            }
+            if try await stopsWaiting() {
+                throw PeerdError(
+                    .alreadyOpen,
+                    "\(paths.directory) is open in another process.",
+                    advice: "Wait until it has ended, or stop it."
+                )
             }
             try await Task.sleep(for: self.lockInterval)
         }
@@ -133,4 +187,7 @@ package enum DirectoryLock {
         defer { close(descriptor) }
         return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
     }
+
+    /// What the process that has it has noted of itself; nil if that cannot be read.
+    static func holder(_ paths: DirectoryPaths) -> Data? { FileManager.default.contents(atPath: paths.lock) }
 }

@@ -3,234 +3,207 @@ package import CRDTCore
 /// The objects of a file to import, and in which order to make them.
 ///
 /// Parents come before their children, and siblings in the order of their positions, so that each can be put at the
-/// end.
+/// end. Of each object only its place is in memory; the rest is read again when it is its turn.
 package struct ImportFile {
-    /// Objects to make, parents first.
-    package private(set) var objects: [ImportedObject] = []
+    private let text: ImportText
+    private var entries: [Entry] = []
+    private var types = TypeTable()
+    /// The entries as they are to be made, parents first.
+    private var order: [Int32] = []
 
-    private struct Element {
-        var number: Int
-        var members: [ExactText: JSON]
-        var reference: ImportedObject.Reference
-        var parent: ImportedObject.Reference?
+    struct Entry {
+        var offset: Int
+        var byteCount: Int
+        var line: Int
+        /// Its id, or what stands for its type and key.
+        var mark: ObjectID
+        var parentMark: ObjectID?
         var position: String
-        var type: String
+        /// The type that a parent has which a key alone names.
+        var parentType: Int32?
+        var hasParent: Bool
+        var hasType: Bool
     }
 
-    /// Values lie so much deeper in an export than they may by themselves.
-    private static let depthAroundValues = 3
-
-    private static let knownMembers: Set<String> = [
-        "type", "kind", "id", "key", "parent", "parent_key", "parent_type", "position", "properties", "created_at",
-        "updated_at", "creator", "owner",
-    ]
+    /// The number of objects.
+    package var count: Int { self.entries.count }
 
     /// Reads the text of a file.
     ///
     /// `randomID` makes an id for an object that has neither id nor key.
-    package init(parsing text: some Sequence<UInt8>, randomID: () -> ObjectID) throws {
-        let bytes = Array(text)
-        let elements: [JSON]
-        switch JSON.parse(bytes, depthMax: JSON.depthMax + Self.depthAroundValues) {
-        case .success(.array(let found)): elements = found
-        case .success:
-            throw PeerdError(.importInvalid, "The file is not a JSON array of objects.", advice: Self.advice)
-        case .failure(let failure):
-            let line = bytes.prefix(failure.offset).count { $0 == UInt8(ascii: "\n") } + 1
-            throw PeerdError(
-                .importInvalid,
-                "The file is not JSON from line \(line), byte \(failure.offset) on, or a number there is too large.",
-                advice: Self.advice
-            )
+    package init(reading text: ImportText, randomID: () -> ObjectID) throws {
+        self.text = text
+        var keyed = KeyedObjects()
+        var scanner = ImportScanner(text)
+        while let element = try scanner.next() {
+            if element.number % Self.batchObjectCountMax == 0 { try Task.checkCancellation() }
+            let content = try ImportElement(element)
+            _ = try content.properties()
+            self.add(content, &keyed, randomID)
         }
-        var parsed: [Element] = []
-        parsed.reserveCapacity(elements.count)
-        for (index, element) in elements.enumerated() {
-            parsed.append(try Self.element(element, number: index + 1, randomID: randomID))
+        try self.resolveParentKeys(keyed)
+        try self.arrange()
+    }
+
+    /// The object that is made after so many others.
+    package func object(at position: Int) throws -> ImportedObject {
+        let index = Int(self.order[position])
+        let entry = self.entries[index]
+        let bytes = try self.text.bytes(entry.offset..<entry.offset + entry.byteCount)
+        let element = ImportScanner.Element(number: index + 1, line: entry.line, offset: entry.offset, bytes: bytes)
+        let content = try ImportElement(element)
+        var parent = content.parent.map { ImportedObject.Reference.id($0.description) }
+        if let key = content.parentKey {
+            let type = entry.parentType.map { self.types[$0] } ?? ExactText(content.parentType ?? "")
+            parent = .key(type: type, key: ExactText(key))
         }
-        try Self.resolveParentKeys(&parsed)
-        try self.arrange(parsed)
+        let isKeyed = content.id == nil && content.key != nil
+        return ImportedObject(
+            number: index + 1,
+            line: entry.line,
+            reference: isKeyed
+                ? .key(type: ExactText(content.type), key: ExactText(content.key ?? ""))
+                : .id(entry.mark.description),
+            type: content.type,
+            kind: content.kind,
+            parent: parent,
+            isPlacedAtRoot: parent == nil && content.members["parent"] == .null,
+            properties: try content.properties()
+        )
+    }
+
+    /// The places in the order of those objects whose parent is not in the file, and of those without a type.
+    ///
+    /// Both are fine only if the workspace has an object that the file does not.
+    package func placesToCheck() -> (strangers: [Int], typeless: [Int]) {
+        var (strangers, typeless): ([Int], [Int]) = ([], [])
+        for (place, index) in self.order.enumerated() {
+            let entry = self.entries[Int(index)]
+            if entry.hasParent, entry.parentMark == nil { strangers.append(place) }
+            if !entry.hasType { typeless.append(place) }
+        }
+        return (strangers, typeless)
     }
 
     // MARK: - Reading
 
-    private static func element(_ json: JSON, number: Int, randomID: () -> ObjectID) throws -> Element {
-        guard case .object(let members) = json else { throw self.failure(number, "is not a JSON object") }
-        if let unknown = members.keys.map(\.text).filter({ !self.knownMembers.contains($0) }).min() {
-            throw self.failure(number, "has an unknown member \"\(unknown)\"")
-        }
-        func text(_ name: String) throws -> String? {
-            switch members[ExactText(name)] {
-            case nil, .null?: return nil
-            case .string(let text)?: return text
-            default: throw self.failure(number, "has a \"\(name)\" that is not text")
-            }
-        }
-        func identifier(_ name: String) throws -> ObjectID? {
-            guard let text = try text(name) else { return nil }
-            guard let id = ObjectID(text: text) else {
-                throw self.failure(number, "has a \"\(name)\" that is not a UUID")
-            }
-            return id
-        }
-        let type = try text("type") ?? ""
-        let reference: ImportedObject.Reference
-        if let id = try identifier("id") {
-            reference = .id(id.description)
-        } else if let key = try text("key") {
-            reference = .key(type: ExactText(type), key: ExactText(key))
-        } else {
-            reference = .id(randomID().description)
-        }
-        if members["id"] == nil, type.isEmpty { throw self.failure(number, "has no \"type\"") }
-        var parent = try identifier("parent").map { ImportedObject.Reference.id($0.description) }
-        if let key = try text("parent_key") {
-            parent = .key(type: ExactText(try text("parent_type") ?? ""), key: ExactText(key))
-        }
-        _ = try text("kind")
-        return Element(
-            number: number,
-            members: members,
-            reference: reference,
-            parent: parent,
-            position: try text("position") ?? "",
-            type: type
+    /// What keys alone may mean, by what stands for a key.
+    private struct KeyedObjects {
+        /// The type of the objects with that key; nil if they have several.
+        var types: [ObjectID: Int32?] = [:]
+        /// Objects that name their parent by a key without a type.
+        var open: [(entry: Int, type: Int32, parentKey: String)] = []
+    }
+
+    private mutating func add(_ content: ImportElement, _ keyed: inout KeyedObjects, _ randomID: () -> ObjectID) {
+        let type = self.types.index(of: ExactText(content.type))
+        var entry = Entry(
+            offset: content.element.offset,
+            byteCount: content.element.bytes.count,
+            line: content.element.line,
+            mark: content.id ?? content.key.map { Self.mark(content.type, $0) } ?? randomID(),
+            parentMark: content.parent,
+            position: content.position,
+            hasParent: content.parent != nil || content.parentKey != nil,
+            hasType: !content.type.isEmpty
         )
+        if content.id == nil, let key = content.key {
+            let known = keyed.types.updateValue(type, forKey: Self.mark("", key))
+            if let known, known != type { keyed.types[Self.mark("", key)] = .some(nil) }
+        }
+        if let key = content.parentKey {
+            if let parentType = content.parentType, !parentType.isEmpty {
+                entry.parentMark = Self.mark(parentType, key)
+            } else {
+                keyed.open.append((self.entries.count, type, key))
+            }
+        }
+        self.entries.append(entry)
+    }
+
+    /// Stands for a type and a key within the file.
+    private static func mark(_ type: String, _ key: String) -> ObjectID {
+        let space = ObjectID(bytes: Bytes16(high: 0, low: 0))
+        return ObjectID(namespace: space, name: Array(type.utf8) + [0] + Array(key.utf8))
     }
 
     /// Finds out of which type the object is that a `parent_key` without `parent_type` means.
-    private static func resolveParentKeys(_ elements: inout [Element]) throws {
-        var typesByKey: [ExactText: Set<ExactText>] = [:]
-        for element in elements {
-            if case .key(let type, let key) = element.reference { typesByKey[key, default: []].insert(type) }
-        }
-        for index in elements.indices {
-            guard case .key(let type, let key)? = elements[index].parent, type.text.isEmpty else { continue }
-            let types = typesByKey[key] ?? []
-            guard types.count <= 1 || types.contains(ExactText(elements[index].type)) else {
-                throw self.failure(elements[index].number, "needs a \"parent_type\": several types have that key")
-            }
+    private mutating func resolveParentKeys(_ keyed: KeyedObjects) throws {
+        guard !keyed.open.isEmpty else { return }
+        let marks = Set(self.entries.map(\.mark))
+        for (index, ownType, key) in keyed.open {
+            let ownMark = Self.mark(self.types[ownType].text, key)
             // One that is not in the file is taken for one of the same type that is in the workspace.
-            let meant = types.count == 1 ? types.first : nil
-            elements[index].parent = .key(type: meant ?? ExactText(elements[index].type), key: key)
+            var type = ownType
+            if let known = keyed.types[Self.mark("", key)] {
+                guard known != nil || marks.contains(ownMark) else {
+                    let what = "needs a \"parent_type\": several types have that key"
+                    throw Self.failure(index + 1, line: self.entries[index].line, what)
+                }
+                type = known ?? ownType
+            }
+            self.entries[index].parentType = type
+            self.entries[index].parentMark = Self.mark(self.types[type].text, key)
         }
     }
 
     // MARK: - Order
 
-    private mutating func arrange(_ elements: [Element]) throws {
-        var places: [ImportedObject.Reference: Int] = [:]
-        for (index, element) in elements.enumerated() {
-            guard places.updateValue(index, forKey: element.reference) == nil else {
-                throw Self.failure(element.number, "has the same id or key as one before it")
+    private mutating func arrange() throws {
+        var places: [ObjectID: Int32] = [:]
+        places.reserveCapacity(self.entries.count)
+        for (index, entry) in self.entries.enumerated() {
+            guard places.updateValue(Int32(index), forKey: entry.mark) == nil else {
+                throw Self.failure(index + 1, line: entry.line, "has the same id or key as one before it")
             }
         }
-        var children: [Int: [Int]] = [:]
-        var level: [Int] = []
-        for (index, element) in elements.enumerated() {
-            if let parent = element.parent.flatMap({ places[$0] }) {
-                children[parent, default: []].append(index)
-            } else {
-                level.append(index)
-            }
+        // The children of all, grouped by their parents: those at the root come last.
+        var parents = [Int32](repeating: Int32(self.entries.count), count: self.entries.count)
+        for index in self.entries.indices {
+            guard let mark = self.entries[index].parentMark else { continue }
+            if let place = places[mark] { parents[index] = place } else { self.entries[index].parentMark = nil }
         }
-        func inOrder(_ siblings: [Int]) -> [Int] {
-            siblings.sorted { left, right in
-                let (first, second) = (elements[left].position.utf8, elements[right].position.utf8)
+        places = [:]
+        var starts = [Int32](repeating: 0, count: self.entries.count + 2)
+        for parent in parents { starts[Int(parent) + 1] += 1 }
+        for index in 1..<starts.count { starts[index] += starts[index - 1] }
+        var (ends, children) = (starts, [Int32](repeating: 0, count: self.entries.count))
+        for (index, parent) in parents.enumerated() {
+            children[Int(ends[Int(parent)])] = Int32(index)
+            ends[Int(parent)] += 1
+        }
+        let entries = self.entries
+        func inOrder(_ parent: Int) -> [Int32] {
+            children[Int(starts[parent])..<Int(ends[parent])].sorted { left, right in
+                let (first, second) = (entries[Int(left)].position.utf8, entries[Int(right)].position.utf8)
                 if first.elementsEqual(second) { return left < right }
                 return first.lexicographicallyPrecedes(second)
             }
         }
-        level = inOrder(level)
-        while !level.isEmpty {
-            var next: [Int] = []
-            for index in level {
-                self.objects.append(try Self.object(elements[index]))
-                next += inOrder(children[index] ?? [])
-            }
-            level = next
+        self.order = inOrder(self.entries.count)
+        var next = 0
+        while next < self.order.count {
+            self.order += inOrder(Int(self.order[next]))
+            next += 1
         }
-        guard self.objects.count == elements.count else {
+        guard self.order.count == self.entries.count else {
             throw PeerdError(.importInvalid, "Some objects of the file stand below themselves.", advice: Self.advice)
         }
     }
-
-    private static func object(_ element: Element) throws -> ImportedObject {
-        var properties: [ExactText: String] = [:]
-        switch element.members["properties"] {
-        case nil, .null?: break
-        case .object(let members)?: properties = members.mapValues(\.canonicalText)
-        default: throw self.failure(element.number, "has \"properties\" that are not a JSON object")
-        }
-        var kind = ""
-        if case .string(let text)? = element.members["kind"] { kind = text }
-        return ImportedObject(
-            reference: element.reference,
-            type: element.type,
-            kind: kind,
-            parent: element.parent,
-            isPlacedAtRoot: element.parent == nil && element.members["parent"] == .null,
-            properties: properties
-        )
-    }
-
-    private static let advice = "Correct the file; nothing was imported."
-
-    private static func failure(_ number: Int, _ what: String) -> PeerdError {
-        PeerdError(.importInvalid, "Object \(number) of the file \(what).", advice: self.advice)
-    }
 }
 
-extension ImportFile {
-    package static let batchObjectCountMax = 512
-    /// Well below what one change can hold.
-    private static let batchOperationCountMax = 4096
-    private static let batchByteCountMax = 64 << 10
+/// The types of a file, each once.
+private struct TypeTable {
+    private var types: [ExactText] = []
+    private var indices: [ExactText: Int32] = [:]
 
-    /// The objects in batches that each fit into one transaction.
-    package var batches: [[ImportedObject]] {
-        var batches: [[ImportedObject]] = []
-        var batch: [ImportedObject] = []
-        var operationCount = 0
-        var byteCount = 0
-        for object in self.objects.lazy.flatMap({ $0.pieces(byteCountMax: Self.batchByteCountMax) }) {
-            let operations = object.properties.count + 2
-            if !batch.isEmpty,
-                batch.count >= Self.batchObjectCountMax || operationCount + operations > Self.batchOperationCountMax
-                    || byteCount + object.byteCount > Self.batchByteCountMax || object.isContinuation
-            {
-                batches.append(batch)
-                (batch, operationCount, byteCount) = ([], 0, 0)
-            }
-            batch.append(object)
-            operationCount += operations
-            byteCount += object.byteCount
-        }
-        if !batch.isEmpty { batches.append(batch) }
-        return batches
-    }
-}
+    subscript(index: Int32) -> ExactText { self.types[Int(index)] }
 
-extension ImportedObject {
-    fileprivate var byteCount: Int {
-        self.properties.reduce(0) { $0 + $1.key.text.utf8.count + $1.value.utf8.count }
-    }
-
-    /// The object in parts, each with some of its properties: it may have come to hold more than one transaction can.
-    fileprivate func pieces(byteCountMax: Int) -> [ImportedObject] {
-        var pieces: [ImportedObject] = []
-        var piece = self
-        piece.properties = [:]
-        var byteCount = 0
-        for (name, text) in self.properties.sorted(by: { $0.key < $1.key }) {
-            let added = name.text.utf8.count + text.utf8.count
-            if !piece.properties.isEmpty, byteCount + added > byteCountMax || piece.properties.count >= 1 << 12 {
-                pieces.append(piece)
-                (piece.properties, piece.isContinuation, byteCount) = ([:], true, 0)
-            }
-            piece.properties[name] = text
-            byteCount += added
-        }
-        return pieces + [piece]
+    mutating func index(of type: ExactText) -> Int32 {
+        if let index = self.indices[type] { return index }
+        let index = Int32(self.types.count)
+        self.types.append(type)
+        self.indices[type] = index
+        return index
     }
 }

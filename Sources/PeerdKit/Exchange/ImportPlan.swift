@@ -68,6 +68,14 @@ struct ImportPlan {
         }
     }
 
+    /// Whether the workspace has what a reference means.
+    func isKnown(
+        _ reference: ImportedObject.Reference,
+        in transaction: inout some StoreTransaction
+    ) throws -> Bool {
+        try self.visible(try self.id(of: reference), in: &transaction) != nil
+    }
+
     private func isThere(_ id: ObjectID, in transaction: inout some StoreTransaction) throws -> Bool {
         if self.planned.contains(id) { return true }
         return try self.visible(id, in: &transaction) != nil

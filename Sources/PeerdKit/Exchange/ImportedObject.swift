@@ -2,6 +2,9 @@ package import CRDTCore
 
 /// One object of an import, with its place among those that come before it.
 package struct ImportedObject: Hashable, Codable, Sendable {
+    /// Which object of the file it is, counted from 1, and the line on which it begins.
+    package var number: Int
+    package var line: Int
     package var reference: Reference
     package var type: String
     package var kind: String

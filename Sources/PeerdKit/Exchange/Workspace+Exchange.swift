@@ -11,6 +11,8 @@ extension Workspace {
         public let objectCount: Int
         /// The number of objects in the file.
         public let totalCount: Int
+        /// What was done otherwise than the file says, as sentences.
+        public let notes: [String]
     }
 
     /// Imports objects from JSON, as ``export(to:under:)`` writes it.
@@ -32,23 +34,60 @@ extension Workspace {
     /// - Returns: the number of objects.
     /// - Throws: ``PeerdError`` with `importInvalid`, and nothing was imported. With `readOnly`, `closed`, what a disk
     ///   can refuse, or `CancellationError`, the objects of earlier transactions stay; the import can be repeated.
-    /// - Complexity: O(*n*) in the bytes of the text, which is held in memory as a whole.
+    /// - Complexity: O(*n*) in the bytes of the text; memory for the place of each object.
     @discardableResult
     public func importObjects(
         from json: Data,
         progress: (@Sendable (ImportReport) -> Void)? = nil
     ) async throws -> ImportReport {
+        try await self.importObjects(from: ImportText(json), progress: progress)
+    }
+
+    /// The same, of a text that need not be in memory.
+    package func importObjects(
+        from text: ImportText,
+        progress: (@Sendable (ImportReport) -> Void)? = nil
+    ) async throws -> ImportReport {
         guard var entropy = EntropyStream(seed: SystemEntropy.seed()) else { throw PeerdError.noRandomness }
-        let file = try ImportFile(parsing: json) {
+        let file = try ImportFile(reading: text) {
             ObjectID(random: Bytes16(high: entropy.nextUInt64(), low: entropy.nextUInt64()))
         }
+        let notes = try await self.notes(on: file)
         var count = 0
-        for batch in file.batches {
+        var batches = ImportBatches(file)
+        while let batch = try batches.next() {
             try Task.checkCancellation()
-            count += try await self.importBatch(batch)
-            progress?(ImportReport(objectCount: count, totalCount: file.objects.count))
+            do {
+                count += try await self.importBatch(batch)
+            } catch let error as PeerdError {
+                throw error.naming(batch)
+            }
+            progress?(ImportReport(objectCount: count, totalCount: file.count, notes: notes))
         }
-        return ImportReport(objectCount: count, totalCount: file.objects.count)
+        return ImportReport(objectCount: count, totalCount: file.count, notes: notes)
+    }
+
+    /// Checks the file against the workspace before anything is written; returns what will not be as the file says.
+    private func notes(on file: ImportFile) async throws -> [String] {
+        let (strangers, typeless) = file.placesToCheck()
+        guard !strangers.isEmpty || !typeless.isEmpty else { return [] }
+        let plan = ImportPlan(namespace: self.identity.objectNamespace)
+        return try await self.reading { transaction in
+            for place in typeless {
+                let object = try file.object(at: place)
+                guard try !plan.isKnown(object.reference, in: &transaction) else { continue }
+                let what = "has no \"type\", and is not in the workspace"
+                throw ImportFile.failure(object.number, line: object.line, what)
+            }
+            var (first, count): (ImportedObject?, Int) = (nil, 0)
+            for place in strangers {
+                let object = try file.object(at: place)
+                guard let parent = object.parent, try !plan.isKnown(parent, in: &transaction) else { continue }
+                count += 1
+                if object.number < first?.number ?? .max { first = object }
+            }
+            return first.map { ["\($0.strangerSentence(count: count))"] } ?? []
+        }
     }
 
     /// Imports objects as one transaction.
@@ -119,6 +158,35 @@ extension Workspace {
                 advice: "Make room, or choose another place."
             )
         }
+    }
+}
+
+extension ImportedObject {
+    /// Says that parents of so many objects are nowhere, this being the first.
+    fileprivate func strangerSentence(count: Int) -> String {
+        let name =
+            switch self.parent {
+            case .id(let id): "\"parent\" \(id)"
+            case .key(let type, let key): "\"parent_key\" \"\(key.text)\" of the type \"\(type.text)\""
+            case nil: "parent"
+            }
+        let others = count > 1 ? " The same holds for \(count - 1) more." : ""
+        return """
+            Object \(self.number) of the file, on line \(self.line), names the \(name), which is neither in the file \
+            nor in the workspace: it stands at the root.\(others)
+            """
+    }
+}
+
+extension PeerdError {
+    /// The same failure, with the objects that it kept from being imported.
+    fileprivate func naming(_ batch: [ImportedObject]) -> PeerdError {
+        guard let first = batch.first, let last = batch.last else { return self }
+        let start = "number \(first.number) on line \(first.line)"
+        let what =
+            batch.count == 1
+            ? "object \(start)" : "the objects from \(start) to number \(last.number) on line \(last.line)"
+        return PeerdError(self.code, "\(self.message) This was with \(what).", advice: self.advice)
     }
 }
 

@@ -80,8 +80,7 @@ final class PiecePipe: @unchecked Sendable {
     /// Writes what the disk takes to the file; returns the rest.
     private func spill(_ piece: [UInt8]) -> ArraySlice<UInt8> {
         if self.file < 0 {
-            // A bit and O_DIRECTORY make O_TMPFILE, a macro that Swift does not see.
-            self.file = open(self.directory, O_RDWR | O_CLOEXEC | O_DIRECTORY | 0o20_000_000, 0o600)
+            self.file = NamelessFile.open(in: self.directory)
         }
         var rest = piece[...]
         while self.file >= 0, !rest.isEmpty {

@@ -5,7 +5,13 @@ package import Persistence
 /// What the local API asks for beside what every application can.
 extension Workspace {
     /// Returns what the node knows of itself and the other machines.
-    package func nodeStatus() async throws -> NodeStatus { try await self.driver().status() }
+    package func nodeStatus() async throws -> NodeStatus {
+        if self.runtime != nil { return try await self.driver().status() }
+        let paths = self.paths
+        return try await self.reading { transaction in
+            try NodeStatus(of: try KeyFile.load(paths), in: &transaction, at: SystemClock.now().wall)
+        }
+    }
 
     /// Returns an object, at once on the caller's thread; nil if that is not possible now.
     ///
@@ -27,8 +33,13 @@ extension Workspace {
         return (Changes(workspace: self, reading: reading, start: start), reading.token(at: start))
     }
 
-    /// Makes an invite with addresses that the caller knows.
-    package func makeInvite(addresses: [String], port: UInt16) async throws -> Invite {
+    /// Forgets a device that is gone: nobody waits for it until it comes back by itself.
+    ///
+    /// Returns false if it is connected.
+    package func forget(_ device: DeviceID) async throws -> Bool { try await self.driver().forget(device) }
+
+    /// Makes an invite with addresses that the caller knows; `endsOldest`: whether another one gave way to it.
+    package func makeInvite(addresses: [String], port: UInt16) async throws -> (invite: Invite, endsOldest: Bool) {
         try await self.driver().makeInvite(addresses: addresses, port: port)
     }
 

@@ -87,7 +87,7 @@ extension Workspace {
             )
         }
         let hosts = ListenAddress.reachableHosts(address.host)
-        return Invitation(try await driver.makeInvite(addresses: hosts, port: address.port))
+        return Invitation(try await driver.makeInvite(addresses: hosts, port: address.port).invite)
     }
 }
 

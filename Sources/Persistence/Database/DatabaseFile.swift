@@ -1,6 +1,7 @@
 import CRDTCore
 import GRDB
 import GRDBSQLite
+import Glibc
 
 /// The open database of a directory: GRDB's connection, with the statements of the hot path on it.
 final class DatabaseFile {
@@ -131,8 +132,9 @@ final class DatabaseFile {
         guard try DataDirectory.prefix(of: path, count: 1) != nil else {
             throw .unavailable("There is no database \(path).")
         }
+        let name = try self.readingName(of: path)
         return try StoreError.translating {
-            let queue = try DatabaseQueue(path: path, configuration: self.readerConfiguration(configuration))
+            let queue = try DatabaseQueue(path: name, configuration: self.readerConfiguration(configuration))
             return try queue.unsafeRead { database in
                 guard let connection = database.sqliteConnection else {
                     throw StoreError.unavailable("The database \(path) cannot be opened.")
@@ -144,6 +146,22 @@ final class DatabaseFile {
                 return (queue, StatementCache(connection: connection))
             }
         }
+    }
+
+    /// The name under which SQLite opens a database for one that only reads.
+    ///
+    /// Where no file can be made, SQLite has no place for the index of its log. A database without a log needs none.
+    private static func readingName(of path: String) throws(StoreError) -> String {
+        let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        guard access(directory, W_OK) != 0, access(path + "-shm", F_OK) != 0 else { return path }
+        if let log = try DataDirectory.prefix(of: path + "-wal", count: 1), !log.isEmpty {
+            throw .unavailable(
+                "\(path)-wal holds changes that can only be read where files can be written; copy the directory there."
+            )
+        }
+        let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-".utf8)
+        let escaped = path.utf8.map { plain.contains($0) ? String(UnicodeScalar($0)) : "%" + Hexadecimal.text([$0]) }
+        return "file:\(escaped.joined())?immutable=1"
     }
 
     private static func readerConfiguration(_ configuration: StoreConfiguration) -> Configuration {

@@ -26,7 +26,7 @@ final class DataDirectory {
             let holder = DataDirectory.content(of: descriptor)
             close(descriptor)
             let process = holder.isEmpty ? "another process" : "another process (\(holder))"
-            throw .unavailable("The directory \(path) is in use by \(process). Only one process can use it at a time.")
+            throw .locked("The directory \(path) is in use by \(process). Only one process can use it at a time.")
         }
         self.path = path
         self.waitsForDisk = waitsForDisk

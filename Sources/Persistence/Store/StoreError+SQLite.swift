@@ -31,7 +31,9 @@ extension StoreError {
             self = .diskFull
         case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_CONSTRAINT:
             self = .damaged("The database file is damaged (\(detail)).")
-        case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PERM, SQLITE_AUTH:
+        case SQLITE_BUSY, SQLITE_LOCKED:
+            self = .locked("Another program holds the write lock of the database (\(detail)); peerd waits for it.")
+        case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH:
             self = .unavailable("The database cannot be used now (\(detail)).")
         default:
             self = .inputOutput("The database could not be read or written (\(detail)).")

@@ -80,7 +80,7 @@ extension JoinCommand {
 
     /// The workspace is here already: the machine that invites may be one that this one has not heard of.
     private func meet(_ invite: Invite, _ paths: DirectoryPaths, _ timeout: UInt64) async throws {
-        try await Workplace.with(paths, self.options.format, mayWrite: true) { workplace in
+        try await Workplace.with(paths, self.options.format, mayWrite: true, mayLackDatabase: true) { workplace in
             try await workplace.meet(hosts: invite.addresses, port: invite.port)
             try await workplace.sync(.anyone, timeoutMilliseconds: timeout)
         }

@@ -27,12 +27,32 @@ struct PeersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "peers",
         abstract: "List the machines of the workspace, and which are connected.",
-        exitCodes: ExitStatus.common
+        discussion: """
+            "peerd peers forget DEVICE" takes a machine that is gone off the list of this machine, so that nobody \
+            waits for it. DEVICE is its name, or the first four or more digits of its id. It stays a member: if it \
+            comes back by itself, it is on the list again.
+            """,
+        exitCodes: ExitStatus.commonWithObject
     )
 
     @OptionGroup var options: DataOptions
 
-    func run() async throws { try await self.options.work { try await $0.peers() } }
+    @Argument(help: "forget, to take a machine off the list.")
+    var action: String?
+
+    @Argument(help: "The machine to forget.")
+    var device: String?
+
+    func run() async throws {
+        guard let action else { return try await self.options.work { try await $0.peers() } }
+        guard action == "forget", let device, !device.isEmpty else {
+            throw CommandFailure(
+                .usage,
+                "This is not understood; write \"peerd peers\" or \"peerd peers forget DEVICE\"."
+            )
+        }
+        try await self.options.work(mayWrite: true) { try await $0.forget(device) }
+    }
 }
 
 struct StatusCommand: AsyncParsableCommand {
@@ -69,7 +89,7 @@ struct SyncCommand: AsyncParsableCommand {
 
     func run() async throws {
         let timeout = try TimeLimit.milliseconds(ofSeconds: self.timeoutSeconds)
-        try await self.options.work(mayWrite: true) { workplace in
+        try await self.options.work(mayWrite: true, patienceMilliseconds: timeout) { workplace in
             try await workplace.sync(self.waits ? .everyone : .whoeverAnswers, timeoutMilliseconds: timeout)
         }
     }

@@ -4,7 +4,6 @@ internal import Engine
 internal import Logging
 internal import PeerTransport
 internal import PeerdKit
-internal import ServiceLifecycle
 internal import UnixSignals
 
 struct RunCommand: AsyncParsableCommand {
@@ -61,10 +60,13 @@ struct RunCommand: AsyncParsableCommand {
         let peers = try self.peers.map { try Self.address($0) }
         let listen = try ListenChoice(option: self.listen, remembered: Settings.load(paths).listen)
         try paths.requireWorkspace()
-        guard try await !paths.hasDaemon else {
+        if let damage = Settings.damage(paths) { logger.warning("\(damage).") }
+        guard try await !paths.isListenedTo else {
             throw CommandFailure(.busy, "A daemon already runs for \(paths.directory); stop it first.")
         }
         let http = try self.http.choice
+        // From here on a signal is heard, and ends the daemon in order once it has started.
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         let daemon = try await Daemon.start(
             paths,
             listen: listen,
@@ -74,14 +76,7 @@ struct RunCommand: AsyncParsableCommand {
             logger: logger
         )
         try await self.announce(daemon)
-        let group = ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                services: [daemon],
-                gracefulShutdownSignals: [.sigterm, .sigint],
-                logger: Self.quiet(logger)
-            )
-        )
-        try await group.run()
+        await daemon.run(until: signals)
     }
 
     private func announce(_ daemon: Daemon) async throws {
@@ -98,13 +93,6 @@ struct RunCommand: AsyncParsableCommand {
             try await output.line("listening on \(daemon.address)")
         }
         try await output.flush()
-    }
-
-    /// The group's own chatter is of no interest to who runs peerd.
-    private static func quiet(_ logger: Logger) -> Logger {
-        var logger = logger
-        logger.logLevel = .warning
-        return logger
     }
 
     static func address(_ text: String) throws -> PeerAddress {

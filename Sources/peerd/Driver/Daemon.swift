@@ -4,10 +4,10 @@ internal import LocalAPI
 internal import Logging
 internal import PeerTransport
 internal import PeerdKit
-internal import ServiceLifecycle
+internal import UnixSignals
 
 /// A daemon that listens for peers and for the local API, until it is told to end.
-struct Daemon: Service {
+struct Daemon {
     /// Where it listens.
     let address: PeerAddress
     private let runtime: WorkspaceRuntime
@@ -69,13 +69,13 @@ struct Daemon: Service {
         }
     }
 
-    /// Waits for the signal to end, then ends in order.
-    func run() async throws {
+    /// Waits for a signal, then ends in order.
+    func run(until signals: UnixSignalsSequence) async {
         let memory = Task { await ProgramMemory.giveBackWhenIdle() }
         let backups = Task { [workspace, logger] in
             await workspace.makeScheduledBackups { Self.log($0, to: logger) }
         }
-        try? await gracefulShutdown()
+        for await _ in signals { break }
         memory.cancel()
         backups.cancel()
         self.logger.debug("ending")

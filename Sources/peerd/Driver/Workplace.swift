@@ -1,4 +1,5 @@
 internal import CRDTCore
+internal import Foundation
 internal import LocalAPI
 internal import PeerTransport
 internal import PeerdKit
@@ -8,32 +9,50 @@ struct Workplace {
     let caller: any APICaller
     let output: CommandOutput
     let paths: DirectoryPaths
-    /// What is open in this process; nil if a daemon runs.
-    private let runtime: WorkspaceRuntime?
+    private let place: Place
 
-    var daemonRuns: Bool { self.runtime == nil }
+    private enum Place {
+        case daemon
+        /// Open in this process.
+        case here(WorkspaceRuntime)
+        /// Open in this process for reading, where nothing can be written.
+        case readOnly(Workspace)
+    }
+
+    var daemonRuns: Bool { if case .daemon = self.place { true } else { false } }
 
     /// Opens the workplace of a directory, and closes it behind `body`.
     ///
-    /// `mayWrite`: whether one of the requests may.
+    /// `mayWrite`: whether one of the requests may. `mayLackDatabase`: whether everything may be fetched from others.
     static func with<Result>(
         _ paths: DirectoryPaths,
         _ format: OutputFormat,
         mayWrite: Bool,
+        mayLackDatabase: Bool = false,
+        patienceMilliseconds: UInt64? = nil,
         _ body: (Workplace) async throws -> Result
     ) async throws -> Result {
-        try paths.requireWorkspace()
-        let workplace = try await self.open(paths, CommandOutput.standard(format), mayWrite: mayWrite)
+        try paths.requireWorkspace(mayLackDatabase: mayLackDatabase)
+        let patience = patienceMilliseconds.map { Int64(clamping: $0 / 1000) }
+        let workplace = try await self.open(paths, CommandOutput.standard(format), mayWrite: mayWrite, patience)
         do {
             let result = try await body(workplace)
             try await workplace.output.flush()
-            await workplace.runtime?.stop()
+            await workplace.close()
             return result
         } catch {
             // What was there to say before is said before the reason.
             try? await workplace.output.flush()
-            await workplace.runtime?.stop()
+            await workplace.close()
             throw error
+        }
+    }
+
+    private func close() async {
+        switch self.place {
+        case .daemon: break
+        case .here(let runtime): await runtime.stop()
+        case .readOnly(let workspace): await workspace.close()
         }
     }
 
@@ -55,24 +74,46 @@ struct Workplace {
         return result
     }
 
+    /// `patienceSeconds`: how long whoever calls is ready to wait; nil for as long as the work takes.
     private static func open(
         _ paths: DirectoryPaths,
         _ output: CommandOutput,
-        mayWrite: Bool
+        mayWrite: Bool,
+        _ patienceSeconds: Int64?
     ) async throws -> Workplace {
-        if let workplace = try await self.ofDaemon(paths, output) { return workplace }
+        if let workplace = try await self.ofDaemon(paths, output, patienceSeconds) { return workplace }
+        if !mayWrite, access(paths.directory, W_OK) != 0 { return try await self.openReadOnly(paths, output) }
         do {
             return try await self.openLocally(paths, output, mayWrite: mayWrite)
         } catch let error as PeerdError where error.code == .alreadyOpen {
             // The process that has the directory may be a daemon that was just starting.
-            if let workplace = try await self.ofDaemon(paths, output) { return workplace }
+            if let workplace = try await self.ofDaemon(paths, output, patienceSeconds) { return workplace }
             throw error
         }
     }
 
-    private static func ofDaemon(_ paths: DirectoryPaths, _ output: CommandOutput) async throws -> Workplace? {
-        guard try await paths.hasDaemon else { return nil }
-        return Workplace(caller: APIClient(path: paths.socket), output: output, paths: paths, runtime: nil)
+    private static func ofDaemon(
+        _ paths: DirectoryPaths,
+        _ output: CommandOutput,
+        _ patienceSeconds: Int64?
+    ) async throws -> Workplace? {
+        guard try await paths.hasDaemon(patienceSeconds: patienceSeconds) else { return nil }
+        // The answer to a request with a time limit comes a little later than that.
+        let silence = patienceSeconds.map { $0 + DirectoryPaths.answerSecondsMax } ?? APIClient.silenceSecondsMax
+        let caller = APIClient(path: paths.socket, silenceSeconds: silence)
+        return Workplace(caller: caller, output: output, paths: paths, place: .daemon)
+    }
+
+    private static func openReadOnly(_ paths: DirectoryPaths, _ output: CommandOutput) async throws -> Workplace {
+        let directory = URL(fileURLWithPath: paths.directory, isDirectory: true)
+        let workspace = try await Workspace.open(at: directory, access: .readOnly)
+        let service = APIService(workspace, self.serverDescription(paths), access: nil, servesPages: false)
+        return Workplace(
+            caller: ProcessCaller(service),
+            output: output,
+            paths: paths,
+            place: .readOnly(workspace)
+        )
     }
 
     private static func openLocally(
@@ -80,12 +121,23 @@ struct Workplace {
         _ output: CommandOutput,
         mayWrite: Bool
     ) async throws -> Workplace {
-        let runtime = try await WorkspaceRuntime.openStoreAlone(paths, mayWrite: mayWrite) { notice in
-            if let text = NoticeText.warning(notice) { StandardStreams.note(text) }
-        }
+        let runtime = try await WorkspaceRuntime.openStoreAlone(
+            paths,
+            mayWrite: mayWrite,
+            stopsWaiting: { try await paths.isListenedTo },
+            report: { notice in
+                if let text = NoticeText.warning(notice) { StandardStreams.note(text) }
+            }
+        )
+        let server = self.serverDescription(paths)
+        let service = APIService(try Workspace(runtime, at: paths), server, access: nil, servesPages: false)
+        return Workplace(caller: ProcessCaller(service), output: output, paths: paths, place: .here(runtime))
+    }
+
+    private static func serverDescription(_ paths: DirectoryPaths) -> ServerDescription {
         // An invite names the place where the daemon was last, and will be again.
         let last = Settings.load(paths).listen.flatMap { try? PeerAddress.parse($0) }
-        let server = ServerDescription(
+        return ServerDescription(
             version: Version.text,
             platform: HTTPChoice.platform,
             listen: nil,
@@ -93,14 +145,15 @@ struct Workplace {
             invitePort: last?.port,
             filesDirectory: paths.files
         )
-        let service = APIService(try Workspace(runtime, at: paths), server, access: nil, servesPages: false)
-        return Workplace(caller: ProcessCaller(service), output: output, paths: paths, runtime: runtime)
     }
 }
 
 extension DirectoryPaths {
-    /// Whether a daemon of the directory takes requests.
-    var hasDaemon: Bool {
+    /// How long a daemon that lives needs at most to say so.
+    static let answerSecondsMax: Int64 = 10
+
+    /// Whether a process listens on the socket of the directory.
+    var isListenedTo: Bool {
         get async throws {
             do {
                 return try await APIClient(path: self.socket).isListenedTo()
@@ -108,6 +161,15 @@ extension DirectoryPaths {
                 throw CommandFailure(.busy, "The daemon's socket \(self.socket) cannot be used: \(failure.reason).")
             }
         }
+    }
+
+    /// Whether a daemon of the directory takes requests; `patienceSeconds`: how long to wait for its word at most.
+    ///
+    /// - Throws: ``APIConnectionError`` if there is one that does not answer.
+    func hasDaemon(patienceSeconds: Int64? = nil) async throws -> Bool {
+        guard try await self.isListenedTo else { return false }
+        let seconds = min(patienceSeconds ?? Self.answerSecondsMax, Self.answerSecondsMax)
+        return try await APIClient(path: self.socket, silenceSeconds: seconds).isAnswered()
     }
 
     private static let startPatience = Duration.seconds(3)
@@ -118,7 +180,7 @@ extension DirectoryPaths {
         get async throws {
             let patience = ContinuousClock.now + Self.startPatience
             while true {
-                if try await self.hasDaemon { return true }
+                if try await self.hasDaemon() { return true }
                 if ContinuousClock.now >= patience { return false }
                 try await Task.sleep(for: Self.startInterval)
             }

@@ -11,10 +11,12 @@ extension ImportFile {
         machine, gives the same object. Without id and key, the id is random
           parent       id of the parent, an object of this file or of the workspace; or
           parent_key   key of the parent, with parent_type if several types have this key. Without parent and \
-        parent_key, and with a parent that is nowhere (as in a part of another workspace), it stands at the root
+        parent_key it stands at the root; so it does with a parent that is nowhere (as in a part of another \
+        workspace), and the import tells of that
           position     the place among its siblings, compared as text; without it, the order of the file
           properties   {name: value}
-        The import ignores the other members of an export: it is a new edit by this machine. Objects that already \
-        exist get the properties and the place of the file.
+        A file whose form is wrong is refused before anything is written. The import ignores the other members of an \
+        export: it is a new edit by this machine. Objects that already exist get the properties and the place of the \
+        file.
         """
 }

@@ -5,20 +5,25 @@ extension Value {
     ///
     /// - Throws: ``CommandFailure`` for JSON that no value can hold.
     init(argument text: String) throws(CommandFailure) {
-        switch JSON.parse(Array(text.utf8)) {
+        switch JSON.parse(Array(text.utf8), numbers: .exact) {
         case .success(let json): self = Value(json)
         case .failure(let failure):
             switch failure.reason {
             case .notJSON: self = .string(text)
             case .numberTooLarge:
-                throw CommandFailure(
-                    .usage,
-                    "\(text) is beyond the range of a number. Write it as text, in quotation marks: '\"\(text)\"'."
-                )
+                throw Self.refusal(of: text, "is beyond the range of a number")
+            case .numberTooSmall:
+                throw Self.refusal(of: text, "is so close to zero that it would be stored as zero")
+            case .integerTooLarge:
+                throw Self.refusal(of: text, "has an integer beyond 64 bits, which would lose digits")
             case .tooDeep:
                 throw CommandFailure(.usage, "A VALUE has at most \(JSON.depthMax) levels of arrays and objects.")
             }
         }
+    }
+
+    private static func refusal(of text: String, _ reason: String) -> CommandFailure {
+        CommandFailure(.usage, "\(text) \(reason). Write it as text, in quotation marks: '\"\(text)\"'.")
     }
 }
 

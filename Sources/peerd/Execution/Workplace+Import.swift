@@ -15,6 +15,7 @@ extension Workplace {
         } catch {
             throw file.failure ?? error
         }
+        for note in report["notes"]?.elements ?? [] { try await self.output.note(note.text ?? "") }
         if self.output.format.isJSON { return try await self.output.json(report) }
         try await self.output.line("imported \(PlainText.count(report["objects"]?.integer ?? 0, "object"))")
     }

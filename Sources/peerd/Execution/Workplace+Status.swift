@@ -1,9 +1,11 @@
 internal import CRDTCore
 internal import LocalAPI
+internal import PeerdKit
 
 /// The verbs that tell of this machine and its peers.
 extension Workplace {
     func status() async throws {
+        if let damage = Settings.damage(self.paths) { try await self.output.note("\(damage).") }
         let status = try await self.caller.json(APIRequest(.get, "api", "status"))
         if self.output.format.isJSON { return try await self.output.json(status) }
         try await self.output.table(StatusTable.rows(status))
@@ -21,6 +23,14 @@ extension Workplace {
         for address in addresses { try await self.output.line(AddressReport.sentence(address)) }
     }
 
+    /// Forgets a machine that is gone.
+    func forget(_ device: String) async throws {
+        _ = try await self.caller.json(APIRequest(.delete, "api", "peers", device))
+        if !self.output.format.isJSON {
+            try await self.output.line("Forgot \(device); nobody waits for it until it comes back by itself.")
+        }
+    }
+
     func invite() async throws {
         let invite = try await self.caller.json(APIRequest(.post, "api", "invites"))
         if self.output.format.isJSON {
@@ -31,6 +41,11 @@ extension Workplace {
         let text = invite["invite"]?.text ?? ""
         try await self.output.line(text)
         try await self.output.qrCode(of: text)
+        if invite["ends_oldest"]?.isTrue ?? false {
+            try await self.output.note(
+                "Eight invites were open, which is the most there can be; the oldest of them does not work any more."
+            )
+        }
         if !self.daemonRuns {
             try await self.output.note("No daemon runs yet; start \"peerd run\" before the other machine joins.")
         }
@@ -60,9 +75,15 @@ private enum StatusTable {
             ["conflicts", "\(count("conflicts"))"],
             ["peers", "\(count("peers_online")) of \(peers.count) online"],
         ]
-        for peer in peers where peer["connected"]?.isTrue ?? false { rows.append(["", PeerReport.sentence(peer)]) }
+        let waits = status["waiting"]?.elements ?? []
+        for peer in peers where peer["connected"]?.isTrue ?? false {
+            rows.append(["", PeerReport.sentence(peer, someWait: !waits.isEmpty)])
+        }
+        for address in status["addresses"]?.elements ?? [] {
+            rows.append(["address", AddressReport.sentence(address)])
+        }
         for sentence in BackupReport.sentences(status) { rows.append(["backup", sentence]) }
-        for wait in status["waiting"]?.elements ?? [] { rows.append(["waiting", WaitReport.sentence(wait)]) }
+        for wait in waits { rows.append(["waiting", WaitReport.sentence(wait)]) }
         for fork in status["forks"]?.elements ?? [] { rows.append(["forked", ForkReport.sentence(fork)]) }
         for finding in ClockReport.findings(status) { rows.append(["clock", finding]) }
         if let failure = status["store_failure"]?.text {
@@ -80,12 +101,12 @@ extension PeerReport {
             String((peer["device"]?.text ?? "").prefix(16)),
             isConnected ? "online" : "offline",
             peer["address"]?.text ?? "no address",
-            isConnected ? self.exchange(peer) : self.lastSeen(peer),
+            isConnected ? self.exchange(peer, someWait: false) : self.lastSeen(peer),
         ]
     }
 
     private static func lastSeen(_ peer: JSON) -> String {
-        guard let time = peer["last_seen_ms"]?.integer else { return "not seen since the start" }
+        guard let time = peer["last_seen_ms"]?.integer else { return "never seen" }
         return "last seen \(PlainText.time(milliseconds: UInt64(clamping: time)))"
     }
 }

@@ -53,10 +53,11 @@ extension Workplace {
         for wait in state["waiting"]?.elements ?? [] {
             try await self.output.line("waiting: \(WaitReport.sentence(wait))")
         }
+        let someWait = !(state["waiting"]?.elements ?? []).isEmpty
         for peer in state["peers"]?.elements ?? [] {
             let isConnected = peer["connected"]?.isTrue ?? false
             try await self.output.line(
-                isConnected ? PeerReport.sentence(peer) : "\(peer["name"]?.text ?? "?"): offline"
+                isConnected ? PeerReport.sentence(peer, someWait: someWait) : "\(peer["name"]?.text ?? "?"): offline"
             )
         }
     }

@@ -94,8 +94,7 @@ final class Spool: Sendable {
             return
         }
         if content.file < 0 {
-            // A bit and O_DIRECTORY make O_TMPFILE, a macro that Swift does not see.
-            content.file = open(self.directory, O_RDWR | O_CLOEXEC | O_DIRECTORY | 0o20_000_000, 0o600)
+            content.file = NamelessFile.open(in: self.directory)
         }
         var rest = content.bytes[...]
         content.bytes = []

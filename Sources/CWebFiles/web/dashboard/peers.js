@@ -18,6 +18,7 @@ export function syncSummary() {
   const online = known.filter(peer => peer.connected);
   if (known.length === 0) return ["No other machine yet", ""];
   if (online.length === 0) return [`${count(known.length, "machine")}, none connected`, "warning"];
+  if (online.every(peer => peer.in_sync) && !status.in_sync) return ["Same changes; some are not in force yet", "warning"];
   if (online.every(peer => peer.in_sync)) return [`In sync with ${count(online.length, "machine")}`, "ok"];
   const changes = online.reduce((sum, peer) => sum + missing(peer), 0);
   return [changes > 0 ? `Syncing, ${count(changes, "change")} left` : "Comparing", "busy"];

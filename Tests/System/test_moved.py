@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Machines whose addresses change meet again by themselves: while their daemons run, after a cut, while both are off;
+and where there are link-local IPv6 addresses alone."""
+
+# time limit: 300 s
+
+import network_namespaces
+from peerd_harness import World, check, main_of_test, pair, say, skip, wait_until
+
+# Far below the time after which a silent connection is given up.
+SECONDS = 25
+
+
+def move(lan, machine, number):
+    """Gives a machine another address."""
+    name = lan.machines[machine - 1]
+    lan._in(name, "ip", "-4", "address", "flush", "dev", "lan0")
+    if number:
+        lan._in(name, "ip", "address", "add", f"10.77.{lan.number}.{number}/24", "dev", "lan0")
+
+
+def meet(laptop, desk, what):
+    """What one writes reaches the other."""
+    for writer, reader in ((laptop, desk), (desk, laptop)):
+        note = writer.create("note")
+        wait_until(lambda: note in reader.objects(), SECONDS, f"{what}: {reader.name} gets what {writer.name} writes")
+    say(what)
+
+
+def start(port, *peers):
+    for peer in peers:
+        peer.start(listen=f"*:{port}", discovery=True, words=["--no-http"])
+
+
+def run():
+    reason = network_namespaces.reason_to_skip()
+    if reason:
+        skip(reason)
+    lan = network_namespaces.Lan(2)
+    with World("moved") as world:
+        world.closers.append(lan.close)
+        laptop, desk = (world.peer(name, prefix=lan.prefix(index)) for index, name in ((1, "laptop"), (2, "desk")))
+        laptop.run("init", "--name", "laptop")
+        start(7400, laptop)
+        pair(laptop, desk)
+        start(7400, desk)
+        meet(laptop, desk, "paired")
+        move(lan, 2, 77)
+        meet(laptop, desk, "a machine got another address while its daemon ran")
+        lan.cut(2)
+        move(lan, 2, 88)
+        lan.heal(2)
+        meet(laptop, desk, "a machine was cut off, and came back with another address")
+        for peer in (laptop, desk):
+            peer.stop()
+        for machine in (1, 2):
+            move(lan, machine, 90 + machine)
+        start(7500, laptop, desk)
+        meet(laptop, desk, "both came back with other addresses and ports")
+        for peer in (laptop, desk):
+            peer.stop()
+        for machine in (1, 2):
+            move(lan, machine, None)
+        check("fe80" in lan._in(lan.machines[0], "ip", "address"), "there is no link-local address")
+        start(7600, laptop, desk)
+        meet(laptop, desk, "link-local IPv6 addresses alone")
+        for peer in (laptop, desk):
+            peer.stop()
+
+
+main_of_test(run)

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""The quick start of the README, pasted as one block into a shell of each machine, twenty times."""
+
+# time limit: 300 s
+
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+from peerd_harness import World, check, free_port, main_of_test, program, say
+
+README = Path(__file__).resolve().parents[2] / "README.md"
+PASTE_COUNT = 20
+PASTE_SECONDS = 60
+
+
+def blocks():
+    """The code of the quick start: for the first machine, for the second one, and for either."""
+    text = README.read_text().split("\n## Quick start\n")[1].split("\n## ")[0]
+    found, block = [], []
+    for line in text.splitlines() + [""]:
+        if line.startswith("    "):
+            block.append(line[4:])
+        elif block:
+            found.append("\n".join(block))
+            block = []
+    check(len(found) == 3, f"the quick start has {len(found)} blocks of code, and not 3")
+    return found
+
+
+class Machine:
+    """A shell that a person pastes into, and the daemon that it leaves behind."""
+
+    def __init__(self, folder):
+        folder.mkdir()
+        bin_folder = folder / "bin"
+        bin_folder.mkdir()
+        (bin_folder / "peerd").symlink_to(program())
+        self.environment = {
+            "PATH": f"{bin_folder}:{os.environ['PATH']}",
+            "HOME": str(folder),
+            "XDG_STATE_HOME": str(folder / "state"),
+        }
+        self.port = free_port()
+        self.daemons = []
+
+    def paste(self, text):
+        """What the shell printed; the processes that it started go on."""
+        text = text.replace("0.0.0.0:7400 &", f"127.0.0.1:{self.port} --no-discovery --no-http >daemon.log 2>&1 &")
+        script = f"set -e\n{text}\necho 'daemons' $(jobs -p)\n"
+        done = subprocess.run(
+            ["bash"], input=script, capture_output=True, text=True, env=self.environment,
+            cwd=self.environment["HOME"], timeout=PASTE_SECONDS, check=False,
+        )
+        self.daemons += [int(word) for word in re.findall(r"^daemons(.*)$", done.stdout, re.M)[-1].split()] if (
+            "daemons" in done.stdout
+        ) else []
+        check(done.returncode == 0, f"the paste failed with {done.returncode}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    def end(self):
+        for process in self.daemons:
+            os.kill(process, signal.SIGTERM)
+        self.daemons = []
+
+
+def paste_once(world, number, first_block, second_block, either_block):
+    laptop, desk = Machine(world.root / f"laptop{number}"), Machine(world.root / f"desk{number}")
+    world.closers += [laptop.end, desk.end]
+    line = re.search(r"^peerd:1:\S+$", laptop.paste(first_block), re.M)
+    check(line, "the first machine prints an invite")
+    desk.paste(second_block.replace("peerd:1:…", line.group()))
+    output = desk.paste(either_block)
+    check("Buy seeds" in output, f"the tree shows the note: {output}")
+    laptop.end()
+    desk.end()
+
+
+def run():
+    first_block, second_block, either_block = blocks()
+    check("peerd run" in first_block and "peerd invite" in first_block, "the first block starts and invites")
+    with World("quick") as world:
+        for number in range(PASTE_COUNT):
+            paste_once(world, number, first_block, second_block, either_block)
+        say(f"the quick start works as a paste, {PASTE_COUNT} times")
+
+
+main_of_test(run)
