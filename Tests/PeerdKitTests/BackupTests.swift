@@ -129,14 +129,20 @@ struct BackupTests {
         #expect(!FileManager.default.fileExists(atPath: target.path))
     }
 
-    @Test func `what differs from the log is found although every checksum fits`() async throws {
+    @Test(arguments: [
+        "UPDATE operation SET value = 'forged' WHERE value = 'written'",
+        "DELETE FROM register",
+        "CREATE TRIGGER forged AFTER INSERT ON change BEGIN DELETE FROM register; END",
+        "DROP VIEW objects",
+    ])
+    func `what peerd did not write is found although every checksum fits`(sql: String) async throws {
         let workspace = try await self.workspace()
         try await workspace.write { try $0.set(text, to: "written", on: try $0.create("note")) }
         await workspace.close()
         let database = workspace.directory.appendingPathComponent("peerd.sqlite").path
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        shell.arguments = ["sqlite3", database, "UPDATE operation SET value = 'forged' WHERE value = 'written'"]
+        shell.arguments = ["sqlite3", database, sql]
         try shell.run()
         shell.waitUntilExit()
         #expect(shell.terminationStatus == 0)

@@ -5,10 +5,13 @@ is kept."""
 
 # time limit: 600 s
 
+import json
 import os
 import shutil
 import subprocess
 import threading
+import urllib.error
+import urllib.request
 
 from peerd_harness import (
     Agreement,
@@ -191,6 +194,31 @@ def full_disk(world):
     a.stop()
 
 
+def over_loopback(peer, folder):
+    """A program with the token reads the state of backups, and has none made."""
+    url, token = peer.run("api", "--url"), peer.run("api", "--header")
+
+    def ask(method, path, body=None):
+        name, _, value = token.partition(": ")
+        text = None if body is None else json.dumps(body).encode()
+        headers = {name: value, "Content-Type": "application/json"}
+        request = urllib.request.Request(url + path, data=text, method=method, headers=headers)
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            return error.code, json.load(error)
+
+    check(ask("GET", "/api/backup")[1]["schedule"]["folder"] == str(folder), "the state over loopback")
+    plan = {"every_seconds": 1, "keep": 1, "folder": str(folder)}
+    for request in (
+        ("POST", "/api/backup", {}), ("POST", "/api/backup", {"path": str(folder / "stolen")}),
+        ("PUT", "/api/backup/schedule", plan), ("DELETE", "/api/backup/schedule"),
+    ):
+        status, answer = ask(*request)
+        check((status, answer["code"]) == (422, "only-over-socket"), f"{request}: {status} {answer}")
+
+
 def planned(world):
     a = world.founder("planned")
     folder = world.root / "planned-backups"
@@ -201,6 +229,7 @@ def planned(world):
     a.start()
     first = wait_until(lambda: a.status()["backup"]["last"], 60, "what was missed is made up for")
     check(os.path.dirname(first["path"]) == str(folder) and first["is_there"], f"the backup is elsewhere: {first}")
+    over_loopback(a, folder)
     a.restart()
     check(a.status()["backup"]["last"] == first, "a restart made a backup that was not due")
     a.run("backup", "--every", "1s")

@@ -104,6 +104,9 @@ def check_arguments(peer):
         ["run", "--listen", STEERING], ["run", "--peer", STEERING], ["run", "--log-level", STEERING],
         ["set", NOBODY, STEERING], ["join", STEERING], ["status", "--json=" + STEERING],
         ["import", "--dir", str(peer.directory), str(missing)],
+        ["snapshot", "import", "--dir", str(peer.directory), str(missing)], ["backup", "verify", str(missing)],
+        ["snapshot", "restore", "--dir", str(peer.directory), STEERING], ["backup", "--every", STEERING],
+        ["backup", "--dir", str(peer.directory), str(missing / "file")], ["backup", "restore", str(missing)],
     ]
     for verb in (["get"], ["set", "a=1"], ["unset", "a"], ["mv", "--root"], ["rm"], ["ls"], ["tree"], ["export"],
                  ["log", "--object"], ["create", "note", "--parent"], ["mv", NOBODY], ["mv", NOBODY, "--before"]):
@@ -154,9 +157,11 @@ class Story:
 
 def check_reading(peer, story):
     """Each verb that shows data, in both forms."""
+    snapshot = peer.run("snapshot", "create", story.root, "--name", TYPED)
     for verb in (["ls"], ["ls", story.root], ["tree"], ["tree", story.root], ["conflicts"], ["log"], ["status"],
                  ["peers"], ["doctor"], ["log", "--object", story.inner], ["get", story.inner], ["restamp"],
-                 ["get", story.inner, TYPED], ["get", story.inner, "text"], ["export"], ["export", story.inner]):
+                 ["get", story.inner, TYPED], ["get", story.inner, "text"], ["export"], ["export", story.inner],
+                 ["snapshot", "list"], ["snapshot", "show", snapshot], ["snapshot", "export", snapshot]):
         shown(peer, *verb, codes=(0, 1))
         text = shown(peer, *verb, codes=(0, 1), options=["--json"])
         for line in text.splitlines() if verb[0] == "log" else [text]:
@@ -165,6 +170,9 @@ def check_reading(peer, story):
     line = shown(peer, "ls", story.root)
     check(line.count("\n") == 1 and escaped(TYPED) in line and escaped(VALUE)[:60] in line, f"ls: {line!r}")
     check(shown(peer, "tree", story.root).count("\n") == 2, "tree breaks its lines")
+    lines = shown(peer, "snapshot", "list", story.root)
+    check(all(line.endswith(escaped(TYPED)) for line in lines.splitlines()), f"snapshot list: {lines!r}")
+    check(shown(peer, "snapshot", "show", snapshot).count("\n") == 3, "snapshot show breaks its lines")
     text = shown(peer, "get", story.inner)
     check(escaped(VALUE) in text and escaped(TYPED) in text, f"get: {text!r}")
     check(shown(peer, "get", story.inner, "text") == escaped(VALUE, newline="\n") + "\n", "get ID NAME")

@@ -35,7 +35,22 @@ struct BackupCheck {
                 origin: identity.origin,
                 configuration: configuration
             )
+            let schema = try store.read { transaction throws(StoreError) in try transaction.schema() }
             try store.close()
+            var new = try SQLiteStore.scratch(in: place.paths.directory, origin: identity.origin)
+            let others = try new.read { transaction throws(StoreError) in
+                schema.symmetricDifference(try transaction.schema())
+            }
+            guard others.isEmpty else {
+                let names = Set(others.map { "\($0[0]) \($0[1])" }).sorted().prefix(3).joined(separator: ", ")
+                diagnosis.add(
+                    .problem,
+                    "database",
+                    "it has other tables than peerd makes: \(names)",
+                    "use another backup"
+                )
+                return diagnosis
+            }
         } catch {
             guard case .damaged = error else { throw PeerdError(error) }
             diagnosis.add(.problem, "database", PeerdError(error).message.droppingFullStop, "use another backup")

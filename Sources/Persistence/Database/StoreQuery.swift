@@ -34,7 +34,7 @@ enum StoreQuery: Int, CaseIterable {
     case rememberedWrite, rememberWrite, forgetWrites
     case insertSnapshot, deleteSnapshot, allSnapshots, snapshotsOfObject, snapshotsInRange, snapshotContent
     case clearRegisters, clearVersions, clearMoves, clearObjects, clearRaisedStamps, clearCheckpoints
-    case integrityCheck, dataVersion
+    case integrityCheck, dataVersion, schema
 
     var sql: String {
         switch self {
@@ -85,6 +85,7 @@ enum StoreQuery: Int, CaseIterable {
         case .deleteFact: "DELETE FROM fact WHERE name = ?"
         case .integrityCheck: "PRAGMA integrity_check(3)"
         case .dataVersion: "PRAGMA data_version"
+        case .schema: "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'"
         case .clearRegisters: "DELETE FROM register"
         case .clearVersions: "DELETE FROM version"
         case .clearMoves: "DELETE FROM move"

@@ -58,6 +58,15 @@ package final class SQLiteTransaction: StoreTransaction {
         return findings == ["ok"] ? [] : findings
     }
 
+    /// The tables, indexes, views and triggers, each with its type and its text.
+    package func schema() throws(StoreError) -> Set<[String]> {
+        let statement = try self.statements[.schema]
+        defer { statement.reset() }
+        var entries: Set<[String]> = []
+        while try statement.step() { entries.insert([statement.text(0), statement.text(1), statement.text(2)]) }
+        return entries
+    }
+
     func didCommit() {
         self.lines.commit()
         self.commits.commit()
