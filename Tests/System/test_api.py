@@ -367,7 +367,8 @@ def check_exchange(entry, world):
     other = world.founder(f"import-{entry.name}")
     other.start()
     there = Entry.socket(other)
-    check(there.expect(200, "POST", "/api/import", body=whole.body).json == {"objects": len(whole.json)}, "import")
+    report = there.expect(200, "POST", "/api/import", body=whole.body).json
+    check(report == {"objects": len(whole.json), "notes": []}, f"import: {report}")
     check(other.objects().keys() == {item["id"] for item in whole.json}, "an import has other objects")
     before = there.expect(200, "GET", "/api/export").body
     for body in (b"nope", b"{}", b'[{"a":1}]', b'[{"type":"a"},{"type":1}]', b""):

@@ -5,6 +5,7 @@ addresses that lead nowhere are named, held changes are not called in sync, and 
 # time limit: 180 s
 
 import re
+import shutil
 
 from peerd_harness import World, check, invite_line, main_of_test, pair, say, wait_until
 from test_clock import DAY_SECONDS, build_library, set_clock
@@ -118,6 +119,23 @@ def check_held_changes(world):
     say("held changes are not called in sync")
 
 
+def check_live_copies(world):
+    hub, twin = world.paired("hub", "twin")
+    other = world.peer("other")
+    shutil.copytree(twin.directory, other.directory)
+    hub.start(words=["--no-http"])
+    for peer in (twin, other):
+        peer.start(peers=[f"127.0.0.1:{hub.port}"], words=["--no-http"])
+    wait_until(lambda: named(hub)["twin"]["copies"], 60, "two live copies of a device are noticed")
+    for verb in ("status", "doctor"):
+        text = hub.run(verb)
+        check("two machines run as twin" in text and "join" in text, f"{verb}: {text}")
+    other.stop()
+    twin.stop()
+    hub.stop()
+    say("two live copies of a device are named")
+
+
 def run():
     with World("honest") as world:
         check_forgetting(world)
@@ -126,6 +144,7 @@ def run():
         check_settings(world)
         check_invites(world)
         check_held_changes(world)
+        check_live_copies(world)
 
 
 main_of_test(run)

@@ -44,6 +44,25 @@ struct DeviceBook {
         var lastSeen: WallTime?
         /// Whether nobody waits for it or looks for it.
         var isForgotten = false
+        /// When its last sessions were ended by another one that it opened, in monotonic milliseconds.
+        var displacements: [UInt64] = []
+
+        /// Whether two machines are it: one that has lost a session opens another, but not again and again.
+        func hasCopies(at now: UInt64) -> Bool {
+            guard self.displacements.count == Self.displacementCount, let first = self.displacements.first,
+                let last = self.displacements.last
+            else { return false }
+            return last - first <= Self.displacementMilliseconds && now - last <= Self.copyMemoryMilliseconds
+        }
+
+        /// Notes that a session which lived was ended by another one.
+        mutating func noteDisplacement(at now: UInt64) {
+            self.displacements = self.displacements.suffix(Self.displacementCount - 1) + [now]
+        }
+
+        private static let displacementCount = 3
+        private static let displacementMilliseconds: UInt64 = 60_000
+        private static let copyMemoryMilliseconds: UInt64 = 600_000
 
         /// Whether it is wanted, and an address of it known.
         var canBeDialled: Bool {

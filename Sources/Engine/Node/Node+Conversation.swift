@@ -216,6 +216,10 @@ extension Node where Store: ~Copyable {
             self.sayGoodbye(connection)
             return false
         }
+        // Of two that were dialled from both ends, one has to go; else this device has a session and opens another.
+        if !connection.isDialled, !other.isDialled, other.lastHeard + ConnectionTimes.pingAfter > connection.lastHeard {
+            self.book[keys]?.noteDisplacement(at: self.now.monotonicMilliseconds)
+        }
         connection.phase = .ready(keys)
         self.sayGoodbye(other)
         return true

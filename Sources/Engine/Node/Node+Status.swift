@@ -64,7 +64,8 @@ extension Node where Store: ~Copyable {
             // A peer that was asked and has not answered may have written since it was last heard.
             missingHereCount: hasAnswered ? missing?.here : nil,
             traffic: connection?.traffic ?? Traffic(),
-            hasAnswered: hasAnswered
+            hasAnswered: hasAnswered,
+            hasCopies: entry.hasCopies(at: now.monotonicMilliseconds)
         )
     }
 }

@@ -45,6 +45,8 @@ package struct PeerStatus: Hashable, Sendable {
     package var traffic: Traffic
     /// Whether it has answered since everyone was to be met; what it had written by then has come.
     package var hasAnswered: Bool
+    /// Whether two machines with its keys run at a time.
+    package var hasCopies = false
 
     /// Whether both are known to hold the same.
     package var isInSync: Bool { self.missingThereCount == 0 && self.missingHereCount == 0 }

@@ -47,6 +47,7 @@ extension Diagnosis {
             return self.add(.ok, "peers", "no other machine is known; \"peerd invite\" lets one join")
         }
         for peer in node.peers {
+            if peer.hasCopies { self.add(.warning, "copied", CopyReport.sentence(peer.json), CopyReport.advice) }
             if peer.isConnected {
                 self.add(.ok, "peers", PeerReport.sentence(peer.json, someWait: !node.waits.isEmpty))
             } else {

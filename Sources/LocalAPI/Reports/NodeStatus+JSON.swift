@@ -68,6 +68,7 @@ extension PeerStatus {
             "reason": .text(peer.reason?.word),
             "advice": .text(peer.reason?.advice),
             "traffic": self.traffic.json,
+            "copies": .bool(self.hasCopies),
         ])
     }
 }

@@ -21,6 +21,16 @@ package enum PeerReport {
     }
 }
 
+/// A machine of which there are two, as sentences.
+package enum CopyReport {
+    package static func sentence(_ peer: JSON) -> String {
+        "two machines run as \(peer["name"]?.text ?? "?"): \(self.reason)"
+    }
+
+    private static let reason = "one was copied from the other, and they end each other's connections"
+    package static let advice = "stop one of them, empty its data directory, and let it join with an invite of its own"
+}
+
 /// An address that was named and leads to no machine, as a sentence.
 package enum AddressReport {
     package static func sentence(_ address: JSON) -> String {

@@ -79,6 +79,9 @@ private enum StatusTable {
         for peer in peers where peer["connected"]?.isTrue ?? false {
             rows.append(["", PeerReport.sentence(peer, someWait: !waits.isEmpty)])
         }
+        for peer in peers where peer["copies"]?.isTrue ?? false {
+            rows.append(["copied", "\(CopyReport.sentence(peer)); \(CopyReport.advice)"])
+        }
         for address in status["addresses"]?.elements ?? [] {
             rows.append(["address", AddressReport.sentence(address)])
         }
