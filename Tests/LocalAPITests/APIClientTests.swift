@@ -121,7 +121,7 @@ import Testing
             var request = APIRequest(.post, "api", "import")
             request.body = .pieces { await source.next() }
             let report = try await caller.work(request) { _ in }
-            #expect(report == .object(["objects": .int(2)]))
+            #expect(report == .object(["objects": .int(2), "notes": .array([])]))
             let wrong = Pieces(["[{\"type\":5}]"])
             request.body = .pieces { await wrong.next() }
             await #expect {

@@ -51,14 +51,14 @@ struct PiecePipeTests {
     }
 
     @Test func `without room for a file, pieces wait`() async throws {
-        let pipe = PiecePipe(directory: "/nowhere")
+        let pipe = PiecePipe(directory: "/dev/null/nowhere")
         let putting = self.put(pipe)
         #expect(try await self.taken(pipe) == Array(Self.pieces.joined()))
         try await putting.end()
     }
 
     @Test func `whoever waits for room hears that nobody takes anything any more`() async throws {
-        let pipe = PiecePipe(directory: "/nowhere")
+        let pipe = PiecePipe(directory: "/dev/null/nowhere")
         let putting = self.put(pipe)
         _ = try await pipe.next()
         pipe.cancel()

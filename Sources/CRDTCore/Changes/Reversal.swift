@@ -1,7 +1,7 @@
 /// Says of its change that it takes back another change of the same user.
 ///
-/// A redo takes back an undo. It is the first operation of its change; the edits behind it do the work. So a device that
-/// does not know it merges the same. It tells the next undo what is taken back already, on all devices of the user.
+/// A redo takes back an undo. It is the first operation of its change; the edits behind it do the work. So a device
+/// that does not know it merges the same. It tells the next undo what is taken back already, on all of the devices.
 package struct Reversal: Hashable, Sendable {
     package var replica: ReplicaID
     package var sequence: UInt64

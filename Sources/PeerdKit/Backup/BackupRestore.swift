@@ -14,6 +14,8 @@ struct BackupRestore {
 
     /// The keys come last: without them there is no workspace, so that a restore which was broken off leaves none.
     func run(progress: (Double) throws -> Void) throws -> Backup {
+        // Before a folder is made.
+        guard access(self.path, R_OK) == 0 else { throw BackupFailure.ofErrno(self.path, "cannot be read") }
         let isNew = access(self.target.directory, F_OK) != 0
         try self.requireEmpty()
         try PrivateFile.makeDirectory(self.target.directory)
