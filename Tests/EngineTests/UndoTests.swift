@@ -123,4 +123,23 @@ import Testing
         let ideal = world.ideal()
         #expect(states[0] == ideal, "seed \(seed): \(states[0]), expected \(ideal)")
     }
+
+    @Test func `what was undone before an edit is not done again after it`() throws {
+        var world = try UndoWorld(users: [TestDevice.user])
+        let object = Self.objects[0]
+        try world.write(0) { local throws(WriteRefusal) in
+            try local.perform(.create(Transaction.Creation(id: .given(object), type: "t")))
+        }
+        try world.write(0) { local throws(WriteRefusal) in try local.perform(.delete(object)) }
+        #expect(try world.reverse(0, isRedo: false) != nil)
+        try world.write(0) { local throws(WriteRefusal) in
+            try local.perform(.set(object, name: "a", value: .int(1)))
+        }
+        #expect(try world.reverse(0, isRedo: true) == nil)
+        // Nor after that edit was itself taken back and done again.
+        #expect(try world.reverse(0, isRedo: false) != nil)
+        #expect(try world.reverse(0, isRedo: true) != nil)
+        #expect(try world.reverse(0, isRedo: true) == nil)
+        #expect(try world.state(0)[object] != nil)
+    }
 }

@@ -6,8 +6,8 @@ import Testing
 @Suite struct HelpTests {
     static let verbs = [
         "init", "run", "invite", "join", "peers", "status", "sync", "create", "set", "unset", "get", "mv", "rm", "ls",
-        "tree", "conflicts", "preview", "log", "history", "diff", "restore", "undo", "redo", "import", "export", "snapshot",
-        "backup", "doctor", "restamp", "open", "api", "completion",
+        "tree", "conflicts", "preview", "log", "history", "diff", "restore", "undo", "redo", "import", "export",
+        "snapshot", "backup", "doctor", "restamp", "open", "api", "completion",
     ]
 
     @Test func `every verb is there`() {

@@ -173,8 +173,8 @@ extension StoreTransaction {
                 }
             } else if try self.edit(write)?.object != nil, !(isUndone[point] ?? false) {
                 if !isRedo { return NextReversal(target: point, isUndone: isUndone) }
-                // What was done again is no edit after an undo.
-                if isUndone[point] == nil { return nil }
+                // Whatever was undone before it was given up when it was written.
+                return nil
             }
             if point.sequence > self.progress(of: point.line).firstSequence {
                 heads[next] = try self.firstOperation(of: LinePoint(line: point.line, sequence: point.sequence - 1))
