@@ -7,8 +7,9 @@ reports an error."""
 import time
 
 from browser import ANSWER_UNDO, HOSTILE, PATIENCE_SECONDS, Browser, needs_chromium, tell_where_pictures_are
-from peerd_harness import World, check, main_of_test, say, wait_until
+from peerd_harness import DaemonSocket, World, check, main_of_test, say, wait_until
 
+# The name of a machine, and of a property: as much of it as is shown in full.
 PHONE = HOSTILE[:60]
 LARGE, LARGER = 2**53, 2**53 + 1
 # What the object shows: its heading, its note on the past, and each property as [name, value, value of now].
@@ -52,9 +53,13 @@ def stored(peer, id):
 
 
 def arrives(peer, id, properties):
-    wait_until(
-        lambda: stored(peer, id) == properties, PATIENCE_SECONDS, f"{properties} at {peer.name}: {stored(peer, id)}"
-    )
+    """Waits until an object has these properties on a machine."""
+
+    def is_there():
+        found = peer.objects().get(id)
+        return found is not None and found["properties"] == properties
+
+    wait_until(is_there, PATIENCE_SECONDS, f"{properties} at {peer.name}")
 
 
 def scrub_by_keys(first, milk):
@@ -279,18 +284,20 @@ def tree_of_then(first, laptop, phone):
     pane_shows(first, "now again", lambda shown: shown["title"] == "Journey" and shown["note"] is None)
 
 
-def hostile_history(first, phone):
+def hostile_history(first, laptop, phone):
     from selenium.webdriver import Keys
 
     say("names and values that are HTML stay text in the timeline")
-    evil = phone.create(HOSTILE[:40], f"title={HOSTILE}", f"{HOSTILE}={HOSTILE}")
-    phone.run("set", evil, f"{HOSTILE}=\u202eplain", f"title=\u202e{HOSTILE}")
+    with DaemonSocket(phone) as api:
+        evil = api.create(HOSTILE, {"title": HOSTILE, PHONE: HOSTILE})
+        api.ask("PATCH", f"/api/objects/{evil}", {"properties": {"title": "\u202e" + HOSTILE, PHONE: "\u202eplain"}})
+    arrives(laptop, evil, {"title": "\u202e" + HOSTILE, PHONE: "\u202eplain"})
     first.show(f"object/{evil}")
     pane_shows(first, "the object", lambda shown: shown["title"] and HOSTILE in shown["title"])
     first.run("document.querySelector('#scrubber').focus()")
     first.keys(Keys.HOME)
-    shown = pane_shows(first, "its past", lambda shown: shown["note"] and HOSTILE in shown["properties"])
-    check(shown["properties"][HOSTILE] == [HOSTILE, "U+202Eplain"], f"values stay text: {shown}")
+    shown = pane_shows(first, "its past", lambda shown: shown["note"] and PHONE in shown["properties"])
+    check(shown["properties"][PHONE] == [HOSTILE, "U+202Eplain"], f"values stay text: {shown}")
     check(f"by {PHONE}" in shown["note"] and PHONE in shown["where"], f"names stay text: {shown}")
     first.until(
         "return [...document.querySelectorAll('.timeline .former')].some(e => e.innerText.includes(arguments[0]))",
@@ -339,7 +346,7 @@ def run():
         undo_and_redo(first, laptop, phone, milk)
         name_what_stays(first, milk)
         tree_of_then(first, laptop, phone)
-        hostile_history(first, phone)
+        hostile_history(first, laptop, phone)
         for browser in (first, second):
             told = browser.run("return document.querySelector('#notices').innerText")
             check(told == "", f"the page of {browser.peer.name} reports {told}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The editor of Examples/Editor in a real browser: two windows on one daemon and one on another. What one draws, moves,
-colours, writes and arranges is live in the others; undo and redo go through the daemon; edits made apart meet as a conflict; a page outlives the daemon that
-is killed under it; text of others stays text."""
+colours, writes and arranges is live in the others; undo and redo go through the daemon; edits made apart meet as a
+conflict; a page outlives the daemon that is killed under it; text of others stays text."""
 
 import json
 import os

@@ -4,9 +4,9 @@ import { fill, foreign, h, icon, refreshTimes } from "./dom.js";
 import { showConflicts } from "./conflicts.js";
 import { showHealth } from "./health.js";
 import { showObjects } from "./objects.js";
+import { isPastShown, onShownTime } from "./past.js";
 import { showPair, showPeers, syncSummary } from "./peers.js";
 import { notify, on, start, status, workspace } from "./session.js";
-import { isPastShown, onShownTime } from "./past.js";
 import { showHistory } from "./timeline.js";
 import { undoButtons } from "./undo.js";
 

@@ -229,10 +229,11 @@ export class ObjectPane {
     else if (isPast) this.#drawPast();
     else this.#properties.update(shown);
     if (isPast) this.#drawNote();
-    if (shown) this.#drawHead(shown);
+    if (shown) this.#drawHead(shown, isPast ? this.#then.place.at : null);
   }
 
-  #drawHead(object) {
+  /** @param at the moment that the object is shown at; null is now */
+  #drawHead(object, at) {
     const name = nameOf(object);
     this.#name = name.text;
     fill(this.#heading, foreign(name.text, { max: 200 }));
@@ -245,7 +246,7 @@ export class ObjectPane {
       fact("Changed", moment(object.updated_at)),
       object.created_at === null ? null : fact("Created", moment(object.created_at)),
       fact("Id", h("span.id", {}, h("code", {}, object.id), copyButton(object.id, "Copy the id"))));
-    this.#showPath(object.parent).catch(problem => { if (problem.code !== "offline") notify(problem); });
+    this.#showPath(object.parent, at).catch(problem => { if (problem.code !== "offline") notify(problem); });
   }
 
   #drawPast() {
@@ -296,8 +297,7 @@ export class ObjectPane {
     return ["This moment cannot be shown", "Go to another one, or back to now."];
   }
 
-  async #showPath(parent) {
-    const at = this.#place?.at ?? null;
+  async #showPath(parent, at) {
     const path = `${at} ${parent}`;
     if (path === this.#shownPath && parent !== null) return;
     this.#shownPath = path;

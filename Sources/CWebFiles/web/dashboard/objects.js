@@ -14,7 +14,7 @@ const RESULTS_MAX = 100;
 
 const KEYS = [
   ["↑ ↓", "move"], ["→ ←", "expand, collapse"], ["Home End", "first, last"], ["a–z", "find by name"], ["Enter", "open"],
-  ["Alt ↑ ↓", "reorder"], ["Delete", "delete"],
+  ["Alt ↑ ↓", "reorder"], ["Delete", "delete"], ["Ctrl Z", "undo"],
 ];
 
 /** The view of `#/objects` and `#/object/ID`; `update` switches between them and keeps the tree as it is. */
@@ -80,13 +80,14 @@ class ObjectsView {
     this.#stops.push(
       on("delta", delta => {
         // What arrives now may have been written before the time that is shown.
-        if (delta && !isPastShown()) this.model.apply(delta);
+        if (delta && !isPastShown() && this.model.isLoaded) this.model.apply(delta);
         else reload();
         if (!this.#results.hidden) this.#refreshResults();
       }),
       on("state", state => { if (state === "online" && !this.model.isLoaded) reload(); }),
       onShownTime(() => {
         this.#drawTime();
+        this.model.reset();
         reload();
         if (!this.#results.hidden) this.#refreshResults();
       }));
@@ -202,7 +203,7 @@ class ObjectsView {
             h("a", { href: "/peerd.js" }, "peerd.js"), ".")),
         h("button.primary", { type: "button", onclick: () => this.#askToCreate() }, icon("plus"),
           "Create the first object"))
-      : emptyState("Nothing selected", h("p", {}, "Select an object to see its properties and its log."),
+      : emptyState("Nothing selected", h("p", {}, "Select an object to see its properties and its history."),
         h("dl.keys", {}, KEYS.map(([keys, what]) => h("div", {},
           h("dt", {}, keys.split(" ").map(key => h("kbd", {}, key))), h("dd", {}, what))))));
   }
