@@ -87,9 +87,11 @@ export class ObjectPane {
   #heard(delta) {
     const change = delta?.objects.find(({ id }) => id === (this.#object?.id ?? this.#id));
     if (delta !== null && !change) return;
+    // The browser writes each answer of 404 to its console; what follows a deletion, `#arrived` does.
+    if (change?.state === null) return fill(this.#conflicts);
     this.#refreshConflicts();
     // The subscription to an object that was not there has ended.
-    if (this.#stopObject === null && (delta === null || change.state)) this.#follow();
+    if (this.#stopObject === null) this.#follow();
     // The state at a time may have changed, too: an edit of before can arrive now.
     if (this.#place && this.#place.at !== this.#place.step?.moment) this.#read();
   }
