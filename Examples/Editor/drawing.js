@@ -22,6 +22,7 @@ export class Drawing {
   #sent = new Map();
   #waiting = new Map();
   #isWriting = false;
+  #settlers = [];
 
   /** @param changed called after each change, local or from elsewhere */
   constructor(workspace, rootID, changed, failed) {
@@ -102,6 +103,11 @@ export class Drawing {
     this.#writeWaiting();
   }
 
+  /** Resolves when all that was changed here is written: an undo takes back what the workspace knows. */
+  async settled() {
+    while (this.#isWriting) await new Promise(resolve => this.#settlers.push(resolve));
+  }
+
   async #writeWaiting() {
     if (this.#isWriting) return;
     this.#isWriting = true;
@@ -119,6 +125,7 @@ export class Drawing {
       await new Promise(resolve => setTimeout(resolve, PAUSE_MS));
     }
     this.#isWriting = false;
+    for (const resolve of this.#settlers.splice(0)) resolve();
   }
 
   /** The acknowledgement may be here before the delta; without this the shape would jump back for a moment. */

@@ -3,6 +3,7 @@
 import { connect } from "/peerd.js";
 import { Drawing, nameOf } from "./drawing.js";
 import { LayerTree } from "./layers.js";
+import { Undo, wayOf } from "./undo.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const TAGS = { rectangle: "rect", ellipse: "ellipse", text: "text" };
@@ -24,6 +25,7 @@ const drawing = new Drawing(workspace, await Drawing.rootID(workspace), draw, sh
 const layers = new LayerTree(find("#layers"), drawing, {
   select, perform, selected: () => selectedID, conflicts: () => conflicts,
 });
+const undo = new Undo(workspace, drawing);
 drawing.follow();
 workspace.status(status => { if (status.conflicts !== conflicts.count) readConflicts(status.conflicts); });
 showState();
@@ -43,6 +45,17 @@ function showProblem(problem) {
   place.textContent = [problem.detail ?? problem.message, problem.advice].filter(Boolean).join(" ");
   place.hidden = false;
   setTimeout(() => { place.hidden = true; }, 8000);
+}
+
+let reportTimer;
+
+/** Names of other machines and shapes are in it, so it is text and nothing else. */
+function showReport(text) {
+  const place = find("#report");
+  place.textContent = text;
+  place.hidden = false;
+  clearTimeout(reportTimer);
+  reportTimer = setTimeout(() => { place.hidden = true; }, 12_000);
 }
 
 async function perform(promise) {
@@ -202,6 +215,23 @@ for (const button of document.querySelectorAll("[data-create]")) {
     const id = await perform(drawing.create(button.dataset.create, parent));
     if (id) select(id);
   });
+}
+
+// Undo
+
+async function reverse(way) {
+  const text = await perform(undo.reverse(way));
+  if (text) showReport(text);
+}
+
+addEventListener("keydown", event => {
+  const way = wayOf(event);
+  if (!way) return;
+  event.preventDefault();
+  reverse(way);
+});
+for (const button of document.querySelectorAll("[data-reverse]")) {
+  button.addEventListener("click", () => reverse(button.dataset.reverse));
 }
 
 // Inspector

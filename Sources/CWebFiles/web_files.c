@@ -36,11 +36,23 @@ static const unsigned char dashboard_object_js[] = {
 static const unsigned char dashboard_objects_js[] = {
 #embed "web/dashboard/objects.js"
 };
+static const unsigned char dashboard_past_properties_js[] = {
+#embed "web/dashboard/past-properties.js"
+};
+static const unsigned char dashboard_past_css[] = {
+#embed "web/dashboard/past.css"
+};
+static const unsigned char dashboard_past_js[] = {
+#embed "web/dashboard/past.js"
+};
 static const unsigned char dashboard_peers_js[] = {
 #embed "web/dashboard/peers.js"
 };
 static const unsigned char dashboard_properties_js[] = {
 #embed "web/dashboard/properties.js"
+};
+static const unsigned char dashboard_scrubber_js[] = {
+#embed "web/dashboard/scrubber.js"
 };
 static const unsigned char dashboard_session_js[] = {
 #embed "web/dashboard/session.js"
@@ -56,6 +68,9 @@ static const unsigned char dashboard_tree_model_js[] = {
 };
 static const unsigned char dashboard_tree_view_js[] = {
 #embed "web/dashboard/tree-view.js"
+};
+static const unsigned char dashboard_undo_js[] = {
+#embed "web/dashboard/undo.js"
 };
 static const unsigned char dashboard_views_css[] = {
 #embed "web/dashboard/views.css"
@@ -82,13 +97,18 @@ static const struct web_file web_files[] = {
     {"/dashboard/icon.svg", "image/svg+xml", dashboard_icon_svg, sizeof(dashboard_icon_svg)},
     {"/dashboard/object.js", "text/javascript; charset=utf-8", dashboard_object_js, sizeof(dashboard_object_js)},
     {"/dashboard/objects.js", "text/javascript; charset=utf-8", dashboard_objects_js, sizeof(dashboard_objects_js)},
+    {"/dashboard/past-properties.js", "text/javascript; charset=utf-8", dashboard_past_properties_js, sizeof(dashboard_past_properties_js)},
+    {"/dashboard/past.css", "text/css; charset=utf-8", dashboard_past_css, sizeof(dashboard_past_css)},
+    {"/dashboard/past.js", "text/javascript; charset=utf-8", dashboard_past_js, sizeof(dashboard_past_js)},
     {"/dashboard/peers.js", "text/javascript; charset=utf-8", dashboard_peers_js, sizeof(dashboard_peers_js)},
     {"/dashboard/properties.js", "text/javascript; charset=utf-8", dashboard_properties_js, sizeof(dashboard_properties_js)},
+    {"/dashboard/scrubber.js", "text/javascript; charset=utf-8", dashboard_scrubber_js, sizeof(dashboard_scrubber_js)},
     {"/dashboard/session.js", "text/javascript; charset=utf-8", dashboard_session_js, sizeof(dashboard_session_js)},
     {"/dashboard/text.js", "text/javascript; charset=utf-8", dashboard_text_js, sizeof(dashboard_text_js)},
     {"/dashboard/timeline.js", "text/javascript; charset=utf-8", dashboard_timeline_js, sizeof(dashboard_timeline_js)},
     {"/dashboard/tree-model.js", "text/javascript; charset=utf-8", dashboard_tree_model_js, sizeof(dashboard_tree_model_js)},
     {"/dashboard/tree-view.js", "text/javascript; charset=utf-8", dashboard_tree_view_js, sizeof(dashboard_tree_view_js)},
+    {"/dashboard/undo.js", "text/javascript; charset=utf-8", dashboard_undo_js, sizeof(dashboard_undo_js)},
     {"/dashboard/views.css", "text/css; charset=utf-8", dashboard_views_css, sizeof(dashboard_views_css)},
     {"/", "text/html; charset=utf-8", index_html, sizeof(index_html)},
     {"/peerd.d.ts", "text/plain; charset=utf-8", peerd_d_ts, sizeof(peerd_d_ts)},

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """The editor of Examples/Editor in a real browser: two windows on one daemon and one on another. What one draws, moves,
-colours, writes and arranges is live in the others; edits made apart meet as a conflict; a page outlives the daemon that
-is killed under it; text of others stays text."""
+colours, writes and arranges is live in the others; undo and redo go through the daemon; edits made apart meet as a
+conflict; a page outlives the daemon that is killed under it; text of others stays text."""
 
 import json
 import os
 import signal
 from pathlib import Path
 
-from browser import AWAY, HOSTILE, PATIENCE_SECONDS, Browser, needs_chromium, tell_where_pictures_are
+from browser import ANSWER_UNDO, AWAY, HOSTILE, PATIENCE_SECONDS, Browser, needs_chromium, tell_where_pictures_are
 from peerd_harness import World, check, free_port, main_of_test, say, wait_until
 from tcp_proxy import Proxy
 
@@ -195,6 +195,53 @@ def arrange(windows, box, words, circle):
     return layer
 
 
+def undo_and_redo(windows, laptop, phone, box):
+    from selenium.webdriver import ActionChains, Keys
+
+    say("undo and redo go through the daemon: by keys, by buttons, and on the other machine")
+    one, two, other = windows
+    place = one.shape(box)
+
+    def is_at(x):
+        return lambda shapes, _: next(shape["x"] for shape in shapes if shape["id"] == box) == x
+
+    one.here.run("document.querySelector('#drawing [data-id=\"' + arguments[0] + '\"]').focus()", box)
+    one.here.keys(Keys.ARROW_RIGHT)
+    same_everywhere(windows, "the move everywhere", is_at(place["x"] + 10))
+    one.here.chord(Keys.CONTROL, "z")
+    same_everywhere(windows, "the undo everywhere", is_at(place["x"]))
+    wait_until(lambda: value(phone, box, "x") == place["x"], PATIENCE_SECONDS, "the undo at the phone")
+    one.here.sees("Undone: the change of Rectangle")
+    ActionChains(one.here.driver).key_down(Keys.CONTROL).key_down(Keys.SHIFT).send_keys("z").key_up(Keys.SHIFT).key_up(
+        Keys.CONTROL
+    ).perform()
+    same_everywhere(windows, "the redo everywhere", is_at(place["x"] + 10))
+    one.here.sees("Done again: the change of Rectangle")
+    one.here.picture("editor-undo")
+
+    # Nobody has typed in this window, so the browser's own undo of its fields does nothing either.
+    two.select(box)
+    two.here.find("#inspector [name=width]").click()
+    two.here.chord(Keys.CONTROL, "z")
+    other.here.find("[data-reverse=undo]").click()
+    same_everywhere(windows, "an undo on the other machine, and none from a text field", is_at(place["x"]))
+    other.here.find("[data-reverse=redo]").click()
+    same_everywhere(windows, "a redo on the other machine", is_at(place["x"] + 10))
+
+    # A workspace has one user so far: the answer of the daemon is made up here, as its API describes it.
+    two.here.run(ANSWER_UNDO, {"transactions": [{
+        "moment": "m", "time_ms": 0, "device_name": "laptop",
+        "edits": [{"object": box, "action": {"set": {"name": "x", "value": 1}}}],
+        "kept": [{"object": box, "part": "property", "property": HOSTILE, "reason": "edited",
+                  "author": {"name": HOSTILE, "is_this_machine": False}}],
+    }]})
+    two.here.find("[data-reverse=undo]").click()
+    two.here.sees(f"Left as it is: {HOSTILE} of Rectangle")
+    two.here.sees(f"was edited since by {HOSTILE}")
+    two.here.check_names("the editor after an undo")
+    check(not two.here.run("return document.querySelector('#report').children.length"), "a report has elements")
+
+
 def edit_apart(windows, laptop, phone, proxy, box):
     say("edits made apart: what they share is a conflict, the rest is merged")
     one, two, other = windows
@@ -355,6 +402,7 @@ def run():
         box, words, circle = draw_together(windows, laptop, phone)
         layer = arrange(windows, box, words, circle)
         first.picture("editor")
+        undo_and_redo(windows, laptop, phone, box)
         edit_apart(windows, laptop, phone, proxy, box)
         # A page that one may come back to is frozen, and its connection ended.
         first.check_console(["Page entered Back-Forward Cache"])

@@ -6,7 +6,7 @@
 /** Sockets that a client has opened, in order. A test plays the other end. */
 export class Daemon {
   sockets = [];
-  /** What HTTP requests are answered with: a function of the URL, returning [status, body]. */
+  /** What HTTP requests are answered with: a function of the URL and the request, returning [status, body]. */
   answer = () => { throw new TypeError("fetch failed"); };
 
   constructor() {
@@ -18,8 +18,8 @@ export class Daemon {
         daemon.sockets.push(this);
       }
     };
-    this.fetch = async url => {
-      const [status, body] = this.answer(new URL(url));
+    this.fetch = async (url, request) => {
+      const [status, body] = this.answer(new URL(url), request);
       return new Response(JSON.stringify(body), { status });
     };
   }

@@ -412,3 +412,62 @@ test("asks by HTTP, and turns problem documents into problems", async () => {
   daemon.answer = () => { throw new TypeError("fetch failed"); };
   await assert.rejects(workspace.conflicts(), { code: "offline" });
 });
+
+/** Has the daemon answer everything with `body`, and collects what it was asked: [method, path, JSON of the body]. */
+function recorded(body) {
+  const asked = [];
+  daemon.answer = (url, request) => {
+    asked.push([request.method, decodeURIComponent(url.pathname + url.search), request.body && JSON.parse(request.body)]);
+    return [200, body];
+  };
+  return asked;
+}
+
+test("reads the past by a moment of the history, by a date, and by a time in words", async () => {
+  const workspace = await online();
+  const asked = recorded({ objects: [], next: null, count: 4 });
+  const past = workspace.at("r-5-1");
+  await past.get("77aa");
+  await past.children();
+  await past.children("77aa", { limit: 2, after: null });
+  await past.tree("77aa", { depth: 1 });
+  await past.property("77aa", "a/b");
+  await past.list({ type: "item", parent: null, where: { done: true } });
+  assert.equal(await workspace.at(new Date(0)).count({ type: "item" }), 4);
+  assert.equal(workspace.at("2 days ago").moment, "2 days ago");
+  assert.deepEqual(asked.map(([, path]) => path), [
+    "/api/objects/77aa?at=r-5-1", "/api/children?at=r-5-1", "/api/objects/77aa/children?limit=2&at=r-5-1",
+    "/api/objects/77aa/tree?depth=1&at=r-5-1", "/api/objects/77aa/properties/a/b?at=r-5-1",
+    "/api/objects?type=item&parent=root&property=done&value=true&at=r-5-1",
+    "/api/objects/count?type=item&at=1970-01-01T00:00:00.000Z",
+  ]);
+  assert.ok(asked.every(([method]) => method === "GET"));
+});
+
+test("reads the history of an object or a property, and what differs between two moments", async () => {
+  const workspace = await online();
+  const asked = recorded({ objects: [{ id: "77aa" }], entries: [], next: null });
+  await workspace.history("77aa");
+  await workspace.history("77aa", { property: "a&b", limit: 2, after: "c-1" });
+  assert.deepEqual(await workspace.diff("r-5-1"), [{ id: "77aa" }]);
+  await workspace.diff(new Date(0), "r-5-1", { under: "77aa" });
+  assert.deepEqual(asked.map(([, path]) => path), [
+    "/api/objects/77aa/history", "/api/objects/77aa/history?property=a&b&limit=2&after=c-1",
+    "/api/diff?from=r-5-1", "/api/diff?from=1970-01-01T00:00:00.000Z&to=r-5-1&under=77aa",
+  ]);
+});
+
+test("restores, takes back and does again by requests with JSON", async () => {
+  const workspace = await online();
+  const asked = recorded({ transactions: [{ kept: [] }], object: "77aa" });
+  assert.equal((await workspace.restore("77aa", { at: new Date(0) })).object, "77aa");
+  await workspace.restore("77aa", { at: "r-5-1", property: "title" });
+  assert.deepEqual(await workspace.undo(), [{ kept: [] }]);
+  await workspace.undo(3);
+  await workspace.redo();
+  assert.deepEqual(asked, [
+    ["POST", "/api/objects/77aa/restore", { at: "1970-01-01T00:00:00.000Z" }],
+    ["POST", "/api/objects/77aa/restore", { at: "r-5-1", property: "title" }],
+    ["POST", "/api/undo", { count: 1 }], ["POST", "/api/undo", { count: 3 }], ["POST", "/api/redo", { count: 1 }],
+  ]);
+});

@@ -183,3 +183,17 @@ test("what changes while a page is on its way is shown", async () => {
   await reloading;
   assert.deepEqual(shown(model).filter(row => !row.startsWith(" ")), ["a", "c"]);
 });
+
+test("after a reset, pages of the former tree are dropped, and what was expanded is so again", async () => {
+  const { store, model } = await smallTree();
+  const late = model.reload();
+  model.reset();
+  await late;
+  assert.equal(model.isLoaded, false, "a page of the former tree came in");
+  assert.deepEqual(shown(model), []);
+  store.objects.delete("b");
+  store.objects.delete("a2");
+  await model.reload();
+  await model.load(model.node("a"), 0);
+  assert.deepEqual(shown(model), ["a", "  a1"]);
+});

@@ -130,6 +130,65 @@ export interface LogEntry {
   readonly status: string;
 }
 
+/** A time (ISO 8601, or such as "2 days ago"), or the name of a change: a `moment` of the history. */
+export type Moment = string;
+
+export interface HistoryEntry extends LogEntry {
+  /** The moment right after the edit, as its author saw it. */
+  readonly moment: Moment;
+  /** The edit that was in force before, as its author saw it. */
+  readonly replaced: { readonly [kind: string]: unknown } | null;
+}
+
+export interface Difference {
+  readonly id: ID;
+  readonly change: "created" | "deleted" | "changed";
+  readonly type: string;
+  readonly kind: string;
+  /** The properties that differ; a side without the property lacks its member. */
+  readonly properties: { readonly [name: string]: { readonly before?: Value; readonly after?: Value } };
+  readonly moved: { readonly before: ID | null; readonly after: ID | null } | null;
+}
+
+export interface Restoration {
+  readonly object: ID;
+  /** The object and what was below it. */
+  readonly object_count: number;
+  /** Those that were created again, since they were deleted. */
+  readonly revived_count: number;
+  /** It was not put where it was: its parent of then is gone, or is below it now. */
+  readonly stays_in_place: boolean;
+}
+
+/** What an undo or redo left as it is. */
+export interface Kept {
+  readonly object: ID;
+  readonly part: "object" | "place" | "property";
+  readonly property: string | null;
+  readonly reason: "edited" | "deleted" | "has-children" | "parent-gone" | "unknown";
+  /** The author of the edit that stands in the way. */
+  readonly author: Author | null;
+}
+
+export interface ReversedTransaction {
+  readonly moment: Moment;
+  readonly time_ms: number;
+  readonly device_name: string | null;
+  readonly edits: readonly { readonly object: ID | null; readonly action: { readonly [kind: string]: unknown } }[];
+  readonly kept: readonly Kept[];
+}
+
+/** A workspace as it was. It reads when it is asked. */
+export interface Past {
+  readonly moment: Moment;
+  get(id: ID): Promise<PeerdObject>;
+  list(query?: ListQuery): Promise<Page>;
+  count(query?: ListQuery): Promise<number>;
+  children(id?: ID | null, page?: { after?: string | null; limit?: number }): Promise<Page>;
+  tree(id?: ID | null, page?: { after?: string | null; limit?: number; depth?: number }): Promise<Page>;
+  property(id: ID, name: string): Promise<Value>;
+}
+
 export interface SyncReport {
   readonly pushed: number;
   readonly pulled: number;
@@ -247,6 +306,23 @@ export interface Workspace {
     page?: { after?: string | null; limit?: number },
   ): Promise<{ conflicts: Conflict[]; moves_without_effect: unknown[]; next: string | null }>;
   resolve(conflict: Conflict, content: Choice): Promise<null>;
+  /** The moment that shows exactly what is here now, whatever arrives later. */
+  moment(): Promise<Moment>;
+  /** The workspace as it was at a moment. */
+  at(moment: Moment | Date): Past;
+  /** The edits of an object, or of one property of it, the latest first. */
+  history(
+    id: ID,
+    page?: { property?: string; after?: string | null; limit?: number },
+  ): Promise<{ entries: HistoryEntry[]; next: string | null }>;
+  /** The objects that differ between two moments; without `to`: between a moment and now. */
+  diff(from: Moment | Date, to?: Moment | Date | null, options?: { under?: ID }): Promise<Difference[]>;
+  /** Makes an object and what was below it, or one property, what it was at a moment, by new edits. */
+  restore(id: ID, options: { at: Moment | Date; property?: string }): Promise<Restoration>;
+  /** Takes back the last transactions of this user; resolves with them, the latest first. */
+  undo(count?: number): Promise<ReversedTransaction[]>;
+  /** Does transactions again that `undo` took back. */
+  redo(count?: number): Promise<ReversedTransaction[]>;
   sync(options?: { timeoutMs?: number }): Promise<SyncReport>;
   fetch(
     path: string,

@@ -366,6 +366,59 @@ class Workspace {
     });
   }
 
+  /** The moment that shows exactly what is here now, whatever arrives later. */
+  async moment() { return (await this.fetch("/api/moment")).moment; }
+
+  /**
+   * The workspace as it was at a moment: a time (a Date, ISO 8601, "2 days ago"), or a `moment` of the history.
+   *
+   * The result has `get`, `list`, `count`, `children`, `tree` and `property`. It reads when it is asked, and changes
+   * nothing.
+   */
+  at(moment) { return new Past(this, moment); }
+
+  /**
+   * A page of the history of an object, the latest edit first: `{ entries, next }`; pass `next` as `after`.
+   *
+   * Each entry says who edited what, and when; what that `replaced`; and the `moment` right after it. With a `property`
+   * these are the edits of that property alone.
+   */
+  history(id, { property, limit, after } = {}) {
+    return this.fetch(`${objectPath(id)}/history${search({ property, limit, after })}`);
+  }
+
+  /** The objects that differ between two moments (`to`: now), all of them, or those below one. */
+  async diff(from, to, { under } = {}) {
+    const parameters = { from: momentText(from), to: to && momentText(to), under };
+    return (await this.fetch(`/api/diff${search(parameters)}`)).objects;
+  }
+
+  /**
+   * Makes an object, with all that was below it, what it was at a moment; or one property of it alone.
+   *
+   * These are new edits: nothing of the history is lost, and `undo` takes them back.
+   */
+  restore(id, { at, property } = {}) {
+    return this.fetch(`${objectPath(id)}/restore`, {
+      method: "POST", json: compact({ at: momentText(at), property }),
+    });
+  }
+
+  /**
+   * Takes back the last transactions of this user, from whichever page or machine they came.
+   *
+   * Resolves with these transactions, the latest first: none if nothing is left. What somebody has edited since stays as
+   * it is; `kept` of a transaction names it.
+   */
+  async undo(count = 1) {
+    return (await this.fetch("/api/undo", { method: "POST", json: { count } })).transactions;
+  }
+
+  /** Does transactions again that `undo` took back, the last of them first. */
+  async redo(count = 1) {
+    return (await this.fetch("/api/redo", { method: "POST", json: { count } })).transactions;
+  }
+
   /** Syncs with the peers now, and reports when that has ended. */
   sync({ timeoutMs = 30_000 } = {}) {
     return this.fetch("/api/sync", { method: "POST", json: { timeout_ms: timeoutMs } });
@@ -650,6 +703,42 @@ class Workspace {
   }
 }
 
+/** What can be read of a workspace at a moment; `workspace.at` makes one. */
+class Past {
+  #workspace;
+
+  constructor(workspace, moment) {
+    this.#workspace = workspace;
+    /** The moment, as text. */
+    this.moment = momentText(moment);
+  }
+
+  /** An object as it was. Rejects with "no-such-object" if it was not there. */
+  get(id) { return this.#read(objectPath(id)); }
+
+  /** A page of the objects that a query would have found. */
+  list(query = {}) { return this.#read("/api/objects", listParameters(query)); }
+
+  /** The number of objects that a query would have found. */
+  async count(query = {}) { return (await this.#read("/api/objects/count", listParameters(query))).count; }
+
+  /** A page of the children that an object, or the root (null), had. */
+  children(id = null, page = {}) {
+    return this.#read(id === null ? "/api/children" : `${objectPath(id)}/children`, page);
+  }
+
+  /** A page of everything that was below an object, or of the whole tree (null), depth first. */
+  tree(id = null, page = {}) { return this.#read(id === null ? "/api/tree" : `${objectPath(id)}/tree`, page); }
+
+  /** The value that a property had. */
+  property(id, name) { return this.#read(`${objectPath(id)}/properties/${encodeURIComponent(name)}`); }
+
+  #read(path, parameters = {}) {
+    const pairs = Array.isArray(parameters) ? parameters : Object.entries(parameters);
+    return this.#workspace.fetch(`${path}${search([...pairs, ["at", this.moment]])}`);
+  }
+}
+
 const offlineProblem = cause => new PeerdProblem({
   code: "offline", detail: "The daemon does not answer.",
   advice: "Start \"peerd run\" on this machine; the page reconnects by itself.",
@@ -675,6 +764,7 @@ function problemOf(response, text) {
 }
 
 const compact = members => Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+const momentText = moment => (moment instanceof Date ? moment.toISOString() : String(moment));
 const objectPath = id => `/api/objects/${encodeURIComponent(id)}`;
 
 /** `parameters`: an object, or pairs if a name comes more than once. */

@@ -4,9 +4,11 @@ import { fill, foreign, h, icon, refreshTimes } from "./dom.js";
 import { showConflicts } from "./conflicts.js";
 import { showHealth } from "./health.js";
 import { showObjects } from "./objects.js";
+import { isPastShown, onShownTime } from "./past.js";
 import { showPair, showPeers, syncSummary } from "./peers.js";
 import { notify, on, start, status, workspace } from "./session.js";
 import { showHistory } from "./timeline.js";
+import { undoButtons } from "./undo.js";
 
 const TIMES_REFRESH_MS = 20_000;
 
@@ -40,6 +42,14 @@ function buildNavigation() {
     links.set(section, link);
     return h("li", {}, link);
   }));
+}
+
+function buildUndo() {
+  const buttons = undoButtons(isPastShown);
+  document.querySelector("#undo").append(buttons);
+  onShownTime(() => {
+    for (const button of buttons.children) button.setAttribute("aria-disabled", String(isPastShown()));
+  });
 }
 
 function titleChanged(title) { document.title = `${title} – peerd`; }
@@ -119,6 +129,7 @@ function showSignIn(problem) {
 }
 
 buildNavigation();
+buildUndo();
 on("refused", showSignIn);
 on("state", () => {
   drawBanner();

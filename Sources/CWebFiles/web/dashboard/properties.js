@@ -177,6 +177,7 @@ class PropertyRow {
   #object;
   #value;
   #shown = null;
+  #shownValue;
   #changedMeanwhile = null;
 
   constructor(name, object) {
@@ -187,7 +188,11 @@ class PropertyRow {
 
   update(value) {
     const text = JSON.stringify(value);
-    if (text === this.#shown) return;
+    if (text === this.#shown) {
+      // Two integers above 2^53 may be one in JavaScript.
+      if (!this.isEditing) this.#showExact();
+      return;
+    }
     const isFirst = this.#shown === null;
     [this.#value, this.#shown] = [value, text];
     if (this.isEditing) return this.#showMeanwhile();
@@ -206,13 +211,18 @@ class PropertyRow {
       h("span", {}, "Edit"), h("span.hidden", {}, " ", foreign(name)));
     const remove = h("button.quiet.small", { type: "button", onclick: () => this.#remove(remove) }, icon("remove"),
       h("span.hidden", {}, "Remove ", foreign(name)));
-    const value = shownValue(this.#value);
+    this.#shownValue = shownValue(this.#value);
     fill(this.element,
       h("div.property-name", {}, h("span.label", {}, foreign(name, { max: 80 })), chip(typeOf(this.#value))),
-      h("div.property-value", {}, value), h("div.property-actions", {}, edit, remove));
-    if (isRounded(this.#value)) {
-      this.#readRaw().then(raw => fill(value, foreign(raw.trim(), { max: SHOWN_LENGTH })), () => {});
-    }
+      h("div.property-value", {}, this.#shownValue), h("div.property-actions", {}, edit, remove));
+    this.#showExact();
+  }
+
+  /** Replaces a number that JavaScript has rounded by what the daemon wrote. */
+  #showExact() {
+    const place = this.#shownValue;
+    if (!isRounded(this.#value)) return;
+    this.#readRaw().then(raw => fill(place, foreign(raw.trim(), { max: SHOWN_LENGTH })), () => {});
   }
 
   #readRaw() { return workspace.fetch(propertyPath(this.#object().id, this.#name), { as: "text" }); }

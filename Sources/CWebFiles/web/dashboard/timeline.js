@@ -1,4 +1,4 @@
-/** The log as a timeline: of one object, or of the whole workspace. */
+/** A timeline: the history of one object, or the log of the whole workspace. */
 
 import { chip, fill, foreign, h, moment } from "./dom.js";
 import { coalesced, objectLink, on, perform, workspace } from "./session.js";
@@ -19,16 +19,26 @@ const STATUS = {
 /** A timeline that reads older entries on demand and shows new ones by itself. */
 export class Timeline {
   #id;
+  #entriesChanged;
+  #chosen;
+  /** The moment that is looked at. */
+  #marked = null;
   #entries = [];
   #next = null;
   #list = h("div.timeline");
-  #more = h("button", { type: "button", hidden: true, onclick: () => perform(this.#more, () => this.#readOlder()) },
+  #more = h("button", { type: "button", hidden: true, onclick: () => perform(this.#more, () => this.readOlder()) },
     "Show older changes");
+  #older = null;
   #stop;
 
-  /** @param id the object, or null for everything */
-  constructor(id) {
+  /**
+   * @param id the object, or null for everything
+   * @param actions of an object: `entriesChanged(entries, hasOlder)`, and `chosen(moment)` by a click
+   */
+  constructor(id, { entriesChanged, chosen } = {}) {
     this.#id = id;
+    this.#entriesChanged = entriesChanged;
+    this.#chosen = chosen;
     this.element = h("div", {}, this.#list, this.#more);
     fill(this.#list, h("p.muted", {}, "Reading the log…"));
     const refresh = coalesced(() => this.#readNewest());
@@ -60,13 +70,20 @@ export class Timeline {
   }
 
   async #read(after = null) {
-    const path = this.#id === null ? "/api/log" : `/api/objects/${this.#id}/log`;
+    const path = this.#id === null ? "/api/log?order=newest" : `/api/objects/${this.#id}/history?`;
     const cursor = after === null ? "" : `&after=${encodeURIComponent(after)}`;
-    const text = await workspace.fetch(`${path}?limit=${PAGE_SIZE}&order=newest${cursor}`, { as: "text" });
+    const text = await workspace.fetch(`${path}&limit=${PAGE_SIZE}${cursor}`, { as: "text" });
     return exactJSON(text);
   }
 
-  async #readOlder() {
+  /** Reads the next page; calls while one is on its way wait for that one. */
+  readOlder() {
+    this.#older ??= this.#readNextPage().finally(() => { this.#older = null; });
+    return this.#older;
+  }
+
+  async #readNextPage() {
+    if (this.#next === null) return;
     const page = await this.#read(this.#next);
     const known = new Set(this.#entries.map(entry => entry.id));
     this.#entries.push(...page.entries.filter(entry => !known.has(entry.id)));
@@ -74,7 +91,14 @@ export class Timeline {
     this.#draw();
   }
 
+  /** Marks the entries of a moment as the one that is looked at; null is now. */
+  mark(moment) {
+    this.#marked = moment;
+    for (const row of this.#list.querySelectorAll("li")) markRow(row, moment);
+  }
+
   #draw() {
+    this.#entriesChanged?.(this.#entries, this.#next !== null);
     this.#more.hidden = this.#next === null;
     if (this.#entries.length === 0) return fill(this.#list, h("p.muted", {}, "There are no entries."));
     const days = [];
@@ -83,30 +107,66 @@ export class Timeline {
       if (days.at(-1)?.day !== day) days.push({ day, entries: [] });
       days.at(-1).entries.push(entry);
     }
-    const focused = this.#focusedLink();
+    const focused = this.#focusedControl();
     fill(this.#list, days.map(({ day, entries }) => h("section.day", {}, h(this.#id === null ? "h2" : "h3", {}, day),
       h("ol", {}, entries.map(entry => this.#row(entry))))));
-    const row = focused && [...this.#list.querySelectorAll("li")].find(({ dataset }) => dataset.id === focused.id);
-    row?.querySelectorAll("a")[focused.index]?.focus({ preventScroll: true });
+    if (!focused) return;
+    const row = [...this.#list.querySelectorAll("li")].find(({ dataset }) => dataset.id === focused.id);
+    row?.querySelectorAll("a, button")[focused.index]?.focus({ preventScroll: true });
   }
 
-  /** Where the focus is, if it is in the list: rows are made anew with each change of the workspace. */
-  #focusedLink() {
+  /** Where the focus is, if it is in the list: each change of the workspace makes new rows. */
+  #focusedControl() {
     const row = this.#list.contains(document.activeElement) && document.activeElement.closest("li");
-    return row && { id: row.dataset.id, index: [...row.querySelectorAll("a")].indexOf(document.activeElement) };
+    return row && {
+      id: row.dataset.id, index: [...row.querySelectorAll("a, button")].indexOf(document.activeElement),
+    };
   }
 
   #row(entry) {
-    const [word, kind, meaning] = STATUS[entry.status] ?? [];
-    return h(`li.entry${entry.status === "effective" ? "" : ".dim"}`, { "data-id": entry.id },
+    const [word, kind, meaning] = STATUS[entry.status] ?? this.#inForce(entry);
+    const row = h(`li.entry${entry.status === "effective" ? "" : ".dim"}`, { "data-id": entry.id },
       h("div.entry-what", {}, this.#id === null && entry.object !== null
         ? [objectLink(entry.object, { withID: true }), " "] : null,
-        action(entry.action),
+        action(entry.action), entry.replaced ? [" ", h("span.replaced", {}, former(entry.replaced))] : null,
         word ? h("span", { title: meaning }, " ", chip(word, kind)) : null),
       h("div.entry-who", {},
         entry.author.is_this_machine ? "this machine" : foreign(entry.author.name, { max: 60 }), ", ",
-        moment(entry.time_ms)));
+        moment(entry.time_ms), this.#lookButton(entry)));
+    row.dataset.moment = entry.moment ?? "";
+    markRow(row, this.#marked);
+    return row;
   }
+
+  /** In the history of an object, the edits that make it what it is; those of a deleted one no longer do. */
+  #inForce({ action: { set, move }, status }) {
+    if (!this.#chosen || status !== "effective" || !(set || move) || this.#isDeleted) return [];
+    return ["in force", "ok", "This is what counts now."];
+  }
+
+  get #isDeleted() {
+    const last = this.#entries.find(({ action, status }) => status === "effective" && (action.create || action.delete));
+    return last?.action.delete === true;
+  }
+
+  #lookButton(entry) {
+    if (!this.#chosen || entry.status === "held" || entry.status === "waiting") return null;
+    return [" ", h("button.quiet.small.look", { type: "button", onclick: () => this.#chosen(entry.moment) },
+      "Look", h("span.hidden", {}, " at the moment after this edit"))];
+  }
+}
+
+function markRow(row, moment) {
+  if (moment !== null && row.dataset.moment === moment) row.setAttribute("aria-current", "step");
+  else row.removeAttribute("aria-current");
+}
+
+/** What an edit replaced. */
+function former({ set, unset, move }) {
+  if (set) return ["instead of ", h("span.former", {}, foreign(summary(set.value)))];
+  if (unset) return "where it was removed";
+  if (move) return ["from ", move.parent === null ? "the top level" : objectLink(move.parent)];
+  return null;
 }
 
 function action({ create, move, set, unset, ...rest }) {

@@ -56,6 +56,19 @@ export class TreeModel {
     return this.#rows;
   }
 
+  /**
+   * Forgets everything but what is expanded: what is read from now on is another tree, such as one of the past.
+   *
+   * Pages that are on their way belong to the former one, and so would reads for its objects.
+   */
+  reset() {
+    this.#generation++;
+    this.#nodes.clear();
+    this.root = newNode(null, null);
+    this.root.isExpanded = true;
+    this.#update();
+  }
+
   /** Reads everything again that is loaded, keeping what is expanded. */
   async reload() {
     const generation = ++this.#generation;
