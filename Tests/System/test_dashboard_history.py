@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The history in the dashboard, in a real browser on two daemons: an object is scrubbed by keys, a value of then and
-the whole object are restored by a click and seen on the other machine, also after it was deleted; undo and redo by keys and
-by buttons say what they leave as it is; the tree shows a time. Names and values that are HTML stay text, and no page
-reports an error."""
+the whole object are restored by a click and seen on the other machine, also after it was deleted; undo and redo by
+keys and by buttons say what they leave as it is; the tree shows a time. Names and values that are HTML stay text,
+and no page reports an error."""
 
 import time
 
