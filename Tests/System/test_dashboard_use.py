@@ -184,16 +184,18 @@ def use_history(browser, laptop):
 def use_health(browser, laptop):
     say("health says what is wrong, and how to repair it")
     browser.show("health")
-    browser.sees("Everything is in order.")
+    # The address that leads to no machine.
+    browser.sees("1 finding to look at.")
+    browser.sees("127.0.0.1:1")
     keys = next(path for path in laptop.directory.iterdir() if "key" in path.name)
     os.chmod(keys, 0o644)
     browser.button("Check again").click()
-    browser.sees("1 finding to look at.")
+    browser.sees("2 findings to look at.")
     browser.sees("To repair:")
     browser.picture("health-problem")
     os.chmod(keys, 0o600)
     browser.button("Check again").click()
-    browser.sees("Everything is in order.")
+    browser.sees("1 finding to look at.")
 
 
 def look_at_views(browser, trip):
