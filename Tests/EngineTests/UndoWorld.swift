@@ -34,8 +34,6 @@ struct UndoWorld {
         }
     }
 
-    func user(of device: Int) -> UserID { self.devices[device].user }
-
     /// Writes what a caller wants as one change; returns what was refused.
     @discardableResult
     mutating func write(
@@ -131,16 +129,5 @@ struct UndoWorld {
         }
         let now = self.time.advanced(byMilliseconds: 1_000_000)
         return VisibleObject.all(of: NaiveModel(NaiveHistory(changes, founder: TestDevice.user, now: now)))
-    }
-
-    /// The user who wrote what is in force for a property on a device.
-    func author(of name: String, _ object: ObjectID, on device: Int) throws -> UserID? {
-        try self.devices[device].node.read { transaction throws(StoreError) -> UserID? in
-            guard let index = transaction.existingObjectIndex(of: object),
-                let name = transaction.existingNameIndex(of: name),
-                let register = transaction.register(RegisterKey(object: index, name: name))
-            else { return nil }
-            return transaction.line(register.winner.line).introduction?.user
-        }
     }
 }

@@ -97,6 +97,9 @@ def see_what_peers_lack(machines, second, groceries):
     check(facts["It still lacks"] == facts["We still lack"] == "nothing", f"machines in sync lack nothing: {facts}")
     for fact in ("Sent", "Received"):
         check(re.fullmatch(r"[\d.,]+ (B|kB|MB)", facts[fact]) and facts[fact] != "0 B", f"{fact}: {facts[fact]}")
+    second.show("health")
+    second.sees("Everything is in order.")
+    second.show("peers")
     machines.part()
     wait_until(lambda: card(second, "laptop")["state"] == "Offline", PATIENCE_SECONDS, "the laptop is away")
     facts = card(second, "laptop")["facts"]

@@ -59,7 +59,8 @@ extension Workplace {
         guard name == nil else { return }
         let (count, revived) = (restoration["object_count"]?.integer ?? 0, restoration["revived_count"]?.integer ?? 0)
         try await self.output.line(count == 1 ? "1 object is what it was" : "\(count) objects are what they were")
-        if revived > 0 { try await self.output.line("\(revived) of them were deleted and are created again") }
+        if revived == 1 { try await self.output.line("1 of them was deleted and is created again") }
+        if revived > 1 { try await self.output.line("\(revived) of them were deleted and are created again") }
         if restoration["stays_in_place"]?.isTrue ?? false {
             try await self.output.line("not put where it was: its parent of then is gone, or is below it now")
         }
