@@ -7,6 +7,7 @@
 #   scripts/bench.sh verbs           time and peak memory of each verb at 10k, 100k and 1M objects
 #   scripts/bench.sh api             the local API: start, memory, reads beside a bare NIO server, writes, files
 #                                    beside nginx, live changes
+#   scripts/bench.sh history         a past moment after up to 1M writes, beside Loro and Automerge
 #   scripts/bench.sh reads           10,000 reads a second beside a bulk sync, and the same in C with SQLite
 #
 # `verbs` and `reads` take `--help`. They keep what they made, in the folder that BENCH_CACHE names.
@@ -60,11 +61,16 @@ esac
 venv=.build-bench-venv
 requirements=Benchmarks/requirements.txt
 if ! cmp -s "$requirements" "$venv/installed.txt" || ! "$venv/bin/python" -c '' 2>/dev/null; then
-    echo "bench: making a Python environment with Loro and Yrs in $venv"
+    echo "bench: making a Python environment with Loro, Yrs and Automerge in $venv"
     rm -rf "$venv"
     python3 -m venv "$venv"
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$requirements"
     cp "$requirements" "$venv/installed.txt"
+fi
+
+if [ "${1:-}" = history ]; then
+    build peerd
+    exec "$venv/bin/python" Benchmarks/Beside/history.py --peerd "$scratch/release/peerd" --cache "$cache" "${@:2}"
 fi
 
 build Workbench

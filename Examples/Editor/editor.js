@@ -3,6 +3,7 @@
 import { connect } from "/peerd.js";
 import { Drawing, nameOf } from "./drawing.js";
 import { LayerTree } from "./layers.js";
+import { Trial } from "./trial.js";
 import { Undo, wayOf } from "./undo.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -20,20 +21,26 @@ let isDrawScheduled = false;
 
 const workspace = await connect();
 workspace.on("error", showProblem);
-workspace.on("state", showState);
 const drawing = new Drawing(workspace, await Drawing.rootID(workspace), draw, showProblem);
+workspace.on("state", showState);
 const layers = new LayerTree(find("#layers"), drawing, {
   select, perform, selected: () => selectedID, conflicts: () => conflicts,
 });
 const undo = new Undo(workspace, drawing);
-drawing.follow();
+const trial = new Trial(workspace, drawing, text => {
+  if (text) showReport(text);
+  showTrial();
+  draw();
+});
+await trial.resume();
+showTrial();
 workspace.status(status => { if (status.conflicts !== conflicts.count) readConflicts(status.conflicts); });
 showState();
 
 // What is said
 
 function showState() {
-  const waiting = workspace.pendingWriteCount;
+  const waiting = drawing.pendingWriteCount;
   find("#state").textContent = workspace.state === "online" ? "Online"
     : workspace.state === "unauthorized" ? "Not signed in: run peerd open"
       : `Offline${waiting > 0 ? "; what you changed is written when the daemon is back" : ""}`;
@@ -158,6 +165,7 @@ function pointOf(event) {
 }
 
 canvas.addEventListener("pointerdown", event => {
+  if (drawing.isHeld) return;
   const isHandle = event.target.dataset.id === "handle";
   const id = isHandle ? selectedID : event.target.dataset.id;
   const shape = id && drawing.get(id);
@@ -168,23 +176,34 @@ canvas.addEventListener("pointerdown", event => {
   const start = pointOf(event);
   const box = drawing.box(shape);
   canvas.setPointerCapture(event.pointerId);
+  drawing.hold();
   const moved = move => {
+    if (move.pointerId !== event.pointerId) return;
+    // The button may have been let go where nobody saw it; the shape may be deleted elsewhere.
+    if (move.buttons === 0 || !drawing.has(id)) return ended();
     const { x, y } = pointOf(move);
     const [right, down] = [x - start.x, y - start.y];
-    if (!drawing.has(id)) return ended();
     drawing.set(id, isHandle
       ? { width: Math.round(Math.max(1, box.width + right)), height: Math.round(Math.max(1, box.height + down)) }
       : { x: Math.round(box.x + right), y: Math.round(box.y + down) });
   };
+  const up = end => { if (end.pointerId === event.pointerId) ended(); };
   const ended = () => {
-    canvas.removeEventListener("pointermove", moved);
-    canvas.removeEventListener("pointerup", ended);
-    canvas.removeEventListener("pointercancel", ended);
+    removeEventListener("pointermove", moved);
+    removeEventListener("pointerup", up);
+    removeEventListener("pointercancel", up);
+    drawing.release();
   };
-  canvas.addEventListener("pointermove", moved);
-  canvas.addEventListener("pointerup", ended);
-  canvas.addEventListener("pointercancel", ended);
+  // On the window: a browser may end the capture before the button is up.
+  addEventListener("pointermove", moved);
+  addEventListener("pointerup", up);
+  addEventListener("pointercancel", up);
 });
+
+// A step ends where the hands go elsewhere.
+for (const place of [canvas, form]) {
+  place.addEventListener("focusout", () => { if (!drawing.isHeld) drawing.endStep(); });
+}
 
 canvas.addEventListener("focusin", event => {
   if (drawing.has(event.target.dataset.id)) select(event.target.dataset.id);
@@ -210,6 +229,7 @@ canvas.addEventListener("keydown", event => {
 
 for (const button of document.querySelectorAll("[data-create]")) {
   button.addEventListener("click", async () => {
+    if (trial.isSwitching) return;
     const selected = selectedID && drawing.get(selectedID);
     const parent = selected?.type === "layer" ? selected.id : selected?.parent ?? drawing.rootID;
     const id = await perform(drawing.create(button.dataset.create, parent));
@@ -217,9 +237,33 @@ for (const button of document.querySelectorAll("[data-create]")) {
   });
 }
 
+// A layout that is tried
+
+function showTrial() {
+  find("#trial").hidden = !trial.isOn;
+  find("#try").hidden = trial.isOn;
+  find("#trial-name").textContent = trial.name;
+  find("main").inert = trial.isSwitching;
+  const isOff = String(trial.isOn || trial.isSwitching);
+  for (const button of document.querySelectorAll("[data-reverse]")) button.setAttribute("aria-disabled", isOff);
+}
+
+/** The button that was pressed goes, so the focus goes to the one that comes. */
+async function switchTrial(action, next) {
+  await perform(action);
+  const focused = document.activeElement;
+  if (focused === document.body || !focused.checkVisibility()) find(next).focus();
+}
+
+find("#try").addEventListener("click", () => switchTrial(trial.start(), "#keep"));
+find("#keep").addEventListener("click", () => switchTrial(trial.keep(), "#try"));
+find("#discard").addEventListener("click", () => switchTrial(trial.discard(), "#try"));
+
 // Undo
 
 async function reverse(way) {
+  if (drawing.isHeld) return;
+  if (trial.isOn) return showReport("Undo is off while you try a layout. Discard takes all of it back.");
   const text = await perform(undo.reverse(way));
   if (text) showReport(text);
 }
@@ -264,4 +308,8 @@ form.addEventListener("input", event => {
 });
 form.addEventListener("submit", event => event.preventDefault());
 find("#delete").addEventListener("click", () => perform(drawing.delete(selectedID)));
-addEventListener("beforeunload", event => { if (workspace.pendingWriteCount > 0) event.preventDefault(); });
+addEventListener("visibilitychange", () => { if (document.hidden) drawing.endStep(); });
+addEventListener("beforeunload", event => {
+  drawing.endStep();
+  if (drawing.pendingWriteCount > 0) event.preventDefault();
+});

@@ -34,7 +34,8 @@ enum RunExercise {
                 stamp: change.stamp,
                 context: run.contextEntries[change.contextRange],
                 blinding: run.blinding(of: change),
-                hasLeftOut: change.hasLeftOut
+                hasLeftOut: change.hasLeftOut,
+                isSpent: change.isSpent
             )
             for operation in run.operations[change.operationRange] {
                 guard let edit = try? run.edit(operation) else { return "a valid operation cannot be read" }

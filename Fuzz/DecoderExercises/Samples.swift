@@ -105,6 +105,7 @@ enum Samples {
         let point = ChainPoint(sequence: 4, hash: Samples.hash)
         let hello = Hello(
             deviceStart: Samples.device.start,
+            instance: 7,
             wallTime: WallTime(milliseconds: 1_700_000_000_000),
             port: 4646,
             fingerprint: Samples.hash,

@@ -25,10 +25,15 @@ package enum Limits {
     package static let changeOperationCountMax = 1 << 16
     /// What all edits of one transaction may have in `ChangeSize.byteCount`.
     package static let editByteCountMax = 6 << 20
+    /// What a write may have of both, so that taking it back by one change leaves room for saying so.
+    package static let transactionOperationCountMax = changeOperationCountMax - 1
+    package static let transactionByteCountMax = editByteCountMax - 256
     /// Entries of one context difference.
     ///
     /// Whoever has seen more says so in several changes.
     package static let contextEntryCountMax = 1 << 12
+    /// Changes that the opening of a branch of the workspace names.
+    package static let timelineBaseCountMax = contextEntryCountMax
     /// `ChangeSize.byteCount` of one change: that of its edits and of the longest context.
     package static let changeByteCountMax =
         editByteCountMax + ChangeSize.headerByteCount + contextEntryCountMax * ChangeSize.contextEntryByteCount

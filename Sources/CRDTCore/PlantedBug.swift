@@ -130,6 +130,41 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     /// Which replica a device writes under is forgotten when it restarts.
     case replicaForgotten
 
+    // MARK: History
+
+    /// A state of the past counts whatever is known by now.
+    case pastTakesAll
+    /// What was deleted shows in a state of the past.
+    case pastForgetsDeletions
+    /// Of everything up to a time, moves without effect count too.
+    case pastMovesUnchecked
+    /// The number of a property's version begins anew when a value is written after a removal.
+    case versionsCountedAnew
+    /// An undo is an edit like any other to the next one, and cannot be done again.
+    case undoTakenForEdit
+    /// An undo of a deletion brings an object back that somebody else has deleted too.
+    case undoRevivesDeleted
+    /// A compaction drops every write that is not in force, also what nobody had seen yet who wrote later.
+    case unseenWritesDropped
+    /// A compaction does not ask what open branches show.
+    case branchesForgottenByCompaction
+    /// A read of the past takes the last write that is kept for the one that was in force.
+    case droppedWritesPassedOver
+    /// Writes that were dropped elsewhere are not counted.
+    case droppedWritesUncounted
+    /// An edit of a branch shows on the main timeline at once.
+    case branchCountsAtOnce
+    /// A merge takes in no branches of the branch.
+    case nestedBranchesForgotten
+    /// A merge takes in what was written on the branch after it, as far as it is here.
+    case laterEditsMerged
+    /// A branch shows what is written on the main timeline after it began.
+    case branchFollowsMain
+    /// A redo leaves properties as the undo has made them.
+    case redoForgetsValues
+    /// Properties that an object did not have stay when it is brought back.
+    case restoreKeepsNewer
+
     // MARK: Exchange
 
     /// What is written is not pushed to those who are connected.

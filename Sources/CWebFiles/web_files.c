@@ -15,6 +15,21 @@ static const unsigned char dashboard_app_js[] = {
 static const unsigned char dashboard_base_css[] = {
 #embed "web/dashboard/base.css"
 };
+static const unsigned char dashboard_branch_dialogs_js[] = {
+#embed "web/dashboard/branch-dialogs.js"
+};
+static const unsigned char dashboard_branch_js[] = {
+#embed "web/dashboard/branch.js"
+};
+static const unsigned char dashboard_branches_css[] = {
+#embed "web/dashboard/branches.css"
+};
+static const unsigned char dashboard_branches_js[] = {
+#embed "web/dashboard/branches.js"
+};
+static const unsigned char dashboard_comparison_js[] = {
+#embed "web/dashboard/comparison.js"
+};
 static const unsigned char dashboard_conflicts_js[] = {
 #embed "web/dashboard/conflicts.js"
 };
@@ -57,6 +72,21 @@ static const unsigned char dashboard_scrubber_js[] = {
 static const unsigned char dashboard_session_js[] = {
 #embed "web/dashboard/session.js"
 };
+static const unsigned char dashboard_sides_js[] = {
+#embed "web/dashboard/sides.js"
+};
+static const unsigned char dashboard_snapshot_dialogs_js[] = {
+#embed "web/dashboard/snapshot-dialogs.js"
+};
+static const unsigned char dashboard_snapshot_text_js[] = {
+#embed "web/dashboard/snapshot-text.js"
+};
+static const unsigned char dashboard_snapshots_css[] = {
+#embed "web/dashboard/snapshots.css"
+};
+static const unsigned char dashboard_snapshots_js[] = {
+#embed "web/dashboard/snapshots.js"
+};
 static const unsigned char dashboard_text_js[] = {
 #embed "web/dashboard/text.js"
 };
@@ -90,6 +120,11 @@ static const struct web_file web_files[] = {
     {"/api/openapi.json", "application/json", api_openapi_json, sizeof(api_openapi_json)},
     {"/dashboard/app.js", "text/javascript; charset=utf-8", dashboard_app_js, sizeof(dashboard_app_js)},
     {"/dashboard/base.css", "text/css; charset=utf-8", dashboard_base_css, sizeof(dashboard_base_css)},
+    {"/dashboard/branch-dialogs.js", "text/javascript; charset=utf-8", dashboard_branch_dialogs_js, sizeof(dashboard_branch_dialogs_js)},
+    {"/dashboard/branch.js", "text/javascript; charset=utf-8", dashboard_branch_js, sizeof(dashboard_branch_js)},
+    {"/dashboard/branches.css", "text/css; charset=utf-8", dashboard_branches_css, sizeof(dashboard_branches_css)},
+    {"/dashboard/branches.js", "text/javascript; charset=utf-8", dashboard_branches_js, sizeof(dashboard_branches_js)},
+    {"/dashboard/comparison.js", "text/javascript; charset=utf-8", dashboard_comparison_js, sizeof(dashboard_comparison_js)},
     {"/dashboard/conflicts.js", "text/javascript; charset=utf-8", dashboard_conflicts_js, sizeof(dashboard_conflicts_js)},
     {"/dashboard/dialogs.js", "text/javascript; charset=utf-8", dashboard_dialogs_js, sizeof(dashboard_dialogs_js)},
     {"/dashboard/dom.js", "text/javascript; charset=utf-8", dashboard_dom_js, sizeof(dashboard_dom_js)},
@@ -104,6 +139,11 @@ static const struct web_file web_files[] = {
     {"/dashboard/properties.js", "text/javascript; charset=utf-8", dashboard_properties_js, sizeof(dashboard_properties_js)},
     {"/dashboard/scrubber.js", "text/javascript; charset=utf-8", dashboard_scrubber_js, sizeof(dashboard_scrubber_js)},
     {"/dashboard/session.js", "text/javascript; charset=utf-8", dashboard_session_js, sizeof(dashboard_session_js)},
+    {"/dashboard/sides.js", "text/javascript; charset=utf-8", dashboard_sides_js, sizeof(dashboard_sides_js)},
+    {"/dashboard/snapshot-dialogs.js", "text/javascript; charset=utf-8", dashboard_snapshot_dialogs_js, sizeof(dashboard_snapshot_dialogs_js)},
+    {"/dashboard/snapshot-text.js", "text/javascript; charset=utf-8", dashboard_snapshot_text_js, sizeof(dashboard_snapshot_text_js)},
+    {"/dashboard/snapshots.css", "text/css; charset=utf-8", dashboard_snapshots_css, sizeof(dashboard_snapshots_css)},
+    {"/dashboard/snapshots.js", "text/javascript; charset=utf-8", dashboard_snapshots_js, sizeof(dashboard_snapshots_js)},
     {"/dashboard/text.js", "text/javascript; charset=utf-8", dashboard_text_js, sizeof(dashboard_text_js)},
     {"/dashboard/timeline.js", "text/javascript; charset=utf-8", dashboard_timeline_js, sizeof(dashboard_timeline_js)},
     {"/dashboard/tree-model.js", "text/javascript; charset=utf-8", dashboard_tree_model_js, sizeof(dashboard_tree_model_js)},

@@ -26,9 +26,15 @@ package struct Disagreement: Error, CustomStringConvertible {
 /// what each makes of them with the naive model.
 package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
     private let makeStore: () throws -> Store
+    private let compacts: Bool
 
     /// Stores for the test workspace are made empty by `makeStore`, one a node.
-    package init(makeStore: @escaping () throws -> Store) { self.makeStore = makeStore }
+    ///
+    /// `compacts`: whether nodes drop writes now and then, some of them only just received.
+    package init(compacts: Bool = false, makeStore: @escaping () throws -> Store) {
+        self.compacts = compacts
+        self.makeStore = makeStore
+    }
 
     /// The result of a plan, to compare two kinds of stores by.
     package struct Outcome: Hashable {
@@ -36,6 +42,8 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         package var state: PlainState
         package var export: [UInt8]
         package var frontier: Frontier
+        /// How many writes the nodes dropped.
+        package var droppedWriteCount: Int
     }
 
     /// The ways in which a plan can fail.
@@ -97,10 +105,17 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         let nodes = try (0..<3).map { _ in
             TestNode(store: try self.makeStore(), objects: history.objects, now: start)
         }
+        var droppedWriteCount = 0
         while let node = nodes.filter({ $0.stored.count < history.changes.count }).randomElement(using: &random) {
             let setsBack = plan.traits.contains(.clocksSetBack)
             try self.deliver(to: node, of: nodes, history, setsBack: setsBack, &random)
-            if random.chance(25) { try self.compare(node, history, "on the way") }
+            if self.compacts, random.chance(30) {
+                // Of clocks that are ahead, too.
+                let ahead: UInt64 = random.chance(50) ? 8_000_000 : 0
+                let milliseconds = history.end.milliseconds + ahead - UInt64(random.below(2_000))
+                droppedWriteCount += try node.compact(through: Stamp(milliseconds: milliseconds)).droppedWriteCount
+            }
+            if random.chance(25), try node.isComplete() { try self.compare(node, history, "on the way") }
         }
         // What is not held any more is held again when the clock is set back.
         for later in [0, 7_200_000, 0, 7_200_000] as [UInt64] {
@@ -111,13 +126,17 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
             }
             try self.compare(nodes, "at the end + \(later) ms")
         }
+        for node in nodes where try !node.isComplete() {
+            throw Disagreement(.state, "a write was dropped that nothing later has replaced")
+        }
         for node in nodes { try self.readBack(node, history, &random) }
         try nodes[0].rebuild()
         try self.compare(nodes[0], history, "after rebuilding")
         return Outcome(
             state: try nodes[0].state(),
             export: try nodes[0].export(),
-            frontier: try nodes[0].frontier()
+            frontier: try nodes[0].frontier(),
+            droppedWriteCount: droppedWriteCount
         )
     }
 

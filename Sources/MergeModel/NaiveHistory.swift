@@ -57,6 +57,72 @@ package struct NaiveHistory: Sendable {
         self.changes.append(change)
     }
 
+    /// The same changes with other edits.
+    package func mappingEdits(_ change: (Int, [Edit]) -> [Edit]) -> NaiveHistory {
+        var other = self
+        for number in self.changes.indices { other.changes[number].edits = change(number, self.changes[number].edits) }
+        return other
+    }
+
+    /// Only the changes up to a frontier, in the order that all of them have.
+    package func upTo(_ frontier: Frontier) -> NaiveHistory {
+        var kept: Set<Int> = []
+        for entry in frontier.entries {
+            if let number = self.numbers[entry.hash] { kept.formUnion(self.path(to: number)) }
+        }
+        return self.keeping(kept, self.verdicts()) { $0 }
+    }
+
+    /// What counts on a branch of the workspace (nil: on the main timeline) as if nobody knew of branches: written by
+    /// devices that were offline since a branch began, and came back where it was merged.
+    package func madeOffline(on timeline: TimelineID?, _ verdicts: Verdicts) -> NaiveHistory {
+        var ends = verdicts.stamps.keys.filter { self.timeline(of: $0) == timeline }
+        if let timeline { ends += self.base(of: timeline).filter { verdicts.stamps[$0] != nil } }
+        return self.keeping(self.closure(of: ends), verdicts) { edit in
+            if case .timeline = edit { .undo(NaiveHistory.nothing) } else { edit }
+        }
+    }
+
+    /// What a branch begins with, as far as it is here: of several openings the one with the lowest bytes counts.
+    private func base(of timeline: TimelineID) -> [Int] {
+        var openings: [TimelineOpening] = []
+        for (number, change) in self.changes.enumerated() {
+            guard let user = self.user(of: number), timeline.isGiven(by: user) else { continue }
+            for case .timeline(.opens(let opening)) in change.edits where opening.id == timeline {
+                openings.append(opening)
+            }
+        }
+        func bytes(_ opening: TimelineOpening) -> [UInt8] {
+            var bytes: [UInt8] = []
+            TimelineStatement.opens(opening).encode(to: &bytes)
+            return bytes
+        }
+        let first = openings.min { bytes($0).lexicographicallyPrecedes(bytes($1)) }
+        return (first?.base ?? []).compactMap { self.numbers[$0.hash] }
+    }
+
+    /// Some changes with all that they had seen, in the order that all of them have.
+    private func keeping(_ kept: Set<Int>, _ verdicts: Verdicts, _ changed: (Edit) -> Edit) -> NaiveHistory {
+        let changes = kept.sorted().map { number in
+            var change = self.changes[number]
+            change.stamp = verdicts.stamps[number] ?? change.stamp
+            change.edits = change.edits.map { edit in
+                // Restamps are in the stamps already; their places in the change stay.
+                if case .restamp = edit { .undo(NaiveHistory.nothing) } else { changed(edit) }
+            }
+            return change
+        }
+        return NaiveHistory(changes, founder: self.founder, now: self.now)
+    }
+
+    /// An edit that no state shows.
+    private static let nothing = Reversal(
+        replica: ReplicaID(bytes: Bytes16(high: 0, low: 0)),
+        sequence: 1,
+        hash: .zero,
+        isRedo: false
+    )
+
     /// How far ahead of the clock a change may be stamped and still be applied.
     private static let toleranceMilliseconds: UInt64 = 10 * 60 * 1000
 
@@ -128,6 +194,29 @@ package struct NaiveHistory: Sendable {
             return introduction.user
         }
         return nil
+    }
+
+    /// The branch of the workspace that a change is on, as the first change of its chain says; nil for the main
+    /// timeline.
+    package func timeline(of number: Int) -> TimelineID? {
+        for case .timeline(.belongs(let timeline)) in self.changes[self.path(to: number)[0]].edits { return timeline }
+        return nil
+    }
+
+    /// The applied changes that count in the main state: those of the main timeline and all that they had seen, and
+    /// what that had seen, and so on.
+    package func counted(_ verdicts: Verdicts) -> Set<Int> {
+        self.closure(of: verdicts.stamps.keys.filter { self.timeline(of: $0) == nil })
+    }
+
+    /// Some changes with all that they had seen, and all that that had seen, and so on.
+    package func closure(of numbers: [Int]) -> Set<Int> {
+        var (counted, waiting) = (Set<Int>(), numbers)
+        while let next = waiting.popLast() {
+            guard counted.insert(next).inserted else { continue }
+            waiting += self.directPast(of: next) ?? []
+        }
+        return counted
     }
 
     /// The predecessor of a change and all that its points mean; nil if something of that is not there.

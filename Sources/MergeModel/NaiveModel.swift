@@ -39,8 +39,10 @@ package struct NaiveModel: Sendable {
     private var standings: [ObjectID: Standing] = [:]
     private var movesWithoutEffect: [ObjectID: PlainWrite] = [:]
 
-    package init(_ history: NaiveHistory) {
+    /// `countsBranches`: whether all that is applied counts, and not only what the main timeline has taken in.
+    package init(_ history: NaiveHistory, countsBranches: Bool = false) {
         let verdicts = history.verdicts()
+        let counted = countsBranches ? Set(verdicts.stamps.keys) : history.counted(verdicts)
         var facts: [Fact] = []
         var users: [Hash256: UserID] = [:]
         var heads: [Hash256: FrontierEntry] = [:]
@@ -49,6 +51,7 @@ package struct NaiveModel: Sendable {
             users[change.hash] = history.user(of: number)
             heads[change.hash] = FrontierEntry(replica: change.replica, sequence: change.sequence, hash: change.hash)
             let path = history.path(to: number).map { history.changes[$0].hash }
+            guard counted.contains(number) else { continue }
             for (index, edit) in change.edits.enumerated() {
                 let write = PlainWrite(
                     stamp: stamp,

@@ -190,8 +190,10 @@ package enum PlainText {
                 + self.short(restamp.lastHash)
         case .undo(let reversal):
             "\(reversal.isRedo ? "redo" : "undo") \(self.short(reversal.replica)):\(reversal.sequence)"
+        case .timeline: "timeline"
         case .unknown(let kind, _): "unknown \(kind)"
         case .leftOut: "left out"
+        case .spent(let object, let name, _): "spent \(self.short(object)).\(ExactText(name))"
         }
     }
 }

@@ -60,6 +60,37 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
         }
     }
 
+    /// Drops writes up to a stamp as if everybody had all that is stored here.
+    @discardableResult
+    package func compact(through horizon: Stamp) throws -> Compaction.Summary {
+        let now = self.now
+        return try self.store.write { transaction throws(StoreError) in
+            var acknowledged = SeenLines()
+            for position in 0..<transaction.lineCount {
+                let line = LineIndex(rawValue: UInt32(position))
+                let last = transaction.progress(of: line).appliedSequence
+                if last > 0 { _ = acknowledged.raise(line, to: last) }
+            }
+            var compaction = try Compaction(
+                horizon: horizon,
+                acknowledged: acknowledged,
+                isDryRun: false,
+                in: &transaction
+            )
+            var merge = Merge(now: now, founder: TestDevice.user)
+            var next: LinePoint? = Compaction.start
+            while let place = next {
+                next = try compaction.step(from: place, &merge, in: &transaction, TestDevice.cryptography)
+            }
+            return compaction.summary
+        }
+    }
+
+    /// Whether nothing was dropped elsewhere that is still needed here.
+    package func isComplete() throws -> Bool {
+        try self.store.read { transaction throws(StoreError) in try transaction.incompleteProperties().isEmpty }
+    }
+
     /// The whole state in plain words.
     package func state() throws -> PlainState {
         let objects = self.objects

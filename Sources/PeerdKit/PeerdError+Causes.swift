@@ -26,7 +26,7 @@ extension PeerdError {
             self.init(
                 .storageFailed,
                 Self.sentence(reason),
-                advice: "Check the permissions, and how the disk is mounted."
+                advice: "Check whose file it is, its permissions, and how the disk is mounted."
             )
         case .locked(let reason):
             self.init(.alreadyOpen, Self.sentence(reason), advice: "Wait until it has ended, or stop it.")
@@ -35,6 +35,12 @@ extension PeerdError {
                 .newerVersion,
                 "The database was written by a newer peerd: \(Self.sentence(reason))",
                 advice: "Install that version."
+            )
+        case .compacted:
+            self.init(
+                .noSuchMoment,
+                "A value of that moment is no longer here: a compaction has dropped it.",
+                advice: "Name a later moment, or ask a machine that keeps its history for longer."
             )
         }
     }
@@ -95,9 +101,31 @@ extension PeerdError {
                 "The name “\(name)” belongs to a write with other edits; nothing was written.",
                 advice: "Give each write a name of its own."
             )
+        case .noSuchBranch(let id): self.init(noBranch: id.description)
+        case .branchIncomplete:
+            self.init(
+                .noSuchMoment,
+                "Not all of the changes that the branch begins with are here yet.",
+                advice: "Sync with a machine that has them, and try again."
+            )
+        case .notOnBranch:
+            self.init(
+                .invalidArgument,
+                "That cannot be done on a branch.",
+                advice: "Do it on the main timeline."
+            )
         case .store(let error):
             self.init(error)
         }
+    }
+
+    /// No branch has a name or id.
+    init(noBranch text: String) {
+        self.init(
+            .noSuchBranch,
+            "There is no branch “\(text.prefix(80))”.",
+            advice: "Choose one of those that are listed, or create it."
+        )
     }
 
     private static func sentence(_ text: String) -> String {

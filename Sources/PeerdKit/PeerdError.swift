@@ -22,6 +22,10 @@ public struct PeerdError: Error, Hashable, Sendable, Codable, CustomStringConver
         case noSuchObject
         /// The moment names a change that is not here, or is not applied.
         case noSuchMoment
+        /// No branch has that name or id, or it has been deleted.
+        case noSuchBranch
+        /// A branch has that name already.
+        case branchExists
         /// The move would put an object below itself.
         case wouldCloseCycle
         /// The sibling that was named as the place of a move is not a child of that parent.

@@ -101,14 +101,14 @@ extension ExitStatus {
             switch code {
             case .noWorkspace, .workspaceExists: .workspace
             case .alreadyOpen, .notSyncing: .busy
-            case .noSuchObject, .noSuchMoment: .noSuchObject
+            case .noSuchObject, .noSuchMoment, .noSuchBranch: .noSuchObject
             case .unreachable: .syncIncomplete
             case .invalidArgument, .inviteInvalid, .tokenFromAnotherWorkspace, .tokenOfAnotherScope: .usage
             case .keysMissing, .diskFull, .storageFailed, .damaged, .newerVersion, .notPrivate, .outcomeUnknown,
                 .closed, .readOnly:
                 .storage
-            case .wouldCloseCycle, .notASibling, .tooLarge, .wrongType, .clockExhausted, .clockUnconfirmed,
-                .inviteSpent, .joinRefused, .noRandomness, .conflictChanged, .importInvalid:
+            case .wouldCloseCycle, .notASibling, .branchExists, .tooLarge, .wrongType, .clockExhausted,
+                .clockUnconfirmed, .inviteSpent, .joinRefused, .noRandomness, .conflictChanged, .importInvalid:
                 .failure
             }
     }

@@ -8,18 +8,23 @@ extension DirectoryPaths {
         environment: [String: String] = ProcessInfo.processInfo.environment,
         currentDirectory: String = FileManager.default.currentDirectoryPath
     ) throws -> DirectoryPaths {
-        func value(_ name: String) -> String? {
-            environment[name].flatMap { $0.isEmpty ? nil : $0 }
+        func value(_ name: String) throws -> String? {
+            guard let text = environment[name], !text.isEmpty else { return nil }
+            // Foundation has put something else in the place of bytes that are no text.
+            if text.contains("\u{FFFD}"), let bytes = getenv(name), String(validatingCString: bytes) == nil {
+                throw CommandFailure(.usage, "\(name) is not UTF-8; name the data directory with --dir DIR.")
+            }
+            return text
         }
         if let option, option.isEmpty {
             throw CommandFailure(.usage, "--dir needs the path of a directory.")
         }
         var path: String
-        if let named = option ?? value("PEERD_DIR") {
+        if let named = try option ?? value("PEERD_DIR") {
             path = named
-        } else if let state = value("XDG_STATE_HOME"), state.hasPrefix("/") {
+        } else if let state = try value("XDG_STATE_HOME"), state.hasPrefix("/") {
             path = state + "/peerd"
-        } else if let home = value("HOME") {
+        } else if let home = try value("HOME") {
             path = home + "/.local/state/peerd"
         } else {
             throw CommandFailure(

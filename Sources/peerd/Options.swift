@@ -27,8 +27,9 @@ struct MomentOption: ParsableArguments {
     @Option(
         name: .customLong("at"),
         help: ArgumentHelp(
-            "Show the state of a moment: a time such as 2026-03-01, 2026-03-01T14:30:00Z (without an offset it is UTC) "
-                + "or '2 days ago', or the name of a change that \"peerd history\" prints.",
+            "Show the state of a moment: a time such as 2026-03-01, 2026-03-01T14:30:00Z (without an offset it is "
+                + "UTC) or '2 days ago' (s, min, h, days, weeks, months of 30 days, years of 365), the name of a "
+                + "change that \"peerd history\" prints, or branch:NAME.",
             valueName: "moment"
         )
     )

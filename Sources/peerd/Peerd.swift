@@ -15,8 +15,8 @@ struct Peerd: AsyncParsableCommand {
             GetCommand.self, MoveCommand.self, RemoveCommand.self, ListCommand.self, TreeCommand.self,
             ConflictsCommand.self, PreviewCommand.self, LogCommand.self, HistoryCommand.self, DiffCommand.self,
             RestoreCommand.self, UndoCommand.self, RedoCommand.self, ImportCommand.self, ExportCommand.self,
-            SnapshotCommand.self, BackupCommand.self, DoctorCommand.self, RestampCommand.self, OpenCommand.self,
-            APICommand.self, CompletionCommand.self,
+            BranchCommand.self, SnapshotCommand.self, BackupCommand.self, CompactCommand.self, DoctorCommand.self,
+            RestampCommand.self, OpenCommand.self, APICommand.self, CompletionCommand.self,
         ]
     )
 
@@ -29,8 +29,8 @@ struct Peerd: AsyncParsableCommand {
             Foundation.exit(error.status.rawValue)
         }
         let arguments = LeadingOptions.movedBehindVerb(words)
-        let (parsed, rest) = TrailingAssignments.divided(arguments)
-        let status = await TrailingAssignments.$rest.withValue(rest) { await self.run(parsed) }
+        let (parsed, rest) = SetAsideAssignments.divided(arguments)
+        let status = await SetAsideAssignments.$rest.withValue(rest) { await self.run(parsed) }
         Foundation.exit(status.rawValue)
     }
 

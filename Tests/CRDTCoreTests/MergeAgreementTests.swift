@@ -4,11 +4,21 @@ import Testing
 
 /// Random plans, whose changes are delivered in random orders, batches and by relays, against the naive model.
 @Suite struct MergeAgreementTests {
-    private func check(first: UInt64, count: Int, changes: Int = 25, _ troubles: MergeTroubles) throws {
-        let agreement = MergeAgreement { MemoryStore(origin: ChainHash.origin(TestDevice.workspace)) }
-        for plan in try Seeds.plans(from: first, count: count, changes: changes, troubles: troubles) {
-            try agreement.check(plan)
+    private func check(
+        first: UInt64,
+        count: Int,
+        changes: Int = 25,
+        _ troubles: MergeTroubles,
+        compacts: Bool = false
+    ) throws {
+        let agreement = MergeAgreement(compacts: compacts) {
+            MemoryStore(origin: ChainHash.origin(TestDevice.workspace))
         }
+        var droppedWriteCount = 0
+        for plan in try Seeds.plans(from: first, count: count, changes: changes, troubles: troubles) {
+            droppedWriteCount += try agreement.check(plan).droppedWriteCount
+        }
+        #expect(!compacts || droppedWriteCount > 0)
     }
 
     @Test func `honest peers come to the state of the naive model`() throws {
@@ -36,8 +46,21 @@ import Testing
         try self.check(first: 4000, count: 60, [.forks])
     }
 
+    @Test func `what a branch holds counts from the change on that has seen it`() throws {
+        try self.check(first: 9000, count: 60, [.branches])
+        try self.check(first: 9500, count: 100, [.branches, .forks, .fastClocks, .clocksSetBack])
+    }
+
     @Test func `names that look alike are different properties`() throws {
         try self.check(first: 6000, count: 10, changes: 15, [.lookalikes])
+    }
+
+    @Test(arguments: [
+        MergeTroubles.variety, [.variety, .forks], [.variety, .fastClocks, .restamps], [.variety, .lies],
+        [.variety, .branches], .all.subtracting(.clocksSetBack),
+    ])
+    func `nodes that drop writes come to the state of those that keep them`(troubles: MergeTroubles) throws {
+        try self.check(first: 20_000, count: 60, changes: 40, troubles, compacts: true)
     }
 
     @Test func `all of it at once`() throws {

@@ -34,7 +34,7 @@ enum SampleRuns {
         builder.append(.move(parent, .initial))
         builder.append(.delete(parent))
         builder.append(.unknown(kind: 200, body: [1, 2, 3]))
-        builder.append(.unknown(kind: 255, body: []))
+        builder.append(.unknown(kind: 254, body: []))
         builder.append(.restamp(Restamp(replica: replica, firstSequence: 7, lastSequence: 77, lastHash: .zero)))
         builder.beginChange(
             stamp: Stamp(rawValue: .max),

@@ -67,6 +67,20 @@ struct HostileMemberTests {
         #expect(try network.export(0).contains("\"n\":1"))
     }
 
+    @Test func `a device that claims to be many machines has four sessions`() throws {
+        let (network, member) = try self.world()
+        var peers: [RawPeer] = []
+        for number in 1...9 as ClosedRange<UInt64> {
+            let peer = try RawPeer(member, to: 0, of: network, connection: number)
+            peer.send(peer.hello(of: UInt32(number)))
+            network.sleep(seconds: 1)
+            peers.append(peer)
+        }
+        #expect(network.connectionCounts[0] == 4)
+        let connections = network.machines[0].node.connections
+        #expect(peers.suffix(4).allSatisfy { connections[$0.id] != nil })
+    }
+
     @Test func `a liar who claims that we have forgotten changes makes us take a new replica id once`() throws {
         let (network, member) = try self.world()
         var replicas: Set<ReplicaID> = []

@@ -104,17 +104,94 @@ struct MeetingTests {
         #expect(try network.export(0).split(separator: "\n").count == 2 + 61)
     }
 
-    @Test func `two copies of a device that end each other's sessions do not dial several times a second`() throws {
+    /// The token beside the database is the same if a directory was copied, and another if a backup was restored.
+    @Test(arguments: [1, 2] as [UInt8])
+    func `what copies of a device write reaches everyone while all of them run`(token: UInt8) throws {
         let network = try self.pair()
         try network.write(1, .create(.init(type: "note")))
         network.settle()
-        _ = try network.clone(1, seed: 99)
+        let copy = try network.clone(1, token: token, seed: 99)
+        network.settle(seconds: 10)
+        var dialCount = network.dialled.count
+        for round in 0..<5 {
+            for machine in [0, 1, copy] { try network.write(machine, .create(.init(type: "note \(round)"))) }
+            network.settle(seconds: 1)
+            #expect(try network.frontier(0) == network.frontier(1), "round \(round)")
+            #expect(try network.frontier(0) == network.frontier(copy), "round \(round)")
+            // Where their chains part is found in another session.
+            if round == 0 {
+                network.settle(seconds: 10)
+                dialCount = network.dialled.count
+            }
+        }
+        let peer = try #require(try network.machines[0].node.status(at: network.moment(of: 0)).peers.first)
+        #expect(peer.hasCopies)
+        #expect(peer.isInSync)
+        network.settle(seconds: 600)
+        #expect(network.dialled.count == dialCount)
+        #expect(network.connectionCounts == [2, 1, 1])
+    }
+
+    @Test func `copies that cannot be told apart take turns, and do not dial several times a second`() throws {
+        let network = try self.pair()
+        try network.write(1, .create(.init(type: "note")))
+        network.settle()
+        // As of a machine whose memory was copied while it ran.
+        let copy = try network.clone(1, seed: 99)
+        network.machines[copy].node.instance = network.machines[1].node.instance
         network.settle(seconds: 120)
+        for machine in [1, copy] { try network.write(machine, .create(.init(type: "note of \(machine)"))) }
+        network.settle(seconds: 120)
+        #expect(try network.frontier(0) == network.frontier(1))
+        #expect(try network.frontier(0) == network.frontier(copy))
         let before = network.machines[0].notices.count
         network.settle(seconds: 600)
         // Each copy waits two seconds at least, and each session is noticed when it begins and when it ends.
         #expect(network.machines[0].notices.count - before > 0)
         #expect(network.machines[0].notices.count - before <= 2 * 2 * 600 / 2)
+    }
+
+    @Test func `a copy that cannot dial is met at an address that was named`() throws {
+        let network = try self.pair()
+        network.settle()
+        let copy = try network.clone(1, token: 2, seed: 99)
+        let key = try #require(network.machines[copy].node.book.sortedKeys.first)
+        network.machines[copy].node.book[key]?.addresses = []
+        // What is at the address of the one is known, before the other is looked for.
+        for machine in [1, copy] {
+            let address = NetworkAddress(host: network.machines[machine].host, port: TestNetwork.port)
+            network.handle(0, .addAddress(address))
+            network.settle(seconds: 5)
+        }
+        #expect(network.connectionCounts == [2, 1, 1])
+        let dialCount = network.dialled.count
+        try network.write(copy, .create(.init(type: "note")))
+        network.settle(seconds: 60)
+        #expect(try network.frontier(1) == network.frontier(copy))
+        #expect(network.dialled.count == dialCount)
+        // Its session is opened again although the other's goes on.
+        network.cut(0, copy)
+        network.settle(seconds: 1)
+        network.healAll()
+        try network.write(copy, .create(.init(type: "note")))
+        network.settle(seconds: 60)
+        #expect(try network.frontier(1) == network.frontier(copy))
+    }
+
+    @Test func `a machine that was started again is no copy of itself`() throws {
+        let network = try self.pair()
+        network.settle()
+        // It lost its power: the other end learns of nothing.
+        try network.restart(1, with: network.copyStore(of: 1), seed: 99, isHeard: false)
+        network.settle(seconds: 1)
+        #expect(network.connectionCounts[0] == 2)
+        try network.write(0, .create(.init(type: "note")))
+        network.settle(seconds: 1)
+        #expect(try network.frontier(0) == network.frontier(1))
+        network.settle(seconds: 30)
+        #expect(network.connectionCounts == [1, 1])
+        let peer = try #require(try network.machines[0].node.status(at: network.moment(of: 0)).peers.first)
+        #expect(!peer.hasCopies)
     }
 
     @Test func `equal peers exchange at most 161 bytes each way after the handshake`() throws {

@@ -147,10 +147,14 @@ final class RawPeer {
     }
 
     /// The hello an honest device would send, with an empty frontier.
-    var hello: Message {
+    var hello: Message { self.hello(of: 0) }
+
+    /// The hello of one of several copies of the device.
+    func hello(of instance: UInt32) -> Message {
         .hello(
             Hello(
                 deviceStart: self.identity.value.device.start,
+                instance: instance,
                 wallTime: self.network.moment(of: self.target).wall,
                 port: 0,
                 fingerprint: Frontier.fingerprint([], SodiumCryptography()),

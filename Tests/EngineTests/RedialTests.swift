@@ -26,6 +26,23 @@ struct RedialTests {
         #expect(peer.isClosed)
     }
 
+    /// A beacon of a member, which the first machine hears from some host.
+    private func sendBeacon(
+        of member: RawPeer.IdentityBox,
+        _ key: PeerKeys,
+        from host: String,
+        to network: TestNetwork
+    ) {
+        let beacon = Beacon(
+            device: member.value.device,
+            staticKey: key.staticKey,
+            port: 7,
+            time: network.moment(of: 0).wall
+        )
+        let bytes = beacon.signed(member.value.membershipKey) { member.value.signingKey.signature(of: $0) }
+        network.handle(0, .beacon(bytes, fromHost: host))
+    }
+
     private func avoidance(_ network: TestNetwork, _ key: PeerKeys) -> UInt64 {
         let until = network.machines[0].node.book[key]?.avoidedUntil ?? 0
         return until - min(until, network.time)
@@ -52,6 +69,25 @@ struct RedialTests {
         #expect(self.avoidance(network, key) <= ConnectionTimes.backoffFirst)
     }
 
+    @Test func `a dial that began before everyone was to be dialled is not their answer`() throws {
+        let (network, _) = try self.world()
+        let key = try #require(network.machines[0].node.book.sortedKeys.first)
+        let absent = NetworkAddress(host: "10.9.9.9", port: 7)
+        network.machines[0].node.book.note(absent, of: key)
+        network.machines[0].node.book[key]?.nextDial = network.time
+        network.handle(0, .timer)
+        func dials() -> [PeerConnection] { network.machines[0].node.connections.values.filter(\.isDialled) }
+        let early = try #require(dials().first)
+        network.handle(0, .dialAll)
+        #expect(dials().map(\.id) == [early.id])
+        network.handle(0, .dialFailed(early.id))
+        #expect(dials().isEmpty && network.machines[0].node.isDialling, "it will be dialled once more")
+        network.sleep(seconds: 1)
+        network.handle(0, .timer)
+        if let late = dials().first { network.handle(0, .dialFailed(late.id)) }
+        #expect(dials().isEmpty && !network.machines[0].node.isDialling)
+    }
+
     @Test func `what has just worked is dialled first when a session ends`() throws {
         let network = TestNetwork()
         var entropy = TestNetwork.entropy(1)
@@ -70,20 +106,43 @@ struct RedialTests {
         #expect(entry.takeAddress() == real)
     }
 
+    /// Which of two machines has the smaller key, and so whose dial wins, is chance.
+    @Test(arguments: 1...8 as ClosedRange<UInt64>)
+    func `a machine that moves right after it was met is met again within two seconds`(seed: UInt64) throws {
+        let network = TestNetwork()
+        var entropy = TestNetwork.entropy(seed)
+        guard let identity = DeviceIdentity.founding(name: "first", entropy: &entropy) else {
+            throw TestFailure("no identity")
+        }
+        let first = try network.add(identity, seed: seed + 100)
+        let second = try network.join(first, name: "second", seed: seed + 200)
+        network.settle(seconds: 20)
+        // Either one dials, so that its session is the one that stands, and either one moves.
+        for number in 0..<4 {
+            let (dialler, mover) = (number < 2 ? first : second, number % 2 == 0 ? first : second)
+            network.cut(first, second)
+            network.healAll()
+            network.handle(dialler, .dialAll)
+            network.settle(seconds: 1)
+            #expect(network.connectionCounts == [1, 1])
+            network.move(mover, to: "10.0.9.\(number + 1)")
+            network.settle(seconds: 2)
+            // A session counts if what one writes reaches the other.
+            try network.write(first, .create(.init(type: "note")))
+            network.settle(seconds: 0)
+            #expect(try network.frontier(first) == network.frontier(second), "dialled by \(dialler), moved \(mover)")
+            network.settle(seconds: 30)
+            #expect(network.connectionCounts == [1, 1])
+        }
+    }
+
     @Test func `a recorded beacon that comes from many hosts does not push out where a device is`() throws {
         let (network, member) = try self.world()
         let key = try #require(network.machines[0].node.book.sortedKeys.first)
         let real = NetworkAddress(host: "10.9.9.9", port: 7)
         network.machines[0].node.remember(real, of: key)
         for number in 0..<20 {
-            let beacon = Beacon(
-                device: member.value.device,
-                staticKey: key.staticKey,
-                port: 7,
-                time: network.moment(of: 0).wall
-            )
-            let bytes = beacon.signed(member.value.membershipKey) { member.value.signingKey.signature(of: $0) }
-            network.handle(0, .beacon(bytes, fromHost: "10.7.7.\(number)"))
+            self.sendBeacon(of: member, key, from: "10.7.7.\(number)", to: network)
             network.settle(seconds: 1)
         }
         let entry = network.machines[0].node.book[key]
@@ -91,5 +150,54 @@ struct RedialTests {
         #expect(entry?.heardAddresses.count == 4)
         #expect(network.dialled.contains(real))
         #expect(network.dialled.contains { $0 != real })
+    }
+
+    /// Which of two machines has the smaller key, and so dials at once, is chance.
+    @Test(arguments: 1...8 as ClosedRange<UInt64>)
+    func `machines that were off and came back at other addresses meet at the first beacon`(seed: UInt64) throws {
+        let network = TestNetwork()
+        (network.discovers, network.carriesBeacons) = (true, true)
+        var entropy = TestNetwork.entropy(seed)
+        guard let identity = DeviceIdentity.founding(name: "first", entropy: &entropy) else {
+            throw TestFailure("no identity")
+        }
+        let first = try network.add(identity, seed: seed + 100)
+        let second = try network.join(first, name: "second", seed: seed + 200)
+        network.settle(seconds: 20)
+        for machine in [first, second] {
+            network.silentHosts.insert(network.machines[machine].host)
+            network.machines[machine].isUp = false
+            network.move(machine, to: "10.0.9.\(machine + 1)")
+        }
+        // Nobody answers where each looks for the other, and only the later one's beacon is heard by both.
+        for machine in seed % 2 == 0 ? [first, second] : [second, first] {
+            try network.restart(machine, with: network.copyStore(of: machine), seed: seed + 300 + UInt64(machine))
+            network.machines[machine].isUp = true
+            network.settle(seconds: 2)
+        }
+        try network.write(first, .create(.init(type: "note")))
+        try network.write(second, .create(.init(type: "note")))
+        network.settle(seconds: 0)
+        #expect(try network.frontier(first) == network.frontier(second))
+        #expect(network.connectionCounts == [1, 1])
+        let dialCount = network.dialled.count
+        network.settle(seconds: 60)
+        #expect(network.dialled.count == dialCount)
+        #expect(network.connectionCounts == [1, 1])
+    }
+
+    @Test func `a device that tells of one address after another is dialled at two of them at a time`() throws {
+        let (network, member) = try self.world()
+        let key = try #require(network.machines[0].node.book.sortedKeys.first)
+        for number in 0..<60 { network.silentHosts.insert("10.7.7.\(number)") }
+        var most = 0
+        for number in 0..<60 {
+            self.sendBeacon(of: member, key, from: "10.7.7.\(number)", to: network)
+            network.settle(seconds: 1)
+            most = max(most, network.connectionCounts[0])
+        }
+        #expect(most == 2)
+        // Each dial takes ten seconds to come to nothing.
+        #expect(network.dialled.count <= 2 * (60 / 10 + 1))
     }
 }

@@ -13,7 +13,7 @@ final class TestNetwork {
     /// A class, since a node cannot be copied.
     final class Machine {
         var node: Node<MemoryStore>
-        let host: String
+        fileprivate(set) var host: String
         var isUp = true
         var notices: [Notice] = []
         var answers: [RequestID: Result<WriteReceipt, WriteRefusal>] = [:]
@@ -36,6 +36,10 @@ final class TestNetwork {
     private(set) var machines: [Machine] = []
     /// Whether machines that are added take note of beacons.
     var discovers = false
+    /// Whether beacons reach the other machines.
+    var carriesBeacons = false
+    /// Hosts from which nobody answers a dial, not even to refuse it.
+    var silentHosts: Set<String> = []
     /// The key file of each machine.
     private var keys: [[UInt8]] = []
     private(set) var time: UInt64 = 1_000_000
@@ -144,15 +148,26 @@ final class TestNetwork {
     /// Ends a machine's process and starts it again on another database, with the same keys.
     ///
     /// `token`: what is kept beside the database; the same as ever if all of the machine was put back.
-    func restart(_ machine: Int, with store: MemoryStore, token: UInt8 = 1, seed: UInt64) throws {
-        for wire in self.wires where wire.dialler == machine || wire.acceptor == machine { self.close(wire) }
+    /// `isHeard`: whether the machines that it was connected to learn that its connections have ended.
+    func restart(
+        _ machine: Int,
+        with store: MemoryStore,
+        token: UInt8 = 1,
+        seed: UInt64,
+        isHeard: Bool = true
+    ) throws {
+        for wire in self.wires where wire.dialler == machine || wire.acceptor == machine {
+            if isHeard { self.close(wire) } else { self.lose(wire) }
+        }
         self.queue.removeAll { $0.to == machine }
         self.machines[machine].node = try self.node(machine, store: store, token: token, seed: seed)
     }
 
     /// A second machine that runs a copy of the first one's database and keys.
-    func clone(_ machine: Int, seed: UInt64) throws -> Int {
-        let node = try self.node(machine, store: self.copyStore(of: machine), seed: seed)
+    ///
+    /// `token`: what is kept beside the database; the same as ever if all of the machine was copied.
+    func clone(_ machine: Int, token: UInt8 = 1, seed: UInt64) throws -> Int {
+        let node = try self.node(machine, store: self.copyStore(of: machine), token: token, seed: seed)
         self.machines.append(Machine(node: node, host: "10.0.0.\(self.machines.count + 1)"))
         self.keys.append(self.keys[machine])
         return self.machines.count - 1
@@ -204,6 +219,17 @@ final class TestNetwork {
 
     func healAll() { self.cuts = [] }
 
+    /// Gives a machine another address: it ends its connections and looks for everyone, and nobody else hears of it.
+    func move(_ machine: Int, to host: String) {
+        for wire in self.wires where wire.dialler == machine || wire.acceptor == machine {
+            self.wires.removeAll { $0.diallerID == wire.diallerID && $0.dialler == wire.dialler }
+            let own = wire.dialler == machine ? wire.diallerID : wire.acceptorID
+            self.queue.append((machine, .closed(own)))
+        }
+        self.machines[machine].host = host
+        self.queue.append((machine, .dialAll))
+    }
+
     /// Lets time pass until nothing happens any more for a while.
     func settle(seconds: UInt64 = 120) {
         let end = self.time + seconds * 1000
@@ -215,6 +241,9 @@ final class TestNetwork {
             self.drain()
         }
     }
+
+    /// How many connections each machine has.
+    var connectionCounts: [Int] { self.machines.map { $0.node.footprint.connectionCount } }
 
     func export(_ machine: Int) throws -> String {
         let bytes = try self.machines[machine].node.read { transaction throws(StoreError) in
@@ -256,13 +285,18 @@ final class TestNetwork {
         case .close(let id, _):
             if let wire = self.wires.first(where: { self.isEnd(id, of: machine, $0) }) { self.close(wire) }
         case .answer(let id, let result): self.machines[machine].answers[id] = result
-        case .broadcast: break
+        case .broadcast(let bytes):
+            guard self.carriesBeacons else { return }
+            for other in self.machines.indices where other != machine {
+                self.queue.append((other, .beacon(bytes, fromHost: self.machines[machine].host)))
+            }
         case .notice(let notice): self.machines[machine].notices.append(notice)
         }
     }
 
     private func dial(_ id: ConnectionID, _ address: NetworkAddress, from machine: Int) {
         self.dialled.append(address)
+        guard !self.silentHosts.contains(address.host) else { return }
         let target = self.machines.indices.first { self.machines[$0].host == address.host && self.machines[$0].isUp }
         guard let target, target != machine, !self.cuts.contains([machine, target]) else {
             self.queue.append((machine, .dialFailed(id)))
@@ -286,8 +320,12 @@ final class TestNetwork {
         return wire.dialler == machine ? (wire.acceptor, wire.acceptorID) : (wire.dialler, wire.diallerID)
     }
 
-    private func close(_ wire: Wire) {
+    private func lose(_ wire: Wire) {
         self.wires.removeAll { $0.diallerID == wire.diallerID && $0.dialler == wire.dialler }
+    }
+
+    private func close(_ wire: Wire) {
+        self.lose(wire)
         self.queue.append((wire.dialler, .closed(wire.diallerID)))
         self.queue.append((wire.acceptor, .closed(wire.acceptorID)))
     }

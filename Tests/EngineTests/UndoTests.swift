@@ -124,6 +124,79 @@ import Testing
         #expect(states[0] == ideal, "seed \(seed): \(states[0]), expected \(ideal)")
     }
 
+    /// Found by the simulator, seed 285.
+    @Test func `an object that comes back stands where it stood, although it was made anew meanwhile`() throws {
+        var world = try UndoWorld(users: [TestDevice.user, TestDevice.user])
+        let creation = Transaction.Step.create(Transaction.Creation(id: .given(Self.objects[0]), type: "t"))
+        try world.write(0) { local throws(WriteRefusal) in try local.perform(creation) }
+        let before = try world.state(0)
+        try world.write(0) { local throws(WriteRefusal) in try local.perform(.delete(Self.objects[0])) }
+        try world.write(0) { local throws(WriteRefusal) in
+            try local.perform(.create(Transaction.Creation(id: .given(Self.objects[1]), type: "t")))
+            try local.perform(creation)
+            try local.perform(.move(Self.objects[0], parent: Self.objects[1], before: nil))
+        }
+        for _ in 0..<2 { #expect(try world.reverse(0, isRedo: false) != nil) }
+        #expect(try world.state(0) == before)
+    }
+
+    /// Values of which six fit into one change.
+    @Test(arguments: Seeds.range(from: 32_000, count: 8))
+    func `what one change cannot take back is named, and bars nothing else`(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        var world = try UndoWorld(users: [TestDevice.user])
+        let object = Self.objects[0]
+        let large = Value.bytes([UInt8](repeating: 7, count: 1_000_000))
+        let names = (0..<6 + random.below(6)).map { "v\($0)" }
+        try world.write(0) { local throws(WriteRefusal) in
+            try local.perform(.create(Transaction.Creation(id: .given(object), type: "t", properties: ["a": .int(1)])))
+        }
+        for name in names {
+            try world.write(0) { local throws(WriteRefusal) in
+                try local.perform(.set(object, name: name, value: large))
+            }
+        }
+        try world.write(0) { local throws(WriteRefusal) in
+            try local.perform(.set(object, name: "a", value: .int(2)))
+        }
+        let isDeleted = random.below(2) == 0
+        try world.write(0) { local throws(WriteRefusal) in
+            for name in names { try local.perform(.unset(object, name: name)) }
+            try local.perform(isDeleted ? .delete(object) : .move(object, parent: nil, before: nil))
+        }
+        let removed = try world.state(0)
+        let report = try #require(try world.reverse(0, isRedo: false))
+        let kept = report.kept.filter { $0.reason == .tooLarge }
+        #expect(kept.count == names.count - 6 && kept.count == report.kept.count, "seed \(seed): \(report.kept)")
+        let found = try world.state(0)[object]?.properties.count
+        #expect(found == 1 + 6, "seed \(seed): \(found ?? 0) properties")
+        // Done again, and taken back again, it is the same.
+        let partial = try world.state(0)
+        #expect(try world.reverse(0, isRedo: true)?.kept == [])
+        #expect(try world.state(0) == removed, "seed \(seed)")
+        #expect(try world.reverse(0, isRedo: false)?.kept.count == kept.count)
+        #expect(try world.state(0) == partial, "seed \(seed)")
+        // What was written before can still be taken back.
+        #expect(try world.reverse(0, isRedo: false)?.kept == [])
+        #expect(try world.state(0)[object]?.properties[MergeModel.ExactText("a")] == .int(1), "seed \(seed)")
+    }
+
+    @Test(arguments: [0, 1_000])
+    func `an undo holds as many edits as any write, and says what it takes back`(byteCount: Int) throws {
+        let replica = ReplicaID(bytes: Bytes16(high: 1, low: 1))
+        let value = Value.bytes([UInt8](repeating: 7, count: byteCount))
+        var counts: [Int] = []
+        for isReversal in [false, true] {
+            var plan = TransactionPlan(namespace: ObjectID(bytes: Bytes16(high: 1, low: 1)), user: TestDevice.user)
+            if isReversal { try plan.note(Reversal(replica: replica, sequence: 1, hash: .zero, isRedo: false)) }
+            counts.append(0)
+            while (try? plan.set(Self.objects[0], name: "n", value: value)) != nil { counts[counts.count - 1] += 1 }
+            #expect(plan.edits.count <= Limits.changeOperationCountMax)
+            #expect(plan.edits.reduce(0) { $0 + $1.byteCount } <= Limits.editByteCountMax)
+        }
+        #expect(counts[0] > 5_000 && counts[1] >= counts[0], "\(counts)")
+    }
+
     @Test func `what was undone before an edit is not done again after it`() throws {
         var world = try UndoWorld(users: [TestDevice.user])
         let object = Self.objects[0]

@@ -50,7 +50,13 @@ struct UndoWorld {
         try self.devices[device].node.read { transaction throws(StoreError) in
             guard let entropy = EntropyStream(seed: secret) else { return }
             let plan = TransactionPlan(namespace: ObjectID(bytes: Bytes16(high: 1, low: 1)), user: user)
-            var local = LocalTransaction(plan: plan, entropy: entropy, store: transaction)
+            var local = LocalTransaction(
+                plan: plan,
+                entropy: entropy,
+                store: transaction,
+                state: transaction,
+                timeline: nil
+            )
             do throws(WriteRefusal) {
                 try body(&local)
                 edits = try local.finish().edits

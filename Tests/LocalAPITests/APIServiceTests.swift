@@ -50,6 +50,23 @@ struct APIServiceTests {
         return id
     }
 
+    @Test(arguments: [
+        (#"{"type":"a","type":"b"}"#, #""type""#), (#"{"type":"a","properties":{"x":1,"y":2,"x":1}}"#, #""x""#),
+        (#"{"type":"a","properties":{"x":[{"deep":{"n":1,"n":2}}]}}"#, #""n""#),
+        (#"{"type":"a","\u0074ype":"a"}"#, #""type""#),
+    ])
+    func `a body that says two things of one member is refused`(body: String, name: String) async throws {
+        let service = try await self.service()
+        let (status, problem, _) = try await self.ask(service, .POST, "/api/objects", body)
+        #expect(status == 400)
+        guard case .string(let detail)? = problem["detail"] else { throw CancellationError() }
+        #expect(detail.contains("two members \(name) in one object"), "\(detail)")
+        let (_, found, _) = try await self.ask(service, .GET, "/api/objects")
+        #expect(found["objects"] == .array([]))
+        // The same name in different objects is no repetition.
+        _ = try await self.create(service, #"{"type":"a","properties":{"type":{"type":1},"x":[{"x":1},{"x":2}]}}"#)
+    }
+
     @Test func `an object is created, read, edited and deleted`() async throws {
         let service = try await self.service()
         let id = try await self.create(service, #"{"type":"item","properties":{"title":"Milk","old":1}}"#)

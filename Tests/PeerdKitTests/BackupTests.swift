@@ -139,13 +139,7 @@ struct BackupTests {
         let workspace = try await self.workspace()
         try await workspace.write { try $0.set(text, to: "written", on: try $0.create("note")) }
         await workspace.close()
-        let database = workspace.directory.appendingPathComponent("peerd.sqlite").path
-        let shell = Process()
-        shell.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        shell.arguments = ["sqlite3", database, sql]
-        try shell.run()
-        shell.waitUntilExit()
-        #expect(shell.terminationStatus == 0)
+        try self.shell(workspace, sql)
         let forged = try await Workspace.open(at: workspace.directory)
         let file = self.place.directory("forged.peerd-backup")
         try await forged.backUp(to: file)
@@ -153,6 +147,46 @@ struct BackupTests {
         let findings = try await Backup.verify(at: file).findings
         #expect(findings.contains { $0.level == .ok && $0.subject == "file" })
         #expect(findings.contains { $0.level == .problem })
+    }
+
+    private func shell(_ workspace: Workspace, _ sql: String) throws {
+        let shell = Process()
+        shell.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        shell.arguments = ["sqlite3", workspace.directory.appendingPathComponent("peerd.sqlite").path, sql]
+        try shell.run()
+        shell.waitUntilExit()
+        #expect(shell.terminationStatus == 0)
+    }
+
+    @Test(arguments: [
+        ("CREATE TRIGGER forged AFTER INSERT ON change BEGIN DELETE FROM register; END", Diagnosis.Level.problem),
+        ("DROP VIEW objects", Diagnosis.Level.problem), ("SELECT 1", Diagnosis.Level.ok),
+        ("CREATE VIEW mine AS SELECT * FROM properties", Diagnosis.Level.warning),
+    ])
+    func `the doctor sees what is in the database beside the tables of peerd`(
+        sql: String,
+        level: Diagnosis.Level
+    ) async throws {
+        let workspace = try await self.workspace()
+        try self.shell(workspace, sql)
+        let findings = try await workspace.diagnose().findings.filter { $0.subject == "tables" }
+        #expect(findings.map(\.level) == [level], "\(findings)")
+        await workspace.close()
+    }
+
+    @Test(arguments: ["user_version = -1", "application_id = 7", "application_id = 0"])
+    func `a backup of what no command could open is not restored`(pragma: String) async throws {
+        let workspace = try await self.workspace()
+        // A database that is open is not looked at again.
+        try self.shell(workspace, "PRAGMA \(pragma)")
+        let file = self.place.directory("b.peerd-backup")
+        try await workspace.backUp(to: file)
+        let target = self.place.directory("restored")
+        await #expect { try await Backup.restore(from: file, to: target) } throws: { error in
+            (error as? PeerdError)?.code == .damaged
+        }
+        #expect(!FileManager.default.fileExists(atPath: target.path))
+        await workspace.close()
     }
 
     @Test func `nothing is written over but a backup, and nothing is restored over anything`() async throws {
@@ -163,6 +197,16 @@ struct BackupTests {
             (error as? PeerdError)?.code == .invalidArgument
         }
         #expect(try Data(contentsOf: file) == Data("dear diary".utf8))
+        let (inside, files) = (workspace.directory, workspace.directory.appendingPathComponent("files"))
+        try FileManager.default.createDirectory(at: files, withIntermediateDirectories: false)
+        let link = self.place.directory("link")
+        try FileManager.default.linkItem(at: inside.appendingPathComponent("peerd.sqlite"), to: link)
+        for file in [link] + ["peerd.sqlite", "one", "files/one"].map(inside.appendingPathComponent) {
+            await #expect { try await workspace.backUp(to: file) } throws: { error in
+                (error as? PeerdError)?.message.contains("data directory") == true
+            }
+        }
+        try FileManager.default.removeItem(at: link)
         let backup = self.place.directory("b.peerd-backup")
         try await workspace.backUp(to: backup)
         try await workspace.write { try $0.set(text, to: "later", on: try $0.create("note")) }

@@ -8,7 +8,7 @@ struct ConflictPageTests {
 
     init() throws { self.place = try TemporaryPlace() }
 
-    /// Two machines that wrote the same apart: properties, places, and moves that would close cycles.
+    /// Two machines that wrote the same apart: properties, kinds, places, and moves that would close cycles.
     private func machines() async throws -> (first: Workspace, second: Workspace) {
         let first = try await Workspace.create(at: self.place.directory("a"), name: "first")
         let notes = try await first.write { transaction in
@@ -28,6 +28,10 @@ struct ConflictPageTests {
                 // One goes below different ones, and two below each other.
                 try transaction.move(notes[0], to: notes[4 + number])
                 try transaction.move(notes[2 + number], to: notes[3 - number])
+                for key in ["6", "7"] {
+                    let made = try transaction.create("note", kind: "\(number)", key: key)
+                    try transaction.set(Property<Int>("a"), to: number, on: made)
+                }
             }
         }
         try await first.startSync(discovers: false)
@@ -49,6 +53,7 @@ struct ConflictPageTests {
                     workspace.conflicts(in: scope), workspace.movesWithoutEffect(in: scope)
                 )
                 if scope == .everything { try #require(conflicts.count > 20 && moves.count == 1) }
+                if scope == .everything { #expect(conflicts.count { $0.subject == .creation } == 2) }
                 for limit in [1, 2, 7, 100] {
                     var (pages, place): ([ConflictPage], ConflictPlace?) = ([], nil)
                     repeat {
@@ -67,7 +72,11 @@ struct ConflictPageTests {
         await first.close()
     }
 
-    @Test(arguments: ["", "name", "name.x.y", "place.", "other.00000000-0000-0000-0000-000000000000", "place.0.0"])
+    @Test(
+        arguments: [
+            "", "name", "name.x.y", "place.", "other.00000000-0000-0000-0000-000000000000", "place.0.0", "creation.",
+        ]
+    )
     func `what is no cursor is none`(text: String) {
         #expect(ConflictPlace(text) == nil)
     }

@@ -47,7 +47,7 @@ struct HistoryTests {
         let (first, second, note, folders) = try await self.worlds()
         var found: [[Conflict]] = []
         for workspace in [first, second] { found.append(try await workspace.conflicts()) }
-        try #require(found[0].map(\.property) == ["title", nil])
+        try #require(found[0].map(\.subject) == [.property("title"), .place])
         #expect(found[0].map { $0.losers.map(\.id) } == found[1].map { $0.losers.map(\.id) })
         let conflict = found[0][0]
         let winner = try #require(conflict.winner)
@@ -125,6 +125,51 @@ struct HistoryTests {
             #expect(try await workspace.status().conflictCount == 0)
             #expect(try await workspace.count(.objects(type: "entry")) == 1)
         }
+        await second.close()
+        await first.close()
+    }
+
+    @Test func `kinds that were given apart are a conflict that no write can end`() async throws {
+        let (first, second, _, _) = try await self.worlds()
+        for conflict in try await first.conflicts() {
+            try await first.resolve(conflict, with: try #require(conflict.winner).content)
+        }
+        try await Self.bringInStep(second)
+        await first.stopSync()
+        for (workspace, kind) in [(first, "ours"), (second, "theirs")] {
+            try await workspace.write { transaction in
+                try transaction.create("day", kind: kind, key: "different")
+                try transaction.create("day", kind: "same", key: "same")
+                // One who has seen the other decides nothing and contests nothing.
+                if workspace === first { try transaction.create("day", kind: "early", key: "in turn") }
+            }
+        }
+        try await first.startSync(discovers: false)
+        try await Self.bringInStep(second)
+        try await second.write { try $0.create("day", kind: "late", key: "in turn") }
+        try await Self.bringInStep(second)
+        let found = [try await first.conflicts(), try await second.conflicts()]
+        let conflict = try #require(found[0].first)
+        let winner = try #require(conflict.winner)
+        #expect(found[0].count == 1 && found[1] == found[0])
+        #expect(conflict.subject == .creation && conflict.property == nil && conflict.losers.count == 1)
+        #expect(
+            Set([winner.content, conflict.losers[0].content]) == [
+                .creation(type: "day", kind: "ours"), .creation(type: "day", kind: "theirs"),
+            ]
+        )
+        let kind = try #require(try await second.object(conflict.object)).kind
+        #expect(winner.content == .creation(type: "day", kind: kind))
+        #expect(try await second.status().conflictCount == 1)
+        #expect(try JSONDecoder().decode(Conflict.self, from: JSONEncoder().encode(conflict)) == conflict)
+        for content in [winner.content, conflict.losers[0].content, .removal, .place(nil)] {
+            let error = await #expect(throws: PeerdError.self) { try await first.resolve(conflict, with: content) }
+            #expect(error?.code == .invalidArgument)
+        }
+        // Without the object there is nothing to decide.
+        try await first.write { try $0.delete(conflict.object) }
+        #expect(try await first.conflicts().isEmpty)
+        #expect(try await first.status().conflictCount == 0)
         await second.close()
         await first.close()
     }

@@ -91,6 +91,24 @@ struct LogPageTests {
                 }
             }
         }
+        // The history of a property is that of its object without the rest.
+        for note in notes {
+            let whole = try await first.history(of: note, limit: 1_000).entries
+            let turns = whole.filter { entry in
+                switch entry.entry.action {
+                case .set(name: "turn", to: _), .unset(name: "turn"): true
+                default: false
+                }
+            }
+            var (found, cursor): ([HistoryEntry], HistoryCursor?) = ([], nil)
+            repeat {
+                let page = try await first.history(of: note, property: "turn", after: cursor, limit: 2)
+                found += page.entries
+                cursor = page.next
+            } while cursor != nil
+            #expect(found == turns && !turns.isEmpty)
+            #expect(try await first.history(of: note, property: "nobody wrote this").entries.isEmpty)
+        }
         let orders = try await [first, second].asyncMap { workspace in
             try await self.pages(workspace, of: nil, newestFirst: true, limit: 10).map(\.id)
         }

@@ -46,6 +46,25 @@ private let title = Property<String>("title")
         return files
     }
 
+    @Test func `a preview beside somebody who reads leaves him the locks of his database`() async throws {
+        let (first, second, note, _) = try await self.worlds()
+        await second.close()
+        await first.close()
+        let reader = try await Workspace.open(at: self.directories[0], access: .readOnly)
+        #expect(try await reader.object(note) != nil)
+        #expect(try await Preview.of(self.directories).verdict == .same)
+        // Whoever closes the last connection removes the log.
+        let outsider = Process()
+        outsider.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        let database = self.directories[0].appendingPathComponent("peerd.sqlite").path
+        outsider.arguments = ["sqlite3", database, "SELECT count(*) FROM objects"]
+        outsider.standardOutput = FileHandle.nullDevice
+        try outsider.run()
+        outsider.waitUntilExit()
+        #expect(FileManager.default.fileExists(atPath: database + "-wal"))
+        await reader.close()
+    }
+
     @Test func `devices that are equal have nothing to do`() async throws {
         let (first, second, note, _) = try await self.worlds()
         await second.close()

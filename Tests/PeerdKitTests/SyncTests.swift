@@ -71,4 +71,37 @@ import Testing
         await #expect(throws: CancellationError.self) { try await endless.value }
         await first.close()
     }
+
+    @Test func `whoever dials a machine that begins to listen is answered`() async throws {
+        let first = try await Workspace.create(at: self.place.directory("a"), name: "first")
+        try await first.startSync(discovers: false)
+        let second = try await Workspace.join(try await first.invite(), at: self.place.directory("b"), name: "second")
+        #expect(try await second.sync(timeout: .seconds(30)).isInSync)
+        let driver = try second.driver()
+        // On a busy machine, some time passes between any two steps.
+        let others = (0..<8).map { _ in
+            Task {
+                while !Task.isCancelled {
+                    let end = ContinuousClock.now + .milliseconds(5)
+                    while ContinuousClock.now < end {}
+                    await Task.yield()
+                }
+            }
+        }
+        for _ in 0..<5 {
+            await first.stopSync()
+            let knocking = Task {
+                while !Task.isCancelled {
+                    await driver.meetEveryone()
+                    try await Task.sleep(for: .microseconds(200))
+                }
+            }
+            try await first.startSync(discovers: false)
+            knocking.cancel()
+            #expect(try await second.sync(timeout: .seconds(30)).isInSync)
+        }
+        for other in others { other.cancel() }
+        await second.close()
+        await first.close()
+    }
 }

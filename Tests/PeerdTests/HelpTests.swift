@@ -1,4 +1,5 @@
 import ArgumentParser
+import PeerdKit
 import Testing
 
 @testable import peerd
@@ -7,7 +8,7 @@ import Testing
     static let verbs = [
         "init", "run", "invite", "join", "peers", "status", "sync", "create", "set", "unset", "get", "mv", "rm", "ls",
         "tree", "conflicts", "preview", "log", "history", "diff", "restore", "undo", "redo", "import", "export",
-        "snapshot", "backup", "doctor", "restamp", "open", "api", "completion",
+        "branch", "snapshot", "backup", "compact", "doctor", "restamp", "open", "api", "completion",
     ]
 
     @Test func `every verb is there`() {
@@ -22,6 +23,15 @@ import Testing
             #expect(discussion.contains("Exit codes:\n  0  done\n"), "\(name)")
             #expect(!verb.configuration.abstract.isEmpty, "\(name)")
             #expect(Peerd.helpMessage(for: verb).contains("Exit codes:"), "\(name)")
+        }
+    }
+
+    @Test func `the help of a moment names every unit of time`() throws {
+        let help = Peerd.helpMessage(for: GetCommand.self).split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        let units = try #require(help.firstMatch(of: /'2 days ago' \((.*?)\)/)?.output.1)
+        for unit in ["s", "min", "h", "days", "weeks", "months", "years"] {
+            #expect(units.split(whereSeparator: { !$0.isLetter }).contains { $0 == unit }, "\(unit)")
+            #expect(throws: Never.self) { try Moment("2 \(unit) ago") }
         }
     }
 
@@ -51,6 +61,7 @@ import Testing
         ["preview"], ["preview", "only-one"], ["preview", "a", "b", "--link", "pigeon"],
         ["preview", "a", "b", "--orders", "0"],
         ["snapshot", "create"], ["snapshot", "restore"], ["snapshot", "import"], ["snapshot", "take", "abcd"],
+        ["branch", "create"], ["branch", "switch"], ["branch", "merge"], ["branch", "rename", "a", "b"],
         ["backup", "x", "--every", "1d"], ["backup", "--every", "1y"], ["backup", "--keep", "3"],
         ["backup", "--every", "1d", "--keep", "0"], ["backup", "verify"], ["backup", "restore"],
     ])

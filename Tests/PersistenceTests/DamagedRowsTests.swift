@@ -215,6 +215,11 @@ struct DamagedRowsTests {
                 }
             }
             _ = try? store.read { transaction throws(StoreError) in
+                for object in try transaction.objectsWithDifferentCreations() {
+                    for write in try transaction.creations(of: object) { _ = try transaction.edit(write) }
+                }
+            }
+            _ = try? store.read { transaction throws(StoreError) in
                 for object in try transaction.objectsWithOpenMoves() {
                     for write in try transaction.openMoves(of: object) { _ = try transaction.edit(write) }
                 }

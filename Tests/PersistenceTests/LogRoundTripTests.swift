@@ -45,7 +45,7 @@ import Testing
                     isRedo: true
                 )
             ),
-            .unknown(kind: 255, body: [1, 2, 3]), .unknown(kind: 77, body: Array(0...255)),
+            .unknown(kind: 254, body: [1, 2, 3]), .unknown(kind: 77, body: Array(0...255)),
         ]
         return edits
     }

@@ -10,7 +10,11 @@ import Testing
     /// A line is added with each one; no line is ever changed.
     private static let released: [(version: Int32, checksum: UInt64)] = [
         (1, 0x6fe3_9f2a_1dea_449b), (2, 0x8cd9_bbc4_f89b_83f4), (3, 0x8660_c57c_ad4b_2482),
+        (4, 0x8708_0f89_50c7_18e7),
     ]
+
+    /// The version of the newest schema.
+    private static let last = Int32(SchemaMigration.all.count)
 
     /// FNV-1a, 64 bits.
     private static func checksum(_ text: String) -> UInt64 {
@@ -49,25 +53,31 @@ import Testing
     private func upgrade(_ original: TemporaryDirectory, _ export: String) throws {
         let directory = try TemporaryDirectory()
         try directory.fill(from: original)
-        let next = SchemaMigration(version: 4, sql: "CREATE TABLE added (a INTEGER); INSERT INTO added VALUES (7);")
+        let next = SchemaMigration(
+            version: Self.last + 1,
+            sql: "CREATE TABLE added (a INTEGER); INSERT INTO added VALUES (7);"
+        )
         var store = try self.store(directory, SchemaMigration.all + [next])
         let found = try store.read { transaction throws(StoreError) in try StateExport.json(of: &transaction) }
         #expect(String(decoding: found, as: UTF8.self) == export)
         try store.close()
-        #expect(try directory.shell("SELECT a FROM added; PRAGMA user_version") == "7\n4")
-        let backup = directory.database + ".schema-3"
+        #expect(try directory.shell("SELECT a FROM added; PRAGMA user_version") == "7\n\(Self.last + 1)")
+        let backup = directory.database + ".schema-\(Self.last)"
         #expect(try directory.permissions(of: backup) == 0o600)
         let kept = try Program.run(["sqlite3", backup, "SELECT value FROM properties; PRAGMA user_version"]).output
-        #expect(kept == "kept\n3")
+        #expect(kept == "kept\n\(Self.last)")
     }
 
     @Test func `a migration that fails changes nothing`() throws {
         let directory = try TemporaryDirectory()
         do { try SQLiteStoreHandle(directory).close() }
-        let broken = SchemaMigration(version: 4, sql: "CREATE TABLE added (a INTEGER); SELECT nonsense FROM nowhere;")
+        let broken = SchemaMigration(
+            version: Self.last + 1,
+            sql: "CREATE TABLE added (a INTEGER); SELECT nonsense FROM nowhere;"
+        )
         #expect(throws: StoreError.self) { _ = try self.store(directory, SchemaMigration.all + [broken]) }
         let question = "SELECT count(*) FROM sqlite_schema WHERE name = 'added'; PRAGMA user_version"
-        #expect(try directory.shell(question) == "0\n3")
+        #expect(try directory.shell(question) == "0\n\(Self.last)")
         try SQLiteStoreHandle(directory).close()
     }
 

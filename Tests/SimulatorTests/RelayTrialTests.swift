@@ -1,3 +1,4 @@
+import CRDTCore
 import MergeModel
 import Testing
 
@@ -14,5 +15,13 @@ struct RelayTrialTests {
             count.relayedRuns += trial.count.relayedRuns
         }
         #expect(count.writes > 0 && count.relayedRuns > 0)
+    }
+
+    @Test func `no run is loaded that is larger than one that a peer accepts`() throws {
+        #expect(RunLimits(changeCountMax: .max, operationCountMax: .max, byteCountMax: .max) == RunLimits())
+        // A store was asked for more, and small changes before a large one made a run that nobody accepts.
+        let seed: UInt64 = 9_693_074_414_038
+        var trial = RelayTrial(seed: seed)
+        try trial.perform(seed: seed)
     }
 }

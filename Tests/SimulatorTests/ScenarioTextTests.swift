@@ -30,7 +30,9 @@ struct ScenarioTextTests {
         let read = ScenarioRunner.run(try ScenarioParser.parse(self.text(recipe)))
         #expect(read.hash == drawn.hash)
         #expect(read.eventCount == drawn.eventCount)
-        #expect(read.record.marks == drawn.record.marks)
+        // Of plans that are drawn, only some have their past read, and their log merged anew.
+        let past: Set<Mark> = [.pastRead, .pastReadByTime, .comparedWithReplay, .comparedWithRebuilt]
+        #expect(read.record.marks.subtracting(past) == drawn.record.marks.subtracting(past))
     }
 
     @Test(arguments: try ScenarioTests.names())

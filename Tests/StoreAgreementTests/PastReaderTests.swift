@@ -5,8 +5,25 @@ import Testing
 
 /// States of the past beside the naive model of fewer changes.
 @Suite struct PastReaderTests {
+    /// All of some changes by the naive model, those on branches too.
     private func expected(_ history: GeneratedHistory, _ stored: Set<Hash256>) -> [ObjectID: VisibleObject] {
-        VisibleObject.all(of: NaiveModel(history.naive(stored, now: history.end.advanced(byMilliseconds: 10_000_000))))
+        let naive = history.naive(stored, now: history.end.advanced(byMilliseconds: 10_000_000))
+        return VisibleObject.all(of: NaiveModel(naive, countsBranches: true))
+    }
+
+    /// Those of some changes of a timeline that are stamped up to a time, with all that they had seen.
+    private func counted(
+        _ history: GeneratedHistory,
+        _ stamps: [Hash256: Stamp],
+        through time: UInt64,
+        on timeline: TimelineID?
+    ) -> Set<Hash256> {
+        let naive = history.naive(now: history.end.advanced(byMilliseconds: 10_000_000))
+        let numbers = naive.changes.indices.filter { number in
+            let stamp = stamps[naive.changes[number].hash]
+            return stamp.map { $0.milliseconds <= time } ?? false && naive.timeline(of: number) == timeline
+        }
+        return Set(naive.closure(of: numbers).map { naive.changes[$0].hash })
     }
 
     private func compare(_ found: [ObjectID: VisibleObject], _ expected: [ObjectID: VisibleObject], _ plan: String) {
@@ -42,7 +59,7 @@ import Testing
         for change in history.changes where points[change.hash] != nil {
             let state = try node.read { transaction throws(StoreError) -> ([ObjectID: VisibleObject], Set<Hash256>) in
                 guard let point = points[change.hash] else { return ([:], []) }
-                let view = PastView(seen: try transaction.closure(of: [point]))
+                let view = PastView(seen: try transaction.closure(of: [point]), in: transaction)
                 var past = PastState(view, of: transaction)
                 let counted = points.filter { $0.value.sequence <= view.seen?[$0.value.line] ?? 0 }.map(\.key)
                 return (try VisibleObject.all(of: &past), Set(counted))
@@ -51,18 +68,25 @@ import Testing
             viewCount += 1
         }
         for time in Set(stamps.values.map(\.milliseconds)) {
-            let counted = stamps.filter { $0.value.milliseconds <= time }.map(\.key)
-            let state = try node.read { transaction throws(StoreError) in
-                let view = PastView(at: WallTime(milliseconds: time))
-                var past = PastState(view, of: transaction)
-                // The same changes, named line by line.
-                var same = PastState(PastView(seen: try transaction.seen(through: view.lastStamp)), of: transaction)
-                let state = try VisibleObject.all(of: &past)
-                guard try VisibleObject.all(of: &same) == state else { throw .damaged("two views of \(time) differ") }
-                return state
+            let view = PastView(at: WallTime(milliseconds: time))
+            let hasBranches = plan.traits.contains(.branches)
+            for timeline in [nil] + (hasBranches ? [1, 2].map { PlanVocabulary.timeline(ofChain: $0) } : []) {
+                let counted = self.counted(history, stamps, through: time, on: timeline)
+                let state = try node.read { transaction throws(StoreError) in
+                    let seen = try transaction.seen(through: view.lastStamp, on: timeline)
+                    var past = PastState(PastView(seen: seen, in: transaction), of: transaction)
+                    let state = try VisibleObject.all(of: &past)
+                    if hasBranches { return state }
+                    // The same changes by their stamps.
+                    var same = PastState(view, of: transaction)
+                    guard try VisibleObject.all(of: &same) == state else {
+                        throw .damaged("two views of \(time) differ")
+                    }
+                    return state
+                }
+                self.compare(state, self.expected(history, counted), "\(time): PEERD_PLAN='\(plan.text)'")
+                viewCount += 1
             }
-            self.compare(state, self.expected(history, Set(counted)), "\(time): PEERD_PLAN='\(plan.text)'")
-            viewCount += 1
         }
         try node.read { transaction throws(StoreError) in
             var past = PastState(PastView(seen: try transaction.closure(of: transaction.heads())), of: transaction)
@@ -73,7 +97,10 @@ import Testing
         #expect(viewCount > 5)
     }
 
-    @Test(arguments: [MergeTroubles.variety, .forks, [.variety, .standstill, .forks], .fastClocks])
+    @Test(arguments: [
+        MergeTroubles.variety, .forks, [.variety, .standstill, .forks], .fastClocks, [.branches, .variety],
+        [.branches, .forks],
+    ])
     func `a state of the past is the merge of fewer changes`(troubles: MergeTroubles) throws {
         for plan in try Seeds.plans(from: 15_000, count: 12, changes: 25, troubles: troubles) {
             let directories = try Directories()

@@ -6,12 +6,20 @@ import Testing
 /// The same changes, deliveries and relays through the store in memory and the one in SQLite: each must agree with
 /// the naive model all the way, and both must end with the same state, export and frontier.
 @Suite struct StoreComparisonTests {
-    private func compare(first: UInt64, count: Int, changes: Int, _ troubles: MergeTroubles) throws {
+    private func compare(
+        first: UInt64,
+        count: Int,
+        changes: Int,
+        _ troubles: MergeTroubles,
+        compacts: Bool = false
+    ) throws {
         for plan in try Seeds.plans(from: first, count: count, changes: changes, troubles: troubles) {
             let directories = try Directories()
             let origin = ChainHash.origin(TestDevice.workspace)
-            let inMemory = MergeAgreement { MemoryStore(origin: origin) }
-            let onDisk = MergeAgreement { try SQLiteStore(directory: directories.next(), origin: origin) }
+            let inMemory = MergeAgreement(compacts: compacts) { MemoryStore(origin: origin) }
+            let onDisk = MergeAgreement(compacts: compacts) {
+                try SQLiteStore(directory: directories.next(), origin: origin)
+            }
             let expected = try inMemory.check(plan)
             let outcome = try onDisk.check(plan)
             #expect(outcome.state == expected.state, "PEERD_PLAN='\(plan.text)'")
@@ -30,6 +38,11 @@ import Testing
 
     @Test func `both stores agree on held, restamped, false and forked changes`() throws {
         try self.compare(first: 12_000, count: 40, changes: 30, .all)
+    }
+
+    @Test func `both stores agree when they drop writes`() throws {
+        let troubles = MergeTroubles.all.subtracting(.clocksSetBack)
+        try self.compare(first: 14_000, count: 20, changes: 40, troubles, compacts: true)
     }
 
     @Test func `both stores agree on a long history`() throws {

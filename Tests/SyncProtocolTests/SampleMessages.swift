@@ -26,6 +26,7 @@ enum SampleMessages {
         Hello(
             version: version,
             deviceStart: self.device.start,
+            instance: .max,
             wallTime: WallTime(milliseconds: .max),
             port: .max,
             fingerprint: self.hash,

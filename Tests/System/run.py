@@ -60,12 +60,16 @@ def main() -> int:
 
     LOGS.mkdir(exist_ok=True)
     counts = {"passed": 0, "failed": 0, "skipped": 0}
+    failures = []
     for path in tests:
         log = LOGS / (path.stem + ".log")
         outcome = run(path, log, binary, arguments.time_limit)
         counts[outcome.kind] += 1
         report(path, log, outcome)
-    print(summary(counts))
+        if outcome.kind == "failed":
+            failures.append(f"FAILED {path.stem}: {outcome.reason}: {last_line(log)}")
+    # Named once more at the end, where somebody who reads a long log looks first.
+    print("\n".join([*failures, summary(counts)]))
     return 1 if counts["failed"] else 0
 
 

@@ -365,6 +365,37 @@ def check_moves_that_lose(world):
     say("a move that loses is listed until the object is moved again")
 
 
+def check_kinds_that_lose(world):
+    """Two people create one thing apart, of different kinds: the kind that lost is listed as long as the thing is."""
+    a, b = world.paired("kind-left", "kind-right")
+    agreement = Agreement()
+    made = {peer.name: peer.create("day", "--key", "monday", "--kind", peer.name) for peer in (a, b)}
+    for peer in (a, b):
+        peer.create("day", "--key", "tuesday", "--kind", "workday")
+    thing = made[a.name]
+    check(made[b.name] == thing, f"one key makes two things: {made}")
+    address = a.start()
+    b.start(peers=[address])
+    agreement.settle([a, b])
+    for peer in (a, b):
+        kind = peer.objects()[thing]["kind"]
+        lost = ({a.name, b.name} - {kind}).pop()
+        shown = peer.json("conflicts")
+        check(shown["properties"] == [] and shown["moves"] == [], f"{shown}")
+        (item,) = shown["creations"]
+        check((item["object"], item["winner"]["kind"], item["winner"]["type"]) == (thing, kind, "day"), f"{item}")
+        check([(loser["kind"], loser["device"]) for loser in item["losers"]] == [(lost, lost)], f"{item}")
+        text = peer.run("conflicts")
+        check(all(word in text for word in ("in force", "lost", lost, "cannot be changed")), f"conflicts: {text}")
+        check(peer.status()["conflicts"] == 1, f"status: {peer.status()['conflicts']}")
+    b.run("rm", thing)
+    agreement.settle([a, b])
+    for peer in (a, b):
+        check(peer.run("conflicts") == "No conflicts.", f"{peer.name}: {peer.run('conflicts')}")
+        peer.stop()
+    say("a kind that loses is listed while the object is there")
+
+
 def check_log_and_sync(world, draw):
     peers = world.paired("p", "q", "r")
     agreement = Agreement()
@@ -442,6 +473,7 @@ def run():
             explain_difference(during, after, "with the daemon", "without")
         check(after == during, f"another state after the daemon: {digest(during)}, {digest(after)}")
         check_moves_that_lose(world)
+        check_kinds_that_lose(world)
         check_log_and_sync(world, draw)
 
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The editor of Examples/Editor in a real browser: two windows on one daemon and one on another. What one draws, moves,
-colours, writes and arranges is live in the others; undo and redo go through the daemon; edits made apart meet as a
-conflict; a page outlives the daemon that is killed under it; text of others stays text."""
+colours, writes and arranges is live in the others; undo and redo go through the daemon, and what a hand did in one go
+is one step of them; edits made apart meet as a conflict; a page outlives the daemon that is killed under it; text of
+others stays text."""
 
 import json
 import os
@@ -242,6 +243,70 @@ def undo_and_redo(windows, laptop, phone, box):
     check(not two.here.run("return document.querySelector('#report').children.length"), "a report has elements")
 
 
+def undo_in_steps(windows, laptop, phone, box):
+    from selenium.webdriver import ActionChains, Keys
+
+    say("a drag, a resize, a burst of keys and a typed name are one change each, and one undo takes all of it back")
+    one, two, other = windows
+
+    def one_step(what, hands, moved):
+        before = other.shape(box)
+        changes = laptop.status()["changes"]
+        hands()
+        after = next(
+            shape for shape in same_everywhere(
+                windows, f"{what} everywhere",
+                lambda shapes, _: any(shape["id"] == box and moved(before, shape) for shape in shapes),
+            ) if shape["id"] == box
+        )
+        check(laptop.status()["changes"] == changes + 1, f"{what} is more than one change")
+        # By the buttons: in a text field, the keys belong to the browser.
+        for way, then in (("undo", before), ("redo", after), ("undo", before)):
+            one.here.find(f"[data-reverse={way}]").click()
+            same_everywhere(windows, f"{way} of {what}", lambda shapes, _, then=then: then in shapes)
+
+    def drag():
+        ActionChains(one.here.driver).move_to_element_with_offset(one.element(box), 52, -30).click_and_hold().perform()
+        for _ in range(12):
+            ActionChains(one.here.driver, duration=40).move_by_offset(6, 4).perform()
+        wait_until(lambda: one.shape(box)["x"] > start["x"] + 30, PATIENCE_SECONDS, "the movement under the hand")
+        # Not in the other window of this browser: to look there would take the mouse away.
+        check(other.shape(box) == start and value(laptop, box, "x") == start["x"], "a drag is written before its end")
+        one.here.chord(Keys.CONTROL, "z")
+        ActionChains(one.here.driver).release().perform()
+
+    def resize():
+        one.select(box)
+        one.here.drag(one.here.find("#drawing [data-id=handle]"), 40, 30, steps=12)
+
+    def press_keys():
+        one.here.run("document.querySelector('#drawing [data-id=\"' + arguments[0] + '\"]').focus()", box)
+        one.here.keys(*[Keys.ARROW_RIGHT, Keys.ARROW_DOWN] * 6)
+
+    def type_name():
+        one.select(box)
+        one.type_into("name", "Typed in one go")
+
+    start = one.shape(box)
+    one_step("a drag", drag, lambda a, b: b["x"] > a["x"] + 30 and b["y"] > a["y"] + 20 and b["width"] == a["width"])
+    one_step("a resize", resize, lambda a, b: b["width"] > a["width"] + 20 and b["height"] > a["height"] + 15)
+    one_step("a burst of keys", press_keys, lambda a, b: (b["x"], b["y"]) == (a["x"] + 60, a["y"] + 60))
+    one_step("a typed name", type_name, lambda _, b: b["name"].startswith("Typed in one go,"))
+
+    say("a click writes nothing, nor does a drag that ends where it began")
+    changes = laptop.status()["changes"]
+    ActionChains(one.here.driver).move_to_element_with_offset(one.element(box), 52, -30).click().perform()
+    ActionChains(one.here.driver, duration=40).click_and_hold().move_by_offset(20, 20).move_by_offset(-20, -20).release(
+    ).perform()
+    two.select(box)
+    two.pick_colour("#3949ab")
+    same_everywhere(
+        windows, "a colour after it",
+        lambda shapes, _: any(shape["id"] == box and shape["fill"] == "#3949ab" for shape in shapes),
+    )
+    check(laptop.status()["changes"] == changes + 1, "a click has written something")
+
+
 def edit_apart(windows, laptop, phone, proxy, box):
     say("edits made apart: what they share is a conflict, the rest is merged")
     one, two, other = windows
@@ -264,7 +329,6 @@ def edit_apart(windows, laptop, phone, proxy, box):
             PATIENCE_SECONDS, f"{colour} at {peer.name}",
         )
     wait_until(lambda: value(laptop, box, "name") == "Named on the laptop", PATIENCE_SECONDS, "the name is written")
-    # A drag pauses between its writes; the last one counts.
     wait_until(lambda: value(phone, box, "x") == other.shape(box)["x"], PATIENCE_SECONDS, "the drag is written")
     check(value(laptop, box, "x") == place["x"], "the drag went around the cut")
     proxy.is_open = True
@@ -403,6 +467,7 @@ def run():
         layer = arrange(windows, box, words, circle)
         first.picture("editor")
         undo_and_redo(windows, laptop, phone, box)
+        undo_in_steps(windows, laptop, phone, box)
         edit_apart(windows, laptop, phone, proxy, box)
         # A page that one may come back to is frozen, and its connection ended.
         first.check_console(["Page entered Back-Forward Cache"])

@@ -96,6 +96,34 @@ def check_across_devices(laptop, phone):
     check(laptop.run("get", id, "title") == "second", "a redo brings it back")
 
 
+def check_large_undo(peer):
+    """An undo that one change cannot hold takes back what fits, names the rest, and bars nothing."""
+    note = peer.create("note", "title=before")
+    values = {f"v{number}": "x" * 1_000_000 for number in range(9)}
+    path = peer.directory.parent / "large.json"
+    path.write_text(json.dumps([{"id": note, "properties": values}]))
+    peer.run("import", path)
+    peer.run("set", note, "title=after")
+    entry = Entry.loopback(peer)
+    moment = entry.expect(200, "GET", "/api/moment").json["moment"]
+    entry.expect(200, "POST", "/api/transactions", {"edits": [{"unset": note, "names": sorted(values)}]})
+    (undone,) = peer.json("undo")
+    kept = {item["property"] for item in undone["kept"]}
+    check(all(item["reason"] == "too-large" for item in undone["kept"]) and len(kept) == 3, f"{undone['kept']}")
+    properties = peer.json("get", note)["properties"]
+    expected = {"title": "after"} | {name: values[name] for name in values.keys() - kept}
+    check(properties == expected, f"{properties.keys()}")
+    peer.run("undo")
+    check(peer.json("get", note)["properties"]["title"] == "before", "the one before is not barred")
+    peer.run("redo", "2")
+    check(peer.json("get", note)["properties"] == {"title": "after"}, "redo does both again")
+    peer.run("undo")
+    for name in sorted(kept):
+        peer.run("restore", note, name, "--at", moment)
+    check(peer.json("get", note)["properties"] == {"title": "after"} | values, "a restore brings each of the others")
+    say(f"of {len(values)} large values {len(values) - len(kept)} come back by an undo, and the others are named")
+
+
 def refusals(peer, id):
     for words, code in [
         (["get", id, "--at", "yesterdayish"], 2), (["get", id, "--at", "2026-02-30"], 2), (["undo", "0"], 2),
@@ -140,6 +168,7 @@ def run():
         phone.start(peers=[f"127.0.0.1:{laptop.port}"])
         check_restore(laptop, phone)
         check_across_devices(laptop, phone)
+        check_large_undo(laptop)
         refusals(laptop, laptop.create("note"))
         phone.run("sync", "--wait")
         wait_until(lambda: phone.export() == laptop.export(), 60, "both have the same in the end")

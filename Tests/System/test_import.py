@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""An import names the line, the object and the property of what is wrong, and writes nothing then; it tells of parents
-that are nowhere; and its memory does not grow with the file."""
+"""An import names the line, the object and the property of what is wrong, and writes nothing then; if it breaks off
+midway, it says what is stored; it tells of parents that are nowhere; and its memory does not grow with the file."""
 
 # time limit: 300 s
 
 import json
 import os
+import re
 import subprocess
 
 from peerd_harness import World, check, main_of_test, program, say
 
-FAILURE = 1
+FAILURE, STORAGE = 1, 7
 NOWHERE = "00000000-0000-4000-8000-000000000009"
 # The smaller file fills the caches of SQLite.
 LARGE_VALUE_COUNTS = (300, 900)
@@ -54,6 +55,59 @@ def check_messages(world):
     say("a wrong file is refused by line, object and property; parents that are nowhere are told")
 
 
+def check_bad_object(world):
+    """What only the workspace can refuse is found midway: here a folder that would come below itself."""
+    peer = world.founder("midway")
+    upper = peer.create("folder")
+    lower = peer.create("folder", "--parent", upper)
+    notes = [{"type": "note", "key": str(number), "properties": {"text": "x" * 200}} for number in range(2500)]
+    items = [*notes[:2000], {"id": upper, "type": "folder", "parent": lower}, *notes[2000:]]
+    path = world.root / "midway.json"
+    for daemon_runs in (False, True):
+        if daemon_runs:
+            peer.start(words=["--no-http"])
+        path.write_text("[\n" + ",\n".join(map(json.dumps, items)) + "\n]\n")
+        code, text = outcome(peer, path, path.read_bytes())
+        check(code == FAILURE and f"{upper} cannot be moved below itself" in text, f"{code} {text}")
+        check(stored(text) == (2501, len(peer.objects()) - 2), f"{text}: {len(peer.objects())} objects are there")
+        first, last = map(int, re.search(r"objects from number (\d+) on line .* to number (\d+)", text).groups())
+        check(first == stored(text)[1] + 1 and first <= 2001 <= last, f"the pieces: {text}")
+    peer.run("mv", lower, "--root")
+    second = peer.result("import", path)
+    check(second.returncode == 0 and len(peer.objects()) == 2502, "the rest comes with a second try")
+    peer.stop()
+    say("an object that is refused midway: what is stored, and what is not, is told")
+
+
+def stored(text):
+    """How many objects the file has, and how many were imported, as the message says."""
+    return tuple(int(number) for number in re.search(r"Of (\d+) objects, (\d+) were imported", text).groups())
+
+
+def check_full_disk(world):
+    small = world.root / "small"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=6m", "none", small]
+    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        return say("no disk of a size of our own: this needs root")
+    try:
+        peer = world.peer("full")
+        peer.directory = small / "full"
+        peer.run("init", "--name", "full")
+        path = world.root / "full.json"
+        items = [{"type": "note", "key": str(number), "properties": {"text": "x" * 2000}} for number in range(1500)]
+        path.write_text("[\n" + ",\n".join(map(json.dumps, items)) + "\n]\n")
+        code, text = outcome(peer, path, path.read_bytes())
+        check(code == STORAGE, f"{code} {text}")
+        count = len(peer.objects())
+        check(stored(text) == (1500, count) and 0 < count < 1500, f"{text}: {count} objects are there")
+        subprocess.run([*mount[:4], "remount,size=64m", *mount[5:]], check=True)
+        check(peer.result("import", path).returncode == 0 and len(peer.objects()) == 1500, "the rest fits now")
+    finally:
+        subprocess.run(["umount", "-l", small], check=False)
+    say("a disk that fills up midway: what is stored is told, and the rest comes with a second try")
+
+
 def peak_kilobytes(peer, path):
     command = [program(), "import", "--dir", str(peer.directory), str(path)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
@@ -84,6 +138,8 @@ def check_memory(world):
 def run():
     with World("import") as world:
         check_messages(world)
+        check_bad_object(world)
+        check_full_disk(world)
         check_memory(world)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Machines whose addresses change meet again by themselves: while their daemons run, after a cut, while both are off;
-and where there are link-local IPv6 addresses alone."""
+"""Machines whose addresses change meet again by themselves: while their daemons run, right after they have met, after a
+cut, while both are off; and where there are link-local IPv6 addresses alone."""
 
 # time limit: 300 s
 
@@ -19,12 +19,30 @@ def move(lan, machine, number):
         lan._in(name, "ip", "address", "add", f"10.77.{lan.number}.{number}/24", "dev", "lan0")
 
 
+def move_link_local(lan, machine, number):
+    """Gives a machine another link-local address; it has no other."""
+    name = lan.machines[machine - 1]
+    lan._in(name, "ip", "-6", "address", "flush", "dev", "lan0")
+    lan._in(name, "ip", "address", "add", f"fe80::77:{number}/64", "dev", "lan0", "nodad")
+
+
 def meet(laptop, desk, what):
     """What one writes reaches the other."""
     for writer, reader in ((laptop, desk), (desk, laptop)):
         note = writer.create("note")
         wait_until(lambda: note in reader.objects(), SECONDS, f"{what}: {reader.name} gets what {writer.name} writes")
     say(what)
+
+
+def move_at_once(lan, port, peers, mover):
+    """Either machine moves right after a session has begun, whichever of the two has dialled it."""
+    for number, machine in enumerate((1, 2, 2, 1)):
+        for peer in peers:
+            peer.stop()
+        start(port + number, *(peers if number % 2 else reversed(peers)))
+        meet(*peers, "they have met")
+        mover(lan, machine, 60 + number)
+        meet(*peers, f"{peers[machine - 1].name} moved right after that")
 
 
 def start(port, *peers):
@@ -47,6 +65,7 @@ def run():
         meet(laptop, desk, "paired")
         move(lan, 2, 77)
         meet(laptop, desk, "a machine got another address while its daemon ran")
+        move_at_once(lan, 7410, [laptop, desk], move)
         lan.cut(2)
         move(lan, 2, 88)
         lan.heal(2)
@@ -64,6 +83,7 @@ def run():
         check("fe80" in lan._in(lan.machines[0], "ip", "address"), "there is no link-local address")
         start(7600, laptop, desk)
         meet(laptop, desk, "link-local IPv6 addresses alone")
+        move_at_once(lan, 7610, [laptop, desk], move_link_local)
         for peer in (laptop, desk):
             peer.stop()
 

@@ -12,6 +12,11 @@ import subprocess
 import naive_state
 from peerd_harness import Agreement, World, check, digest, main_of_test, say
 
+# Far below the waits of a machine whose sessions are ended again and again.
+ROUND_SECONDS = 10
+# One with each, and some more until it is known where the chains of the copies part.
+SESSION_COUNT = 6
+
 
 class Written:
     """Every value of an acknowledged write, each of them different from all others."""
@@ -289,6 +294,56 @@ def cloned(world_name, together):
         say(f"    equal, {len(written.values)} values kept; sha256 {digest(state)[:16]}")
 
 
+
+def restore_beside(x, z, root):
+    """A backup is restored to another directory while the daemon goes on."""
+    backup = root / "x.backup"
+    x.run("backup", backup)
+    x.create("note", "text=after the backup")
+    z.run("backup", "restore", backup)
+
+
+def copy_beside(x, z, _):
+    """A whole directory is copied, and the original runs on."""
+    address = x.address
+    x.stop()
+    copy_of(x, z.directory)
+    x.start(listen=address)
+
+
+def beside(world_name, copy):
+    """Original and copy live on beside each other, and write again and again, with one machine that both sync with."""
+    with World(world_name) as world:
+        x, y = world.paired("x", "y")
+        connect(x, y)
+        agreement, written = Agreement(), Written()
+        shared = written.create(x, "before the copy")
+        agreement.settle([x, y])
+        z = world.peer("z")
+        copy(x, z, world.root)
+        z.start(peers=[y.address, x.address])
+        everyone = [x, y, z]
+        for number in range(6):
+            for peer in everyone:
+                written.create(peer, f"{peer.name} made {number}")
+                written.set(peer, shared, peer.name, f"round {number}")
+            state = agreement.settle(everyone, ROUND_SECONDS)
+        for peer in everyone:
+            written.check_kept(peer)
+            check_by_the_rules(peer)
+            check_doctor(peer)
+        (seen,) = [peer for peer in y.status()["peers"] if peer["name"] == "x"]
+        check(seen["copies"] and seen["in_sync"], f"y shows of x: {seen}")
+        for verb in ("status", "doctor"):
+            text = y.run(verb)
+            check("more than one machine runs as x" in text, f"{verb} of y: {text}")
+        begun = y.log_path.read_text().count('Connected to "x"')
+        check(begun <= SESSION_COUNT, f"y began {begun} sessions:\n{y.log_path.read_text()}")
+        for peer in everyone:
+            peer.stop()
+        say(f"    equal, {len(written.values)} values kept, {begun} sessions; sha256 {digest(state)[:16]}")
+
+
 def run():
     for name, restore in (("as new files", restore_as_new_files), ("into the same files", restore_in_place)):
         say(f"== restored {name}, and meets its peer before it writes")
@@ -304,6 +359,10 @@ def run():
             overwritten(restore, is_gone, has_forked)
             say(f"== {name}: a third device has written since")
             friday(restore, is_gone, has_forked)
+    say("== restored from a backup, beside the original")
+    beside("beside1", restore_beside)
+    say("== copied, beside the original")
+    beside("beside2", copy_beside)
     say("== copied, and run one after the other")
     cloned("clone1", together=False)
     say("== copied, and run at the same time")

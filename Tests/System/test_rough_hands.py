@@ -69,12 +69,35 @@ def copy_of(world, peer, name):
 def check_incomplete_directories(world):
     peer = world.founder("whole")
     peer.create("note", "title=kept")
+    peer.start()
+    refused(peer, USAGE, "join", invite_line(peer), mentions=["made the invite"])
+    peer.stop()
     for name, spoil in (("deleted", Path.unlink), ("emptied", lambda path: os.truncate(path, 0))):
         other = copy_of(world, peer, name)
         spoil(other.directory / "peerd.sqlite")
         for verb in (("ls",), ("doctor",), ("status",), ("create", "note"), ("run",)):
             refused(other, STORAGE, *verb, mentions=["peerd.sqlite is missing or empty", "backup", "peerd join"])
         check(not (other.directory / "peerd.sqlite").exists() or name == "emptied", "nothing is made in its place")
+    for name, words in (("of another program", "CREATE TABLE t (a)"), ("blank", "VACUUM")):
+        other = copy_of(world, peer, name)
+        database = other.directory / "peerd.sqlite"
+        for path in other.directory.glob("peerd.sqlite*"):
+            path.unlink()
+        with sqlite3.connect(database) as connection:
+            connection.execute(words)
+        connection.close()
+        content = database.read_bytes()
+        for verb in (("ls",), ("doctor",), ("status",), ("create", "note"), ("run",)):
+            refused(other, STORAGE, *verb, mentions=["is not the database of this workspace", "backup", "peerd join"])
+        check(database.read_bytes() == content, "somebody else's database was written to")
+    strange = copy_of(world, peer, "strange")
+    shutil.copy(world.founder("another").directory / "peerd.sqlite", strange.directory / "peerd.sqlite")
+    refused(strange, STORAGE, "create", "note", mentions=["another workspace", "whose file it is"])
+    tableless = copy_of(world, peer, "tableless")
+    with sqlite3.connect(tableless.directory / "peerd.sqlite") as connection:
+        connection.execute("DROP TABLE operation")
+    connection.close()
+    refused(tableless, STORAGE, "export", mentions=["damaged", "no such table", "backup"])
     damaged = copy_of(world, peer, "damaged")
     os.truncate(damaged.directory / "peerd.sqlite", 40_000)
     for verb in (("doctor",), ("ls",)):
@@ -151,12 +174,38 @@ def check_values(world):
                  '{"a":1e400}', "[" * 130 + "]" * 130):
         refused(peer, USAGE, "set", note, f"a={text}")
         check(peer.run("get", note, "a") == "0", f"{text} was stored as something else")
+    for words in (("a=1", "a=2"), ('a={"b":1,"b":2}',)):
+        text = refused(peer, USAGE, "set", note, *words, mentions=["two"])
+        check(peer.run("get", note, "a") == "0", f"{words} was stored")
+    # What the advice says can be pasted, and is what was typed.
+    value = subprocess.run(["sh", "-c", f"printf %s {text.split('marks: ')[1].strip()[:-1]}"],
+                           capture_output=True, check=True).stdout.decode()
+    peer.run("set", note, f"t={value}")
+    check(peer.json("get", note)["properties"]["t"] == '{"b":1,"b":2}', f"the advice stores {value}")
+    environment = dict(os.environb)
+    environment[b"PEERD_DIR"] = os.fsencode(peer.directory) + b"\xff"
+    done = subprocess.run([program(), "init"], env=environment, capture_output=True, check=False)
+    check(done.returncode == USAGE and b"PEERD_DIR is not UTF-8" in done.stderr, f"a name that is no text: {done}")
     words = [program().encode(), b"set", b"--dir", str(peer.directory).encode(), note.encode(), b"a=\xff\xfe"]
     done = subprocess.run(words, capture_output=True, check=False)
     check(done.returncode == USAGE and b"not UTF-8" in done.stderr, f"bytes that are no text: {done}")
     for text in ("9223372036854775807", "-9223372036854775808", "5e-324", "1.7976931348623157e+308", "0e-999"):
         peer.run("set", note, f"a={text}")
     say("what no value can hold is refused, with the reason")
+
+
+def check_many_arguments(world):
+    peer = world.founder("arguments")
+    words = [f"n{number}={number}" for number in range(20_000)]
+    for daemon_runs in (False, True):
+        if daemon_runs:
+            peer.start(words=["--no-http"])
+        properties = peer.json("get", peer.create("wide", *words))["properties"]
+        check(properties == {f"n{number}": number for number in range(20_000)}, f"{len(properties)} properties")
+        properties = peer.json("get", peer.create("wide", *words, "--kind", "last"))["properties"]
+        check(len(properties) == 20_000, f"{len(properties)} properties before an option")
+    peer.stop()
+    say("20,000 properties on one command line are all there")
 
 
 def check_preloaded(world):
@@ -206,6 +255,7 @@ def check_foreign_lock(world):
 def run():
     with World("rough") as world:
         check_values(world)
+        check_many_arguments(world)
         check_incomplete_directories(world)
         check_lost_database_comes_back(world)
         check_foreign_directory(world)

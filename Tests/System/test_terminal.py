@@ -18,6 +18,8 @@ DANGEROUS = [chr(value) for first, last in RANGES for value in range(first, last
 # An argument of a program holds no zero byte; JSON in one can name it.
 TYPED = "<" + ".".join(DANGEROUS[1:]) + ">"
 VALUE = "<" + ".".join(DANGEROUS) + ">"
+# Control characters are refused in the name of a branch; these turn text around all the same.
+BIDIRECTIONAL = "<\u202e.\u2066>"
 # The name of a file has at most 255 bytes.
 NAME = "<" + "".join(DANGEROUS[1:]) + ">"
 # In front of an argument, so that even the first character steers.
@@ -158,10 +160,12 @@ class Story:
 def check_reading(peer, story):
     """Each verb that shows data, in both forms."""
     snapshot = peer.run("snapshot", "create", story.root, "--name", TYPED)
+    branch = peer.run("branch", "create", BIDIRECTIONAL)
     for verb in (["ls"], ["ls", story.root], ["tree"], ["tree", story.root], ["conflicts"], ["log"], ["status"],
                  ["peers"], ["doctor"], ["log", "--object", story.inner], ["get", story.inner], ["restamp"],
                  ["get", story.inner, TYPED], ["get", story.inner, "text"], ["export"], ["export", story.inner],
-                 ["snapshot", "list"], ["snapshot", "show", snapshot], ["snapshot", "export", snapshot]):
+                 ["snapshot", "list"], ["snapshot", "show", snapshot], ["snapshot", "export", snapshot],
+                 ["branch", "list"], ["branch", "diff", branch], ["branch", "merge", branch, "--dry-run"]):
         shown(peer, *verb, codes=(0, 1))
         text = shown(peer, *verb, codes=(0, 1), options=["--json"])
         for line in text.splitlines() if verb[0] == "log" else [text]:
@@ -173,6 +177,9 @@ def check_reading(peer, story):
     lines = shown(peer, "snapshot", "list", story.root)
     check(all(line.endswith(escaped(TYPED)) for line in lines.splitlines()), f"snapshot list: {lines!r}")
     check(shown(peer, "snapshot", "show", snapshot).count("\n") == 3, "snapshot show breaks its lines")
+    for verb in (["branch", "list"], ["branch", "merge", branch]):
+        check(escaped(BIDIRECTIONAL) in shown(peer, *verb), f"{verb!r} does not escape the name")
+    shown(peer, "branch", "delete", branch)
     text = shown(peer, "get", story.inner)
     check(escaped(VALUE) in text and escaped(TYPED) in text, f"get: {text!r}")
     check(shown(peer, "get", story.inner, "text") == escaped(VALUE, newline="\n") + "\n", "get ID NAME")

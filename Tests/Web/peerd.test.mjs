@@ -471,3 +471,75 @@ test("restores, takes back and does again by requests with JSON", async () => {
     ["POST", "/api/undo", { count: 1 }], ["POST", "/api/undo", { count: 3 }], ["POST", "/api/redo", { count: 1 }],
   ]);
 });
+
+test("lists, makes, compares, merges and deletes branches by requests with JSON", async () => {
+  const workspace = await online();
+  const asked = recorded({ branches: [{ id: "b1" }], objects: [], conflicts: [{ object: "77aa" }], merged: true });
+  assert.deepEqual(await workspace.branches(), [{ id: "b1" }]);
+  await workspace.createBranch("a & b");
+  await workspace.createBranch("c", { parent: "b1", at: new Date(0) });
+  const branch = workspace.branch("b1");
+  assert.equal(branch.moment, "branch:b1");
+  await branch.get("77aa");
+  await branch.diff();
+  await branch.diff("b2");
+  assert.deepEqual(await branch.conflicts(), [{ object: "77aa" }]);
+  await branch.conflicts({ into: "b2" });
+  assert.equal((await branch.merge()).merged, true);
+  await branch.merge({ into: "b2" });
+  await branch.update();
+  await branch.delete();
+  assert.deepEqual(asked, [
+    ["GET", "/api/branches", undefined],
+    ["POST", "/api/branches", { name: "a & b" }],
+    ["POST", "/api/branches", { name: "c", parent: "b1", at: "1970-01-01T00:00:00.000Z" }],
+    ["GET", "/api/objects/77aa?at=branch:b1", undefined],
+    ["GET", "/api/diff?from=branch:b1", undefined],
+    ["GET", "/api/diff?from=branch:b1&to=branch:b2", undefined],
+    ["GET", "/api/branches/b1/conflicts", undefined],
+    ["GET", "/api/branches/b1/conflicts?into=b2", undefined],
+    ["POST", "/api/branches/b1/merge", {}], ["POST", "/api/branches/b1/merge", { into: "b2" }],
+    ["POST", "/api/branches/main/merge", { into: "b1" }],
+    ["DELETE", "/api/branches/b1", undefined],
+  ]);
+});
+
+test("a write on a branch is sent again under its id while the daemon is away", async () => {
+  const workspace = await online();
+  const sent = [];
+  daemon.answer = (url, request) => {
+    sent.push([url.pathname + url.search, request.body]);
+    if (sent.length < 3) throw new TypeError("fetch failed");
+    return [200, { created: ["77aa"] }];
+  };
+  const written = workspace.branch("b1").write(t => t.create("item", { properties: { n: 1 } }), { if: { "88": "v" } });
+  for (let step = 0; step < 4; step++) {
+    await settle();
+    mock.timers.tick(1000);
+  }
+  assert.deepEqual(await written, { created: ["77aa"] });
+  assert.equal(sent.length, 3);
+  assert.equal(new Set(sent.map(String)).size, 1);
+  assert.equal(sent[0][0], "/api/transactions?branch=b1");
+  const { id, ...body } = JSON.parse(sent[0][1]);
+  assert.match(id, /^[0-9a-f-]{36}$/);
+  assert.deepEqual(body, { edits: [{ create: "item", properties: { n: 1 }, as: "$1" }], if: { "88": "v" } });
+});
+
+test("a write on a branch that the daemon refuses, that is aborted, or whose page closes is not sent again", async () => {
+  const workspace = await online();
+  const branch = workspace.branch("b1");
+  let count = 0;
+  daemon.answer = () => [404, { code: "no-such-branch", detail: "x", ...(count++, {}) }];
+  await assert.rejects(branch.write(t => t.delete("77aa")), { code: "no-such-branch" });
+  assert.equal(count, 1);
+  await assert.rejects(branch.write(async () => {}), TypeError);
+  daemon.answer = () => {
+    count++;
+    throw new TypeError("fetch failed");
+  };
+  await assert.rejects(branch.write(t => t.delete("77aa"), { signal: AbortSignal.abort() }), { code: "aborted" });
+  workspace.close();
+  await assert.rejects(branch.write(t => t.delete("77aa")), { code: "closed" });
+  assert.equal(count, 2);
+});

@@ -113,24 +113,7 @@ package struct ChainHash {
         _ scratch: inout Scratch,
         _ cryptography: some ChangeCryptography
     ) {
-        self.fillSalts(of: change, in: run, &scratch, cryptography)
-        scratch.leaves.removeAll(keepingCapacity: true)
-        var saltStart = 0
-        for position in change.operationRange {
-            let operation = run.operations[position]
-            if operation.kind == .leftOut {
-                scratch.leaves.append(contentsOf: run.payload[operation.payloadRange])
-                // Where a change leaves something out, what is left out has no salt there.
-                if change.hasLeftOut { continue }
-            } else {
-                scratch.message.removeAll(keepingCapacity: true)
-                scratch.message.append(contentsOf: scratch.salts[saltStart..<saltStart + Bytes16.byteCount])
-                run.appendCanonical(operation, to: &scratch.message)
-                cryptography.hash256(.leaf, scratch.message).append(to: &scratch.leaves)
-            }
-            saltStart += Bytes16.byteCount
-        }
-        let root = cryptography.hash256(.root, scratch.leaves)
+        let root = self.root(of: change, in: run, &scratch, cryptography)
 
         scratch.message.removeAll(keepingCapacity: true)
         scratch.message.append(self.formatVersion)
@@ -146,5 +129,38 @@ package struct ChainHash {
         }
         scratch.message.appendVarint(UInt64(change.operationCount))
         root.append(to: &scratch.message)
+    }
+
+    /// The root over the operations of a change.
+    package static func root(of change: Change, in run: Run, _ cryptography: some ChangeCryptography) -> Bytes32 {
+        var scratch = Scratch()
+        return self.root(of: change, in: run, &scratch, cryptography)
+    }
+
+    private static func root(
+        of change: Change,
+        in run: Run,
+        _ scratch: inout Scratch,
+        _ cryptography: some ChangeCryptography
+    ) -> Bytes32 {
+        if change.isSpent, let root = Bytes32(run.blinding(of: change)) { return root }
+        self.fillSalts(of: change, in: run, &scratch, cryptography)
+        scratch.leaves.removeAll(keepingCapacity: true)
+        var saltStart = 0
+        for position in change.operationRange {
+            let operation = run.operations[position]
+            if operation.kind.isHash {
+                scratch.leaves.append(contentsOf: run.payload[operation.payloadRange])
+                // Where a change leaves something out, what is left out has no salt there.
+                if change.hasLeftOut { continue }
+            } else {
+                scratch.message.removeAll(keepingCapacity: true)
+                scratch.message.append(contentsOf: scratch.salts[saltStart..<saltStart + Bytes16.byteCount])
+                run.appendCanonical(operation, to: &scratch.message)
+                cryptography.hash256(.leaf, scratch.message).append(to: &scratch.leaves)
+            }
+            saltStart += Bytes16.byteCount
+        }
+        return cryptography.hash256(.root, scratch.leaves)
     }
 }

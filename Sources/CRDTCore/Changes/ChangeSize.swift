@@ -22,7 +22,7 @@ package struct ChangeSize: Hashable, Sendable {
         left.byteCount += right.byteCount
     }
 
-    /// What the columns of a change take: stamp, counts, flag and blinding.
+    /// What the columns of a change take: stamp, counts, flag, and its secret or root.
     package static let headerByteCount = 64
     /// What an entry of a context takes: a replica, a sequence, a name, and an index.
     package static let contextEntryByteCount = 40
@@ -81,7 +81,7 @@ extension Run {
                 nameByteCount: operation.kind.hasName ? self.names[Int(operation.operand)].utf8.count : 0,
                 payloadByteCount: Int(operation.payloadByteCount),
                 hasGrant: operation.grant > 0,
-                hasSalt: change.hasLeftOut && operation.kind != .leftOut
+                hasSalt: change.hasLeftOut && !operation.kind.isHash
             )
         }
         return ChangeSize(changeCount: 1, operationCount: Int(change.operationCount), byteCount: byteCount)

@@ -8,6 +8,11 @@ package struct OperationKind: RawRepresentable, Hashable, Sendable {
 
     /// Stands where an operation was left out: the payload is its leaf hash.
     package static let leftOut = OperationKind(rawValue: 0)
+    /// Stands where compaction dropped a write that a later one had seen.
+    ///
+    /// Its property is named still, so that it is counted. The payload is its leaf hash, or nothing in a change of
+    /// which only the root is left.
+    package static let spent = OperationKind(rawValue: 255)
     /// Makes an object of a type and kind.
     package static let create = OperationKind(rawValue: 1)
     /// Writes a property.
@@ -24,11 +29,15 @@ package struct OperationKind: RawRepresentable, Hashable, Sendable {
     package static let restamp = OperationKind(rawValue: 7)
     /// Says that its change takes back another one of its user, or does it again.
     package static let undo = OperationKind(rawValue: 8)
+    /// Says something about a branch of the workspace.
+    package static let timeline = OperationKind(rawValue: 9)
 
     /// Whether the operation is about one object.
-    package var hasObject: Bool { (1...5).contains(self.rawValue) }
+    package var hasObject: Bool { (1...5).contains(self.rawValue) || self == .spent }
     /// Whether the operation is about one property.
-    package var hasName: Bool { self == .set || self == .unset }
+    package var hasName: Bool { self == .set || self == .unset || self == .spent }
+    /// Whether the content is missing, and a hash stands for it.
+    package var isHash: Bool { self == .leftOut || self == .spent }
     /// Whether the operation has an operand: a name, or a parent.
     package var hasOperand: Bool { self.hasName || self == .move }
 }
@@ -81,10 +90,15 @@ package enum Edit: Hashable, Sendable {
     case introduce(Introduction)
     case restamp(Restamp)
     case undo(Reversal)
+    case timeline(TimelineStatement)
     /// An operation of a kind this version does not know.
     case unknown(kind: UInt8, body: [UInt8])
     /// An operation that was left out: only its leaf is here.
     case leftOut(leaf: Hash256)
+    /// A write that compaction dropped.
+    ///
+    /// `leaf`: its leaf hash; nil if its change has but a root.
+    case spent(ObjectID, name: String, leaf: Hash256?)
 }
 
 /// Where an object stands: under which parent (nil for the root) and at which position among the siblings there.
@@ -112,8 +126,10 @@ extension Edit {
         case .introduce: .introduce
         case .restamp: .restamp
         case .undo: .undo
+        case .timeline: .timeline
         case .unknown(let kind, _): OperationKind(rawValue: kind)
         case .leftOut: .leftOut
+        case .spent: .spent
         }
     }
 
@@ -121,9 +137,9 @@ extension Edit {
     package var object: ObjectID? {
         switch self {
         case .create(let object, _, _), .set(let object, _, _), .unset(let object, _), .move(let object, _),
-            .delete(let object):
+            .delete(let object), .spent(let object, _, _):
             object
-        case .introduce, .restamp, .undo, .unknown, .leftOut: nil
+        case .introduce, .restamp, .undo, .timeline, .unknown, .leftOut: nil
         }
     }
 
@@ -146,8 +162,10 @@ extension Edit {
         case .introduce(let introduction): introduction.encode(to: &bytes)
         case .restamp(let restamp): restamp.encode(to: &bytes)
         case .undo(let reversal): reversal.encode(to: &bytes)
+        case .timeline(let statement): statement.encode(to: &bytes)
         case .unknown(_, let body): bytes += body
         case .leftOut(let leaf): leaf.bytes.append(to: &bytes)
+        case .spent(_, _, let leaf): leaf?.bytes.append(to: &bytes)
         }
     }
 }

@@ -8,11 +8,13 @@ package struct Change: Hashable, Sendable {
     package var contextCount: UInt32
     package var operationStart: UInt32
     package var operationCount: UInt32
-    /// Where the change's blinding lies in the run's `blinding`: a 16-byte secret, or, if operations were left out,
-    /// a 16-byte salt for each of those that are there.
+    /// Where the change's blinding lies in the run's `blinding`: a 16-byte secret; if operations were left out, a
+    /// 16-byte salt for each of those that are there; if all are spent, the 32-byte root.
     package var blindingOffset: UInt32
     package var blindingByteCount: UInt32
     package var hasLeftOut: Bool
+    /// Whether all operations are spent, and only their root is here.
+    package var isSpent = false
 
     package var operationRange: Range<Int> {
         Int(self.operationStart)..<Int(self.operationStart) + Int(self.operationCount)
@@ -60,8 +62,9 @@ package struct Run: Hashable, Sendable {
     /// How long a change's blinding has to be: an operation that was left out has no salt, since that would show what
     /// it was to whoever guesses.
     package func requiredBlindingByteCount(of change: Change) -> Int {
+        if change.isSpent { return Bytes32.byteCount }
         guard change.hasLeftOut else { return Bytes16.byteCount }
-        return self.operations[change.operationRange].count { $0.kind != .leftOut } * Bytes16.byteCount
+        return self.operations[change.operationRange].count { !$0.kind.isHash } * Bytes16.byteCount
     }
 
     /// An operation in full words.
@@ -92,9 +95,18 @@ package struct Run: Hashable, Sendable {
             // Versions before this kind carried it unread, so what they accepted must never be refused.
             guard let reversal = try? Reversal(decoding: payload) else { break }
             return .undo(reversal)
+        case .timeline:
+            guard let statement = try? TimelineStatement(decoding: payload) else { break }
+            return .timeline(statement)
         case .leftOut:
             guard let leaf = Bytes32(payload) else { throw .notCanonical }
             return .leftOut(leaf: Hash256(bytes: leaf))
+        case .spent:
+            return .spent(
+                self.objects[Int(operation.object)],
+                name: self.names[Int(operation.operand)],
+                leaf: Bytes32(payload).map { Hash256(bytes: $0) }
+            )
         default: break
         }
         return .unknown(kind: operation.kind.rawValue, body: Array(payload))

@@ -19,7 +19,8 @@ package struct RunBuilder: Sendable {
 
     /// Opens the next change; operations appended from here on are its own.
     ///
-    /// `blinding`: the change's 16-byte secret, or 16-byte salts of those that are there if some were left out.
+    /// `blinding`: the change's 16-byte secret; 16-byte salts of those that are there if some were left out; the root
+    /// if all are spent.
     @specialized(where Context == [Point], Blinding == [UInt8])
     @specialized(where Context == [Point], Blinding == ArraySlice<UInt8>)
     @specialized(where Context == ArraySlice<Point>, Blinding == ArraySlice<UInt8>)
@@ -27,7 +28,8 @@ package struct RunBuilder: Sendable {
         stamp: Stamp,
         context: Context,
         blinding: Blinding,
-        hasLeftOut: Bool = false
+        hasLeftOut: Bool = false,
+        isSpent: Bool = false
     ) {
         let contextStart = self.run.contextEntries.count
         self.run.contextEntries.append(contentsOf: context)
@@ -40,7 +42,8 @@ package struct RunBuilder: Sendable {
                 operationCount: 0,
                 blindingOffset: UInt32(self.run.blinding.count),
                 blindingByteCount: UInt32(blinding.count),
-                hasLeftOut: hasLeftOut
+                hasLeftOut: hasLeftOut,
+                isSpent: isSpent
             )
         )
         self.run.blinding.append(contentsOf: blinding)
@@ -51,7 +54,7 @@ package struct RunBuilder: Sendable {
         let kind = edit.kind
         var operand: UInt32 = 0
         switch edit {
-        case .set(_, let name, _), .unset(_, let name): operand = self.index(ofName: name)
+        case .set(_, let name, _), .unset(_, let name), .spent(_, let name, _): operand = self.index(ofName: name)
         case .move(_, let place): operand = place.parent.map { self.index(of: $0) + 1 } ?? 0
         default: break
         }

@@ -1,9 +1,12 @@
 /// A run as bytes: tables first, then one column for each field, so that like stands beside like and compresses.
 ///
-/// Version 1. The transport compresses these bytes; they are bounded before they get here.
+/// Version 1, or 2 if there are spent operations. The transport compresses these bytes; they are bounded before they
+/// get here.
 extension Run {
-    /// The version of the encoding below.
+    /// The version of the encoding below, if no operation is spent.
     package static let formatVersion: UInt8 = 1
+    /// The version with spent operations, which begins to be understood with it.
+    package static let spentFormatVersion: UInt8 = 2
 
     /// The bytes of the run with its signature.
     ///
@@ -11,7 +14,8 @@ extension Run {
     package func encoded() -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(self.payload.count + self.operations.count * 4 + self.objects.count * 16 + 512)
-        bytes.append(Run.formatVersion)
+        let hasSpent = self.operations.contains { $0.kind == .spent }
+        bytes.append(hasSpent ? Run.spentFormatVersion : Run.formatVersion)
         self.replica.bytes.append(to: &bytes)
         bytes.appendVarint(self.firstSequence)
         bytes.append(self.previous == nil ? 0 : 1)
@@ -46,7 +50,7 @@ extension Run {
         }
         for change in self.changes { bytes.appendVarint(UInt64(change.operationCount)) }
         for change in self.changes { bytes.appendVarint(UInt64(change.contextCount)) }
-        for change in self.changes { bytes.append(change.hasLeftOut ? 1 : 0) }
+        for change in self.changes { bytes.append(change.isSpent ? 2 : change.hasLeftOut ? 1 : 0) }
         var replicas: [ReplicaID] = []
         var indexes: [ReplicaID: UInt64] = [:]
         for entry in self.contextEntries where indexes[entry.replica] == nil {
@@ -84,7 +88,8 @@ extension Run {
     package init(decoding bytes: [UInt8]) throws(WireError) {
         guard bytes.count <= Limits.runByteCountMax + Limits.runHeaderByteCountMax else { throw .overLimit }
         var reader = ByteReader(bytes)
-        guard try reader.byte() == Run.formatVersion else { throw .unknownKind }
+        let version = try reader.byte()
+        guard version == Run.formatVersion || version == Run.spentFormatVersion else { throw .unknownKind }
         self.init(replica: ReplicaID(bytes: try reader.bytes16()), firstSequence: try reader.varint())
         guard self.firstSequence >= 1,
             self.firstSequence <= Limits.sequenceMax - UInt64(Limits.runChangeCountMax)
@@ -97,6 +102,8 @@ extension Run {
         try self.decodeTables(&reader)
         try self.decodeChanges(&reader)
         try self.decodeOperations(&reader)
+        let hasSpent = self.operations.contains { $0.kind == .spent }
+        guard hasSpent == (version == Run.spentFormatVersion) else { throw .notCanonical }
         switch try reader.byte() {
         case 0: break
         case 1: self.signature = try reader.signature()
@@ -148,7 +155,7 @@ extension Run {
         guard contextTotal <= reader.remaining / 10 else { throw .truncated }
         for position in 0..<changeCount {
             let flag = try reader.byte()
-            guard flag <= 1 else { throw .notCanonical }
+            guard flag <= 2 else { throw .notCanonical }
             let operationStart = self.changes.last.map { $0.operationRange.upperBound } ?? 0
             let contextStart = self.changes.last.map { $0.contextRange.upperBound } ?? 0
             self.changes.append(
@@ -160,7 +167,8 @@ extension Run {
                     operationCount: UInt32(operationCounts[position]),
                     blindingOffset: 0,
                     blindingByteCount: 0,
-                    hasLeftOut: flag == 1
+                    hasLeftOut: flag == 1,
+                    isSpent: flag == 2
                 )
             )
         }
@@ -264,10 +272,20 @@ extension Run {
     }
 
     private func checkLeftOut() throws(WireError) {
-        for change in self.changes {
-            let leavesOut = self.operations[change.operationRange].contains { $0.kind == .leftOut }
-            guard leavesOut == change.hasLeftOut else { throw .notCanonical }
+        for change in self.changes where !self.isRedactedInOneWay(change) { throw .notCanonical }
+    }
+
+    /// Whether a change and its operations say the same of what is missing.
+    func isRedactedInOneWay(_ change: Change) -> Bool {
+        let operations = self.operations[change.operationRange]
+        if change.isSpent {
+            let areSpent = operations.allSatisfy { $0.kind == .spent && $0.payloadByteCount == 0 && $0.grant == 0 }
+            return !change.hasLeftOut && change.operationCount > 0 && areSpent
         }
+        return operations.contains(where: \.kind.isHash) == change.hasLeftOut
+            && operations.allSatisfy {
+                $0.kind != .spent || Int($0.payloadByteCount) == Bytes32.byteCount && $0.grant == 0
+            }
     }
 }
 

@@ -48,6 +48,16 @@ package struct VerifiedRun: Sendable {
     /// The introduction, if the run begins the replica's chain.
     package var introduction: Introduction? { self.content.introduction }
 
+    /// The branch of the workspace that the chain belongs to, if the run begins the chain; nil for the main timeline.
+    package var timeline: TimelineID? {
+        guard self.introduction != nil, let first = self.run.changes.first else { return nil }
+        for operation in self.run.operations[first.operationRange] where operation.kind == .timeline {
+            let statement = try? TimelineStatement(decoding: self.run.payload[operation.payloadRange])
+            if case .belongs(let id) = statement { return id }
+        }
+        return nil
+    }
+
     /// Checks a run of a replica that is known up to the change before the run's first.
     ///
     /// `previous`: the hash of the change before; the workspace's origin for the first.
@@ -113,6 +123,13 @@ package struct VerifiedRun: Sendable {
             introduction = try? Introduction(decoding: run.payload[first.payloadRange])
         }
         return VerifiedRun(run: run, hashes: hashes, previous: previous, introduction: introduction)
+    }
+
+    /// The same run after operations of it were dropped.
+    ///
+    /// `run`: that run, with the hashes of what was dropped.
+    func replacingRun(with run: Run) -> VerifiedRun {
+        VerifiedRun(run: run, hashes: self.hashes, previous: self.previous, introduction: self.introduction)
     }
 
     /// The part of this run after a sequence; nil if nothing is left.
@@ -183,9 +200,9 @@ extension Run {
             #if PLANTED_BUGS
             if PlantedBug.shortContextsAccepted.isPlanted, change.contextCount > 20 { throw .overLimit }
             #endif
-            guard Int(change.blindingByteCount) == self.requiredBlindingByteCount(of: change) else {
-                throw .notCanonical
-            }
+            guard Int(change.blindingByteCount) == self.requiredBlindingByteCount(of: change),
+                self.isRedactedInOneWay(change)
+            else { throw .notCanonical }
             size += own
         }
         guard size.changeCount <= Limits.runChangeCountMax, size.byteCount <= Limits.runByteCountMax,
@@ -212,6 +229,8 @@ extension Run {
             case .restamp: _ = try Restamp(decoding: payload)
             case .leftOut:
                 guard payload.count == Bytes32.byteCount else { throw .notCanonical }
+            case .spent:
+                guard payload.isEmpty || payload.count == Bytes32.byteCount else { throw .notCanonical }
             default:
                 guard payload.count <= Limits.opaqueByteCountMax else { throw .overLimit }
             }

@@ -89,6 +89,15 @@ package struct SeenLines: Sendable {
         self.tree?.raise(line.rawValue, to: sequence)
     }
 
+    /// What was seen by both.
+    package func intersection(_ others: SeenLines) -> SeenLines {
+        var both = SeenLines()
+        for (line, sequence) in self.all where others[line] > 0 {
+            _ = both.raise(line, to: min(sequence, others[line]))
+        }
+        return both
+    }
+
     /// Takes in all that others have seen.
     package mutating func formUnion(_ others: SeenLines) {
         for (line, sequence) in others.all { _ = self.raise(line, to: sequence) }

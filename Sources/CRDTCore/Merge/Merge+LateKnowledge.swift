@@ -252,9 +252,15 @@ extension Merge {
             records.append((index, record))
         }
         guard !withdrawn.isEmpty else { return }
+        let unmerged = withdrawn.filter { $0.sequence > transaction.progress(of: $0.line).countedSequence }
+        withdrawn.removeAll { $0.sequence > transaction.progress(of: $0.line).countedSequence }
         // Only now, since contexts and stamps of one line are read through others.
-        for (index, record) in records { try transaction.setLine(record, at: index) }
-        for place in withdrawn { try transaction.setRaisedStamp(nil, at: place) }
-        try self.revise(withdrawn, in: &transaction)
+        for (index, var record) in records {
+            record.mergedSequence = min(record.mergedSequence, record.appliedSequence)
+            try transaction.setLine(record, at: index)
+        }
+        for place in withdrawn + unmerged { try transaction.setRaisedStamp(nil, at: place) }
+        try self.forget(unmerged, in: &transaction)
+        try self.reviseMerged(withdrawn, in: &transaction)
     }
 }

@@ -82,7 +82,13 @@ extension Merge {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         guard let current = try transaction.register(key) else {
-            let register = Register(winner: write, isRemoval: isRemoval, conflictCount: 0, writeCount: 1)
+            let spentCount = try transaction.spentWrites(at: key)?.count ?? 0
+            let register = Register(
+                winner: write,
+                isRemoval: isRemoval,
+                conflictCount: 0,
+                writeCount: 1 + spentCount
+            )
             return try transaction.setRegister(register, at: key)
         }
         var register = current
@@ -91,6 +97,7 @@ extension Merge {
         if PlantedBug.overtakenWritesUncounted.isPlanted, WriteOrder.precedes(write, current.winner, transaction) {
             register.writeCount -= 1
         }
+        if PlantedBug.versionsCountedAnew.isPlanted, current.isRemoval { register.writeCount = 1 }
         #endif
         if current.conflictCount > 0 { try self.supersede(&register, at: key, context, in: &transaction) }
         if self.isInForce(write, isRemoval: isRemoval, context, over: current, in: transaction) {
@@ -119,5 +126,24 @@ extension Merge {
         if PlantedBug.removalAlwaysLoses.isPlanted, isRemoval, !context.covers(current.winner) { return false }
         #endif
         return WriteOrder.precedes(current.winner, write, transaction)
+    }
+
+    /// Counts a write whose content was dropped, or counts it no more.
+    ///
+    /// It changes nothing else: whatever it had touched, a later write that had seen it has touched as well. So a peer
+    /// that claims it of the wrong property changes no state by that.
+    mutating func count(
+        spent count: Int64,
+        _ write: WriteReference,
+        at key: RegisterKey,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        #if PLANTED_BUGS
+        if PlantedBug.droppedWritesUncounted.isPlanted { return }
+        #endif
+        try transaction.countSpent(count, in: write.point, at: key)
+        guard var register = try transaction.register(key) else { return }
+        register.writeCount += count
+        try transaction.setRegister(register, at: key)
     }
 }

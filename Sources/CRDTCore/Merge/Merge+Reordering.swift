@@ -32,14 +32,16 @@ extension Merge {
             (left.line.rawValue, left.sequence) < (right.line.rawValue, right.sequence)
         }
         let one = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
-        for place in places {
+        // What is on a branch has no place in an order of the state yet.
+        for place in places where place.sequence <= transaction.progress(of: place.line).countedSequence {
             guard let former = formerStamps[place],
                 let run = try transaction.loadRun(of: place.line, from: place.sequence, limits: one, signed: false),
                 let change = run.changes.first
             else { throw .damaged("a change is missing from the log") }
             let stamp = try transaction.effectiveStamp(at: place)
             self.summary.restampCost += change.operationRange.count
-            for position in change.operationRange where run.operations[position].kind.hasObject {
+            for position in change.operationRange
+            where run.operations[position].kind.hasObject && run.operations[position].kind != .spent {
                 let index = UInt32(position - change.operationRange.lowerBound)
                 let write = WriteReference(stamp: former, line: place.line, sequence: place.sequence, index: index)
                 let object = try transaction.objectIndex(of: run.objects[Int(run.operations[position].object)])

@@ -17,7 +17,15 @@ extension Merge {
             let run = try transaction.loadRun(of: place.line, from: place.sequence, limits: one, signed: false)
             guard let run, let change = run.changes.first else { throw .damaged("a change is missing from the log") }
             for operation in run.operations[change.operationRange] where operation.kind.hasObject {
-                objects.insert(try transaction.objectIndex(of: run.objects[Int(operation.object)]))
+                let object = try transaction.objectIndex(of: run.objects[Int(operation.object)])
+                guard operation.kind == .spent else {
+                    objects.insert(object)
+                    continue
+                }
+                // The changes do not count any more; those that count again are applied anew.
+                let name = try transaction.nameIndex(of: run.names[Int(operation.operand)])
+                let write = WriteReference(stamp: .zero, line: place.line, sequence: place.sequence, index: 0)
+                try self.count(spent: -1, write, at: RegisterKey(object: object, name: name), in: &transaction)
             }
         }
         let changed = Set(places)
@@ -40,7 +48,7 @@ extension Merge {
         for former in try transaction.history(of: object) {
             let isChanged = changed.contains(former.point)
             if isChanged { try self.withdrawMove(former, of: object, in: &transaction) }
-            guard former.sequence <= transaction.progress(of: former.line).appliedSequence else { continue }
+            guard former.sequence <= transaction.progress(of: former.line).countedSequence else { continue }
             var write = former
             write.stamp = try transaction.effectiveStamp(at: former.point)
             history.append(write)
@@ -112,7 +120,7 @@ extension Merge {
 }
 
 /// Contexts of changes that are asked for along their lines.
-private struct ContextCursor {
+struct ContextCursor {
     private var last: [LineIndex: (sequence: UInt64, context: SeenLines)] = [:]
 
     mutating func context(

@@ -109,11 +109,13 @@ package struct Merge {
         record.storedHash = lastHash
         if let introduction = fresh.introduction {
             record.introduction = introduction
+            record.timeline = fresh.timeline
             // Whose the creations in this very run are depends on it.
             try transaction.setLine(record, at: line)
         }
         self.summary.storedChangeCount += run.changes.count
         self.summary.storedOperationCount += run.changes.reduce(0) { $0 + Int($1.operationCount) }
+        try self.noteTimelines(in: run, author: line, &transaction)
         if record.origin != nil || record.next != nil || transaction.restamps.hasAny(of: run.replica)
             || run.operations.contains(where: { $0.kind == .restamp })
         {
@@ -251,13 +253,19 @@ package struct Merge {
         // A branch of the beginning has an introduction of its own.
         let introduction = transaction.line(last.line).introduction
         return try transaction.addLine(
-            LineRecord(id: id, introduction: introduction, origin: origin, previous: fresh.previous)
+            LineRecord(
+                id: id,
+                introduction: introduction,
+                timeline: transaction.progress(of: last.line).timeline,
+                origin: origin,
+                previous: fresh.previous
+            )
         )
     }
 
     // MARK: - Applying
 
-    private mutating func indexes(
+    mutating func indexes(
         of run: Run,
         on line: LineIndex,
         in transaction: inout some StoreTransaction
@@ -409,10 +417,24 @@ package struct Merge {
         }
         for place in self.seen { transaction.cover(place, in: &record.context, noting: &record.trail.recent) }
         record.trail.recentPointCount += change.contextRange.count
+        if record.timeline == nil { try self.merge(self.seen, in: &transaction) }
         var write = WriteReference(stamp: stamp, line: indexes.line, sequence: sequence, index: 0)
         var context = CausalContext(seen: record.context, author: indexes.line, ordinal: write.ordinal)
         for position in change.operationRange {
             context.ordinal = write.ordinal
+            #if PLANTED_BUGS
+            if PlantedBug.branchCountsAtOnce.isPlanted, record.timeline != nil {
+                try self.apply(run.operations[position], write, context, of: run, indexes: indexes, in: &transaction)
+                record.mergedSequence = sequence
+                write.index += 1
+                continue
+            }
+            #endif
+            if record.timeline != nil {
+                try self.record(run.operations[position], write, of: run, indexes: indexes, in: &transaction)
+                write.index += 1
+                continue
+            }
             try self.apply(run.operations[position], write, context, of: run, indexes: indexes, in: &transaction)
             write.index += 1
         }
@@ -456,6 +478,9 @@ package struct Merge {
             )
             try self.note(move: write, of: object, context, in: &transaction)
         case .delete: try self.delete(object, by: write, context, in: &transaction)
+        case .spent:
+            let key = RegisterKey(object: object, name: indexes.names[Int(operation.operand)])
+            try self.count(spent: 1, write, at: key, in: &transaction)
         default: break
         }
     }
@@ -592,6 +617,7 @@ package struct Merge {
             let index = LineIndex(rawValue: UInt32(position))
             var record = transaction.line(index)
             record.appliedSequence = record.firstSequence - 1
+            record.mergedSequence = record.firstSequence - 1
             record.appliedStamp = .zero
             record.waitsFor = nil
             record.context = SeenLines()
@@ -659,18 +685,4 @@ extension ObjectRecord {
 extension RunLimits {
     /// How much of a replica's waiting changes is loaded at once.
     static let pending = RunLimits(changeCountMax: 1024, operationCountMax: 1 << 14, byteCountMax: 4 << 20)
-}
-
-extension StoreTransaction {
-    /// Whether the first of two creations of an object counts: those by the owner of its id come before all others.
-    mutating func creation(
-        _ new: WriteReference,
-        of object: ObjectIndex,
-        precedes current: WriteReference
-    ) throws(StoreError) -> Bool {
-        let id = try self.look(at: object) { $0.id }
-        let isOfNew = self.line(new.line).introduction.map { id.isGiven(by: $0.user) } ?? false
-        let isOfCurrent = self.line(current.line).introduction.map { id.isGiven(by: $0.user) } ?? false
-        return isOfNew == isOfCurrent ? WriteOrder.precedes(new, current, self) : isOfNew
-    }
 }

@@ -79,3 +79,17 @@ extension [LineRecord]: LineOrdering {
 
     package func origin(of index: LineIndex) -> LineOrigin? { self[Int(index.rawValue)].origin }
 }
+
+extension StoreTransaction {
+    /// Whether the first of two creations of an object counts: those by the owner of its id come before all others.
+    mutating func creation(
+        _ new: WriteReference,
+        of object: ObjectIndex,
+        precedes current: WriteReference
+    ) throws(StoreError) -> Bool {
+        let id = try self.look(at: object) { $0.id }
+        let isOfNew = self.line(new.line).introduction.map { id.isGiven(by: $0.user) } ?? false
+        let isOfCurrent = self.line(current.line).introduction.map { id.isGiven(by: $0.user) } ?? false
+        return isOfNew == isOfCurrent ? WriteOrder.precedes(new, current, self) : isOfNew
+    }
+}

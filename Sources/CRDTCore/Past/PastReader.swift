@@ -26,6 +26,7 @@ package struct PastReader {
 
     /// The write that was in force for a property; nil if it had none.
     ///
+    /// Throws `compacted` if it may have been one that was dropped.
     /// - Complexity: O(log *n* + *k*) for *k* later writes that do not count, which are none if a time is asked for.
     package func write(
         at key: RegisterKey,
@@ -35,7 +36,39 @@ package struct PastReader {
         for write in try transaction.lastWrites(at: key, through: self.view.lastStamp, where: self.view.counts) {
             if last.map({ WriteOrder.precedes($0, write, transaction) }) ?? true { last = write }
         }
+        // Along a line, later writes come after earlier ones.
+        for end in self.view.unmerged {
+            guard let found = try transaction.lastUnmerged(at: key, on: end.line, upTo: end.sequence) else { continue }
+            let write = try transaction.write(of: found)
+            if last.map({ WriteOrder.precedes($0, write, transaction) }) ?? true { last = write }
+        }
+        try transaction.requireKept(last, at: key, in: self.view)
         return last
+    }
+
+    /// The operations on an object that count and are on branches which are not merged.
+    private func unmergedOperations(
+        on object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [UnmergedOperation] {
+        guard !self.view.unmerged.isEmpty else { return [] }
+        return try transaction.unmergedOperations(on: object).filter(self.view.counts)
+    }
+
+    /// Those of them of one kind.
+    private func unmerged(
+        _ kind: OperationKind,
+        of object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [WriteReference] {
+        guard !self.view.unmerged.isEmpty else { return [] }
+        let key = RegisterKey(object: object, name: kind == .move ? .place : .lifetime)
+        var found: [WriteReference] = []
+        for operation in try transaction.unmergedOperations(at: key)
+        where operation.kind == kind && self.view.counts(operation) {
+            found.append(try transaction.write(of: operation))
+        }
+        return found
     }
 
     /// The value of a property; nil if it had none.
@@ -51,11 +84,24 @@ package struct PastReader {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [(name: NameIndex, value: Value)] {
         var found: [(name: NameIndex, value: Value)] = []
-        for (name, _) in try transaction.registers(of: object) {
+        for name in try self.names(of: object, in: &transaction) {
             let key = RegisterKey(object: object, name: name)
             if let value = try self.value(at: key, in: &transaction) { found.append((name, value)) }
         }
         return found
+    }
+
+    /// The properties that an object ever had.
+    private func names(
+        of object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [NameIndex] {
+        var names = try transaction.registers(of: object).map(\.0)
+        let known = Set(names)
+        let added = Set(try self.unmergedOperations(on: object, in: &transaction).map(\.key.name))
+        names += added.filter { !known.contains($0) && $0 != .lifetime && $0 != .place }
+            .sorted { $0.rawValue < $1.rawValue }
+        return names
     }
 
     // MARK: - Existence
@@ -78,7 +124,13 @@ package struct PastReader {
         of object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        let deletions = try transaction.deletions(of: object).filter(self.view.counts)
+        #if PLANTED_BUGS
+        if PlantedBug.pastForgetsDeletions.isPlanted {
+            return try transaction.history(of: object).contains(where: self.view.counts)
+        }
+        #endif
+        var deletions = try transaction.deletions(of: object).filter(self.view.counts)
+        deletions += try self.unmerged(.delete, of: object, in: &transaction)
         if deletions.isEmpty, let creation = try transaction.look(at: object, { $0.creation }),
             self.view.counts(creation.write)
         {
@@ -93,7 +145,11 @@ package struct PastReader {
         for write in try transaction.history(of: object) where self.view.counts(write) && !removed.contains(write) {
             if !contexts.contains(where: { $0.covers(write) }) { return true }
         }
-        return false
+        for operation in try self.unmergedOperations(on: object, in: &transaction) where operation.kind != .delete {
+            let ordinal = ChainOrdinal(sequence: operation.sequence, index: operation.index)
+            if !contexts.contains(where: { $0.covers(operation.line, ordinal) }) { return true }
+        }
+        return try transaction.isTouched(object, besides: contexts, in: self.view)
     }
 
     /// The creation that decides what an object was: the first that counts, those of the id's owner before others.
@@ -101,10 +157,14 @@ package struct PastReader {
         of object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> ObjectRecord.Creation? {
-        guard let creation = try transaction.look(at: object, { $0.creation }) else { return nil }
-        if self.view.counts(creation.write) { return creation }
+        let known = try transaction.look(at: object, { $0.creation })
+        let added = try self.unmerged(.create, of: object, in: &transaction)
+        if let known, self.view.counts(known.write), added.isEmpty { return known }
+        guard known != nil || !added.isEmpty else { return nil }
+        var candidates = try transaction.creations(of: object) + added
+        if let known { candidates.append(known.write) }
         var first: WriteReference?
-        for write in try transaction.creations(of: object) where self.view.counts(write) {
+        for write in candidates where self.view.counts(write) {
             if try first.map({ first throws(StoreError) in
                 try transaction.creation(write, of: object, precedes: first)
             }) ?? true {
@@ -142,8 +202,11 @@ package struct PastReader {
         writes += try transaction.deletions(of: object)
         writes += try transaction.creations(of: object)
         if let creation = try transaction.look(at: object, { $0.creation }) { writes.append(creation.write) }
+        for operation in try self.unmergedOperations(on: object, in: &transaction) {
+            writes.append(try transaction.write(of: operation))
+        }
         var last = writes.filter(self.view.counts).map(\.stamp).max() ?? .zero
-        for (name, _) in try transaction.registers(of: object) {
+        for name in try self.names(of: object, in: &transaction) {
             let write = try self.write(at: RegisterKey(object: object, name: name), in: &transaction)
             last = max(last, write?.stamp ?? .zero)
         }
@@ -164,6 +227,14 @@ package struct PastReader {
         } else {
             let move = try transaction.lastEffectiveMove(of: object, through: self.view.lastStamp)
             self.places[object] = Place(parent: move?.parent, position: move?.position ?? .initial)
+            #if PLANTED_BUGS
+            let moves = try transaction.moves(of: object).filter { self.view.counts($0.write) }
+            if PlantedBug.pastMovesUnchecked.isPlanted,
+                let last = moves.max(by: { WriteOrder.precedes($0.write, $1.write, transaction) })
+            {
+                self.places[object] = Place(parent: last.parent, position: last.position)
+            }
+            #endif
         }
         return self.places[object] ?? Place(parent: nil, position: .initial)
     }
@@ -178,10 +249,10 @@ package struct PastReader {
         var moves: [MoveRecord] = []
         var (met, waiting): (Set<ObjectIndex>, [ObjectIndex]) = ([object], [object])
         while let next = waiting.popLast() {
-            for move in try transaction.moves(of: next) where self.view.counts(move.write) {
-                moves.append(move)
-                if let parent = move.parent, met.insert(parent).inserted { waiting.append(parent) }
-            }
+            var found = try transaction.moves(of: next).filter { self.view.counts($0.write) }
+            found += try self.unmergedMoves(of: next, in: &transaction)
+            moves += found
+            for case let parent? in found.map(\.parent) where met.insert(parent).inserted { waiting.append(parent) }
         }
         moves.sort { WriteOrder.precedes($0.write, $1.write, transaction) }
         var places: [ObjectIndex: Place] = [:]
@@ -191,6 +262,23 @@ package struct PastReader {
             if above == nil { places[move.object] = Place(parent: move.parent, position: move.position) }
         }
         for object in met { self.places[object] = places[object] ?? Place(parent: nil, position: .initial) }
+    }
+
+    private func unmergedMoves(
+        of object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [MoveRecord] {
+        var moves: [MoveRecord] = []
+        for write in try self.unmerged(.move, of: object, in: &transaction) {
+            guard case .move(_, let place) = try transaction.edit(write) else { continue }
+            var parent: ObjectIndex?
+            if let id = place.parent { parent = try transaction.objectIndex(of: id) }
+            let position = place.position
+            moves.append(
+                MoveRecord(write: write, object: object, parent: parent, position: position, isEffective: false)
+            )
+        }
+        return moves
     }
 
     /// The objects that stood below one (nil: the root), in their order, whether they lived or not.
@@ -209,7 +297,12 @@ package struct PastReader {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [(place: SiblingPlace, object: ObjectIndex)] {
         var found: [(place: SiblingPlace, object: ObjectIndex)] = []
-        for object in try transaction.objectsEverBelow(parent) {
+        var candidates = try transaction.objectsEverBelow(parent)
+        if !self.view.unmerged.isEmpty {
+            let known = Set(candidates)
+            candidates += try transaction.objectsUnmerged(below: parent).filter { !known.contains($0) }
+        }
+        for object in candidates {
             let place = try self.place(of: object, in: &transaction)
             guard place.parent == parent else { continue }
             let id = try transaction.look(at: object) { $0.id }

@@ -12,16 +12,38 @@ package struct PastView: Sendable {
         self.lastStamp = Stamp(rawValue: Stamp(milliseconds: time.milliseconds).rawValue | 0xffff)
     }
 
-    /// Some changes, whatever their stamps are.
+    /// How far lines of branches count whose changes are not merged, or not all of them.
+    private(set) var unmerged: [LinePoint] = []
+
+    /// Some changes, whatever their stamps are, of which none is on a branch that is not merged.
     package init(seen: SeenLines) {
         self.lastStamp = Stamp(rawValue: .max)
         self.seen = seen
     }
 
+    /// Some changes, on branches too.
+    package init(seen: SeenLines, in transaction: borrowing some StoreTransaction) {
+        self.init(seen: seen)
+        for position in 0..<transaction.lineCount {
+            let line = LineIndex(rawValue: UInt32(position))
+            let progress = transaction.progress(of: line)
+            guard progress.hasUnmerged, seen[line] > progress.countedSequence else { continue }
+            self.unmerged.append(LinePoint(line: line, sequence: seen[line]))
+        }
+    }
+
     /// Whether a write counts.
     package func counts(_ write: WriteReference) -> Bool {
+        #if PLANTED_BUGS
+        if PlantedBug.pastTakesAll.isPlanted { return true }
+        #endif
         guard write.stamp <= self.lastStamp else { return false }
         return self.seen.map { write.sequence <= $0[write.line] } ?? true
+    }
+
+    /// Whether an operation of a branch that is not merged counts.
+    func counts(_ operation: UnmergedOperation) -> Bool {
+        self.seen.map { operation.sequence <= $0[operation.line] } ?? false
     }
 }
 
@@ -48,19 +70,37 @@ extension StoreTransaction {
 }
 
 extension StoreTransaction {
-    /// The applied changes that no other applied change had seen: with all that their authors had seen, everything.
+    /// The changes of the main timeline, or of a branch, that no other one of it had seen: with all that their authors
+    /// had seen, and what a branch begins with, its state.
     ///
     /// - Complexity: O(*h* *l*) for *h* heads, of which there are few, and *l* lines.
-    package mutating func heads() throws(StoreError) -> [LinePoint] {
+    package mutating func heads(of timeline: TimelineID? = nil) throws(StoreError) -> [LinePoint] {
         var ends: [(point: LinePoint, stamp: Stamp)] = []
         for position in 0..<self.lineCount {
             let line = LineIndex(rawValue: UInt32(position))
             let progress = self.progress(of: line)
-            guard progress.hasApplied else { continue }
+            guard progress.hasApplied, progress.timeline == timeline else { continue }
             ends.append((LinePoint(line: line, sequence: progress.appliedSequence), progress.appliedStamp))
         }
+        if let timeline { ends += try self.baseEnds(of: timeline) }
+        return try self.heads(among: ends)
+    }
+
+    /// The changes with which all of some others were seen.
+    package mutating func heads(in seen: SeenLines) throws(StoreError) -> [LinePoint] {
+        var ends: [(point: LinePoint, stamp: Stamp)] = []
+        for (line, sequence) in seen.all where sequence >= self.progress(of: line).firstSequence {
+            let point = LinePoint(line: line, sequence: sequence)
+            ends.append((point, try self.effectiveStamp(at: point)))
+        }
+        return try self.heads(among: ends)
+    }
+
+    private mutating func heads(
+        among ends: [(point: LinePoint, stamp: Stamp)]
+    ) throws(StoreError) -> [LinePoint] {
         // Nothing had seen a change with a stamp above its own.
-        ends.sort { $0.stamp > $1.stamp }
+        let ends = ends.sorted { $0.stamp > $1.stamp }
         var (heads, seen): ([LinePoint], SeenLines) = ([], SeenLines())
         for (point, _) in ends where seen[point.line] < point.sequence {
             heads.append(point)
@@ -69,18 +109,52 @@ extension StoreTransaction {
         return heads
     }
 
-    /// How far each line had come at a time.
+    /// What counts on a branch now.
+    package mutating func view(of timeline: TimelineID) throws(StoreError) -> PastView {
+        #if PLANTED_BUGS
+        if PlantedBug.branchFollowsMain.isPlanted {
+            let heads = try self.heads() + self.heads(of: timeline)
+            return PastView(seen: try self.closure(of: heads), in: self)
+        }
+        #endif
+        return PastView(seen: try self.closure(of: try self.heads(of: timeline)), in: self)
+    }
+
+    /// Whether all is here and applied that a branch begins with.
+    package mutating func holdsBase(of timeline: TimelineID) throws(StoreError) -> Bool {
+        try self.baseEnds(of: timeline).count == self.timelines[timeline]?.opening.base.count
+    }
+
+    /// What a branch begins with, as far as it is here.
+    private mutating func baseEnds(
+        of timeline: TimelineID
+    ) throws(StoreError) -> [(point: LinePoint, stamp: Stamp)] {
+        var ends: [(point: LinePoint, stamp: Stamp)] = []
+        for change in self.timelines[timeline]?.opening.base ?? [] {
+            let place = try self.place(of: change.replica, sequence: change.sequence, hash: change.hash)
+            guard let place, self.progress(of: place.line).appliedSequence >= place.sequence else { continue }
+            ends.append((place, try self.effectiveStamp(at: place)))
+        }
+        return ends
+    }
+
+    /// How far each line had come at a time, on the main timeline or on a branch.
     ///
     /// Effective stamps rise along each line, and along all that a change had seen: nothing counts that had seen
-    /// something which does not.
+    /// something which does not. What a branch held counts from the change on that merged it.
     ///
-    /// - Complexity: O(*l* log *n*) for *l* lines with *n* changes.
-    package mutating func seen(through stamp: Stamp) throws(StoreError) -> SeenLines {
+    /// - Complexity: O(*l* log *n*) for *l* lines with *n* changes; with branches, that of a closure besides.
+    package mutating func seen(
+        through stamp: Stamp,
+        on timeline: TimelineID? = nil
+    ) throws(StoreError) -> SeenLines {
         var seen = SeenLines()
+        var (ends, hasBranches): ([LinePoint], Bool) = ([], timeline != nil)
         for position in 0..<self.lineCount {
             let line = LineIndex(rawValue: UInt32(position))
             let progress = self.progress(of: line)
-            guard progress.hasApplied else { continue }
+            if progress.timeline != nil { hasBranches = true }
+            guard progress.hasApplied, progress.timeline == timeline else { continue }
             var (low, high) = (progress.firstSequence - 1, progress.appliedSequence)
             while low < high {
                 let middle = high - (high - low) / 2
@@ -90,8 +164,30 @@ extension StoreTransaction {
                     high = middle - 1
                 }
             }
-            if low >= progress.firstSequence { _ = seen.raise(line, to: low) }
+            guard low >= progress.firstSequence else { continue }
+            ends.append(LinePoint(line: line, sequence: low))
+            _ = seen.raise(line, to: low)
         }
-        return seen
+        guard hasBranches else { return seen }
+        if let timeline { ends += try self.baseEnds(of: timeline).map(\.point) }
+        return try self.closure(of: ends)
+    }
+}
+
+extension StoreTransaction {
+    /// The write that an operation of a branch is, as it is ordered now.
+    package mutating func write(of operation: UnmergedOperation) throws(StoreError) -> WriteReference {
+        let stamp = try self.effectiveStamp(at: operation.point)
+        return WriteReference(
+            stamp: stamp,
+            line: operation.line,
+            sequence: operation.sequence,
+            index: operation.index
+        )
+    }
+
+    /// The history of an object without what does not count in the main state: a store may name that as well.
+    package mutating func countedHistory(of object: ObjectIndex) throws(StoreError) -> [WriteReference] {
+        try self.history(of: object).filter { $0.sequence <= self.progress(of: $0.line).countedSequence }
     }
 }

@@ -18,6 +18,7 @@ package struct ReversedHistory {
 
     /// The last write to a property that counts; nil if none does.
     ///
+    /// Throws `compacted` if it was dropped.
     /// - Complexity: O(*k* log *n*) for *k* later writes that do not count.
     package mutating func lastWrite(
         at key: RegisterKey,
@@ -27,12 +28,16 @@ package struct ReversedHistory {
         var bound = Stamp(rawValue: .max)
         while true {
             let group = try transaction.lastWrites(at: key, through: bound, where: { _ in true })
-            guard let stamp = group.first?.stamp else { return nil }
+            let stamp = group.first?.stamp ?? .zero
             for write in group.sorted(by: { WriteOrder.precedes($1, $0, transaction) })
             where try self.counts(write, &verdicts, in: &transaction) {
+                try transaction.requireKept(write, at: key)
                 return write
             }
-            guard stamp.rawValue > 0 else { return nil }
+            guard stamp.rawValue > 0 else {
+                try transaction.requireKept(nil, at: key)
+                return nil
+            }
             bound = Stamp(rawValue: stamp.rawValue - 1)
         }
     }
@@ -56,13 +61,14 @@ package struct ReversedHistory {
 
     /// Whether an object lives: some touch counts that no deletion that counts had seen.
     ///
-    /// - Complexity: O(*n* log *n*) in the writes to the object.
+    /// - Complexity: O(*n* log *n*) in the writes to the object. If nobody ever deleted it, only the changes behind the
+    ///   last write that counts are read.
     package mutating func isAlive(
         _ object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
         var verdicts = self.known
-        let history = try transaction.history(of: object).sorted { WriteOrder.precedes($1, $0, transaction) }
+        let history = try transaction.countedHistory(of: object).sorted { WriteOrder.precedes($1, $0, transaction) }
         let deletions = Set(try transaction.deletions(of: object))
         var (touches, contexts): ([WriteReference], [CausalContext]) = ([], [])
         for write in history where try self.counts(write, &verdicts, in: &transaction) {
@@ -70,10 +76,19 @@ package struct ReversedHistory {
                 let seen = try transaction.context(at: write.point)
                 contexts.append(CausalContext(seen: seen, author: write.line, ordinal: write.ordinal))
             } else {
+                if deletions.isEmpty { return true }
                 touches.append(write)
             }
         }
-        return touches.contains { touch in !contexts.contains { $0.covers(touch) } }
+        if touches.contains(where: { touch in !contexts.contains { $0.covers(touch) } }) { return true }
+        // Whose the dropped writes are is not known any more, so they count: nothing goes that somebody has edited.
+        for spent in try transaction.spentWrites(on: object) {
+            for (line, sequence) in spent.last.all {
+                let end = ChainOrdinal(sequence: sequence, index: 0)
+                if !contexts.contains(where: { $0.covers(line, end) }) { return true }
+            }
+        }
+        return false
     }
 
     /// Whether a write counts, if all later ones of its kind were looked at before.
@@ -123,6 +138,9 @@ package struct NextReversal: Hashable, Sendable {
 extension StoreTransaction {
     /// What a change takes back, if both are of a user, and its author had seen what it takes back.
     package mutating func reversal(by user: UserID, at point: LinePoint) throws(StoreError) -> ReversedChange? {
+        #if PLANTED_BUGS
+        if PlantedBug.undoTakenForEdit.isPlanted { return nil }
+        #endif
         guard let named = try self.namedByReversal(by: user, at: point) else { return nil }
         guard named.isRedo else { return ReversedChange(change: named.target, target: named.target) }
         guard let first = try self.namedByReversal(by: user, at: named.target), !first.isRedo else { return nil }
@@ -157,7 +175,9 @@ extension StoreTransaction {
         var heads: [WriteReference] = []
         for position in 0..<self.lineCount {
             let line = LineIndex(rawValue: UInt32(position))
-            guard self.line(line).introduction?.user == user, self.progress(of: line).hasApplied else { continue }
+            guard self.line(line).introduction?.user == user, self.progress(of: line).hasApplied,
+                self.progress(of: line).timeline == nil
+            else { continue }
             let last = LinePoint(line: line, sequence: self.progress(of: line).appliedSequence)
             heads.append(try self.firstOperation(of: last))
         }

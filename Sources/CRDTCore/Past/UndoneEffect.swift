@@ -78,8 +78,14 @@ package struct UndoneEffect {
     ) throws(StoreError) -> (before: Bool, isUntouched: Bool) {
         var reader = self.before
         let before = try reader.isAlive(object, in: &transaction)
-        for write in try transaction.history(of: object) where !self.context.covers(write) {
+        for write in try transaction.countedHistory(of: object) where !self.context.covers(write) {
             if try transaction.reversal(by: self.user, at: write.point) == nil { return (before, false) }
+        }
+        for spent in try transaction.spentWrites(on: object) {
+            for (line, sequence) in spent.last.all
+            where !self.context.covers(line, ChainOrdinal(sequence: sequence, index: 0)) {
+                return (before, false)
+            }
         }
         return (before, true)
     }

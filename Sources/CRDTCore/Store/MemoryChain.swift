@@ -13,6 +13,21 @@ struct MemoryChain: Sendable {
 
     mutating func append(_ run: VerifiedRun) { self.runs.append(run) }
 
+    /// Puts a change in the place of the one with its sequence.
+    mutating func replace(_ sequence: UInt64, by run: Run) {
+        guard let place = self.place(of: sequence) else { return }
+        let stored = self.runs[place.run]
+        var builder = RunBuilder(replica: stored.run.replica, firstSequence: stored.run.firstSequence)
+        for position in stored.run.changes.indices {
+            if position == place.change {
+                MemoryChain.copy(0, of: run, to: &builder)
+            } else {
+                MemoryChain.copy(position, of: stored.run, to: &builder)
+            }
+        }
+        self.runs[place.run] = stored.replacingRun(with: builder.signed(stored.run.signature))
+    }
+
     mutating func setCheckpoint(_ checkpoint: Checkpoint, at sequence: UInt64) {
         let position = self.checkpoints.firstIndex { $0.sequence >= sequence } ?? self.checkpoints.count
         if position < self.checkpoints.count, self.checkpoints[position].sequence == sequence {
@@ -102,7 +117,8 @@ struct MemoryChain: Sendable {
             stamp: change.stamp,
             context: run.contextEntries[change.contextRange],
             blinding: run.blinding(of: change),
-            hasLeftOut: change.hasLeftOut
+            hasLeftOut: change.hasLeftOut,
+            isSpent: change.isSpent
         )
         for operation in run.operations[change.operationRange] {
             var operand: UInt32 = 0

@@ -36,9 +36,11 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     private var chains: [MemoryChain] = []
     private var registers = MemoryRegisters()
     private var moveLog = MemoryMoves()
+    private var spent: [RegisterKey: SpentWrites] = [:]
     private var raised: [LinePoint: RaisedStamp] = [:]
     package private(set) var restamps = RestampTable()
     private var restampedChains: [ReplicaID: RestampedChain] = [:]
+    package private(set) var timelines = TimelineTable()
     package var branches = BranchIndex()
     package var knownFrontier: Frontier?
     private var facts: [String: [UInt8]] = [:]
@@ -133,6 +135,18 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         self.indexBranch(verified, on: indexes.line)
     }
 
+    package mutating func replaceChange(at point: LinePoint, by run: Run, indexes: RunIndexes) {
+        self.chains[Int(point.line.rawValue)].replace(point.sequence, by: run)
+    }
+
+    package mutating func spentWrites(at key: RegisterKey) -> SpentWrites? { self.spent[key] }
+
+    package mutating func countSpent(_ count: Int64, in change: LinePoint, at key: RegisterKey) {
+        self.spent[key] = SpentWrites.adding(count, in: change, to: self.spent[key])
+    }
+
+    package mutating func propertiesWithSpentWrites() -> [RegisterKey] { Array(self.spent.keys) }
+
     package mutating func header(at point: LinePoint) -> ChangeHeader? {
         self.chains[Int(point.line.rawValue)].header(point.sequence)
     }
@@ -219,6 +233,57 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         }
     }
 
+    // MARK: - Branches of the workspace
+
+    package mutating func addTimeline(_ record: TimelineRecord) { self.timelines.add(record) }
+
+    // Like writes that are superseded, they are found in the log.
+    package mutating func addUnmerged(_ operation: UnmergedOperation) {}
+    package mutating func removeUnmerged(_ point: LinePoint, of object: ObjectIndex) {}
+
+    package mutating func unmergedOperations(on object: ObjectIndex) throws(StoreError) -> [UnmergedOperation] {
+        var found: [UnmergedOperation] = []
+        for write in self.history(of: object) {
+            let progress = self.progress(of: write.line)
+            guard write.sequence > progress.countedSequence, write.sequence <= progress.appliedSequence,
+                let edit = try self.edit(write)
+            else { continue }
+            var (name, parent): (NameIndex, ObjectIndex?) = (.lifetime, nil)
+            switch edit {
+            case .set(_, let text, _), .unset(_, let text): name = self.nameIndex(of: text)
+            case .move(_, let place):
+                name = .place
+                parent = place.parent.map { self.objectIndex(of: $0) }
+            default: break
+            }
+            let key = RegisterKey(object: object, name: name)
+            found.append(UnmergedOperation(key: key, write: write, kind: edit.kind, parent: parent))
+        }
+        return found
+    }
+
+    package mutating func unmergedOperations(at key: RegisterKey) throws(StoreError) -> [UnmergedOperation] {
+        try self.unmergedOperations(on: key.object).filter { $0.key == key }
+    }
+
+    package mutating func lastUnmerged(
+        at key: RegisterKey,
+        on line: LineIndex,
+        upTo sequence: UInt64
+    ) throws(StoreError) -> UnmergedOperation? {
+        try self.unmergedOperations(at: key).last { $0.line == line && $0.sequence <= sequence }
+    }
+
+    package mutating func objectsUnmerged(below parent: ObjectIndex?) throws(StoreError) -> [ObjectIndex] {
+        var found: [ObjectIndex] = []
+        for position in self.objects.indices {
+            let object = ObjectIndex(rawValue: UInt32(position))
+            let operations = try self.unmergedOperations(on: object)
+            if operations.contains(where: { $0.kind == .move && $0.parent == parent }) { found.append(object) }
+        }
+        return found
+    }
+
     // MARK: - Registers
 
     package mutating func register(_ key: RegisterKey) -> Register? { self.registers.register(key) }
@@ -258,7 +323,8 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
                 guard let wanted = run.objects.firstIndex(of: id) else { continue }
                 for (position, change) in run.changes.enumerated() {
                     for place in change.operationRange where run.operations[place].kind.hasObject {
-                        guard run.operations[place].object == UInt32(wanted) else { continue }
+                        guard run.operations[place].object == UInt32(wanted), run.operations[place].kind != .spent
+                        else { continue }
                         found.append(
                             WriteReference(
                                 stamp: change.stamp,
@@ -278,7 +344,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     private mutating func appliedHistory(of object: ObjectIndex) throws(StoreError) -> [WriteReference] {
         var found: [WriteReference] = []
         for var write in self.history(of: object)
-        where write.sequence <= self.progress(of: write.line).appliedSequence {
+        where write.sequence <= self.progress(of: write.line).countedSequence {
             write.stamp = try self.effectiveStamp(at: write.point)
             found.append(write)
         }
@@ -291,6 +357,29 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
             found.append(write)
         }
         return found
+    }
+
+    package mutating func objectsWithDifferentCreations() -> [ObjectIndex] {
+        var kinds: [ObjectID: Set<[ExactText]>] = [:]
+        for (number, chain) in self.chains.enumerated() {
+            let last = self.progress(of: LineIndex(rawValue: UInt32(number))).countedSequence
+            for stored in chain.runs {
+                let run = stored.run
+                for (position, change) in run.changes.enumerated()
+                where run.firstSequence + UInt64(position) <= last {
+                    for place in change.operationRange where run.operations[place].kind == .create {
+                        let operation = run.operations[place]
+                        guard let body = try? CreationBody(decoding: run.payload, at: operation.payloadRange) else {
+                            continue
+                        }
+                        let object = run.objects[Int(operation.object)]
+                        kinds[object, default: []].insert([ExactText(body.type), ExactText(body.kind)])
+                    }
+                }
+            }
+        }
+        let found = kinds.filter { $0.value.count > 1 }.keys.sorted()
+        return found.map { self.objectIndex(of: $0) }
     }
 
     package mutating func deletions(of object: ObjectIndex) throws(StoreError) -> [WriteReference] {
@@ -484,6 +573,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package mutating func clearDerivedState() {
         self.registers = MemoryRegisters()
+        self.spent = [:]
         self.moveLog = MemoryMoves()
         self.raised = [:]
         for position in self.chains.indices {

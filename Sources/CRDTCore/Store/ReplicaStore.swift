@@ -14,6 +14,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case locked(String)
     /// The file was written by a newer program.
     case newerSchema(String)
+    /// A value that was in force at some moment was dropped by compaction. Nothing has failed.
+    case compacted
 }
 
 /// Where a workspace's changes and state live.
@@ -94,6 +96,19 @@ package protocol StoreTransaction: StateReading, LineOrdering {
     /// One stored operation in full words; nil if it is not stored.
     mutating func edit(_ write: WriteReference) throws(StoreError) -> Edit?
 
+    // Writes that compaction dropped. They are in no list of versions, and count all the same.
+
+    /// Puts a change in the place of the one that is stored, of which operations are spent now; the hash is the same.
+    ///
+    /// `run`: that change alone.
+    mutating func replaceChange(at point: LinePoint, by run: Run, indexes: RunIndexes) throws(StoreError)
+    /// The writes to a property that were dropped; nil if none was.
+    mutating func spentWrites(at key: RegisterKey) throws(StoreError) -> SpentWrites?
+    /// Counts so many more of them, or less, in a change.
+    mutating func countSpent(_ count: Int64, in change: LinePoint, at key: RegisterKey) throws(StoreError)
+    /// All properties with dropped writes, in no particular order.
+    mutating func propertiesWithSpentWrites() throws(StoreError) -> [RegisterKey]
+
     /// The number of the last commit that changed any object; 0 if there is none, or commits are not numbered.
     var lastCommit: Int64 { get }
 
@@ -133,6 +148,28 @@ package protocol StoreTransaction: StateReading, LineOrdering {
     /// A note to save work, which a store may forget at any time.
     func keptContexts(of line: LineIndex) -> [KeptContext]?
     mutating func setKeptContexts(_ contexts: [KeptContext]?, of line: LineIndex)
+
+    // Branches of the workspace.
+
+    /// Every statement about a branch that is stored.
+    var timelines: TimelineTable { get }
+    mutating func addTimeline(_ record: TimelineRecord) throws(StoreError)
+    /// Records an operation of a branch that is not merged.
+    mutating func addUnmerged(_ operation: UnmergedOperation) throws(StoreError)
+    /// Forgets those of one change on an object.
+    mutating func removeUnmerged(_ point: LinePoint, of object: ObjectIndex) throws(StoreError)
+    /// Those at a key, in the order of their lines and sequences.
+    mutating func unmergedOperations(at key: RegisterKey) throws(StoreError) -> [UnmergedOperation]
+    /// The last one at a key on a line, up to a sequence.
+    mutating func lastUnmerged(
+        at key: RegisterKey,
+        on line: LineIndex,
+        upTo sequence: UInt64
+    ) throws(StoreError) -> UnmergedOperation?
+    /// Those on an object.
+    mutating func unmergedOperations(on object: ObjectIndex) throws(StoreError) -> [UnmergedOperation]
+    /// The objects that some of them put below a parent (nil: the root).
+    mutating func objectsUnmerged(below parent: ObjectIndex?) throws(StoreError) -> [ObjectIndex]
 
     // Registers and their earlier or concurrent writes.
 
@@ -174,6 +211,8 @@ package protocol StoreTransaction: StateReading, LineOrdering {
     mutating func creations(of object: ObjectIndex) throws(StoreError) -> [WriteReference]
     /// The highest stamp of the recorded operations on an object.
     mutating func lastStamp(of object: ObjectIndex) throws(StoreError) -> Stamp
+    /// The objects with several applied creations that differ in type or kind, in no particular order.
+    mutating func objectsWithDifferentCreations() throws(StoreError) -> [ObjectIndex]
     /// All registers with conflicts, in no particular order.
     mutating func conflictedRegisters() throws(StoreError) -> [(RegisterKey, Register)]
 
@@ -191,17 +230,10 @@ package protocol StoreTransaction: StateReading, LineOrdering {
         _ object: ObjectIndex,
         _ change: (inout ObjectRecord) -> Result
     ) throws(StoreError) -> Result
-    /// The highest position of an object whose place is under `parent`; nil if there is none.
-    mutating func lastPosition(under parent: ObjectIndex?) throws(StoreError) -> Position?
     /// How many objects show.
     mutating func visibleObjectCount() throws(StoreError) -> Int
     /// Objects that are known, whether they show or not, in ascending order of ids, from behind one on.
     mutating func knownObjects(after id: ObjectID?, limit: Int) throws(StoreError) -> [ObjectIndex]
-    /// The last that shows under a parent (nil: the root) before a place in its order; nil if there is none.
-    mutating func visibleChild(
-        of parent: ObjectIndex?,
-        before place: SiblingPlace
-    ) throws(StoreError) -> ObjectIndex?
 
     /// Records a move that is not recorded yet.
     mutating func addMove(_ move: MoveRecord) throws(StoreError)
@@ -304,19 +336,6 @@ extension StoreTransaction {
         try self.look(at: index) { $0.parent }
     }
 
-    package mutating func visibleChild(
-        of parent: ObjectIndex?,
-        before place: SiblingPlace
-    ) throws(StoreError) -> ObjectIndex? {
-        var found: ObjectIndex?
-        for child in try self.children(of: parent) {
-            let record = try self.object(child)
-            guard SiblingPlace(position: record.position, id: record.id) < place else { return found }
-            if record.isVisible { found = child }
-        }
-        return found
-    }
-
     package mutating func value(of name: NameIndex, on object: ObjectIndex) throws(StoreError) -> Value? {
         guard let register = try self.register(RegisterKey(object: object, name: name)), !register.isRemoval,
             case .set(_, _, let value) = try self.edit(register.winner)
@@ -334,14 +353,9 @@ extension StoreTransaction {
         }
         return properties
     }
-
-    package mutating func lastPosition(under parent: ObjectIndex?) throws(StoreError) -> Position? {
-        guard let last = try self.children(of: parent).last else { return nil }
-        return try self.object(last).position
-    }
 }
 
-/// How much of a replica's chain to load at once.
+/// How much of a replica's chain to load at once: never more than a peer accepts as one run.
 package struct RunLimits: Hashable, Sendable {
     package var changeCountMax: Int
     package var operationCountMax: Int
@@ -352,9 +366,9 @@ package struct RunLimits: Hashable, Sendable {
         operationCountMax: Int = Limits.runOperationCountMax,
         byteCountMax: Int = Limits.runByteCountMax
     ) {
-        self.changeCountMax = changeCountMax
-        self.operationCountMax = operationCountMax
-        self.byteCountMax = byteCountMax
+        self.changeCountMax = min(changeCountMax, Limits.runChangeCountMax)
+        self.operationCountMax = min(operationCountMax, Limits.runOperationCountMax)
+        self.byteCountMax = min(byteCountMax, Limits.runByteCountMax)
     }
 
     /// Whether changes of a size are within the limits; one change always is.

@@ -36,6 +36,13 @@ package protocol StateReading {
         after last: SiblingPlace?,
         limit: Int
     ) throws(StoreError) -> [ObjectIndex]
+    /// The last that shows under a parent (nil: the root) before a place in its order; nil if there is none.
+    mutating func visibleChild(
+        of parent: ObjectIndex?,
+        before place: SiblingPlace
+    ) throws(StoreError) -> ObjectIndex?
+    /// The highest position of an object whose place is under `parent`; nil if there is none.
+    mutating func lastPosition(under parent: ObjectIndex?) throws(StoreError) -> Position?
     /// Every visible object, in ascending order of ids.
     mutating func visibleObjects() throws(StoreError) -> [ObjectIndex]
     /// Some of them, from behind an id on.
@@ -59,6 +66,24 @@ extension StateReading {
 
     package mutating func lastUpdate(of index: ObjectIndex) throws(StoreError) -> Stamp {
         try self.object(index).updated
+    }
+
+    package mutating func visibleChild(
+        of parent: ObjectIndex?,
+        before place: SiblingPlace
+    ) throws(StoreError) -> ObjectIndex? {
+        var found: ObjectIndex?
+        for child in try self.children(of: parent) {
+            let record = try self.object(child)
+            guard SiblingPlace(position: record.position, id: record.id) < place else { return found }
+            if record.isVisible { found = child }
+        }
+        return found
+    }
+
+    package mutating func lastPosition(under parent: ObjectIndex?) throws(StoreError) -> Position? {
+        guard let last = try self.children(of: parent).last else { return nil }
+        return try self.object(last).position
     }
 
     package mutating func property(_ name: String, of object: ObjectIndex) throws(StoreError) -> Value? {

@@ -36,6 +36,8 @@ package struct NameIndex: RawRepresentable, Hashable, Sendable {
 
     /// Stands where a name would for an object's creations and deletions.
     package static let lifetime = NameIndex(rawValue: .max)
+    /// Stands where a name would for an object's moves, among the operations of a branch.
+    package static let place = NameIndex(rawValue: .max - 1)
 }
 
 /// Names one register: a property of an object.
@@ -117,7 +119,7 @@ package struct Register: Hashable, Sendable {
     package var isRemoval: Bool
     /// How many other writes are concurrent with the winner and not yet superseded.
     package var conflictCount: UInt32
-    /// How many writes there are, in force or not.
+    /// How many writes there are, in force or not, with those that were dropped.
     package var writeCount: Int64
 
     package init(winner: WriteReference, isRemoval: Bool, conflictCount: UInt32, writeCount: Int64) {
@@ -125,6 +127,35 @@ package struct Register: Hashable, Sendable {
         self.isRemoval = isRemoval
         self.conflictCount = conflictCount
         self.writeCount = writeCount
+    }
+}
+
+/// The writes to a property that compaction dropped.
+///
+/// Each was ordered before a write that had seen it, and that is recorded still.
+package struct SpentWrites: Hashable, Sendable {
+    package var count: Int64
+    /// The first and the last change on each line with one of them.
+    package var first: SeenLines
+    package var last: SeenLines
+
+    package init(count: Int64, first: SeenLines, last: SeenLines) {
+        (self.count, self.first, self.last) = (count, first, last)
+    }
+
+    /// These, and so many more or less in a change; nil if none is left.
+    package static func adding(_ count: Int64, in change: LinePoint, to known: SpentWrites?) -> SpentWrites? {
+        let sum = (known?.count ?? 0) + count
+        guard sum > 0 else { return nil }
+        var (first, last) = (known?.first ?? SeenLines(), known?.last ?? SeenLines())
+        _ = last.raise(change.line, to: change.sequence)
+        if first[change.line] == 0 || change.sequence < first[change.line] {
+            var earlier = SeenLines()
+            for (line, sequence) in first.all where line != change.line { _ = earlier.raise(line, to: sequence) }
+            _ = earlier.raise(change.line, to: change.sequence)
+            first = earlier
+        }
+        return SpentWrites(count: sum, first: first, last: last)
     }
 }
 
@@ -138,6 +169,25 @@ package enum VersionStatus: UInt8, Hashable, Sendable {
     case creation = 2
     /// A deletion of the object.
     case deletion = 3
+}
+
+/// An operation of a branch that is not merged.
+package struct UnmergedOperation: Hashable, Sendable {
+    package var key: RegisterKey
+    package var line: LineIndex
+    package var sequence: UInt64
+    package var index: UInt32
+    package var kind: OperationKind
+    /// Where a move puts the object; nil for the root.
+    package var parent: ObjectIndex?
+
+    /// `key`: that of the property; of `NameIndex.lifetime` for creations and deletions, `NameIndex.place` for moves.
+    package init(key: RegisterKey, write: WriteReference, kind: OperationKind, parent: ObjectIndex?) {
+        (self.key, self.kind, self.parent) = (key, kind, parent)
+        (self.line, self.sequence, self.index) = (write.line, write.sequence, write.index)
+    }
+
+    package var point: LinePoint { LinePoint(line: self.line, sequence: self.sequence) }
 }
 
 /// The state of one object.
@@ -243,6 +293,10 @@ package struct LineRecord: Hashable, Sendable {
     package var device: DeviceID? { self.introductionBox?.content.device }
     // Apart, since records are copied for every change, and this never changes.
     private var introductionBox: IntroductionBox?
+    /// The branch of the workspace that the chain belongs to; nil for the main timeline.
+    package var timeline: TimelineID?
+    /// The last change of a branch that counts in the main state, since a change of that has seen it.
+    package var mergedSequence: UInt64 = 0
     /// Where the line hangs; nil for the first line of its replica.
     package var origin: LineOrigin?
     /// The next line of the same replica.
@@ -277,14 +331,25 @@ package struct LineRecord: Hashable, Sendable {
     /// A further line of a replica.
     ///
     /// `previous`: the hash of the change that it hangs on.
-    package init(id: ReplicaID, introduction: Introduction?, origin: LineOrigin, previous: Hash256) {
+    package init(
+        id: ReplicaID,
+        introduction: Introduction?,
+        timeline: TimelineID?,
+        origin: LineOrigin,
+        previous: Hash256
+    ) {
+        self.timeline = timeline
         self.id = id
         self.storedHash = previous
         self.origin = origin
         self.introduction = introduction
         self.storedSequence = origin.parent.sequence
         self.appliedSequence = origin.parent.sequence
+        self.mergedSequence = origin.parent.sequence
     }
+
+    /// The last change that counts in the main state.
+    package var countedSequence: UInt64 { self.timeline == nil ? self.appliedSequence : self.mergedSequence }
 
     /// The sequence of the line's first change.
     package var firstSequence: UInt64 { (self.origin?.parent.sequence ?? 0) + 1 }
@@ -295,6 +360,8 @@ package struct LineRecord: Hashable, Sendable {
             firstSequence: self.firstSequence,
             storedSequence: self.storedSequence,
             appliedSequence: self.appliedSequence,
+            countedSequence: self.countedSequence,
+            timeline: self.timeline,
             appliedStamp: self.appliedStamp,
             firstRaised: self.firstRaised,
             next: self.next
@@ -309,6 +376,10 @@ package struct LineProgress: Hashable, Sendable {
     package var firstSequence: UInt64
     package var storedSequence: UInt64
     package var appliedSequence: UInt64
+    /// The last change that counts in the main state: less than is applied on a branch that is not merged.
+    package var countedSequence: UInt64
+    /// The branch that it belongs to; nil for the main timeline.
+    package var timeline: TimelineID?
     package var appliedStamp: Stamp
     package var firstRaised: UInt64?
     /// The next line of the same replica.
@@ -318,6 +389,8 @@ package struct LineProgress: Hashable, Sendable {
         firstSequence: UInt64,
         storedSequence: UInt64,
         appliedSequence: UInt64,
+        countedSequence: UInt64,
+        timeline: TimelineID?,
         appliedStamp: Stamp,
         firstRaised: UInt64?,
         next: LineIndex?
@@ -325,10 +398,15 @@ package struct LineProgress: Hashable, Sendable {
         self.firstSequence = firstSequence
         self.storedSequence = storedSequence
         self.appliedSequence = appliedSequence
+        self.countedSequence = countedSequence
+        self.timeline = timeline
         self.appliedStamp = appliedStamp
         self.firstRaised = firstRaised
         self.next = next
     }
+
+    /// Whether changes are applied that do not count in the main state.
+    package var hasUnmerged: Bool { self.countedSequence < self.appliedSequence }
 
     /// Whether any of the line's changes is applied.
     package var hasApplied: Bool { self.appliedSequence >= self.firstSequence }

@@ -36,6 +36,12 @@ package struct ReplicaID: Identifier16 {
     package init(bytes: Bytes16) { self.bytes = bytes }
 }
 
+/// A timeline of a workspace besides the main one: what users call a branch.
+package struct TimelineID: Identifier16 {
+    package var bytes: Bytes16
+    package init(bytes: Bytes16) { self.bytes = bytes }
+}
+
 /// The id of an object: a UUID that is the same on all machines.
 ///
 /// An object that was created with a key has an id derived from the workspace, the type and the key (UUIDv5, RFC 9562

@@ -13,7 +13,7 @@ package indirect enum JSON: Hashable, Sendable {
 
     /// Parses RFC 8259 text.
     ///
-    /// Of repeated keys the last counts; nil for anything that is not one JSON value.
+    /// Of repeated members the last counts; nil for anything that is not one JSON value.
     ///
     /// - Complexity: O(*n*) in the length of the text.
     package init?(parsing text: some Sequence<UInt8>) {
@@ -33,6 +33,8 @@ package indirect enum JSON: Hashable, Sendable {
             case numberTooSmall
             /// An integer that a double would change; or any beyond 64 bits, where those are not wanted.
             case integerTooLarge
+            /// JSON, but an object has two members of one name; the last in `path`.
+            case repeatedMember
         }
 
         package var reason: Reason
@@ -43,8 +45,10 @@ package indirect enum JSON: Hashable, Sendable {
     }
 
     /// Which numbers are taken, of those that no value holds as they are written.
+    ///
+    /// Who minds that also minds that of two members of one name only one can be kept.
     package enum Numbers: Hashable, Sendable {
-        /// All within the range of a double; it takes the nearest.
+        /// All within the range of a double; it takes the nearest. Of repeated members it takes the last.
         case nearest
         /// Those that a double does not change but in the last of many decimals.
         ///

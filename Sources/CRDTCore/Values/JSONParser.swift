@@ -11,8 +11,8 @@ struct JSONParser {
     /// The members within which it reads; after a failure, those in which that was.
     private(set) var path: [String] = []
     private let numbers: JSON.Numbers
-    /// The first number that no value can hold; it counts only if the rest is JSON.
-    private var refusedNumber: JSON.ParseFailure?
+    /// The first number that no value can hold, or repeated member; it counts only if the rest is JSON.
+    private var refused: JSON.ParseFailure?
 
     init(bytes: [UInt8], depthMax: Int, numbers: JSON.Numbers) {
         self.bytes = bytes
@@ -25,7 +25,7 @@ struct JSONParser {
         guard let value = self.value(depth: 0) else { return nil }
         self.skipSpace()
         guard self.offset == self.bytes.count else { return nil }
-        guard let refused = self.refusedNumber else { return value }
+        guard let refused = self.refused else { return value }
         (self.reason, self.offset, self.path) = (refused.reason, refused.offset, refused.path)
         return nil
     }
@@ -80,8 +80,10 @@ struct JSONParser {
             }
             self.path.append(key)
             guard let value = self.value(depth: depth + 1) else { return nil }
+            if members.updateValue(value, forKey: ExactText(key)) != nil, self.numbers != .nearest {
+                _ = self.refuse(.repeatedMember)
+            }
             self.path.removeLast()
-            members[ExactText(key)] = value
             if self.take(UInt8(ascii: "}")) { return .object(members) }
             guard self.take(UInt8(ascii: ",")) else { return nil }
         }
@@ -132,8 +134,8 @@ struct JSONParser {
 
     /// Goes on, since what follows may be no JSON at all.
     private mutating func refuse(_ reason: JSON.ParseFailure.Reason) -> JSON {
-        if self.refusedNumber == nil {
-            self.refusedNumber = JSON.ParseFailure(reason: reason, offset: self.offset, path: self.path)
+        if self.refused == nil {
+            self.refused = JSON.ParseFailure(reason: reason, offset: self.offset, path: self.path)
         }
         return .null
     }

@@ -86,6 +86,8 @@ export interface Peer {
   readonly address: string | null;
   readonly last_seen_ms: number | null;
   readonly in_sync: boolean;
+  /** Until when it holds changes that are in force here. */
+  readonly holds_until_ms: number | null;
   readonly missing_there: number | null;
   readonly missing_here: number | null;
   readonly reason: "not_met" | "offline" | "comparing" | "exchanging" | null;
@@ -109,12 +111,14 @@ export interface ConflictVersion {
   readonly id: string;
   readonly author: Author;
   readonly time_ms: number;
-  readonly content: Content;
+  readonly content: Content | { create: { type: string; kind: string } };
 }
 
 export interface Conflict {
   readonly object: ID;
-  /** Null: the places of a moved object conflict. */
+  /** A conflict of creations cannot be resolved: types and kinds do not change. */
+  readonly about: "property" | "creation" | "place";
+  /** Null unless it is about a property. */
   readonly property: string | null;
   readonly winner: ConflictVersion | null;
   readonly losers: readonly ConflictVersion[];
@@ -165,7 +169,7 @@ export interface Kept {
   readonly object: ID;
   readonly part: "object" | "place" | "property";
   readonly property: string | null;
-  readonly reason: "edited" | "deleted" | "has-children" | "parent-gone" | "unknown";
+  readonly reason: "edited" | "deleted" | "has-children" | "parent-gone" | "unknown" | "too-large";
   /** The author of the edit that stands in the way. */
   readonly author: Author | null;
 }
@@ -187,6 +191,43 @@ export interface Past {
   children(id?: ID | null, page?: { after?: string | null; limit?: number }): Promise<Page>;
   tree(id?: ID | null, page?: { after?: string | null; limit?: number; depth?: number }): Promise<Page>;
   property(id: ID, name: string): Promise<Value>;
+}
+
+export interface BranchInfo {
+  readonly id: string;
+  /** Two machines that were apart may have given the same. */
+  readonly name: string;
+  /** The id of the branch that it leaves; null for the main timeline. */
+  readonly parent: string | null;
+  readonly author: Author;
+  readonly time_ms: number;
+  /** Transactions that the timeline which it leaves has not taken in. */
+  readonly unmerged: number;
+}
+
+/** Something that two timelines changed in different ways since they parted. */
+export type MergeConflict =
+  /** A side that lacks the property lacks its member. */
+  | { readonly object: ID; readonly kind: "property"; readonly property: string;
+      readonly branch?: Value; readonly target?: Value }
+  | { readonly object: ID; readonly kind: "place"; readonly branch: ID | null; readonly target: ID | null }
+  /** One side deleted what the other one edited: it stays, or comes back, with the edits. */
+  | { readonly object: ID; readonly kind: "deleted-on-branch" | "deleted-on-target" };
+
+/** A branch: it reads as `Past` does, and is written to. */
+export interface Branch extends Past {
+  readonly id: string;
+  /** One transaction on the branch: all its edits count, or none. While the daemon is away, it waits. */
+  write(compose: (transaction: Transaction) => unknown, options?: WriteOptions): Promise<{ readonly created: ID[] }>;
+  /** The objects that differ: `before` is on the branch, `after` on the main timeline or on another branch. */
+  diff(other?: string | null): Promise<Difference[]>;
+  /** What a merge would find changed on both sides. */
+  conflicts(options?: { into?: string }): Promise<MergeConflict[]>;
+  /** Merges it into the main timeline, or into another branch. */
+  merge(options?: { into?: string }): Promise<{ merged: boolean; conflicts: MergeConflict[] }>;
+  /** Takes in what is new on the main timeline. */
+  update(): Promise<{ merged: boolean; conflicts: MergeConflict[] }>;
+  delete(): Promise<null>;
 }
 
 export interface SyncReport {
@@ -323,6 +364,11 @@ export interface Workspace {
   undo(count?: number): Promise<ReversedTransaction[]>;
   /** Does transactions again that `undo` took back. */
   redo(count?: number): Promise<ReversedTransaction[]>;
+  branches(): Promise<BranchInfo[]>;
+  /** Creates a branch with what is here now, or what was at a moment; of the main timeline, or of a branch. */
+  createBranch(name: string, options?: { parent?: string; at?: Moment | Date }): Promise<BranchInfo>;
+  /** A branch by its id or name. */
+  branch(id: string): Branch;
   sync(options?: { timeoutMs?: number }): Promise<SyncReport>;
   fetch(
     path: string,

@@ -419,6 +419,25 @@ class Workspace {
     return (await this.fetch("/api/redo", { method: "POST", json: { count } })).transactions;
   }
 
+  /** The branches that are not deleted, in the order of their names. */
+  async branches() { return (await this.fetch("/api/branches")).branches; }
+
+  /**
+   * Creates a branch: with what is here now, or what was at a moment; of the main timeline, or of the branch `parent`.
+   *
+   * Edits on a branch show nowhere else until it is merged.
+   */
+  createBranch(name, { parent, at } = {}) {
+    const json = compact({ name, parent, at: at && momentText(at) });
+    return this.fetch("/api/branches", { method: "POST", json });
+  }
+
+  /**
+   * A branch by its id or name: it reads as `at` does, and has `write`, `diff`, `conflicts`, `merge`, `update` and
+   * `delete`. A name may come to mean two branches, an id never does.
+   */
+  branch(id) { return new Branch(this, id); }
+
   /** Syncs with the peers now, and reports when that has ended. */
   sync({ timeoutMs = 30_000 } = {}) {
     return this.fetch("/api/sync", { method: "POST", json: { timeout_ms: timeoutMs } });
@@ -737,6 +756,68 @@ class Past {
     const pairs = Array.isArray(parameters) ? parameters : Object.entries(parameters);
     return this.#workspace.fetch(`${path}${search([...pairs, ["at", this.moment]])}`);
   }
+}
+
+/** What can be read, written and done on a branch; `workspace.branch` makes one. */
+class Branch extends Past {
+  #workspace;
+  #path;
+
+  constructor(workspace, id) {
+    super(workspace, `branch:${id}`);
+    this.#workspace = workspace;
+    this.id = id;
+    this.#path = `/api/branches/${encodeURIComponent(id)}`;
+  }
+
+  /**
+   * Writes one transaction on the branch; resolves with `{ created }` when it is durable.
+   *
+   * As `write` of the workspace, it waits while the daemon is away, and the daemon writes it once.
+   */
+  async write(compose, { if: conditions, signal } = {}) {
+    const transaction = new Transaction();
+    if (compose(transaction) instanceof Promise) {
+      throw new TypeError("The closure of write() must not be async: collect what it needs before.");
+    }
+    const json = compact({ id: uuid(), edits: transaction.edits, if: conditions });
+    const path = `/api/transactions${search({ branch: this.id })}`;
+    for (let delay = RETRY_FIRST_MS; ; delay = Math.min(2 * delay, RETRY_MAX_MS)) {
+      if (this.#workspace.state === "closed") throw closedProblem();
+      try {
+        return await this.#workspace.fetch(path, { method: "POST", json, signal });
+      } catch (problem) {
+        if (problem.code !== "offline") throw problem;
+        await new Promise(resolve => setTimeout(resolve, delay));
+      }
+    }
+  }
+
+  /** The objects that differ; `before` is on the branch, `after` on the main timeline or the branch `other`. */
+  diff(other = null) { return this.#workspace.diff(this.moment, other && `branch:${other}`); }
+
+  /** What a merge into the main timeline, or into the branch `into`, would find changed on both sides. */
+  async conflicts({ into } = {}) {
+    return (await this.#workspace.fetch(`${this.#path}/conflicts${search({ into })}`)).conflicts;
+  }
+
+  /**
+   * Merges the branch into the main timeline, or into another branch; it stays, and can be merged again.
+   *
+   * The later of two edits of the same counts. Resolves with `{ merged, conflicts }`; `merged` is false if there was
+   * nothing new.
+   */
+  merge({ into } = {}) {
+    return this.#workspace.fetch(`${this.#path}/merge`, { method: "POST", json: compact({ into }) });
+  }
+
+  /** Takes in what is new on the main timeline. */
+  update() {
+    return this.#workspace.fetch("/api/branches/main/merge", { method: "POST", json: { into: this.id } });
+  }
+
+  /** Deletes the branch. What was merged of it stays. */
+  delete() { return this.#workspace.fetch(this.#path, { method: "DELETE" }); }
 }
 
 const offlineProblem = cause => new PeerdProblem({

@@ -144,5 +144,8 @@ extension Run {
     ///
     /// The signature holds without it, so the hash of the change is the same, and two peers of which one has it would
     /// have equal frontiers and different states. There is no rule yet by which a peer may leave something out.
-    fileprivate var leavesOut: Bool { self.changes.contains(where: \.hasLeftOut) }
+    ///
+    /// Writes that compaction dropped are another matter: what made them needless is in the log, and comes as well.
+    /// That it was so is the sender's word. All members are devices of one user; others will have to prove it.
+    fileprivate var leavesOut: Bool { self.operations.contains { $0.kind == .leftOut } }
 }

@@ -113,12 +113,14 @@ struct Author: ~Copyable {
         _ request: WriteRequest,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Result<WriteReceipt, WriteRefusal> {
-        guard let name = request.name else { return try self.perform(request.content, in: &transaction) }
+        guard let name = request.name else {
+            return try self.perform(request.content, on: request.timeline, in: &transaction)
+        }
         if let earlier = try transaction.rememberedWrite(name.text) {
             guard earlier.content == name.content else { return .failure(.nameTaken(name.text)) }
             return .success(WriteReceipt(dot: nil, created: earlier.created, operationCount: 0))
         }
-        let result = try self.perform(request.content, in: &transaction)
+        let result = try self.perform(request.content, on: request.timeline, in: &transaction)
         if case .success(let receipt) = result {
             let write = RememberedWrite(content: name.content, created: receipt.created)
             try transaction.remember(write, as: name.text)
@@ -128,39 +130,62 @@ struct Author: ~Copyable {
 
     private mutating func perform(
         _ wanted: WriteRequest.Content,
+        on timeline: TimelineID?,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Result<WriteReceipt, WriteRefusal> {
         var plan = TransactionPlan(namespace: self.namespace, user: self.identity.user)
         do throws(WriteRefusal) {
-            switch wanted {
-            case .steps(let wanted):
-                for step in wanted.steps {
-                    try plan.add(step, entropy: &self.entropy, in: &transaction)
+            if let timeline {
+                guard let entry = transaction.timelines[timeline], !entry.isClosed else {
+                    return .failure(.noSuchBranch(timeline))
                 }
-            case .body(let body): plan = try self.plan(plan, by: body, in: transaction)
+                let state = try WriteRefusal.from { () throws(StoreError) in
+                    PastState(try transaction.view(of: timeline), of: transaction)
+                }
+                plan = try self.plan(plan, by: wanted, on: timeline, state, in: transaction)
+            } else {
+                plan = try self.plan(plan, by: wanted, on: nil, transaction, in: transaction)
             }
         } catch {
-            if case .store(let error) = error { throw error }
+            // Who asks for what was dropped gets an answer, as all others do that share the transaction.
+            if case .store(let error) = error, error != .compacted { throw error }
             return .failure(error)
         }
         guard !plan.edits.isEmpty else {
             return .success(WriteReceipt(dot: nil, created: plan.created, operationCount: 0))
         }
-        guard let dot = try self.commit(plan.edits, in: &transaction) else { return .failure(.clockExhausted) }
+        let dot = try self.commit(plan.edits, on: timeline, seeing: plan.merged, in: &transaction)
+        guard let dot else { return .failure(.clockExhausted) }
         return .success(WriteReceipt(dot: dot, created: plan.created, operationCount: plan.edits.count))
     }
 
-    /// What a caller's own code makes of a plan.
+    /// What a caller's wishes, or his own code, make of a plan.
     private mutating func plan(
         _ plan: TransactionPlan,
-        by body: (inout LocalTransaction) throws(WriteRefusal) -> Void,
+        by wanted: WriteRequest.Content,
+        on timeline: TimelineID?,
+        _ state: some StateReading,
         in transaction: some StoreTransaction
     ) throws(WriteRefusal) -> TransactionPlan {
+        var (plan, state) = (plan, state)
+        let body: (inout LocalTransaction) throws(WriteRefusal) -> Void
+        switch wanted {
+        case .steps(let wanted):
+            for step in wanted.steps { try plan.add(step, entropy: &self.entropy, in: &state) }
+            return plan
+        case .body(let given): body = given
+        }
         // A stream of its own, since ours cannot be copied; 32 bytes always begin one.
         guard let entropy = EntropyStream(seed: self.entropy.secret(EntropyStream.seedByteCount)) else {
             throw .abandoned
         }
-        var local = LocalTransaction(plan: plan, entropy: entropy, store: transaction)
+        var local = LocalTransaction(
+            plan: plan,
+            entropy: entropy,
+            store: transaction,
+            state: state,
+            timeline: timeline
+        )
         try body(&local)
         return try local.finish()
     }
@@ -170,10 +195,16 @@ struct Author: ~Copyable {
         ObjectID(bytes: Bytes16(self.membership.workspace.bytes.array.prefix(16)) ?? Bytes16(high: 0, low: 0))
     }
 
-    /// Writes edits as one change of the active replica, stamped now.
+    /// Writes edits as one change of the active replica, or of that of a branch, stamped now.
     ///
+    /// `others`: changes of other timelines that it has seen besides, and so merges.
     /// Nil if the clock has run out.
-    mutating func commit(_ edits: [Edit], in transaction: inout some StoreTransaction) throws(StoreError) -> Dot? {
+    mutating func commit(
+        _ edits: [Edit],
+        on timeline: TimelineID? = nil,
+        seeing others: [LinePoint] = [],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Dot? {
         var merge = self.merge()
         // Who writes something else does not wait for restamps that others made.
         merge.putsOffRestamps = !edits.contains { $0.kind == .restamp }
@@ -182,16 +213,22 @@ struct Author: ~Copyable {
         try self.leaveHeldLine(in: &transaction)
         guard let stamp = try self.nextStamp(in: &transaction) else { return nil }
         var index = self.activeLine
-        if index == nil { index = try self.openReplica(stamp: stamp, &merge, in: &transaction) }
+        if let timeline { index = try self.line(of: timeline, in: &transaction) }
+        if index == nil { index = try self.openReplica(of: timeline, stamp: stamp, &merge, in: &transaction) }
         // The introduction took the first of them.
-        guard let index, var stamp = try self.nextStamp(in: &transaction) else { return nil }
+        guard let index, var stamp = try self.nextStamp(on: index, in: &transaction) else { return nil }
         var record = transaction.line(index)
-        var news = try self.news(for: index, record, in: &transaction)
+        var seen: SeenLines?
+        if timeline != nil || !others.isEmpty {
+            let heads = try timeline.map { timeline throws(StoreError) in try transaction.heads(of: timeline) } ?? []
+            seen = try transaction.closure(of: heads + others)
+        }
+        var news = try self.news(for: index, record, seen, in: &transaction)
         // More than one change can say is said by some that say nothing else.
         while news.count > Limits.contextEntryCountMax {
             let part = Array(news.prefix(Limits.contextEntryCountMax))
             try self.append([], stamp, part, to: record.id, after: record, &merge, in: &transaction)
-            guard let next = try self.nextStamp(in: &transaction) else { return nil }
+            guard let next = try self.nextStamp(on: index, in: &transaction) else { return nil }
             (record, stamp) = (transaction.line(index), next)
             news.removeFirst(part.count)
         }
@@ -200,34 +237,47 @@ struct Author: ~Copyable {
         return Dot(replica: record.id, sequence: record.storedSequence + 1)
     }
 
-    /// The next stamp: above all that is applied, and above our own last one.
-    private func nextStamp(in transaction: inout some StoreTransaction) throws(StoreError) -> Stamp? {
+    /// The next stamp: above all that is applied, and above our own last one, be it applied or not.
+    ///
+    /// `line`: the line that is written to; nil for that of the main timeline.
+    private func nextStamp(
+        on line: LineIndex? = nil,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Stamp? {
         var clock = HybridClock()
         for position in 0..<transaction.lineCount {
             clock.observe(transaction.progress(of: LineIndex(rawValue: UInt32(position))).appliedStamp)
         }
-        if let active = self.activeLine {
-            let last = LinePoint(line: active, sequence: transaction.progress(of: active).storedSequence)
+        for own in Set([self.activeLine, line].compactMap { $0 }) {
+            let last = LinePoint(line: own, sequence: transaction.progress(of: own).storedSequence)
             clock.observe(try transaction.header(at: last)?.stamp ?? .zero)
         }
         return clock.next(at: self.now)
     }
 
     /// If our own last change claims a time that is held, the next write makes a new replica.
+    private mutating func leaveHeldLine(in transaction: inout some StoreTransaction) throws(StoreError) {
+        guard let active = self.activeLine, try self.isToBeLeft(active, in: &transaction) else { return }
+        try self.leaveReplica(.clockRepaired, in: &transaction)
+    }
+
+    /// Whether the last change of a line of ours claims a time that is held, so that nothing may come after it.
     ///
     /// Our clock was ahead when we made it, and what is written now must not wait for it. Nor must it be stamped above
     /// it if it is restamped by now.
     ///
     /// If others' changes are held as well, it is our clock that is behind now, and ours goes on after its last change.
-    private mutating func leaveHeldLine(in transaction: inout some StoreTransaction) throws(StoreError) {
-        guard let active = self.activeLine, try self.isLastStampHeld(in: &transaction) else { return }
-        for position in 0..<(transaction.progress(of: active).isPending ? transaction.lineCount : 0) {
+    func isToBeLeft(_ line: LineIndex, in transaction: inout some StoreTransaction) throws(StoreError) -> Bool {
+        let last = LinePoint(line: line, sequence: transaction.progress(of: line).storedSequence)
+        let stamp = try transaction.header(at: last)?.stamp ?? .zero
+        guard HybridClock.isHeld(stamp, at: self.now) else { return false }
+        for position in 0..<(transaction.progress(of: line).isPending ? transaction.lineCount : 0) {
             let index = LineIndex(rawValue: UInt32(position))
             guard transaction.progress(of: index).isPending, transaction.line(index).device != self.identity.device
             else { continue }
-            return
+            return false
         }
-        try self.leaveReplica(.clockRepaired, in: &transaction)
+        return true
     }
 
     /// Whether our own last change claims a time that is held by our clock.
@@ -244,6 +294,7 @@ struct Author: ~Copyable {
     ) throws(StoreError) {
         guard self.activeLine != nil else { return }
         try transaction.setFact(NodeFact.activeReplica, nil)
+        try transaction.setFact(NodeFact.branchReplicas, nil)
         self.activeLine = nil
         self.newReplicaReason = reason
     }
@@ -255,21 +306,30 @@ struct Author: ~Copyable {
         var merge = self.merge()
         try self.finish(&merge, in: &transaction)
         guard let stamp = try self.nextStamp(in: &transaction) else { return false }
-        _ = try self.openReplica(stamp: stamp, &merge, in: &transaction)
+        _ = try self.openReplica(of: nil, stamp: stamp, &merge, in: &transaction)
         try self.finish(&merge, in: &transaction)
         return true
     }
 
     /// Opens a new replica of this device: a fresh id, and a first change that introduces the device.
+    ///
+    /// `timeline`: the branch that its chain belongs to; nil for the main timeline.
     private mutating func openReplica(
+        of timeline: TimelineID?,
         stamp: Stamp,
         _ merge: inout Merge,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> LineIndex {
         let nonce = Bytes16(high: self.entropy.nextUInt64(), low: self.entropy.nextUInt64())
         let id = ReplicaID(device: self.identity.device, nonce: nonce, self.cryptography)
-        let edits: [Edit] = [.introduce(self.identity.introduction(nonce: nonce))]
+        var edits: [Edit] = [.introduce(self.identity.introduction(nonce: nonce))]
+        if let timeline { edits.append(.timeline(.belongs(timeline))) }
         try self.append(edits, stamp, [], to: id, after: nil, &merge, in: &transaction)
+        if let timeline {
+            try self.note(id, of: timeline, in: &transaction)
+            guard let index = transaction.firstLine(of: id) else { throw .damaged("a new replica has no log") }
+            return index
+        }
         try transaction.setFact(NodeFact.activeReplica, id.bytes.array)
         #if PLANTED_BUGS
         if PlantedBug.replicaForgotten.isPlanted { try transaction.setFact(NodeFact.activeReplica, nil) }
@@ -279,10 +339,13 @@ struct Author: ~Copyable {
         return index
     }
 
-    /// Everything that is applied and that a line's last change had not seen.
+    /// Everything that counts on a line's timeline and that its last change had not seen.
+    ///
+    /// `seen`: what counts on a branch; on the main timeline, what is to be merged.
     private func news(
         for own: LineIndex,
         _ record: LineRecord,
+        _ seen: SeenLines?,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [Point] {
         // What has been withdrawn since was seen all the same: then the context is that of the last stored change.
@@ -292,12 +355,12 @@ struct Author: ~Copyable {
         for position in 0..<transaction.lineCount {
             let line = LineIndex(rawValue: UInt32(position))
             let progress = transaction.progress(of: line)
-            guard line != own, progress.appliedSequence >= progress.firstSequence,
-                progress.appliedSequence > context[line],
-                let hash = try transaction.hash(at: LinePoint(line: line, sequence: progress.appliedSequence))
+            let sequence = max(record.timeline == nil ? progress.countedSequence : 0, seen?[line] ?? 0)
+            guard line != own, sequence >= progress.firstSequence, sequence > context[line],
+                let hash = try transaction.hash(at: LinePoint(line: line, sequence: sequence))
             else { continue }
             let replica = transaction.replicaID(line)
-            let point = Point(replica: replica, sequence: progress.appliedSequence, name: ChangeName(hash))
+            let point = Point(replica: replica, sequence: sequence, name: ChangeName(hash))
             // A name that two changes share means less than either, and is said once.
             guard let meant = try transaction.place(of: point), meant.sequence > context[meant.line]
             else { continue }

@@ -45,6 +45,13 @@ struct PeerClock: Hashable {
         return overflow ? (self.offset < 0 ? .min : .max) : difference
     }
 
+    /// The time that it shows now.
+    func time(at now: ClockReading) -> WallTime {
+        let (time, overflow) = Int64(clamping: now.wall.milliseconds)
+            .addingReportingOverflow(self.millisecondsAhead(at: now))
+        return WallTime(milliseconds: overflow ? .max : UInt64(max(0, time)))
+    }
+
     private static func offset(_ time: WallTime, _ moment: ClockReading) -> Int64 {
         Int64(clamping: time.milliseconds) &- Int64(clamping: moment.monotonicMilliseconds)
     }

@@ -34,9 +34,13 @@ struct DeviceBook {
         var heardAddresses: [NetworkAddress] = []
         var nextHeardAddress = 0
         var isHeardNext = true
+        /// Where its last beacon came from, if that is to be dialled next, beside a dial that nobody has answered.
+        var beaconAddress: NetworkAddress?
         /// When to dial next, in monotonic milliseconds; nil if there is no reason to.
         var nextDial: UInt64?
         var backoff = ConnectionTimes.backoffFirst
+        /// How often everyone had been to be dialled when the last connection began that has ended.
+        private(set) var endedDialAllCount: UInt64 = 0
         /// Not before this monotonic time is a device dialled that has broken the protocol, and how long the next time.
         var avoidedUntil: UInt64 = 0
         var avoidance = ConnectionTimes.backoffFirst
@@ -47,13 +51,25 @@ struct DeviceBook {
         /// When its last sessions were ended by another one that it opened, in monotonic milliseconds.
         var displacements: [UInt64] = []
 
-        /// Whether two machines are it: one that has lost a session opens another, but not again and again.
+        /// When two machines with its keys were last known to run, in monotonic milliseconds.
+        var copiesSeen: UInt64?
+
+        /// Whether two machines are it: both are in sessions, or, if one was copied while it ran, they cannot be told
+        /// apart and end each other's again and again.
         func hasCopies(at now: UInt64) -> Bool {
+            if let copiesSeen, now <= copiesSeen + Self.copyMemoryMilliseconds { return true }
             guard self.displacements.count == Self.displacementCount, let first = self.displacements.first,
                 let last = self.displacements.last
             else { return false }
             // Whoever asks may have read the clock before the last of them.
             return last <= first + Self.displacementMilliseconds && now <= last + Self.copyMemoryMilliseconds
+        }
+
+        /// Notes the end of a connection to it.
+        ///
+        /// One that began before everyone was to be dialled says nothing of whether the device answers now.
+        mutating func noteEnd(of connection: PeerConnection) {
+            self.endedDialAllCount = max(self.endedDialAllCount, connection.dialAllCount)
         }
 
         /// Notes that a session which lived was ended by another one.
@@ -72,6 +88,10 @@ struct DeviceBook {
 
         /// The address to dial now: what beacons named and what is known otherwise take turns.
         mutating func takeAddress() -> NetworkAddress? {
+            if let address = self.beaconAddress {
+                self.beaconAddress = nil
+                return address
+            }
             let isHeard = !self.heardAddresses.isEmpty && (self.isHeardNext || self.addresses.isEmpty)
             self.isHeardNext = !isHeard
             if isHeard {
@@ -102,6 +122,8 @@ struct DeviceBook {
         var backoff = ConnectionTimes.backoffFirst
         /// The device that answered there.
         var owner: PeerKeys?
+        /// The run of its program that did: copies of the device may be elsewhere.
+        var instance: UInt32?
         /// What became of the last dial; nil before, and while it is in a session.
         var failure: AddressFailure?
         /// Whether a beacon named it, and not the user: then it is forgotten when nobody answers.

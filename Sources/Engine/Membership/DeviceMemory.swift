@@ -98,11 +98,15 @@ extension Node where Store: ~Copyable {
             guard let entry = self.book[keys], entry.lastSeen != nil || entry.isForgotten else { continue }
             memory.entries[keys] = DeviceMemory.Entry(lastSeen: entry.lastSeen, isForgotten: entry.isForgotten)
         }
-        guard memory != self.deviceMemory else { return }
+        self.noteAcknowledgements()
+        let acknowledgements = self.acknowledgements
+        guard memory != self.deviceMemory || acknowledgements != self.storedAcknowledgements else { return }
         let bytes = memory.encoded
         try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
             try transaction.setFact(NodeFact.devices, bytes)
+            try transaction.setFact(NodeFact.acknowledgements, acknowledgements.encoded)
         }
         self.deviceMemory = memory
+        self.storedAcknowledgements = acknowledgements
     }
 }

@@ -15,6 +15,7 @@ extension Node where Store: ~Copyable {
             id: id,
             isDialled: false,
             address: address,
+            dialAllCount: self.dialAllCount,
             link: .answering(ownStatic: self.author.identity.publicStaticKey),
             session: SyncSession(isDialled: false, self.author.cryptography),
             deadline: now + ConnectionTimes.openingDeadline,
@@ -200,11 +201,15 @@ extension Node where Store: ~Copyable {
         self.pastTraffic.add(connection.traffic)
         if let keys = connection.keys, let entry = self.book[keys] {
             let isReplaced = self.connections.values.contains { $0.keys == keys }
+            self.noteAcknowledgement(of: connection)
             self.book[keys]?.lastSeen = self.now.wall
-            if !isReplaced {
+            self.book[keys]?.noteEnd(of: connection)
+            let wasOfUse = connection.wasOfUse(at: self.now.monotonicMilliseconds)
+            let backoff = wasOfUse ? ConnectionTimes.backoffFirst : ConnectionTimes.backoffAfterUseless
+            if isReplaced {
+                self.scheduleReturn(to: connection.instance, of: keys, from: backoff)
+            } else {
                 self.effects.append(.notice(.disconnected(device: entry.shownName)))
-                let wasOfUse = connection.wasOfUse(at: self.now.monotonicMilliseconds)
-                let backoff = wasOfUse ? ConnectionTimes.backoffFirst : ConnectionTimes.backoffAfterUseless
                 self.scheduleRedial(keys, from: backoff)
             }
         } else if connection.isDialled {

@@ -10,12 +10,23 @@ extension Node where Store: ~Copyable {
     /// own hello proves that it is there.
     mutating func established(_ connection: PeerConnection, _ key: StaticKey) {
         connection.staticKey = key
-        if connection.isDialled, let standing = self.readyConnections.first(where: { $0.staticKey == key })?.keys {
-            return self.leave(connection, toSessionWith: standing)
+        if connection.isDialled {
+            if let expected = self.expectedByAnotherDial(connection, of: key) {
+                return self.leave(connection, toSessionWith: expected)
+            }
+            // Our hello would end that session, unless a copy of its device is here: then both stay.
+            if self.readyConnections.contains(where: { $0.staticKey == key }) {
+                connection.letsOtherSpeakFirst = true
+                return
+            }
         }
         #if PLANTED_BUGS
         if PlantedBug.replayBelieved.isPlanted, !connection.isDialled { self.hangUpOnOthers(with: key) }
         #endif
+        self.sayHello(connection)
+    }
+
+    private mutating func sayHello(_ connection: PeerConnection) {
         do throws(StoreError) {
             let fingerprint = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
                 try connection.session.begin(in: &transaction)
@@ -29,6 +40,7 @@ extension Node where Store: ~Copyable {
             )
             let hello = Hello(
                 deviceStart: self.author.identity.device.start,
+                instance: self.instance,
                 wallTime: self.shownTime,
                 port: self.configuration.listenPort ?? 0,
                 fingerprint: fingerprint,
@@ -41,15 +53,26 @@ extension Node where Store: ~Copyable {
         }
     }
 
+    /// Whom another connection expects that we have dialled, and on which the same machine has answered first.
+    ///
+    /// Only one of the two says hello: of two hellos, each end could take another one for the later.
+    private func expectedByAnotherDial(_ connection: PeerConnection, of key: StaticKey) -> PeerKeys? {
+        let others = self.connections.values.filter { other in
+            other !== connection && other.isDialled && other.keys == nil && other.staticKey == key
+        }
+        return others.compactMap(\.expected).min()
+    }
+
     /// At an address whose owner was not known is someone with whom a session stands already: it goes on.
-    private mutating func leave(_ connection: PeerConnection, toSessionWith keys: PeerKeys) {
+    private mutating func leave(
+        _ connection: PeerConnection,
+        toSessionWith keys: PeerKeys,
+        of instance: UInt32? = nil
+    ) {
         self.connections[connection.id] = nil
         self.effects.append(.close(connection.id, afterFlush: false))
-        if self.book.unknownAddresses[connection.address] != nil {
-            self.book.unknownAddresses[connection.address]?.owner = keys
-            self.book.unknownAddresses[connection.address]?.failure = nil
-        }
-        guard let expected = connection.expected else { return }
+        self.noteOwner(keys, of: instance, at: connection.address)
+        guard let expected = connection.expected, expected != keys else { return }
         self.book[expected]?.isDialledAsMember = false
         self.scheduleRedial(expected, from: nil)
     }
@@ -60,6 +83,14 @@ extension Node where Store: ~Copyable {
         case .member(let introduction) where connection.keys == nil:
             return self.introduced(connection, introduction)
         case .join(let request) where connection.keys == nil: return self.join(connection, request)
+        case .hello(let hello) where connection.letsOtherSpeakFirst:
+            let standing = self.readyConnections.first { other in
+                other.staticKey == connection.staticKey && other.instance == hello.instance
+            }
+            if let keys = standing?.keys { return self.leave(connection, toSessionWith: keys, of: hello.instance) }
+            connection.letsOtherSpeakFirst = false
+            self.sayHello(connection)
+            guard self.connections[connection.id] === connection else { return }
         default: break
         }
         do throws(StoreError) {
@@ -87,6 +118,7 @@ extension Node where Store: ~Copyable {
                 } else {
                     connection.openPingCount = max(0, connection.openPingCount - 1)
                     connection.awaitedPongCount = max(0, connection.awaitedPongCount - 1)
+                    self.noteWhetherCopied(connection)
                 }
             case .lacks(let entries): try self.checkOwnReplica(entries, on: connection)
             case .resume: connection.mayHaveMore = true
@@ -146,8 +178,9 @@ extension Node where Store: ~Copyable {
             self.counters.refusedConnectionCount += 1
             return self.sayGoodbye(connection)
         }
-        guard self.settlesOn(connection, keys) else { return }
+        guard self.settlesOn(connection, keys, hello) else { return }
         connection.phase = .ready(keys)
+        connection.instance = hello.instance
         connection.readySince = self.now.monotonicMilliseconds
         if connection.isDialled, let expected = connection.expected, expected != keys {
             // Another member is there now; whom we looked for is looked for elsewhere, and later.
@@ -161,6 +194,8 @@ extension Node where Store: ~Copyable {
         self.book[keys]?.isDialledAsMember = false
         self.book[keys]?.heardAddresses = []
         self.book[keys]?.isHeardNext = true
+        self.book[keys]?.beaconAddress = nil
+        self.endVainDials(of: keys)
         self.noteAddress(of: connection, hello: hello, key: keys)
         // What has just worked is dialled first when the session ends, and not what comes after it in turn.
         self.book[keys]?.nextAddress = 0
@@ -188,22 +223,26 @@ extension Node where Store: ~Copyable {
 
     private mutating func noteAddress(of connection: PeerConnection, hello: Hello, key: PeerKeys) {
         if connection.isDialled {
-            if self.book.unknownAddresses[connection.address] != nil {
-                self.book.unknownAddresses[connection.address]?.owner = key
-                self.book.unknownAddresses[connection.address]?.failure = nil
-            }
+            self.noteOwner(key, of: hello.instance, at: connection.address)
             self.remember(connection.address, of: key)
         } else if hello.port != 0 {
             self.remember(NetworkAddress(host: connection.address.host, port: hello.port), of: key)
         }
     }
 
-    /// Two devices keep one session: of two that were dialled from both ends at once, the one dialled by the smaller
-    /// device; else the newer, since whoever dials has lost the older.
-    private mutating func settlesOn(_ connection: PeerConnection, _ keys: PeerKeys) -> Bool {
-        guard let other = self.readyConnections.first(where: { $0.keys == keys }) else {
-            guard let entry = self.book[keys] else { return true }
-            return self.hasRoom(for: connection, named: entry.shownName, entry.certifiers)
+    private mutating func noteOwner(_ keys: PeerKeys, of instance: UInt32?, at address: NetworkAddress) {
+        guard self.book.unknownAddresses[address] != nil else { return }
+        self.book.unknownAddresses[address]?.owner = keys
+        self.book.unknownAddresses[address]?.instance = instance
+        self.book.unknownAddresses[address]?.failure = nil
+    }
+
+    /// Two runs of the program keep one session: of two that were dialled from both ends at once, the one dialled by
+    /// the smaller device; else the newer, since whoever dials has lost the older.
+    private mutating func settlesOn(_ connection: PeerConnection, _ keys: PeerKeys, _ hello: Hello) -> Bool {
+        let others = self.readyConnections.filter { $0.keys == keys }
+        guard let other = others.first(where: { $0.instance == hello.instance }) else {
+            return self.settlesOn(connection, beside: others, keys)
         }
         #if PLANTED_BUGS
         if PlantedBug.bothSessionsKept.isPlanted { return true }
@@ -213,6 +252,7 @@ extension Node where Store: ~Copyable {
         // What was dialled before the other stood has come to its end by then.
         let isAtOnce = self.now.monotonicMilliseconds < (other.readySince ?? 0) + ConnectionTimes.dialDeadline
         if other.isDialled != connection.isDialled, isAtOnce, other.isDialled == preferDialled {
+            self.doubt(other, inFavourOf: connection, hello, keys)
             self.sayGoodbye(connection)
             return false
         }
@@ -223,6 +263,56 @@ extension Node where Store: ~Copyable {
         connection.phase = .ready(keys)
         self.sayGoodbye(other)
         return true
+    }
+
+    /// Begins a session with a device that has others, since it was started again or a copy of it runs elsewhere.
+    ///
+    /// Each copy has edits that the others lack, so all of them keep their sessions. One that does not answer now has
+    /// been lost.
+    private mutating func settlesOn(
+        _ connection: PeerConnection,
+        beside others: [PeerConnection],
+        _ keys: PeerKeys
+    ) -> Bool {
+        guard let entry = self.book[keys] else { return true }
+        guard self.hasRoom(for: connection, named: entry.shownName, entry.certifiers) else { return false }
+        var others = others
+        if others.count >= ConnectionLimits.instanceCountMax {
+            others.sort { ($0.lastHeard, $0.id.rawValue) < ($1.lastHeard, $1.id.rawValue) }
+            self.sayGoodbye(others.removeFirst())
+        }
+        for other in others {
+            other.doubtBesideCopy(at: self.now.monotonicMilliseconds)
+            self.send(.ping(self.shownTime), on: other)
+        }
+        return true
+    }
+
+    /// Takes note that two machines have the keys of a device: a session has answered what it was asked when another
+    /// one began, or later.
+    private mutating func noteWhetherCopied(_ connection: PeerConnection) {
+        guard connection.openPingCount == 0, let keys = connection.keys else { return }
+        let hasNewer = self.connections.values.contains { other in
+            other.keys == keys && other.instance != connection.instance
+                && (other.readySince ?? 0) >= (connection.readySince ?? 0)
+        }
+        if hasNewer { self.book[keys]?.copiesSeen = self.now.monotonicMilliseconds }
+    }
+
+    /// Has a session show that it still stands, since its peer has opened another one.
+    ///
+    /// A peer that did not dial at the same time as we did has lost the session: that ends soon, and the peer is
+    /// dialled where it is now.
+    private mutating func doubt(
+        _ session: PeerConnection,
+        inFavourOf connection: PeerConnection,
+        _ hello: Hello,
+        _ keys: PeerKeys
+    ) {
+        guard session.doubtedUntil == nil else { return }
+        session.doubt(at: self.now.monotonicMilliseconds)
+        self.noteAddress(of: connection, hello: hello, key: keys)
+        self.send(.ping(self.shownTime), on: session)
     }
 
     /// Whether those that vouch for a device have not taken all sessions that are theirs, nor had as many of theirs

@@ -32,6 +32,11 @@ extension Node where Store: ~Copyable {
             self.drop(connection)
             return
         }
+        if let doubtedUntil = connection.doubtedUntil, doubtedUntil <= now {
+            self.drop(connection)
+            if let keys = connection.keys, !self.isInSession(with: keys) { self.book[keys]?.nextDial = now }
+            return
+        }
         if !connection.pingSent, connection.lastHeard + ConnectionTimes.pingAfter <= now {
             connection.pingSent = true
             self.send(.ping(self.shownTime), on: connection)
@@ -50,6 +55,7 @@ extension Node where Store: ~Copyable {
             case .ready:
                 let silence = connection.pingSent ? ConnectionTimes.silenceMax : ConnectionTimes.pingAfter
                 consider(connection.lastHeard + silence)
+                consider(connection.doubtedUntil)
                 consider(connection.session.graftDeadline)
             }
         }

@@ -31,6 +31,7 @@ extension Node where Store: ~Copyable {
 
     mutating func dialAll() {
         let now = self.now.monotonicMilliseconds
+        self.dialAllCount += 1
         for key in self.book.sortedKeys {
             self.book[key]?.nextDial = now
             self.book[key]?.backoff = ConnectionTimes.backoffFirst
@@ -80,15 +81,14 @@ extension Node where Store: ~Copyable {
     var nextDialTime: UInt64? {
         // Whoever makes room wakes us up.
         guard self.connections.count < ConnectionLimits.countMax else { return nil }
-        let (devices, addresses) = self.busy
+        let busy = self.busy
         var earliest: UInt64?
-        for (keys, entry) in self.book.entries {
-            guard let next = entry.nextDial, entry.canBeDialled, !devices.contains(keys) else { continue }
+        for entry in self.book.entries.values {
+            guard let next = entry.nextDial, entry.canBeDialled, !busy.bars(entry) else { continue }
             let time = max(next, entry.avoidedUntil)
             earliest = min(earliest ?? time, time)
         }
-        for (address, unknown) in self.book.unknownAddresses where !addresses.contains(address) {
-            if let owner = unknown.owner, devices.contains(owner) { continue }
+        for (address, unknown) in self.book.unknownAddresses where !busy.bars(address, unknown) {
             earliest = min(earliest ?? unknown.nextDial, unknown.nextDial)
         }
         return earliest
@@ -96,43 +96,93 @@ extension Node where Store: ~Copyable {
 
     mutating func dialWhoeverIsDue() {
         let now = self.now.monotonicMilliseconds
-        var (devices, addresses) = self.busy
+        var busy = self.busy
         let due = self.book.entries.values.filter { entry in
             guard let next = entry.nextDial, entry.canBeDialled else { return false }
-            return max(next, entry.avoidedUntil) <= now && !devices.contains(entry.keys)
+            return max(next, entry.avoidedUntil) <= now && !busy.bars(entry)
         }
         for entry in due.sorted(by: { $0.keys < $1.keys }) {
             var entry = entry
             guard let address = entry.takeAddress() else { continue }
             self.book[entry.keys] = entry
             self.dial(address, entry.keys)
-            devices.insert(entry.keys)
-            addresses.insert(address)
+            busy.dials[entry.keys, default: 0] += 1
+            busy.addresses.insert(address)
         }
-        let unknown = self.book.unknownAddresses.filter { $0.value.nextDial <= now && !addresses.contains($0.key) }
+        let unknown = self.book.unknownAddresses.filter { $0.value.nextDial <= now }
         for (address, state) in unknown.sorted(by: { ($0.key.host, $0.key.port) < ($1.key.host, $1.key.port) }) {
-            if let owner = state.owner, !devices.insert(owner).inserted { continue }
-            self.dial(address, state.owner)
+            guard !busy.bars(address, state) else { continue }
+            // A copy of the owner may be there: then whoever answers is asked who it is.
+            let owner = state.owner.flatMap { busy.instances[$0] == nil ? $0 : nil }
+            self.dial(address, owner)
+            if let owner { busy.dials[owner, default: 0] += 1 }
         }
     }
 
-    /// The devices with which there is a session, or that are being dialled, and the addresses that are.
+    /// Who need not be dialled.
     ///
     /// What else claims to be a device proves nothing: anyone can play a recorded first message again.
-    private var busy: (devices: Set<PeerKeys>, addresses: Set<NetworkAddress>) {
-        var devices: Set<PeerKeys> = []
+    private struct Busy {
+        /// The devices with which there is a session, and the runs of the program with which there is one.
+        var instances: [PeerKeys: Set<UInt32>] = [:]
+        /// How often devices are being dialled.
+        var dials: [PeerKeys: Int] = [:]
+        /// Devices that are being dialled where somebody has answered.
+        var answered: Set<PeerKeys> = []
+        /// The addresses that are being dialled.
         var addresses: Set<NetworkAddress> = []
-        for connection in self.connections.values {
-            if let keys = connection.keys { devices.insert(keys) }
-            guard connection.isDialled else { continue }
-            if let expected = connection.expected { devices.insert(expected) }
-            addresses.insert(connection.address)
+
+        /// Whether a device is dialled no more for now: it may be dialled where its beacon says that it is, beside one
+        /// dial to where it was.
+        func bars(_ entry: DeviceBook.Entry) -> Bool {
+            if self.instances[entry.keys] != nil || self.answered.contains(entry.keys) { return true }
+            let most = entry.beaconAddress == nil ? 1 : ConnectionLimits.dialCountMaxByDevice
+            return self.dials[entry.keys, default: 0] >= most
         }
-        return (devices, addresses)
+
+        func bars(_ address: NetworkAddress, _ unknown: DeviceBook.UnknownAddress) -> Bool {
+            if self.addresses.contains(address) { return true }
+            guard let owner = unknown.owner else { return false }
+            if self.dials[owner] != nil { return true }
+            guard let standing = self.instances[owner] else { return false }
+            return unknown.instance.map { standing.contains($0) } ?? true
+        }
     }
 
-    private func isBusy(with keys: PeerKeys) -> Bool {
-        self.connections.values.contains { $0.keys == keys || $0.isDialled && $0.expected == keys }
+    private var busy: Busy {
+        var busy = Busy()
+        for connection in self.connections.values {
+            if let keys = connection.keys { busy.instances[keys, default: []].insert(connection.instance) }
+            guard connection.isDialled else { continue }
+            busy.addresses.insert(connection.address)
+            guard let expected = connection.expected else { continue }
+            busy.dials[expected, default: 0] += 1
+            if connection.hasBegun { busy.answered.insert(expected) }
+        }
+        return busy
+    }
+
+    /// Whether some connection is being opened, or will be since everyone was to be dialled.
+    var isDialling: Bool {
+        if self.connections.values.contains(where: { $0.isDialled && $0.device == nil }) { return true }
+        return self.book.entries.values.contains { entry in
+            entry.canBeDialled && entry.endedDialAllCount < self.dialAllCount && !self.isInSession(with: entry.keys)
+        }
+    }
+
+    func isInSession(with keys: PeerKeys) -> Bool { self.connections.values.contains { $0.keys == keys } }
+
+    /// The dials of a device where nobody has answered yet.
+    private func vainDials(of keys: PeerKeys) -> [PeerConnection] {
+        self.connections.values.filter { $0.isDialled && !$0.hasBegun && $0.expected == keys }
+    }
+
+    /// Ends the dials of a device that has been met otherwise.
+    mutating func endVainDials(of keys: PeerKeys) {
+        for dial in self.vainDials(of: keys).sorted(by: { $0.id.rawValue < $1.id.rawValue }) {
+            self.connections[dial.id] = nil
+            self.effects.append(.close(dial.id, afterFlush: false))
+        }
     }
 
     /// `keys`: whom to expect; nil to ask for any member.
@@ -146,6 +196,7 @@ extension Node where Store: ~Copyable {
             id: id,
             isDialled: true,
             address: address,
+            dialAllCount: self.dialAllCount,
             link: .answering(ownStatic: self.author.identity.publicStaticKey),
             session: SyncSession(isDialled: true, self.author.cryptography),
             deadline: now + ConnectionTimes.dialDeadline,
@@ -163,7 +214,8 @@ extension Node where Store: ~Copyable {
 
     /// A dial came to nothing: wait longer before the next.
     mutating func dialEnded(_ connection: PeerConnection) {
-        if let keys = connection.expected {
+        if let keys = connection.expected, !self.isInSession(with: keys) {
+            self.book[keys]?.noteEnd(of: connection)
             // Someone answered, and did not want to know us: to whom we are unknown we show our certificates.
             if connection.hasBegun { self.book[keys]?.isDialledAsMember.toggle() }
             self.scheduleRedial(keys, from: nil)
@@ -190,11 +242,25 @@ extension Node where Store: ~Copyable {
         guard var entry = self.book[key] else { return }
         if let backoff { entry.backoff = backoff }
         let (wait, next) = self.nextBackoff(entry.backoff)
-        entry.nextDial = self.now.monotonicMilliseconds + wait
+        let time = self.now.monotonicMilliseconds + wait
+        // Where a beacon says that the device is, it is dialled without regard to failures elsewhere.
+        entry.nextDial = entry.beaconAddress == nil ? time : min(entry.nextDial ?? time, time)
         entry.backoff = next
         self.book[key] = entry
         for (address, unknown) in self.book.unknownAddresses
         where unknown.owner == key || backoff != nil && unknown.owner == nil {
+            self.book.unknownAddresses[address]?.nextDial = self.now.monotonicMilliseconds + wait
+            self.book.unknownAddresses[address]?.backoff = next
+        }
+    }
+
+    /// Of copies of a device, one whose session has ended is looked for where it was, while others are in sessions.
+    ///
+    /// `backoff`: with what wait to begin.
+    mutating func scheduleReturn(to instance: UInt32, of key: PeerKeys, from backoff: UInt64) {
+        let (wait, next) = self.nextBackoff(backoff)
+        for (address, unknown) in self.book.unknownAddresses
+        where unknown.owner == key && unknown.instance == instance {
             self.book.unknownAddresses[address]?.nextDial = self.now.monotonicMilliseconds + wait
             self.book.unknownAddresses[address]?.backoff = next
         }
@@ -299,18 +365,33 @@ extension Node where Store: ~Copyable {
         // The same one comes over each interface, and from wherever somebody sends it again.
         if let last = entry.lastBeacon, beacon.time == last.time { return }
         self.book[beacon.keys]?.lastBeacon = (beacon.time, now)
-        guard entry.nextDial.map({ $0 > now }) ?? true else { return }
         // The smaller device dials at once; the other gives it a moment, so that two dials seldom cross.
         let delay = self.author.identity.device < entry.device ? 0 : ConnectionTimes.backoffFirst
+        let dials = self.vainDials(of: beacon.keys)
+        if !dials.isEmpty {
+            // It may have been elsewhere when that was begun, which shows only after seconds.
+            guard !dials.contains(where: { $0.address == address }) else { return }
+            self.book[beacon.keys]?.beaconAddress = address
+            self.book[beacon.keys]?.nextDial = now + delay
+            return
+        }
+        guard entry.nextDial.map({ $0 > now }) ?? true else { return }
         self.book[beacon.keys]?.nextDial = min(entry.nextDial ?? (now + delay), now + delay)
     }
 
     /// Whether a beacon says what is not known; a recorded one, sent again, does not.
     private func isNews(_ beacon: Beacon, at now: UInt64) -> Bool {
-        guard beacon.device != self.author.identity.device, !self.isBusy(with: beacon.keys) else { return false }
+        guard beacon.device != self.author.identity.device, !self.isAnswered(by: beacon.keys) else { return false }
         guard let last = self.book[beacon.keys]?.lastBeacon else { return true }
         // A clock may be put right, so that an earlier time is believed after a while.
         return beacon.time >= last.time || now >= last.heard + ConnectionTimes.beaconMemory
+    }
+
+    /// Whether there is a session with a device, or somebody has answered where it was dialled.
+    private func isAnswered(by keys: PeerKeys) -> Bool {
+        self.connections.values.contains { connection in
+            connection.keys == keys || connection.isDialled && connection.hasBegun && connection.expected == keys
+        }
     }
 
     /// A member that nobody has told us of has named its address.

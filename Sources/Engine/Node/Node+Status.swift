@@ -29,7 +29,7 @@ extension Node where Store: ~Copyable {
             frontier: view.frontier.entries,
             peers: self.book.sortedKeys.compactMap { self.peerStatus($0, view, at: now) },
             failingAddresses: self.failingAddresses,
-            isDialling: self.connections.values.contains { $0.isDialled && $0.device == nil },
+            isDialling: self.isDialling,
             waits: view.waits,
             forks: view.forks,
             clockSetBackFrom: self.clock.wasSetBack(at: now) ? self.clock.latestShown : nil,
@@ -49,21 +49,30 @@ extension Node where Store: ~Copyable {
 
     private func peerStatus(_ key: PeerKeys, _ view: StoreView, at now: ClockReading) -> PeerStatus? {
         guard let entry = self.book[key] else { return nil }
-        let connection = self.readyConnections.first { $0.keys == entry.keys }
-        guard connection != nil || !entry.isForgotten else { return nil }
-        let missing = connection.flatMap { view.missing[$0.id] }
-        let hasAnswered = connection.map { $0.awaitedPongCount == 0 } ?? false
+        // Several if copies of the device run: what one of them lacks, the device lacks.
+        let sessions = self.readyConnections.filter { $0.keys == entry.keys }
+        guard !sessions.isEmpty || !entry.isForgotten else { return nil }
+        let latest = sessions.max { ($0.readySince ?? 0) < ($1.readySince ?? 0) }
+        let missing = sessions.compactMap { view.missing[$0.id] }
+        let isCompared = !sessions.isEmpty && missing.count == sessions.count
+        let hasAnswered = !sessions.isEmpty && sessions.allSatisfy { $0.awaitedPongCount == 0 }
+        let isHeldThere = sessions.contains { session in
+            session.clock.map { HybridClock.isHeld(view.latestStamp, at: $0.time(at: now)) } ?? false
+        }
+        var traffic = Traffic()
+        for session in sessions { traffic.add(session.traffic) }
         return PeerStatus(
             device: entry.device,
             name: entry.shownName,
-            isConnected: connection != nil,
-            address: connection?.address ?? entry.addresses.first ?? entry.heardAddresses.first,
+            isConnected: latest != nil,
+            address: latest?.address ?? entry.addresses.first ?? entry.heardAddresses.first,
             lastSeen: entry.lastSeen,
-            clockAheadMilliseconds: connection?.clock?.millisecondsAhead(at: now),
-            missingThereCount: missing?.there,
+            clockAheadMilliseconds: latest?.clock?.millisecondsAhead(at: now),
+            missingThereCount: isCompared ? missing.map(\.there).max() : nil,
             // A peer that was asked and has not answered may have written since it was last heard.
-            missingHereCount: hasAnswered ? missing?.here : nil,
-            traffic: connection?.traffic ?? Traffic(),
+            missingHereCount: hasAnswered && isCompared ? missing.map(\.here).max() : nil,
+            holdsUntil: isHeldThere ? HybridClock.dueTime(of: view.latestStamp) : nil,
+            traffic: traffic,
             hasAnswered: hasAnswered,
             hasCopies: entry.hasCopies(at: now.monotonicMilliseconds)
         )
@@ -77,11 +86,14 @@ private struct StoreView {
     var forks: [ReplicaFork] = []
     var waits: [ReplicaWait] = []
     var missing: [ConnectionID: (there: UInt64, here: UInt64)] = [:]
+    /// The latest stamp of what is in force here.
+    var latestStamp = Stamp.zero
 
     init(of transaction: inout some StoreTransaction, _ merge: inout Merge) throws(StoreError) {
         self.frontier = try Frontier(of: &transaction)
         for position in 0..<transaction.lineCount {
             let record = transaction.line(LineIndex(rawValue: UInt32(position)))
+            self.latestStamp = max(self.latestStamp, record.appliedStamp)
             let count = record.origin == nil && record.next != nil ? transaction.lines(of: record.id).count : 1
             guard count > 1 else { continue }
             let name = record.introduction?.deviceName ?? ""

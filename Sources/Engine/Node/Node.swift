@@ -12,14 +12,21 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
     var configuration: NodeConfiguration
     var connections: [ConnectionID: PeerConnection] = [:]
     var book = DeviceBook()
+    /// Names this run of the program, for peers that meet copies of this machine too.
+    var instance: UInt32 = 0
     /// The lines whose introductions the book has.
     var bookLineCount = 0
     var invites: [OpenInvite] = []
     /// Devices that were paired here and are not in the log yet.
     var pairedDevices: [PairedDevice] = []
+    /// What other devices have said that they have stored, and what of that is stored here.
+    var acknowledgements = Acknowledgements()
+    var storedAcknowledgements = Acknowledgements()
     /// What is stored of devices beside the log.
     var deviceMemory = DeviceMemory()
     var nextConnection: UInt64 = 1
+    /// How often everyone was to be dialled.
+    var dialAllCount: UInt64 = 0
     var nextBeacon: UInt64 = 0
     /// When a held change is due, in wall time.
     var nextDue: WallTime?
@@ -131,6 +138,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         let configuration = self.configuration
         let founder = self.author.membership.founder
         let era = self.author.entropy.nextUInt64()
+        self.instance = UInt32(truncatingIfNeeded: era)
         let start = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) -> Start in
             var start = Start()
             // What was applied by then shows what the clock showed, too.
@@ -161,11 +169,14 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
             if start.left != nil {
                 start.active = nil
                 try transaction.setFact(NodeFact.activeReplica, nil)
+                try transaction.setFact(NodeFact.branchReplicas, nil)
             }
             try transaction.setFact(NodeFact.storeToken, configuration.nextToken)
             start.paired = try PairedDevice.all(in: &transaction, at: self.now)
             start.addresses = try transaction.addresses()
             start.devices = try transaction.fact(NodeFact.devices).flatMap { DeviceMemory(decoding: $0) }
+            start.acknowledgements = try transaction.fact(NodeFact.acknowledgements)
+                .flatMap { Acknowledgements(decoding: $0) }
             start.invites = try OpenInvite.all(in: &transaction, at: self.now)
             return start
         }
@@ -177,6 +188,8 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         try self.refreshBook()
         self.restoreAddresses(start.addresses)
         self.restoreDeviceMemory(start.devices ?? DeviceMemory())
+        self.acknowledgements = start.acknowledgements ?? Acknowledgements()
+        self.storedAcknowledgements = self.acknowledgements
         self.confirmClock()
         self.noteWhetherTimeIsKnown()
         try self.refreshWaits()
@@ -192,6 +205,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         var addresses: [AddressRecord] = []
         var invites: [OpenInvite] = []
         var devices: DeviceMemory?
+        var acknowledgements: Acknowledgements?
     }
 }
 
@@ -205,8 +219,12 @@ package enum NodeFact {
     /// Another value for each database that goes its own way: since it was made, copied or put back.
     package static let history = "history"
     static let activeReplica = "active-replica"
+    /// The replicas that this device writes branches under.
+    static let branchReplicas = "branch-replicas"
     package static let storeToken = "store-token"
     static let latestShown = "latest-shown-time"
     /// When other devices were last seen, and which are forgotten.
     static let devices = "devices"
+    /// What other devices have said that they have stored.
+    static let acknowledgements = "acknowledgements"
 }

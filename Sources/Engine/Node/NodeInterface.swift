@@ -120,6 +120,8 @@ package struct WriteRequest: Sendable {
     package var content: Content
     /// Nil if the write is done whenever it is asked for.
     package var name: WriteName?
+    /// The branch that it is written to; nil for the main timeline.
+    package var timeline: TimelineID?
 
     /// What to write.
     package enum Content: Sendable {
@@ -136,10 +138,12 @@ package struct WriteRequest: Sendable {
     package init(
         id: RequestID,
         name: WriteName? = nil,
+        timeline: TimelineID? = nil,
         body: @escaping @Sendable (inout LocalTransaction) throws(WriteRefusal) -> Void
     ) {
         self.id = id
         self.name = name
+        self.timeline = timeline
         self.content = .body(body)
     }
 }
@@ -196,6 +200,12 @@ package enum WriteRefusal: Error, Hashable, Sendable {
     case abandoned
     /// A write with other content has that name.
     case nameTaken(String)
+    /// No branch is known by that id, or it was deleted.
+    case noSuchBranch(TimelineID)
+    /// What the branch begins with, or is merged into, is not all here.
+    case branchIncomplete(TimelineID)
+    /// Only the main timeline takes that.
+    case notOnBranch
     case store(StoreError)
 }
 

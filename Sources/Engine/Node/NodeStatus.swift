@@ -12,7 +12,7 @@ package struct NodeStatus: Hashable, Sendable {
     package var peers: [PeerStatus]
     /// Addresses that the user named and that lead to no session.
     package var failingAddresses: [AddressStatus]
-    /// Whether some connection is being opened just now.
+    /// Whether some connection is being opened, or will be since everyone was to be dialled.
     package var isDialling: Bool
     /// Chains that are stored but not applied, and why.
     package var waits: [ReplicaWait]
@@ -42,6 +42,8 @@ package struct PeerStatus: Hashable, Sendable {
     package var missingThereCount: UInt64?
     /// Changes the peer holds that we do not; nil while not known.
     package var missingHereCount: UInt64?
+    /// Until when it holds changes that are in force here, by its clock; nil if it holds none.
+    package var holdsUntil: WallTime?
     package var traffic: Traffic
     /// Whether it has answered since everyone was to be met; what it had written by then has come.
     package var hasAnswered: Bool

@@ -15,6 +15,8 @@ final class PeerConnection {
     /// Whether we dialled.
     let isDialled: Bool
     let address: NetworkAddress
+    /// How often everyone had been to be dialled when the connection began.
+    let dialAllCount: UInt64
     var link: PeerLink
     var phase: Phase
     /// Bytes handed to the transport that have not left yet.
@@ -25,6 +27,10 @@ final class PeerConnection {
     var offeredInvites: [OpenInvite]?
     /// Whom a dialler expects; nil if it does not know whose the address is.
     var expected: PeerKeys?
+    /// The run of the other side's program, as its hello names it.
+    var instance: UInt32 = 0
+    /// Whether we say hello only once the other side's has shown that it is not one we have a session with.
+    var letsOtherSpeakFirst = false
     /// Whom the other side has shown to be by its certificates, before its hello.
     var introduction: Introduction?
     /// The invite with which the other side came.
@@ -33,8 +39,12 @@ final class PeerConnection {
     var failure: AddressFailure?
     /// When a whole record of the other side last came, in monotonic milliseconds.
     private(set) var lastHeard: UInt64
+    /// When it was accepted or dialled, in monotonic milliseconds.
+    private let openedAt: UInt64
     /// Since when the other side is known, in monotonic milliseconds.
     var readySince: UInt64?
+    /// When it ends unless the other side is heard, since that has opened another one; in monotonic milliseconds.
+    private(set) var doubtedUntil: UInt64?
     var pingSent = false
     /// Pings that were sent and not answered.
     var openPingCount = 0
@@ -61,6 +71,7 @@ final class PeerConnection {
         id: ConnectionID,
         isDialled: Bool,
         address: NetworkAddress,
+        dialAllCount: UInt64,
         link: consuming PeerLink,
         session: SyncSession,
         deadline: UInt64,
@@ -69,22 +80,35 @@ final class PeerConnection {
         self.id = id
         self.isDialled = isDialled
         self.address = address
+        self.dialAllCount = dialAllCount
         self.link = link
         self.session = session
         self.phase = .opening(deadline: deadline)
+        self.openedAt = now
         self.lastHeard = now
+    }
+
+    /// Gives the other side a moment to be heard, which is longer on a slow network.
+    func doubt(at now: UInt64) {
+        let opening = (self.readySince ?? now) - self.openedAt
+        self.doubtedUntil = now + ConnectionTimes.doubtFirst + 2 * opening
+    }
+
+    /// Gives the other side as long to be heard as a peer may be silent, since another machine has its keys as well.
+    func doubtBesideCopy(at now: UInt64) {
+        self.doubtedUntil = self.doubtedUntil ?? (now + ConnectionTimes.pingAfter)
     }
 
     /// Takes note of a sign of life, at a moment in monotonic milliseconds.
     func noteLife(at now: UInt64) {
+        self.doubtedUntil = nil
         self.lastHeard = now
         self.pingSent = false
     }
 
     /// Whether it stood for a while or brought either side something, so that another is worth having soon.
     ///
-    /// Of two copies of one device each ends the other's connection with its own; and a device that keeps ending its
-    /// connections would be dialled twice a second for ever.
+    /// A device that keeps ending its connections would be dialled twice a second for ever.
     func wasOfUse(at now: UInt64) -> Bool {
         let stood = self.readySince.map { now - $0 } ?? 0
         return stood >= ConnectionTimes.usefulAfter || self.traffic.pulledChangeCount > 0
@@ -137,8 +161,10 @@ package enum ConnectionTimes {
     package static let backoffMax: UInt64 = 30_000
     /// The first wait after a session that carried nothing and stood for less than `usefulAfter`.
     package static let backoffAfterUseless: UInt64 = 4_000
-    /// Longer than that wait: of two copies of a device that end each other's sessions, none stands so long.
+    /// Longer than that wait: a session that stood for so long was worth having.
     package static let usefulAfter: UInt64 = 10_000
+    /// From refusing a session of a peer in favour of an older one until that ends if it is silent, at least.
+    package static let doubtFirst: UInt64 = 500
     /// Between two beacons.
     package static let beaconInterval: UInt64 = 10_000
     /// For so long a device's beacon is believed only if it is later than its last one.
@@ -157,6 +183,10 @@ package enum ConnectionLimits {
     ///
     /// The first device of a user vouches for all, and is not counted.
     package static let deviceCountMaxByCertifier = 64
+    /// Sessions with one device at once: one with each of the machines that were copied from each other.
+    package static let instanceCountMax = 4
+    /// Dials of one device at once: where it was, and where its beacon says that it is.
+    package static let dialCountMaxByDevice = 2
     /// Addresses kept that only beacons of unknown members named.
     package static let heardAddressCountMax = 32
 }

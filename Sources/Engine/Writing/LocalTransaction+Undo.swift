@@ -4,7 +4,8 @@ internal import CRDTCore
 extension LocalTransaction {
     /// Takes the user's last change back that is in force, or does the one again that was taken back last.
     ///
-    /// Only what nobody has edited since changes: the rest is named in the report, and stays as it is.
+    /// Only what nobody has edited since changes, as far as one change can hold it: the rest is named in the report,
+    /// and stays as it is.
     ///
     /// - Returns: nil if there is no such change.
     package mutating func reverse(isRedo: Bool) throws(WriteRefusal) -> UndoReport? {
@@ -131,21 +132,56 @@ private struct UndoPlan {
         try self.spareOrphans(in: &store)
         for object in self.revived {
             let creation = try WriteRefusal.from { () throws(StoreError) in try Self.kind(of: object, in: &store) }
+            let edit = Edit.create(object, type: creation.type, kind: creation.kind)
+            guard self.finds(room: edit, of: .object, on: object, in: plan) else { continue }
             try plan.revive(object, type: creation.type, kind: creation.kind)
         }
+        // Before values, which can fill a change.
+        for object in self.moved { try self.restorePlace(of: object, on: &plan, in: &store) }
         for (object, name) in self.properties { try self.restore(name, of: object, on: &plan, in: &store) }
         let others = try WriteRefusal.from { () throws(StoreError) in try self.propertiesOfRevived(in: &store) }
         for (object, name) in others {
-            let value = try WriteRefusal.from { () throws(StoreError) in try self.settled(name, of: object, in: &store)
+            let found = try WriteRefusal.from { () throws(StoreError) -> Found in
+                do throws(StoreError) {
+                    return .value(try self.settled(name, of: object, in: &store))
+                } catch .compacted {
+                    return .unknown
+                }
+            }
+            guard case .value(let value) = found else {
+                self.keep(object, .property(name), .unknown, nil)
+                continue
             }
             let now = try plan.properties(of: object, in: &store)[ExactText(name)]
-            if let value, value != now { try plan.set(object, name: name, value: value) }
-            if value == nil, now != nil { try plan.unset(object, name: name) }
+            if value != now { try self.put(value, name, of: object, on: &plan) }
         }
-        for object in self.moved { try self.restorePlace(of: object, on: &plan, in: &store) }
-        // Last, so that they cover what was written before.
+        // Last, so that they cover what was written before; everything before has left them room.
         for object in self.deleted { try plan.deleteAlone(object) }
         return self.report
+    }
+
+    /// Whether the change has room for an edit; if it has none, that part of the object is named and left as it is.
+    private mutating func finds(
+        room edit: Edit,
+        of part: UndoReport.Part,
+        on object: ObjectID,
+        in plan: TransactionPlan
+    ) -> Bool {
+        if plan.hasRoom(for: edit, before: self.deleted.count) { return true }
+        if part == .object { self.left.insert(object) }
+        self.keep(object, part, .tooLarge, nil)
+        return false
+    }
+
+    private mutating func put(
+        _ value: Value?,
+        _ name: String,
+        of object: ObjectID,
+        on plan: inout TransactionPlan
+    ) throws(WriteRefusal) {
+        let edit: Edit = value.map { .set(object, name: name, value: $0) } ?? .unset(object, name: name)
+        guard self.finds(room: edit, of: .property(name), on: object, in: plan) else { return }
+        if let value { try plan.set(object, name: name, value: value) } else { try plan.unset(object, name: name) }
     }
 
     // MARK: - Objects that come and go
@@ -160,9 +196,8 @@ private struct UndoPlan {
         }
         var seen: Set<ObjectID> = []
         for object in self.edits.compactMap(\.object) where seen.insert(object).inserted {
-            let isMade = made.contains(object)
-            let isAboutLife = isMade || ended.contains(object)
-            let wish = try self.life(of: object, isMade: isMade, isAboutLife: isAboutLife, in: &store)
+            let (isMade, isEnded) = (made.contains(object), ended.contains(object))
+            let wish = try self.life(of: object, isMade: isMade, isEnded: isEnded, in: &store)
             switch wish.shouldLive {
             case .none:
                 self.left.insert(object)
@@ -178,7 +213,7 @@ private struct UndoPlan {
     private mutating func life(
         of object: ObjectID,
         isMade: Bool,
-        isAboutLife: Bool,
+        isEnded: Bool,
         in store: inout some StoreTransaction
     ) throws(WriteRefusal) -> (shouldLive: Bool?, lives: Bool) {
         do throws(StoreError) {
@@ -187,11 +222,14 @@ private struct UndoPlan {
             switch self.way {
             case .undo(_, var without):
                 let shouldLive = try without.isAlive(index, in: &store)
+                #if PLANTED_BUGS
+                if PlantedBug.undoRevivesDeleted.isPlanted, isEnded, !isMade { return (true, lives) }
+                #endif
                 // Without a creation it should be dead, and without a deletion alive. Any other edit may have kept an
-                // object that somebody else deleted meanwhile.
-                return (isAboutLife && shouldLive == isMade ? nil : shouldLive, lives)
+                // object that somebody else deleted meanwhile, and so may one that is made anew as it is deleted.
+                return (isMade != isEnded && shouldLive == isMade ? nil : shouldLive, lives)
             case .redo(let effect):
-                guard isAboutLife else { return (lives, lives) }
+                guard isMade || isEnded else { return (lives, lives) }
                 let life = try effect.life(of: index, in: &store)
                 return (life.isUntouched ? life.before : nil, lives)
             }
@@ -203,6 +241,7 @@ private struct UndoPlan {
     /// What somebody has put something into stays.
     private mutating func spareFullFolders(in store: inout some StoreTransaction) throws(WriteRefusal) {
         var going = Set(self.deleted)
+        let moved = Set(self.moved)
         var isSettled = false
         while !isSettled {
             isSettled = true
@@ -212,6 +251,11 @@ private struct UndoPlan {
                     for child in try store.children(of: parent) {
                         let record = try store.object(child)
                         guard record.isVisible, !going.contains(record.id) else { continue }
+                        if moved.contains(record.id), let found = try self.foundMove(of: record.id, in: &store),
+                            found.isUntouched, found.move?.parent != parent
+                        {
+                            continue
+                        }
                         if case .redo(let effect) = self.way, try effect.stood(child, below: parent, in: &store) {
                             continue
                         }
@@ -238,9 +282,15 @@ private struct UndoPlan {
             isSettled = true
             for object in self.revived where coming.contains(object) {
                 let hasParent = try WriteRefusal.from { () throws(StoreError) -> Bool in
-                    guard let parent = try store.parent(of: try store.objectIndex(of: object)) else { return true }
+                    // It may have been made anew elsewhere while it was gone.
+                    var parent = try store.parent(of: try store.objectIndex(of: object))
+                    if let found = try self.foundMove(of: object, in: &store), found.isUntouched {
+                        parent = found.move?.parent
+                    }
+                    guard let parent else { return true }
                     let record = try store.object(parent)
-                    return record.isVisible || coming.contains(record.id)
+                    if record.isVisible || coming.contains(record.id) { return true }
+                    return try self.isAsBeforeUndo(parent, in: &store)
                 }
                 guard !hasParent else { continue }
                 isSettled = false
@@ -250,6 +300,16 @@ private struct UndoPlan {
             }
         }
         self.revived.removeAll { !coming.contains($0) }
+    }
+
+    /// Whether nobody has touched an object since the undo that is taken back: if it does not live, it did not before,
+    /// and was in sight above what comes back now.
+    private func isAsBeforeUndo(
+        _ object: ObjectIndex,
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        guard case .redo(let effect) = self.way else { return false }
+        return try effect.life(of: object, in: &store).isUntouched
     }
 
     private static func kind(
@@ -268,7 +328,7 @@ private struct UndoPlan {
     ) throws(StoreError) -> [(ObjectID, String)] {
         guard case .undo = self.way else { return [] }
         var found: [(ObjectID, String)] = []
-        for object in self.revived {
+        for object in self.revived where !self.left.contains(object) {
             for (name, _) in try store.registers(of: try store.objectIndex(of: object)) {
                 found.append((object, try store.name(name)))
             }
@@ -276,7 +336,7 @@ private struct UndoPlan {
         return found.sorted { ($0.0, ExactText($0.1)) < ($1.0, ExactText($1.1)) }
     }
 
-    /// The properties that the change wrote, each once, of objects that are not settled as a whole.
+    /// The properties that the change wrote, each once, of objects that are not left as they are.
     private var properties: [(ObjectID, String)] {
         var (found, seen): ([(ObjectID, String)], Set<ObjectProperty>) = ([], [])
         for edit in self.edits {
@@ -298,10 +358,8 @@ private struct UndoPlan {
 
     /// Whether properties and places of an object are restored.
     ///
-    /// Who takes an undo back restores those of an object that goes, too: others may keep it in sight.
-    private func concerns(_ object: ObjectID) -> Bool {
-        !self.left.contains(object) && (self.reversal.isRedo || !self.going.contains(object))
-    }
+    /// Those of an object that goes are, too: others may keep it in sight, or make it come back.
+    private func concerns(_ object: ObjectID) -> Bool { !self.left.contains(object) }
 
     private mutating func restore(
         _ name: String,
@@ -312,13 +370,18 @@ private struct UndoPlan {
         guard try plan.isVisible(object, in: &store) else {
             return try self.keep(object, .object, .deleted, in: &store)
         }
-        let found = try WriteRefusal.from { () throws(StoreError) in try self.found(name, of: object, in: &store) }
+        let found = try WriteRefusal.from { () throws(StoreError) -> Found? in
+            do throws(StoreError) {
+                return try self.found(name, of: object, in: &store)
+            } catch .compacted {
+                return .unknown
+            }
+        }
         guard let found else { return }
         switch found {
         case .edited(let line): self.keep(object, .property(name), .edited, store.line(line).introduction)
         case .unknown: self.keep(object, .property(name), .unknown, nil)
-        case .value(let value?): try plan.set(object, name: name, value: value)
-        case .value(nil): try plan.unset(object, name: name)
+        case .value(let value): try self.put(value, name, of: object, on: &plan)
         }
     }
 
@@ -342,6 +405,9 @@ private struct UndoPlan {
             guard last.point == self.target else { return .edited(last.line) }
             wanted = try without.lastWrite(at: key, in: &store)
         case .redo(let effect):
+            #if PLANTED_BUGS
+            if PlantedBug.redoForgetsValues.isPlanted { return nil }
+            #endif
             let found = try effect.write(at: key, in: &store)
             guard found.isUntouched else { return found.before.map { .edited($0.line) } }
             wanted = found.before
@@ -370,7 +436,7 @@ private struct UndoPlan {
 
     // MARK: - Places
 
-    /// The objects that the change moved and that are not settled as a whole.
+    /// The objects that the change moved and that are not left as they are.
     ///
     /// The last is the first to go back, so that none is put below itself on the way.
     private var moved: [ObjectID] {
@@ -404,11 +470,15 @@ private struct UndoPlan {
         }
         if isThere { return }
         if let parent = wanted.parent, try !plan.isVisible(parent, in: &store) {
-            return self.keep(object, .place, .parentGone, nil)
+            let isAsBefore = try WriteRefusal.from { () throws(StoreError) in
+                try self.isAsBeforeUndo(try store.objectIndex(of: parent), in: &store)
+            }
+            guard isAsBefore else { return self.keep(object, .place, .parentGone, nil) }
         }
         if try plan.wouldCloseCycle(object, under: wanted.parent, in: &store) {
             return self.keep(object, .place, .parentGone, nil)
         }
+        guard self.finds(room: .move(object, wanted), of: .place, on: object, in: plan) else { return }
         try plan.put(object, under: wanted.parent, at: wanted.position)
     }
 
@@ -439,6 +509,8 @@ private struct UndoPlan {
         _ reason: UndoReport.Reason,
         _ author: Introduction?
     ) {
+        // Of an object that goes no part stays, as far as this user's edits are concerned.
+        guard self.reversal.isRedo || !self.going.contains(object) else { return }
         guard self.named.insert(KeptPart(object: object, part: part)).inserted else { return }
         self.report.kept.append(UndoReport.Kept(object: object, part: part, reason: reason, author: author))
     }

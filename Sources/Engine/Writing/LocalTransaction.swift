@@ -5,23 +5,39 @@ internal import PeerCrypto
 package struct LocalTransaction: ~Copyable {
     var plan: TransactionPlan
     private var entropy: EntropyStream
+    /// Everything that is stored.
     var store: any StoreTransaction
+    /// The state of the timeline that is written to.
+    private var state: any StateReading
+    /// The branch that is written to; nil for the main timeline.
+    let timeline: TimelineID?
     /// Why a step was refused.
     ///
     /// Part of it may be in the plan, which is not written then, whatever the caller makes of the error.
     var refusal: WriteRefusal?
 
-    init(plan: TransactionPlan, entropy: consuming EntropyStream, store: some StoreTransaction) {
+    init(
+        plan: TransactionPlan,
+        entropy: consuming EntropyStream,
+        store: some StoreTransaction,
+        state: some StateReading,
+        timeline: TimelineID?
+    ) {
         self.plan = plan
         self.entropy = entropy
         self.store = store
+        self.state = state
+        self.timeline = timeline
     }
+
+    /// Sixty-four random bits.
+    mutating func nextRandom() -> UInt64 { self.entropy.nextUInt64() }
 
     /// Plans a step.
     package mutating func perform(_ step: Transaction.Step) throws(WriteRefusal) {
         if let refusal = self.refusal { throw refusal }
         do throws(WriteRefusal) {
-            try self.plan.add(step, entropy: &self.entropy, in: &self.store)
+            try self.plan.add(step, entropy: &self.entropy, in: &self.state)
         } catch {
             self.refusal = error
             throw error
@@ -42,7 +58,19 @@ package struct LocalTransaction: ~Copyable {
 
     // MARK: - The state with this transaction's steps on top
 
-    /// Runs a reader on the committed state.
+    /// Runs a reader on the committed state of the timeline that is written to.
+    package mutating func readState<Result>(
+        _ body: (inout any StateReading) throws(StoreError) -> Result
+    ) throws(WriteRefusal) -> Result {
+        do throws(StoreError) {
+            return try body(&self.state)
+        } catch {
+            self.refusal = .store(error)
+            throw .store(error)
+        }
+    }
+
+    /// Runs a reader on everything that is stored.
     package mutating func readCommitted<Result>(
         _ body: (inout any StoreTransaction) throws(StoreError) -> Result
     ) throws(WriteRefusal) -> Result {
@@ -55,15 +83,15 @@ package struct LocalTransaction: ~Copyable {
     }
 
     package mutating func isVisible(_ object: ObjectID) throws(WriteRefusal) -> Bool {
-        try self.plan.isVisible(object, in: &self.store)
+        try self.plan.isVisible(object, in: &self.state)
     }
 
     package mutating func properties(of object: ObjectID) throws(WriteRefusal) -> [ExactText: Value] {
-        try self.plan.properties(of: object, in: &self.store)
+        try self.plan.properties(of: object, in: &self.state)
     }
 
     package mutating func parent(of object: ObjectID) throws(WriteRefusal) -> ObjectID? {
-        try self.plan.place(of: object, in: &self.store)
+        try self.plan.place(of: object, in: &self.state)
     }
 
     /// Type and kind of an object that this transaction makes; nil for any other.
@@ -71,6 +99,6 @@ package struct LocalTransaction: ~Copyable {
 
     /// What shows under a parent, in order.
     package mutating func children(of parent: ObjectID?) throws(WriteRefusal) -> [ObjectID] {
-        try self.plan.siblings(of: nil, under: parent, in: &self.store).map(\.id)
+        try self.plan.siblings(of: nil, under: parent, in: &self.state).map(\.id)
     }
 }

@@ -8,6 +8,8 @@ struct TransactionPlan {
     private(set) var edits: [Edit] = []
     private(set) var created: [ObjectID] = []
     private var byteCount = 0
+    /// Whether it takes a change back, or does it again.
+    private var isReversal = false
     /// The last position given out under each parent in this transaction.
     private var lastPositions: [ObjectID?: Position] = [:]
     /// Where this transaction put objects.
@@ -23,6 +25,8 @@ struct TransactionPlan {
     private var living: Set<ObjectID> = []
     private var deleted: Set<ObjectID> = []
     private let namespace: ObjectID
+    /// What the change has seen besides all that it is written on: the last changes of a branch that it merges.
+    var merged: [LinePoint] = []
     let user: UserID
 
     /// - Parameters:
@@ -37,7 +41,7 @@ struct TransactionPlan {
     mutating func add(
         _ step: Transaction.Step,
         entropy: inout EntropyStream,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws(WriteRefusal) {
         switch step {
         case .create(let creation): try self.create(creation, entropy: &entropy, in: &transaction)
@@ -59,7 +63,7 @@ struct TransactionPlan {
     private mutating func create(
         _ creation: Transaction.Creation,
         entropy: inout EntropyStream,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws(WriteRefusal) {
         try self.check(creation.type, what: "a type")
         try self.check(creation.kind, what: "a kind")
@@ -87,7 +91,7 @@ struct TransactionPlan {
     private mutating func clearEarlierLife(
         of object: ObjectID,
         keeping properties: [ExactText: Value],
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws(WriteRefusal) {
         #if PLANTED_BUGS
         if PlantedBug.formerLifeReturns.isPlanted { return }
@@ -100,7 +104,7 @@ struct TransactionPlan {
     private mutating func noteKind(
         of object: ObjectID,
         _ creation: Transaction.Creation,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws(WriteRefusal) {
         let isKnown = try WriteRefusal.from { () throws(StoreError) -> Bool in
             guard let index = try transaction.existingObjectIndex(of: object) else { return false }
@@ -128,7 +132,7 @@ struct TransactionPlan {
         _ object: ObjectID,
         under parent: ObjectID?,
         before sibling: ObjectID?,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws(WriteRefusal) {
         try self.requireVisible(object, in: &transaction)
         if object == parent { throw .wouldCloseCycle(object) }
@@ -146,7 +150,20 @@ struct TransactionPlan {
     // MARK: - Edits that restore what was
 
     /// Says what the transaction is about.
-    mutating func note(_ reversal: Reversal) throws(WriteRefusal) { try self.append(.undo(reversal)) }
+    mutating func note(_ reversal: Reversal) throws(WriteRefusal) {
+        self.isReversal = true
+        try self.append(.undo(reversal))
+    }
+
+    /// Whether an edit has room, and behind it so many deletions of one object each.
+    func hasRoom(for edit: Edit, before deletionCount: Int) -> Bool {
+        let deletions = deletionCount * Edit.delete(ObjectID(bytes: Bytes16(high: 0, low: 0))).byteCount
+        return self.byteCount + edit.byteCount + deletions <= self.byteCountMax
+            && self.edits.count + 1 + deletionCount <= self.operationCountMax
+    }
+
+    /// Says something about a branch.
+    mutating func note(_ statement: TimelineStatement) throws(WriteRefusal) { try self.append(.timeline(statement)) }
 
     /// Makes an object live again with the properties and the place that are recorded of it.
     mutating func revive(_ object: ObjectID, type: String, kind: String) throws(WriteRefusal) {
@@ -169,7 +186,7 @@ struct TransactionPlan {
     func wouldCloseCycle(
         _ object: ObjectID,
         under parent: ObjectID?,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws(WriteRefusal) -> Bool {
         guard let parent else { return false }
         return try self.isBelow(object, parent, in: &transaction)
@@ -178,7 +195,7 @@ struct TransactionPlan {
     /// Returns false if nothing stored names an object, and this transaction has put nothing below it.
     private func canHaveChildren(
         _ object: ObjectID,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws(WriteRefusal) -> Bool {
         if self.parents.contains(object) { return true }
         return try WriteRefusal.from { () throws(StoreError) in
@@ -200,7 +217,7 @@ struct TransactionPlan {
 
     private mutating func delete(
         _ object: ObjectID,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws(WriteRefusal) {
         try self.requireVisible(object, in: &transaction)
         var below = try WriteRefusal.from { () throws(StoreError) -> [ObjectID] in
@@ -229,7 +246,7 @@ struct TransactionPlan {
     /// The values of an object, whether it shows or not.
     func properties(
         of object: ObjectID,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws(WriteRefusal) -> [ExactText: Value] {
         var properties = try WriteRefusal.from { () throws(StoreError) -> [ExactText: Value] in
             guard let index = try transaction.existingObjectIndex(of: object) else { return [:] }
@@ -242,7 +259,7 @@ struct TransactionPlan {
     private func isBelow(
         _ ancestor: ObjectID,
         _ object: ObjectID,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws(WriteRefusal) -> Bool {
         var current: ObjectID? = object
         var watch = CircleWatch<ObjectID>()
@@ -256,7 +273,7 @@ struct TransactionPlan {
 
     func place(
         of object: ObjectID,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws(WriteRefusal) -> ObjectID? {
         if let place = self.places[object] { return place }
         return try WriteRefusal.from { () throws(StoreError) -> ObjectID? in
@@ -269,7 +286,7 @@ struct TransactionPlan {
 
     func isVisible(
         _ object: ObjectID,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws(WriteRefusal) -> Bool {
         if self.living.contains(object) { return true }
         if self.deleted.contains(object) { return false }
@@ -281,14 +298,14 @@ struct TransactionPlan {
 
     private func requireVisible(
         _ object: ObjectID,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws(WriteRefusal) {
         guard try self.isVisible(object, in: &transaction) else { throw .noSuchObject(object) }
     }
 
     private func lastPosition(
         under parent: ObjectID?,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws(WriteRefusal) -> Position? {
         if let position = self.lastPositions[parent] { return position }
         return try WriteRefusal.from { () throws(StoreError) -> Position? in
@@ -305,7 +322,7 @@ struct TransactionPlan {
         of object: ObjectID,
         before sibling: ObjectID?,
         under parent: ObjectID?,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws(WriteRefusal) -> Position {
         if sibling == nil {
             let last = try self.lastPosition(under: parent, in: &transaction)
@@ -339,7 +356,7 @@ struct TransactionPlan {
         for object: ObjectID,
         before sibling: ObjectID,
         under parent: ObjectID?,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws(WriteRefusal) -> Position? {
         guard self.places.isEmpty, self.deleted.isEmpty else { return nil }
         return try WriteRefusal.from { () throws(StoreError) -> Position? in
@@ -369,7 +386,7 @@ struct TransactionPlan {
     func siblings(
         of object: ObjectID?,
         under parent: ObjectID?,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws(WriteRefusal) -> [(id: ObjectID, position: Position)] {
         var siblings = try WriteRefusal.from { () throws(StoreError) -> [(id: ObjectID, position: Position)] in
             var index: ObjectIndex?
@@ -398,7 +415,7 @@ struct TransactionPlan {
     private func id(
         of creation: Transaction.Creation,
         entropy: inout EntropyStream,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some StateReading
     ) throws(WriteRefusal) -> ObjectID {
         switch creation.id {
         case .given(let object): return object
@@ -423,13 +440,19 @@ struct TransactionPlan {
 
     private mutating func append(_ edit: Edit) throws(WriteRefusal) {
         self.byteCount += edit.byteCount
-        guard self.byteCount <= Limits.editByteCountMax else {
-            throw .tooLarge(what: "a transaction, in bytes", limit: Limits.editByteCountMax)
+        guard self.byteCount <= self.byteCountMax else {
+            throw .tooLarge(what: "a transaction, in bytes", limit: self.byteCountMax)
         }
-        guard self.edits.count < Limits.changeOperationCountMax else {
-            throw .tooLarge(what: "a transaction, in operations", limit: Limits.changeOperationCountMax)
+        guard self.edits.count < self.operationCountMax else {
+            throw .tooLarge(what: "a transaction, in operations", limit: self.operationCountMax)
         }
         self.edits.append(edit)
+    }
+
+    private var byteCountMax: Int { self.isReversal ? Limits.editByteCountMax : Limits.transactionByteCountMax }
+
+    private var operationCountMax: Int {
+        self.isReversal ? Limits.changeOperationCountMax : Limits.transactionOperationCountMax
     }
 }
 

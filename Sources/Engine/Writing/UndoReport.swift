@@ -39,5 +39,7 @@ package struct UndoReport: Hashable, Sendable {
         case parentGone
         /// The value is not in the log any more.
         case unknown
+        /// One change cannot hold it beside the rest.
+        case tooLarge
     }
 }

@@ -98,8 +98,8 @@ package struct Problem: Error, Hashable, Sendable {
 
     private static func status(of code: PeerdError.Code) -> HTTPResponseStatus {
         switch code {
-        case .noSuchObject, .noSuchMoment: .notFound
-        case .conflictChanged, .wouldCloseCycle, .notASibling: .conflict
+        case .noSuchObject, .noSuchMoment, .noSuchBranch: .notFound
+        case .conflictChanged, .wouldCloseCycle, .notASibling, .branchExists: .conflict
         case .tooLarge: .payloadTooLarge
         case .invalidArgument, .tokenFromAnotherWorkspace, .tokenOfAnotherScope, .wrongType, .importInvalid,
             .inviteInvalid, .inviteSpent, .joinRefused:

@@ -69,6 +69,9 @@ extension Problem {
             self = .badRequest(
                 "\(owner) has an integer before byte \(failure.offset) that has more than 64 bits; write it as text."
             )
+        case .repeatedMember:
+            let name = JSON.string(String((failure.path.last ?? "").prefix(40))).canonicalText
+            self = .badRequest("\(owner) has two members \(name) in one object before byte \(failure.offset).")
         }
     }
 }

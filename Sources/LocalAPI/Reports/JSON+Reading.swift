@@ -4,7 +4,7 @@ internal import PeerdKit
 
 extension JSON {
     /// A time as the API shows it.
-    static func milliseconds(_ date: Date) -> JSON { .int(Int64((date.timeIntervalSince1970 * 1000).rounded())) }
+    static func milliseconds(_ date: Date) -> JSON { .int(date.millisecondsSince1970) }
 
     /// A text, or null.
     static func text(_ text: String?) -> JSON { text.map { .string($0) } ?? .null }

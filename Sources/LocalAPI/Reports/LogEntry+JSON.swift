@@ -38,8 +38,10 @@ extension LogEntry.Source {
         case .introduce: "introduce"
         case .restamp: "restamp"
         case .undo(let reversal): reversal.isRedo ? "redo" : "undo"
+        case .timeline(let statement): statement.word
         case .unknown(let kind, _): "unknown-\(kind)"
         case .leftOut: "left-out"
+        case .spent: "spent"
         }
     }
 
@@ -51,7 +53,7 @@ extension LogEntry.Source {
         case .set(_, let name, let value):
             members["name"] = .string(name)
             members["value"] = value.json
-        case .unset(_, let name):
+        case .unset(_, let name), .spent(_, let name, _):
             members["name"] = .string(name)
         case .move(_, let place):
             members["parent"] = place.parent.map { .string($0.description) } ?? .null
@@ -68,6 +70,9 @@ extension LogEntry.Source {
             members["target_replica"] = .string(reversal.replica.description)
             members["target_sequence"] = .int(Int64(clamping: reversal.sequence))
             members["target_hash"] = .string(reversal.hash.description)
+        case .timeline(let statement):
+            members["branch"] = .string(statement.timeline.description)
+            if case .opens(let opening) = statement { members["name"] = .string(opening.name) }
         case .delete, .unknown, .leftOut: break
         }
     }
@@ -88,5 +93,25 @@ package enum StampText {
         var bytes: [UInt8] = []
         bytes.appendBigEndian(stamp.rawValue)
         return Hexadecimal.text(bytes)
+    }
+}
+
+extension TimelineStatement {
+    /// The branch that it is about.
+    fileprivate var timeline: TimelineID {
+        switch self {
+        case .belongs(let id), .closes(let id), .merges(let id): id
+        case .opens(let opening): opening.id
+        }
+    }
+
+    /// Its kind in the words of the log.
+    fileprivate var word: String {
+        switch self {
+        case .belongs: "branch-chain"
+        case .opens: "branch-create"
+        case .closes: "branch-delete"
+        case .merges: "branch-merge"
+        }
     }
 }

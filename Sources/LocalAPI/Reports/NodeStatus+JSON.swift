@@ -44,10 +44,10 @@ extension NodeStatus {
 }
 
 extension NodeStatus {
-    /// Whether all who are there hold the same, and all of it is in force here.
+    /// Whether all who are there hold the same, and all of it is in force here and there.
     var isInSync: Bool {
         let online = self.peers.filter(\.isConnected)
-        return !online.isEmpty && online.allSatisfy(\.isInSync) && self.waits.isEmpty
+        return !online.isEmpty && online.allSatisfy { $0.isInSync && $0.holdsUntil == nil } && self.waits.isEmpty
     }
 }
 
@@ -63,6 +63,7 @@ extension PeerStatus {
             "last_seen_ms": self.lastSeen.map { .int(Int64(clamping: $0.milliseconds)) } ?? .null,
             "clock_ahead_ms": self.clockAheadMilliseconds.map { .int($0) } ?? .null,
             "in_sync": .bool(self.isConnected && self.isInSync),
+            "holds_until_ms": self.holdsUntil.map { .int(Int64(clamping: $0.milliseconds)) } ?? .null,
             "missing_there": self.missingThereCount.map { .int(Int64(clamping: $0)) } ?? .null,
             "missing_here": self.missingHereCount.map { .int(Int64(clamping: $0)) } ?? .null,
             "reason": .text(peer.reason?.word),

@@ -9,7 +9,7 @@ extension SyncState {
             "pushed": .int(Int64(self.traffic.pushedOperationCount)),
             "pulled": .int(Int64(self.traffic.pulledOperationCount)),
             "traffic": self.traffic.json,
-            "in_sync": .bool(self.shortcoming == nil && self.status.waits.isEmpty),
+            "in_sync": .bool(self.shortcoming == nil && self.status.waits.isEmpty && !self.isHeldThere),
             "interrupted": .bool(!self.departed.isEmpty),
             "waiting": .array(self.status.waits.map(\.json)),
             "peers": .array(self.status.peers.map(\.json)),
@@ -42,6 +42,9 @@ extension SyncState {
         }
         return nil
     }
+
+    /// Whether a machine that is there holds what is in force here.
+    private var isHeldThere: Bool { self.connected.contains { $0.holdsUntil != nil } }
 
     private var isAlone: Bool {
         self.status.peers.isEmpty && !self.status.isDialling && self.status.failingAddresses.isEmpty

@@ -16,7 +16,7 @@ struct BackupRoutes: Sendable {
             Route(.POST, "/api/backup") { try await self.backUp($0) },
             Route(.PUT, "/api/backup/schedule") { try await self.setSchedule($0) },
             Route(.DELETE, "/api/backup/schedule") { request in
-                try Self.requireOwner(request)
+                try request.requireOwner("Backups are made and planned", advice: "Use “peerd backup”.")
                 try await self.workspace.setBackupSchedule(nil)
                 return .noContent
             },
@@ -24,7 +24,7 @@ struct BackupRoutes: Sendable {
     }
 
     private func backUp(_ request: Request) async throws -> Response {
-        try Self.requireOwner(request)
+        try request.requireOwner("Backups are made and planned", advice: "Use “peerd backup”.")
         let members = try Members(try await request.jsonOrNothing(), of: "The body")
         let file = try Self.url(try members.text("path"), "path")
         try members.requireNoOthers()
@@ -37,7 +37,7 @@ struct BackupRoutes: Sendable {
     }
 
     private func setSchedule(_ request: Request) async throws -> Response {
-        try Self.requireOwner(request)
+        try request.requireOwner("Backups are made and planned", advice: "Use “peerd backup”.")
         let members = try Members(try await request.json(), of: "The body")
         let folder = try Self.url(try members.requiredText("folder"), "folder")
         let seconds = try members.number("every_seconds", in: BackupSchedule.secondsRange)
@@ -51,20 +51,11 @@ struct BackupRoutes: Sendable {
         return Response(json: self.workspace.backupStatus().json)
     }
 
-    /// Refuses what only the owner of the directory may ask for.
-    private static func requireOwner(_ request: Request) throws(Problem) {
-        guard request.head.entryPoint == .loopback else { return }
-        throw Problem(
-            .unprocessableEntity,
-            "only-over-socket",
-            "Backups are made and planned only over the Unix socket of the data directory.",
-            advice: "Use “peerd backup”."
-        )
-    }
-
     private static func url(_ path: String?, _ name: String) throws(Problem) -> URL? {
         guard let path else { return nil }
-        guard path.hasPrefix("/") else { throw .badRequest("The member “\(name)” is an absolute path.") }
+        guard path.hasPrefix("/"), !path.utf8.contains(0) else {
+            throw .badRequest("The member “\(name)” is an absolute path, without a NUL.")
+        }
         return URL(fileURLWithPath: path)
     }
 }

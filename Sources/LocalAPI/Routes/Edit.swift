@@ -126,13 +126,14 @@ struct EditBatch: Sendable {
         return names.filter { !$0.hasPrefix("$") }
     }
 
-    /// Writes the transaction; returns the objects that were created, in order, and which change holds the edits, once
-    /// all is on the disk.
+    /// Writes the transaction to a branch, or to the main timeline for nil; returns the objects that were created, in
+    /// order, and which change holds the edits, once all is on the disk.
     func writeWithReceipt(
-        to workspace: Workspace
+        to workspace: Workspace,
+        on branch: BranchID?
     ) async throws -> (created: [ObjectID], receipt: WriteReceipt) {
-        try await self.resolved(in: workspace) { edits in
-            let (created, receipt) = try await workspace.writeWithReceipt { try edits.perform(in: &$0) }
+        try await self.resolved(in: workspace, on: branch) { edits in
+            let (created, receipt) = try await workspace.writeWithReceipt(on: branch) { try edits.perform(in: &$0) }
             return (created, receipt)
         }
     }
@@ -140,15 +141,17 @@ struct EditBatch: Sendable {
     /// Finds what the edits name, and hands them over to be written.
     func resolved<Result>(
         in workspace: Workspace,
+        on branch: BranchID?,
         _ write: (ResolvedEdits) async throws -> Result
     ) async throws -> Result {
+        let moment = branch.map { Moment.branch($0) }
         var ids: [String: ObjectID] = [:]
-        for name in self.names { ids[name] = try await ObjectReference.id(name, in: workspace) }
+        for name in self.names { ids[name] = try await ObjectReference.id(name, in: workspace, at: moment) }
         do {
             return try await write(ResolvedEdits(batch: self, ids: ids))
         } catch let error as PeerdError where error.code == .noSuchObject {
             // The one that is missing is looked for again, to say why.
-            for name in self.names.sorted() { _ = try await ObjectReference.object(name, in: workspace) }
+            for name in self.names.sorted() { _ = try await ObjectReference.object(name, in: workspace, at: moment) }
             throw error
         }
     }

@@ -22,8 +22,8 @@ struct ExchangeRoutes: Sendable {
         if let name = try request.head.query.one("under") {
             root = try await ObjectReference.object(name, in: self.workspace, at: moment).id
         } else if let moment {
-            // One that is not here shows before the answer begins.
-            try await self.workspace.reading(at: moment) { _ in }
+            // One that is not here, or not all of it, shows before the answer begins.
+            try await self.workspace.requireKept(at: moment)
         }
         let top = root
         var response = Response(

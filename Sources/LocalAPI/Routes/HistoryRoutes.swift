@@ -66,9 +66,11 @@ struct HistoryRoutes: Sendable {
         let conflicts = try await self.workspace.conflicts(in: .object(object))
         let (winner, losers) = (try members.text("winner"), try members.texts("losers"))
         try members.requireNoOthers()
-        guard let conflict = conflicts.first(where: { $0.property == property }), conflict.winner?.id == winner,
-            conflict.losers.map(\.id) == losers
-        else {
+        // Of what has no property, the versions say what it is about.
+        let conflict = conflicts.first { conflict in
+            conflict.property == property && conflict.winner?.id == winner && conflict.losers.map(\.id) == losers
+        }
+        guard let conflict else {
             throw Problem(
                 .conflict,
                 "conflict-changed",
@@ -108,10 +110,22 @@ extension Conflict {
     package var apiJSON: JSON {
         .object([
             "object": .string(self.object.description),
+            "about": .string(self.subject.word),
             "property": .text(self.property),
             "winner": self.winner?.apiJSON ?? .null,
             "losers": .array(self.losers.map(\.apiJSON)),
         ])
+    }
+}
+
+extension Conflict.Subject {
+    /// The subject in one word.
+    fileprivate var word: String {
+        switch self {
+        case .property: "property"
+        case .creation: "creation"
+        case .place: "place"
+        }
     }
 }
 
@@ -151,9 +165,10 @@ extension Conflict.Version.Content {
         case .value(let value): .object(["value": value.json])
         case .removal: .object(["removed": .bool(true)])
         case .place(let parent): .object(["parent": .text(parent?.description)])
+        case .creation(let type, let kind):
+            .object(["create": .object(["type": .string(type), "kind": .string(kind)])])
         }
     }
-
 }
 
 /// The latest word of a conflict as a client writes it: a content, or the id of the version that has it.

@@ -11,16 +11,22 @@ internal import PeerdKit
 struct NamedWrite: Sendable {
     private let name: WriteName
     private let batch: EditBatch
+    /// The branch that is written to; nil for the main timeline.
+    private let branch: BranchID?
 
     /// Reads the members `edits` and `if`.
-    init(_ name: String, _ members: Members) throws(Problem) {
+    init(_ name: String, _ members: Members, on branch: BranchID? = nil) throws(Problem) {
         guard name.utf8.count <= APILimits.writeNameByteCountMax else {
             throw .badRequest("The id of a write has at most \(APILimits.writeNameByteCountMax) bytes.")
         }
         self.batch = try EditBatch(members)
+        self.branch = branch
         // In the canonical form, so that order and white space make no difference.
         var content: [UInt8] = []
-        JSON.object(["edits": members["edits"] ?? .null, "if": members["if"] ?? .null]).append(to: &content)
+        var parts: [ExactText: JSON] = ["edits": members["edits"] ?? .null, "if": members["if"] ?? .null]
+        // Without a branch, the content is what it was before there were branches.
+        if let branch { parts["branch"] = .string(branch.description) }
+        JSON.object(parts).append(to: &content)
         let digest = content.withUnsafeBytes { Blake2b.unpersonalised256($0) }
         let hash = Hash256(bytes: Bytes32(digest.0, digest.1, digest.2, digest.3))
         self.name = WriteName(name, content: hash)
@@ -29,8 +35,8 @@ struct NamedWrite: Sendable {
     /// Writes the transaction unless it was written before, and returns the objects that it created, in order.
     func write(to workspace: Workspace) async throws -> [ObjectID] {
         do {
-            return try await self.batch.resolved(in: workspace) { edits in
-                try await workspace.writeOnce(self.name) { transaction in _ = try edits.perform(in: &transaction) }
+            return try await self.batch.resolved(in: workspace, on: self.branch) { edits in
+                try await workspace.writeOnce(self.name, on: self.branch) { _ = try edits.perform(in: &$0) }
             }
         } catch let error where !(error is WriteRefusal) {
             // If it was written before, what its edits name may be gone.

@@ -17,21 +17,25 @@ struct ObjectRoutes: Sendable {
         [
             Route(.GET, "/api/objects/{id}", query: .only(["at"])) { try await self.get($0) },
             Route(.GET, "/api/objects", query: .objects + Self.pageParameters) { try await self.list($0) },
-            Route(.POST, "/api/objects") { try await self.create($0) },
+            Route(.POST, "/api/objects", query: .branch) { try await self.create($0) },
             Route(.GET, "/api/objects/count", query: .objects + ["at"]) { try await self.count($0) },
-            Route(.PATCH, "/api/objects/{id}") { try await self.patch($0) },
-            Route(.DELETE, "/api/objects/{id}") { try await self.delete($0) },
-            Route(.POST, "/api/objects/{id}/move") { try await self.move($0) },
-            Route(.GET, "/api/objects/{id}/properties/{name?}", query: .only(["at"])) { try await self.property($0) },
-            Route(.PUT, "/api/objects/{id}/properties/{name?}") { try await self.setProperty($0) },
-            Route(.DELETE, "/api/objects/{id}/properties/{name?}") { try await self.unsetProperty($0) },
+            Route(.PATCH, "/api/objects/{id}", query: .branch) { try await self.patch($0) },
+            Route(.DELETE, "/api/objects/{id}", query: .branch) { try await self.delete($0) },
+            Route(.POST, "/api/objects/{id}/move", query: .branch) { try await self.move($0) },
+            Route(.GET, "/api/objects/{id}/properties/{name?}", query: .only(["at"])) { request in
+                try await self.property(request, at: try request.moment)
+            },
+            Route(.PUT, "/api/objects/{id}/properties/{name?}", query: .branch) { try await self.setProperty($0) },
+            Route(.DELETE, "/api/objects/{id}/properties/{name?}", query: .branch) {
+                try await self.unsetProperty($0)
+            },
             Route(.GET, "/api/children", query: .only(Self.pageParameters)) { try await self.children($0) },
             Route(.GET, "/api/objects/{id}/children", query: .only(Self.pageParameters)) {
                 try await self.children($0)
             },
             Route(.GET, "/api/tree", query: .only(Self.treeParameters)) { try await self.tree($0) },
             Route(.GET, "/api/objects/{id}/tree", query: .only(Self.treeParameters)) { try await self.tree($0) },
-            Route(.POST, "/api/transactions") { try await self.transaction($0) },
+            Route(.POST, "/api/transactions", query: .branch) { try await self.transaction($0) },
         ]
     }
 
@@ -117,9 +121,9 @@ struct ObjectRoutes: Sendable {
         return Response(json: .object(["count": .int(Int64(count))]))
     }
 
-    private func property(_ request: Request) async throws -> Response {
+    private func property(_ request: Request, at moment: Moment?) async throws -> Response {
         let name = request.parameters[0]
-        let object = try await ObjectReference.object(name, in: self.workspace, at: try request.moment)
+        let object = try await ObjectReference.object(name, in: self.workspace, at: moment)
         guard let value = object.properties[request.parameters[1]] else {
             throw Problem.noSuchProperty(request.parameters[1], of: object.id)
         }
@@ -170,14 +174,22 @@ struct ObjectRoutes: Sendable {
         let members = try Members(try await request.json(valueDepth: Edit.valueDepth), of: "The body")
         let creation = try Edit.Creation(type: try members.requiredText("type"), members)
         try members.requireNoOthers()
-        let (created, receipt) = try await EditBatch([.create(creation)]).writeWithReceipt(to: self.workspace)
+        let branch = try await request.branch(in: self.workspace)
+        let batch = EditBatch([.create(creation)])
+        let (created, receipt) = try await batch.writeWithReceipt(to: self.workspace, on: branch)
         if request.wantsReceipt, let id = created.first { return Response(.created, json: receipt.json(id)) }
-        guard let id = created.first, let object = try await self.workspace.object(id) else {
+        guard let id = created.first, let object = try await self.object(id, on: branch) else {
             throw Problem.noSuchObject("The object was deleted as soon as it was created.")
         }
         var response = try self.answer(object, to: request.head, .created)
-        response.headers.add(name: "Location", value: "/api/objects/\(id)")
+        let place = branch.map { "?at=\(Moment.branch($0))" } ?? ""
+        response.headers.add(name: "Location", value: "/api/objects/\(id)\(place)")
         return response
+    }
+
+    private func object(_ id: ObjectID, on branch: BranchID?) async throws -> Object? {
+        guard let branch else { return try await self.workspace.object(id) }
+        return try await self.workspace.object(id, at: .branch(branch))
     }
 
     private func patch(_ request: Request) async throws -> Response {
@@ -209,15 +221,17 @@ struct ObjectRoutes: Sendable {
 
     private func unsetProperty(_ request: Request) async throws -> Response {
         let (name, property) = (request.parameters[0], request.parameters[1])
-        _ = try await self.property(request)
+        _ = try await self.property(request, at: try await request.branch(in: self.workspace).map { .branch($0) })
         _ = try await self.edit(name, [.unset(name, [property])], request)
         return .noContent
     }
 
     private func delete(_ request: Request) async throws -> Response {
-        let object = try await ObjectReference.object(request.parameters[0], in: self.workspace)
+        let branch = try await request.branch(in: self.workspace)
+        let name = request.parameters[0]
+        let object = try await ObjectReference.object(name, in: self.workspace, at: branch.map { .branch($0) })
         let conditions = try self.conditions(request, object, object.id.description)
-        let removal = Removal(object: object.id, conditions: conditions)
+        let removal = Removal(object: object.id, branch: branch, conditions: conditions)
         let workspace = self.workspace
         guard request.wantsReceipt || request.wantsLines else {
             _ = try await removal.perform(in: workspace) { _ in }
@@ -231,16 +245,19 @@ struct ObjectRoutes: Sendable {
     /// Edits an object, and answers with what it is then.
     private func edit(_ name: String, _ edits: [Edit], _ request: Request) async throws -> Response {
         var batch = EditBatch(edits)
+        let branch = try await request.branch(in: self.workspace)
+        let moment = branch.map { Moment.branch($0) }
         if request.head.headers.contains(name: "If-Match") {
-            let object = try await ObjectReference.object(name, in: self.workspace)
+            let object = try await ObjectReference.object(name, in: self.workspace, at: moment)
             // It may change before the write begins, so the write looks again.
             batch.conditions = try self.conditions(request, object, name)
         }
-        let receipt = try await batch.writeWithReceipt(to: self.workspace).receipt
+        let receipt = try await batch.writeWithReceipt(to: self.workspace, on: branch).receipt
         if request.wantsReceipt {
-            return Response(json: receipt.json(try await ObjectReference.id(name, in: self.workspace)))
+            return Response(json: receipt.json(try await ObjectReference.id(name, in: self.workspace, at: moment)))
         }
-        return try self.answer(try await ObjectReference.object(name, in: self.workspace), to: request.head)
+        let object = try await ObjectReference.object(name, in: self.workspace, at: moment)
+        return try self.answer(object, to: request.head)
     }
 
     /// The versions that a write needs, if its request names some.
@@ -262,15 +279,16 @@ struct ObjectRoutes: Sendable {
 
     private func transaction(_ request: Request) async throws -> Response {
         let members = try Members(try await request.json(valueDepth: Edit.valueDepth), of: "The body")
+        let branch = try await request.branch(in: self.workspace)
         let created: [ObjectID]
         if let name = try members.text("id") {
-            let write = try NamedWrite(name, members)
+            let write = try NamedWrite(name, members, on: branch)
             try members.requireNoOthers()
             created = try await write.write(to: self.workspace)
         } else {
             let batch = try EditBatch(members)
             try members.requireNoOthers()
-            created = try await batch.writeWithReceipt(to: self.workspace).created
+            created = try await batch.writeWithReceipt(to: self.workspace, on: branch).created
         }
         return Response(json: .object(["created": .array(created.map { .string($0.description) })]))
     }

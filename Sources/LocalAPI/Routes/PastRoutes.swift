@@ -39,6 +39,7 @@ struct PastRoutes: Sendable {
             return found.id
         }
         let page = try await self.workspace.history(of: object, property: property, after: after, limit: limit)
+        if let property, after == nil, page.entries.isEmpty { throw Self.neverWritten(property, of: object) }
         return Response(
             json: .object(["entries": .array(page.entries.map(\.json)), "next": .text(page.next?.text)])
         )
@@ -85,6 +86,9 @@ struct PastRoutes: Sendable {
         }
         let restoration: Restoration
         if let property {
+            guard try await !self.workspace.history(of: object, property: property, limit: 1).entries.isEmpty else {
+                throw Self.neverWritten(property, of: object)
+            }
             restoration = try await self.workspace.restore(property, of: object, to: moment)
         } else {
             restoration = try await self.workspace.restore(object, to: moment)
@@ -97,6 +101,11 @@ struct PastRoutes: Sendable {
                 "stays_in_place": .bool(restoration.staysInPlace),
             ])
         )
+    }
+
+    /// A slip of the pen must not look like an answer.
+    private static func neverWritten(_ property: String, of object: ObjectID) -> Problem {
+        .noSuchObject("The object \(object) never had a property \(JSON.string(property).canonicalText).")
     }
 
     private func reverse(
@@ -190,6 +199,7 @@ extension ReversedTransaction.Kept {
         case .hasChildren: "has-children"
         case .parentGone: "parent-gone"
         case .unknown: "unknown"
+        case .tooLarge: "too-large"
         }
     }
 }

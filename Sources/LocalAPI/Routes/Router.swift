@@ -13,6 +13,21 @@ package struct Request: Sendable {
     }
 }
 
+extension Request {
+    /// Refuses what only the owner of the directory may ask for.
+    ///
+    /// `what`: a sentence up to “only over …”.
+    func requireOwner(_ what: String, advice: String) throws(Problem) {
+        guard self.head.entryPoint == .loopback else { return }
+        throw Problem(
+            .unprocessableEntity,
+            "only-over-socket",
+            "\(what) only over the Unix socket of the data directory.",
+            advice: advice
+        )
+    }
+}
+
 /// A route: a method and a template of a path, with what answers them.
 struct Route: Sendable {
     typealias Handler = @Sendable (Request) async throws -> Response
@@ -30,6 +45,8 @@ struct Route: Sendable {
         case any
 
         static let none = Query.only([])
+        /// The one of the routes that write objects.
+        static let branch = Query.only(["branch"])
         static let objects = Query.only(ObjectQuery.parameterNames)
 
         static func + (left: Query, right: Set<String>) -> Query {

@@ -115,7 +115,7 @@ struct SyncRoutes: Sendable {
                 diagnosis.add(.ok, "socket", "a stopped daemon left its socket; the next daemon replaces it")
             }
             if let damage = Settings.damage(workspace.paths) {
-                diagnosis.add(.warning, "config", damage, "delete the file; the next daemon writes a new one")
+                diagnosis.add(.warning, "config", damage, Settings.damageAdvice)
             }
             let status = try await workspace.nodeStatus()
             diagnosis.checkNode(status, daemonRuns: daemonRuns)

@@ -23,9 +23,11 @@ package struct APIService: Sendable {
         var routes = self.objects.routes
         routes += HistoryRoutes(workspace: workspace).routes
         routes += PastRoutes(workspace: workspace).routes
+        routes += BranchRoutes(workspace: workspace).routes
         routes += ExchangeRoutes(workspace: workspace).routes
         routes += SnapshotRoutes(workspace: workspace).routes
         routes += BackupRoutes(workspace: workspace).routes
+        routes += CompactionRoutes(workspace: workspace).routes
         routes += ProjectRoutes(workspace: workspace).routes
         routes += SystemRoutes(workspace: workspace, server: server, metrics: metrics).routes
         routes += SyncRoutes(workspace: workspace, server: server).routes

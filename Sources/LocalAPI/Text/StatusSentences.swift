@@ -12,6 +12,12 @@ package enum PeerReport {
     /// How far the exchange with a connected machine is.
     package static func exchange(_ peer: JSON, someWait: Bool) -> String {
         if peer["in_sync"]?.isTrue ?? false {
+            if let until = peer["holds_until_ms"]?.integer {
+                return """
+                    has the same changes; values differ, because those that its clock has not reached are held there \
+                    until \(PlainText.time(milliseconds: UInt64(clamping: until)))
+                    """
+            }
             return someWait ? "has the same changes; values may differ while some wait" : "in sync"
         }
         guard let there = peer["missing_there"]?.integer, let here = peer["missing_here"]?.integer else {
@@ -21,14 +27,18 @@ package enum PeerReport {
     }
 }
 
-/// A machine of which there are two, as sentences.
+/// A machine of which there are several, as sentences.
 package enum CopyReport {
     package static func sentence(_ peer: JSON) -> String {
-        "two machines run as \(peer["name"]?.text ?? "?"): \(self.reason)"
+        "more than one machine runs as \(peer["name"]?.text ?? "?"), or did within ten minutes: \(self.reason)"
     }
 
-    private static let reason = "one was copied from the other, and they end each other's connections"
-    package static let advice = "stop one of them, empty its data directory, and let it join with an invite of its own"
+    private static let reason = "one was copied or restored from the other; what both write counts"
+    /// What it wrote may be nowhere else until it has synced.
+    package static let advice =
+        "to tell them apart, run \"peerd sync\" on one of them, then stop it, empty its data directory, and let it "
+        + "join with an invite of its own; what no other machine has, such as snapshots of objects and the folder "
+        + "\"files\", is to be saved before"
 }
 
 /// An address that was named and leads to no machine, as a sentence.

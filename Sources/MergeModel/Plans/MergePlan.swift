@@ -16,10 +16,13 @@ package struct MergePlan: Hashable, Sendable {
         package static let introducedLate = Traits(rawValue: 4)
         /// The clocks of the stores that all changes are handed to are set back now and then.
         package static let clocksSetBack = Traits(rawValue: 8)
+        /// Two of three chains belong to branches of the workspace.
+        package static let branches = Traits(rawValue: 16)
 
         /// Each trait with its word in the text of a plan.
         static let words: [(word: String, trait: Traits)] = [
             ("coarse", .coarseClocks), ("alike", .lookalikes), ("late", .introducedLate), ("back", .clocksSetBack),
+            ("branches", .branches),
         ]
     }
 

@@ -21,6 +21,8 @@ package struct MergeTroubles: OptionSet, Hashable, Sendable {
     package static let lookalikes = MergeTroubles(rawValue: 128)
     /// The clocks of the stores that all changes are handed to are set back now and then.
     package static let clocksSetBack = MergeTroubles(rawValue: 256)
+    /// Two of three chains belong to branches of the workspace.
+    package static let branches = MergeTroubles(rawValue: 1024)
     /// Everything has more variety: edits, names, coarse and slightly wrong clocks, and pauses of minutes.
     ///
     /// Without it a plan is plain, and its peers have introduced themselves before its first step.
@@ -28,7 +30,9 @@ package struct MergeTroubles: OptionSet, Hashable, Sendable {
 
     /// Peers are copied, or put back to what they were, and write from there.
     package static let forks: MergeTroubles = [.restores, .doubles]
-    package static let all: MergeTroubles = [.fastClocks, .restamps, .lies, .forks, .clocksSetBack]
+    package static let all: MergeTroubles = [
+        .fastClocks, .restamps, .lies, .forks, .clocksSetBack, .branches,
+    ]
 }
 
 /// Draws plans.
@@ -105,6 +109,7 @@ package struct MergePlanGenerator {
         if random.chance(80) { plan.traits.insert(.introducedLate) }
         if troubles.contains(.lookalikes) { plan.traits.insert(.lookalikes) }
         if troubles.contains(.clocksSetBack) { plan.traits.insert(.clocksSetBack) }
+        if troubles.contains(.branches) { plan.traits.insert(.branches) }
         var generator = MergePlanGenerator(
             random,
             troubles.union(.variety),

@@ -161,7 +161,12 @@ struct PlanAuthors {
     private mutating func append(_ edits: [Edit], stamp: Stamp, context: [Point], seen: [Hash256], by peer: Int) {
         let author = self.authors[peer]
         let chain = self.chains[author.chain]
-        let introduction: [Edit] = author.tip == nil ? [.introduce(chain.device.introduction(nonce: chain.nonce))] : []
+        var introduction: [Edit] = []
+        if author.tip == nil {
+            introduction.append(.introduce(chain.device.introduction(nonce: chain.nonce)))
+            let timeline = self.plan.traits.contains(.branches) ? PlanVocabulary.timeline(ofChain: author.chain) : nil
+            if let timeline { introduction.append(.timeline(.belongs(timeline))) }
+        }
         let change = self.changes.append(
             chain.replica,
             after: author.tip,

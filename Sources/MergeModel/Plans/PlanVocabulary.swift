@@ -44,6 +44,11 @@ package enum PlanVocabulary {
     package static func nonce(ofChain chain: Int, seed: UInt64 = 0) -> Bytes16 {
         Bytes16(high: seed == 0 ? 5 : SplitMix64.mixed(seed), low: UInt64(chain))
     }
+
+    /// The branch of the workspace that a chain belongs to where there are branches; nil for the main timeline.
+    package static func timeline(ofChain chain: Int) -> TimelineID? {
+        chain % 3 == 0 ? nil : TimelineID(bytes: Bytes16(high: 9, low: UInt64(chain % 3)))
+    }
 }
 
 extension PlannedEdit {

@@ -121,12 +121,13 @@ extension Workspace {
     /// daemon calls.
     ///
     /// - Parameter schedule: the plan; nil for no more regular backups.
-    /// - Throws: ``PeerdError`` with `readOnly`, `closed`, or what a disk can refuse; `storageFailed` if there is no
-    ///   such folder.
+    /// - Throws: ``PeerdError`` with `readOnly`, `closed`, or what a disk can refuse; `invalidArgument` if the folder
+    ///   cannot be used, or is in the data directory.
     public func setBackupSchedule(_ schedule: BackupSchedule?) async throws {
         _ = try self.driver()
-        if let folder = schedule?.folder.path, access(folder, W_OK | X_OK) != 0 {
-            throw PrivateFile.failure(folder, "cannot be used for backups")
+        if let folder = schedule?.folder.path {
+            try AbandonedBackup.requireOutside(self.paths, folder + "/name")
+            try AbandonedBackup.requireUsable(folder)
         }
         try self.backups.set(schedule)
     }

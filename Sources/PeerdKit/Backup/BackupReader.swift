@@ -66,6 +66,9 @@ struct BackupReader: ~Copyable {
         guard let keys = consume keys, let manifest,
             let decoded = try? JSONDecoder().decode(BackupManifest.self, from: Data(manifest))
         else { throw BackupFailure.damaged(self.path, "a part of it is missing") }
+        guard decoded.time <= Date.millisecondsMax else {
+            throw BackupFailure.damaged(self.path, "it was made after the year 9999")
+        }
         return Content(manifest: decoded, keys: keys, settings: settings, byteCount: Int(self.byteCount))
     }
 

@@ -7,6 +7,8 @@ struct BackupRestore {
     private let path: String
     private let target: DirectoryPaths
 
+    private static let unfinishedSuffix = ".restoring"
+
     init(_ path: String, _ target: DirectoryPaths) {
         self.path = path
         self.target = target
@@ -19,7 +21,11 @@ struct BackupRestore {
         let isNew = access(self.target.directory, F_OK) != 0
         try self.requireEmpty()
         try PrivateFile.makeDirectory(self.target.directory)
-        let unfinished = self.target.database + ".restoring"
+        // An empty directory that was there before is the user's own, and holds keys from now on.
+        guard chmod(self.target.directory, PrivateFile.directoryMode) == 0 else {
+            throw BackupFailure.ofErrno(self.target.directory, "cannot be kept from others")
+        }
+        let unfinished = self.target.database + Self.unfinishedSuffix
         do {
             let content = try BackupReader.read(self.path, database: unfinished, progress: progress)
             let backup = Backup(content.manifest, at: self.path, byteCount: content.byteCount)
@@ -31,6 +37,7 @@ struct BackupRestore {
                 settings.backups = settings.backups ?? Settings.Backups()
                 settings.backups?.last = backup
             }
+            try self.examine(unfinished)
             guard rename(unfinished, self.target.database) == 0 else {
                 throw BackupFailure.ofErrno(self.target.database, "cannot be made")
             }
@@ -45,10 +52,36 @@ struct BackupRestore {
         }
     }
 
+    /// A directory that no command could open is worth less than none.
+    private func examine(_ database: String) throws {
+        do throws(StoreError) {
+            try SQLiteStore.examine(file: database)
+        } catch {
+            switch error {
+            case .newerSchema:
+                throw PeerdError(
+                    .newerVersion,
+                    "The database in \(self.path) was written by a newer program; nothing was restored.",
+                    advice: "Use that program, or another backup."
+                )
+            case .damaged, .unavailable:
+                throw BackupFailure.damaged(self.path, "what it holds is not a database of peerd")
+            case .diskFull, .inputOutput, .locked, .compacted: throw PeerdError(error)
+            }
+        }
+    }
+
     private func requireEmpty() throws {
         try self.target.requireNoWorkspace()
         let names = (try? FileManager.default.contentsOfDirectory(atPath: self.target.directory)) ?? []
         guard let name = names.min() else { return }
+        if names.contains(where: { $0.hasSuffix(Self.unfinishedSuffix) }) {
+            throw PeerdError(
+                .workspaceExists,
+                "\(self.target.directory) holds what a restore left that was broken off, or that still runs.",
+                advice: "If none runs, remove what is in the directory, and try again."
+            )
+        }
         throw PeerdError(
             .workspaceExists,
             "\(self.target.directory) is not empty: it holds “\(name)”; nothing was restored.",

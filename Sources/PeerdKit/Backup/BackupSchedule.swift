@@ -33,6 +33,16 @@ public struct BackupSchedule: Hashable, Sendable, Codable {
         self.keptCount = keptCount
         self.folder = folder
     }
+
+    /// Decodes a plan, and refuses numbers out of their range: a file may have been damaged or edited.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        try self.init(
+            intervalSeconds: try values.decode(Int.self, forKey: .intervalSeconds),
+            keptCount: try values.decode(Int.self, forKey: .keptCount),
+            folder: try values.decode(URL.self, forKey: .folder)
+        )
+    }
 }
 
 /// The state of the backups of a workspace.

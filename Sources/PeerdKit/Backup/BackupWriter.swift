@@ -158,10 +158,47 @@ enum AbandonedBackup {
         }
     }
 
+    /// Throws if a path is in the data directory, or is another name of the database.
+    ///
+    /// The database must not even be opened (`DatabaseBytes` says why).
+    static func requireOutside(_ paths: DirectoryPaths, _ path: String) throws {
+        func resolved(_ path: String) -> String? {
+            guard let text = realpath(path, nil) else { return nil }
+            defer { free(text) }
+            return String(cString: text) + "/"
+        }
+        let folder = resolved(BackupFailure.folder(of: path))
+        let isInside = folder.flatMap { folder in resolved(paths.directory).map { folder.hasPrefix($0) } } ?? false
+        guard isInside || FileCopy.version(of: path)?.isSameFile(as: FileCopy.version(of: paths.database)) == true
+        else { return }
+        throw PeerdError(
+            .invalidArgument,
+            "\(path) is in the data directory, which the backup is of; nothing was written.",
+            advice: "Choose another folder, best on another disk."
+        )
+    }
+
+    /// Throws if no file can be made in a folder.
+    static func requireUsable(_ folder: String) throws {
+        guard access(folder, W_OK | X_OK) != 0 else { return }
+        throw PeerdError(
+            .invalidArgument,
+            "\(folder) cannot be used for backups: \(SystemText.ofErrno()).",
+            advice: "Name a folder that exists and that you can write to."
+        )
+    }
+
     /// Throws if there is a file that is no backup, which would be lost.
     static func requireReplaceable(_ path: String) throws {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT != S_IFLNK else {
+            throw PeerdError(
+                .invalidArgument,
+                "\(path) is a symbolic link; it was not replaced.",
+                advice: "Name the file that it leads to, or another one."
+            )
+        }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         defer { if descriptor >= 0 { close(descriptor) } }
         var bytes = [UInt8](repeating: 0, count: BackupFormat.name.count)

@@ -28,6 +28,8 @@ extension Workspace {
 
     func makeBackup(at path: String, _ progress: (@Sendable (Double) -> Void)?) async throws -> Backup {
         try self.requireOpen()
+        try AbandonedBackup.requireOutside(self.paths, path)
+        try AbandonedBackup.requireUsable(BackupFailure.folder(of: path))
         try AbandonedBackup.requireReplaceable(path)
         let work = BackupWork(path: path, paths: self.paths)
         let copy = try BackupCopy(path)

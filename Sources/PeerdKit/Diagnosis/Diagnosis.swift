@@ -80,6 +80,12 @@ extension Diagnosis {
         }
         try await self.checkLog(known, snapshots, paths, progress)
         self.check(try await snapshots.read { transaction in Crowd.all(in: transaction) })
+        let incomplete = try await snapshots.read { transaction in
+            try transaction.incompleteProperties().map { key in
+                "\(try transaction.name(key.name)) of \(try transaction.object(key.object).id)"
+            }
+        }
+        self.check(incomplete: incomplete.sorted())
     }
 
     private mutating func checkLog(
@@ -92,6 +98,8 @@ extension Diagnosis {
             let identity = try known ?? Workspace.Identity(paths)
             self.add(.ok, "keys", "the key file can be read")
             let replay = try Self.replay(identity, in: paths.directory)
+            let schema = try await snapshots.read { transaction in try transaction.schema() }
+            self.check(schema, beside: try replay.newSchema())
             try await progress?("rebuilding the state from the log")
             while try await !snapshots.read({ transaction in try replay.advance(from: &transaction) }) {}
             self.add(.ok, "log", "every change follows its predecessor, and every signature is valid")
@@ -123,6 +131,32 @@ extension Diagnosis {
         self.add(.problem, "database", detail, Self.restoreAdvice)
     }
 
+    /// What is missing, or runs beside a write, can spoil the data; what somebody else reads or keeps there cannot.
+    fileprivate mutating func check(_ schema: Set<[String]>, beside new: Set<[String]>) {
+        func names(_ entries: some Sequence<[String]>) -> String {
+            let all = Set(entries.map { "\($0[0]) \($0[1])" }).sorted()
+            let more = all.count > 3 ? " and \(all.count - 3) more" : ""
+            return all.prefix(3).joined(separator: ", ") + more
+        }
+        let (missing, foreign) = (new.subtracting(schema), schema.subtracting(new))
+        let triggers = foreign.filter { $0[0] == "trigger" }
+        if !missing.isEmpty {
+            let detail = "the database lacks what peerd makes, or has it changed: \(names(missing))"
+            self.add(.problem, "tables", detail, Self.restoreAdvice)
+        }
+        if !triggers.isEmpty {
+            let detail = "the database has what peerd does not make, and what changes data: \(names(triggers))"
+            self.add(.problem, "tables", detail, "drop it with sqlite3 while no daemon runs")
+        }
+        let others = foreign.subtracting(triggers)
+        if missing.isEmpty, foreign.isEmpty {
+            return self.add(.ok, "tables", "the database has the tables that peerd makes")
+        }
+        guard !others.isEmpty else { return }
+        let detail = "the database has what peerd does not make: \(names(others))"
+        self.add(.warning, "tables", detail, "drop it with sqlite3 if it is not yours")
+    }
+
     fileprivate mutating func checkState(isEqual: Bool) {
         if isEqual { return self.add(.ok, "state", "the state agrees with the log") }
         self.add(.problem, "state", "the state differs from the log", Self.restoreAdvice)
@@ -136,7 +170,8 @@ extension Diagnosis {
     /// Reports that the state could not be rebuilt, which is no fault of the workspace.
     fileprivate mutating func checkCopy(failure: PeerdError) {
         let detail = "the state was not compared with the log, because a copy could not be written: \(failure.message)"
-        self.add(.warning, "state", detail, "make room in the data directory, and run doctor again")
+        let advice = "let doctor write to the data directory, which needs room, or run it on a copy of that"
+        self.add(.warning, "state", detail, advice)
     }
 
     fileprivate mutating func checkFiles(_ paths: DirectoryPaths) {
@@ -157,6 +192,19 @@ extension Diagnosis {
             )
         }
         if isPrivate { self.add(.ok, "permissions", "only you can access \(paths.directory)") }
+    }
+
+    /// Reports properties of which a compaction elsewhere has dropped the value that is in force here.
+    fileprivate mutating func check(incomplete properties: [String]) {
+        guard !properties.isEmpty else { return }
+        let more = properties.count > 3 ? " and \(properties.count - 3) more" : ""
+        let names = properties.prefix(3).joined(separator: ", ") + more
+        self.add(
+            .warning,
+            "compaction",
+            "a machine has dropped values whose successors are not here: \(names)",
+            "sync with all machines; if it stays, restore the values from a machine or a backup that still has them"
+        )
     }
 
     /// Reports devices that opened many chains: each costs every member a little for ever, and none can be refused.

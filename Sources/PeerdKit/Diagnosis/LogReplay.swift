@@ -37,6 +37,13 @@ final class LogReplay: @unchecked Sendable {
         self.membership = membership
     }
 
+    /// The tables, indexes, views and triggers of a new database.
+    func newSchema() throws -> Set<[String]> {
+        try self.lock.withLock {
+            try self.content.copy.read { copy throws(StoreError) in try copy.schema() }
+        }
+    }
+
     /// The highest effective stamp of all that is applied.
     static func latestStamp(in transaction: borrowing some StoreTransaction) -> Stamp {
         var latest = Stamp.zero

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Persistence
 
 /// Where things lie in a data directory.
 package struct DirectoryPaths: Hashable, Sendable {
@@ -15,6 +16,8 @@ package struct DirectoryPaths: Hashable, Sendable {
     package var files: String { self.directory + "/files" }
     package var lock: String { self.directory + "/lock" }
     package var settings: String { self.directory + "/config" }
+    /// Which branch the commands of this machine act on.
+    package var branch: String { self.directory + "/branch" }
 
     /// Whether there is a workspace: its keys make it one.
     package var hasWorkspace: Bool { access(self.keys, F_OK) == 0 }
@@ -29,6 +32,7 @@ package struct DirectoryPaths: Hashable, Sendable {
     package func requireWorkspace(mayLackDatabase: Bool = false) throws {
         guard access(self.keys, F_OK) == 0 else { throw self.absence(errno) }
         try PrivateFile.requireOwn(directory: self.directory)
+        try self.requireOwnDatabase()
         guard !mayLackDatabase, self.hasLostDatabase else { return }
         throw PeerdError(
             .damaged,
@@ -36,6 +40,24 @@ package struct DirectoryPaths: Hashable, Sendable {
             advice: """
                 Put a backup of it back. Or run “peerd join LINE” here with an invite from another machine: everything \
                 comes from there.
+                """
+        )
+    }
+
+    /// Stops what would take a file for the database that is something else, and write to it.
+    private func requireOwnDatabase() throws {
+        do throws(StoreError) {
+            guard self.hasHadDatabase, try SQLiteStore.isOfAnother(file: self.database) else { return }
+        } catch {
+            // Whoever opens it says why it cannot be read.
+            return
+        }
+        throw PeerdError(
+            .damaged,
+            "\(self.database) is not the database of this workspace: another program made it, or it is empty.",
+            advice: """
+                Move it away, and put a backup of the right one back. Or move it away, and run “peerd join LINE” here \
+                with an invite from another machine: everything comes from there.
                 """
         )
     }
@@ -61,10 +83,16 @@ package struct DirectoryPaths: Hashable, Sendable {
         }
     }
 
-    /// Whether there was a database, and is none now: the token is written once there is one.
-    private var hasLostDatabase: Bool {
+    /// Whether there was a database once: the token is written as soon as there is one.
+    private var hasHadDatabase: Bool {
         var status = stat()
-        guard stat(self.token, &status) == 0, status.st_size > 0 else { return false }
+        return stat(self.token, &status) == 0 && status.st_size > 0
+    }
+
+    /// Whether there was a database, and is none now.
+    private var hasLostDatabase: Bool {
+        guard self.hasHadDatabase else { return false }
+        var status = stat()
         return stat(self.database, &status) != 0 && errno == ENOENT || status.st_size == 0
     }
 

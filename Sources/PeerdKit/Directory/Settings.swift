@@ -3,7 +3,7 @@ internal import NIOConcurrencyHelpers
 
 /// The file `config`: what the program remembers for its own convenience.
 ///
-/// Losing it loses nothing.
+/// Losing it loses no data, but the plan of backups.
 package struct Settings: Codable, Equatable, Sendable {
     /// Where the daemon listened last, as HOST:PORT.
     package var listen: String?
@@ -36,14 +36,25 @@ package struct Settings: Codable, Equatable, Sendable {
         guard access(paths.settings, F_OK) == 0 else { return nil }
         guard let data = FileManager.default.contents(atPath: paths.settings), data.count <= self.byteCountMax,
             (try? JSONDecoder().decode(Settings.self, from: data)) != nil
-        else { return "\(paths.settings) is damaged, so the address where the daemon listened last is not known" }
+        else {
+            return """
+                \(paths.settings) is damaged, so the plan of backups and the address where the daemon listened last \
+                are not known
+                """
+        }
         return nil
     }
+
+    /// What to do about a damaged file.
+    package static let damageAdvice =
+        "set the backups again with \"peerd backup --every\"; the next change of the settings keeps the file as "
+        + "config.damaged"
 
     /// Changes some of the settings of a directory; one at a time does so.
     package static func update(_ paths: DirectoryPaths, _ body: (inout Settings) -> Void) throws {
         try self.lock.withLock {
             var settings = self.load(paths)
+            if self.damage(paths) != nil { rename(paths.settings, paths.settings + ".damaged") }
             body(&settings)
             try settings.save(paths)
         }

@@ -257,16 +257,18 @@ package actor NodeDriver {
 
     // MARK: - Taking part
 
-    /// Meets others over a transport that posts its events to the inbox, and over beacons, if there are any.
-    package func takePart(
-        _ participation: Participation,
-        over transport: TCPTransport,
-        _ beacons: BeaconTransport?
-    ) async {
+    /// Takes a transport that posts its events to the inbox, and beacons, if there are any, in the place of the last.
+    ///
+    /// Before the transport listens: else whoever connects at that moment would get no answer.
+    package func use(_ transport: TCPTransport, _ beacons: BeaconTransport?) async {
         // Connections of another transport end with it.
         if self.transport != nil { await self.withdraw() }
         self.transport = transport
         self.beacons = beacons
+    }
+
+    /// Meets others over the transport.
+    package func takePart(_ participation: Participation) {
         self.dialsPeers = true
         self.handle(.takePart(participation))
         if participation.listenPort != nil { self.watchAddresses() }
@@ -308,9 +310,12 @@ package actor NodeDriver {
     /// Writes what a caller's own code wants as it reads; what the receipt says is durable.
     package func write(
         named name: WriteName? = nil,
+        on timeline: TimelineID? = nil,
         _ body: @escaping @Sendable (inout LocalTransaction) throws(WriteRefusal) -> Void
     ) async -> Result<WriteReceipt, WriteRefusal> {
-        await self.answerOnceUnlocked { self.inbox.post(WriteRequest(id: $0, name: name, body: body)) }
+        await self.answerOnceUnlocked { id in
+            self.inbox.post(WriteRequest(id: id, name: name, timeline: timeline, body: body))
+        }
     }
 
     /// Orders what is held directly after what it had seen.
@@ -372,6 +377,58 @@ package actor NodeDriver {
         defer { self.handle(.timer) }
         do throws(StoreError) {
             guard let result = try self.node?.keep(body) else { throw Self.stopping }
+            return result
+        } catch {
+            throw PeerdError(error)
+        }
+    }
+
+    /// Drops writes that were superseded, a part at a time: others have their turn in between.
+    package func compact(
+        keeping milliseconds: UInt64,
+        awaitingWithin awaited: UInt64,
+        isDryRun: Bool,
+        progress: @Sendable (CompactionRun) -> Void
+    ) async throws -> CompactionRun {
+        let begun: CompactionRun? = try self.storing { node throws(StoreError) in
+            try node.beginCompaction(
+                keeping: milliseconds,
+                awaitingWithin: awaited,
+                isDryRun: isDryRun,
+                at: SystemClock.now()
+            )
+        }
+        guard var run = begun else { throw Self.stopping }
+        while !run.isDone {
+            try Task.checkCancellation()
+            let step = run
+            run = try self.storing { node throws(StoreError) in
+                var next = step
+                try node.step(&next, at: SystemClock.now())
+                return next
+            }
+            progress(run)
+            await Task.yield()
+        }
+        return run
+    }
+
+    /// Gives room back to the file system; returns the length of the database before and after.
+    package func shrink(always: Bool) throws -> (before: Int, after: Int) {
+        try self.storing { node throws(StoreError) in
+            try node.tend { store throws(StoreError) in try store.shrink(always: always) }
+        }
+    }
+
+    private func storing<Result>(
+        _ body: (inout Node<SQLiteStore>) throws(StoreError) -> Result
+    ) throws -> Result {
+        // What the node noticed is told, too.
+        defer { self.handle(.timer) }
+        do throws(StoreError) {
+            guard self.node != nil else { throw Self.stopping }
+            let result: Result? = try self.node?.perform(body)
+            guard let result else { throw Self.stopping }
             return result
         } catch {
             throw PeerdError(error)

@@ -107,6 +107,9 @@ struct ImportElement {
             return "has a number in its \(subject) on line \(line) that would be stored as zero"
         case .integerTooLarge:
             return "has an integer beyond 64 bits in its \(subject) on line \(line), which would lose digits"
+        case .repeatedMember:
+            let name = (failure.path.last ?? "").prefix(40)
+            return "has two members \"\(name)\" in one JSON object on line \(line)"
         }
     }
 }

@@ -173,7 +173,7 @@ extension ImportedObject {
         let others = count > 1 ? " The same holds for \(count - 1) more." : ""
         return """
             Object \(self.number) of the file, on line \(self.line), names the \(name), which is neither in the file \
-            nor in the workspace: it stands at the root.\(others)
+            nor in the workspace: it stands at the root, or stays where it is if it was there before.\(others)
             """
     }
 }

@@ -1,23 +1,39 @@
 package import CRDTCore
 public import Foundation
 
-/// Concurrent writes to one property, or concurrent moves of one object.
+/// Concurrent writes to one property, or concurrent moves or creations of one object.
 ///
 /// One of them is in force, the same on all machines. The others are kept until a machine that has seen them writes
-/// again. Writes with the same content as the one in force are not in conflict with it.
+/// again. Writes with the same content as the one in force are not in conflict with it. A conflict of creations lasts
+/// as long as the object, because its type and its kind cannot be changed.
 public struct Conflict: Hashable, Sendable, Codable {
     /// The id of the object.
     public let object: ObjectID
-    /// The name of the property; nil for moves.
-    public let property: String?
+    /// The part of the object that the writes are about.
+    public let subject: Subject
     /// The version in force; nil if each of the moves would put the object below itself.
     public let winner: Version?
     /// The other versions, the latest first.
     public let losers: [Version]
 
-    package init(object: ObjectID, property: String?, winner: Version?, losers: [Version]) {
+    /// The name of the property; nil for moves and creations.
+    public var property: String? {
+        if case .property(let name) = self.subject { name } else { nil }
+    }
+
+    /// The parts of an object that can be in conflict.
+    public enum Subject: Hashable, Sendable, Codable {
+        /// The property with this name.
+        case property(String)
+        /// The type and the kind.
+        case creation
+        /// The place in the tree.
+        case place
+    }
+
+    package init(object: ObjectID, subject: Subject, winner: Version?, losers: [Version]) {
         self.object = object
-        self.property = property
+        self.subject = subject
         self.winner = winner
         self.losers = losers
     }
@@ -34,6 +50,8 @@ extension Conflict {
             case removal
             /// The move puts the object under this parent; nil is the root.
             case place(ObjectID?)
+            /// The creation gives the object this type and this kind.
+            case creation(type: String, kind: String)
         }
 
         /// The id of the write, which is the same on all machines.
@@ -60,7 +78,7 @@ extension Conflict {
             case id, content, author, date
         }
 
-        /// The value of the content; nil for a removal or a move.
+        /// The value of the content; nil for anything but a value.
         public var value: Value? {
             if case .value(let value) = self.content { value } else { nil }
         }
@@ -105,11 +123,12 @@ extension Conflict.Version {
 }
 
 extension Conflict.Version.Content {
-    /// The content of a write to a property, or of a move.
+    /// The content of a write to a property, of a move, or of a creation.
     init(_ edit: Edit?) {
         switch edit {
         case .move(_, let place): self = .place(place.parent)
         case .set(_, _, let value): self = .value(value)
+        case .create(_, let type, let kind): self = .creation(type: type, kind: kind)
         default: self = .removal
         }
     }
@@ -147,10 +166,19 @@ extension Conflict {
         return try self.isOpposed(winner, by: open.filter { $0 != winner }, in: &transaction)
     }
 
+    /// Returns true if the creations of an object are in conflict, without reading more of them than that takes.
+    static func exists(
+        creationsOf object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        guard let creations = try transaction.concurrentCreations(of: object) else { return false }
+        return try self.isOpposed(creations.counting, by: creations.others, in: &transaction)
+    }
+
     /// Makes a conflict; nil if no other version differs from the one in force.
     private init?(
         object: ObjectID,
-        property: String?,
+        subject: Subject,
         winner: Version?,
         others: [WriteReference],
         readBy device: DeviceID,
@@ -162,7 +190,7 @@ extension Conflict {
             if version.content != winner?.content { losers.append(version) }
         }
         if losers.isEmpty { return nil }
-        self.init(object: object, property: property, winner: winner, losers: losers)
+        self.init(object: object, subject: subject, winner: winner, losers: losers)
     }
 
     /// Reads the conflict of a property; nil if there is none.
@@ -175,7 +203,7 @@ extension Conflict {
         let losers = try transaction.conflicts(at: key).sorted { WriteOrder.precedes($1, $0, transaction) }
         try self.init(
             object: try transaction.object(key.object).id,
-            property: try transaction.name(key.name),
+            subject: .property(try transaction.name(key.name)),
             winner: try Version(register.winner, readBy: device, in: &transaction),
             others: losers,
             readBy: device,
@@ -194,11 +222,28 @@ extension Conflict {
         let winner = try transaction.moveInForce(of: object)?.write
         try self.init(
             object: try transaction.object(object).id,
-            property: nil,
+            subject: .place,
             winner: try winner.map { winner throws(StoreError) in
                 try Version(winner, readBy: device, in: &transaction)
             },
             others: open.reversed().filter { $0 != winner },
+            readBy: device,
+            in: &transaction
+        )
+    }
+
+    /// Reads the conflict of an object's creations; nil if there is none.
+    init?(
+        creationsOf object: ObjectIndex,
+        readBy device: DeviceID,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        guard let creations = try transaction.concurrentCreations(of: object) else { return nil }
+        try self.init(
+            object: try transaction.object(object).id,
+            subject: .creation,
+            winner: try Version(creations.counting, readBy: device, in: &transaction),
+            others: creations.others.sorted { WriteOrder.precedes($1, $0, transaction) },
             readBy: device,
             in: &transaction
         )

@@ -1,7 +1,7 @@
 internal import CRDTCore
 internal import Persistence
 
-/// Some of what is in conflict: properties and places of objects, and behind them moves without effect.
+/// Some of what is in conflict: properties, kinds and places of objects, and behind them moves without effect.
 package struct ConflictPage: Sendable {
     package var conflicts: [Conflict] = []
     package var moves: [MoveWithoutEffect] = []
@@ -13,6 +13,8 @@ package struct ConflictPage: Sendable {
 package struct ConflictPlace: Hashable, Comparable, Sendable {
     fileprivate enum Subject: Hashable {
         case property(ExactText)
+        /// The creations of an object.
+        case creation
         /// The moves of an object.
         case place
     }
@@ -27,12 +29,24 @@ package struct ConflictPlace: Hashable, Comparable, Sendable {
         self.isWithoutEffect = isWithoutEffect
     }
 
+    /// The place of a conflict.
+    init(_ conflict: Conflict) {
+        let subject: Subject =
+            switch conflict.subject {
+            case .property(let name): .property(ExactText(name))
+            case .creation: .creation
+            case .place: .place
+            }
+        self.init(object: conflict.object, subject)
+    }
+
     /// Reads what ``text`` is; nil for anything else.
     package init?(_ text: String) {
         let parts = text.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count >= 2, let object = ObjectID(text: String(parts[1])) else { return nil }
         switch (parts[0], parts.count) {
         case ("name", 3): self.init(object: object, .property(ExactText(String(parts[2]))))
+        case ("creation", 2): self.init(object: object, .creation)
         case ("place", 2): self.init(object: object, .place)
         case ("move", 2): self.init(object: object, .place, isWithoutEffect: true)
         default: return nil
@@ -43,6 +57,7 @@ package struct ConflictPlace: Hashable, Comparable, Sendable {
     package var text: String {
         switch self.subject {
         case .property(let name): "name.\(self.object).\(name.text)"
+        case .creation: "creation.\(self.object)"
         case .place: "\(self.isWithoutEffect ? "move" : "place").\(self.object)"
         }
     }
@@ -52,8 +67,8 @@ package struct ConflictPlace: Hashable, Comparable, Sendable {
         if left.object != right.object { return left.object < right.object }
         switch (left.subject, right.subject) {
         case (.property(let left), .property(let right)): return left < right
-        case (.property, .place): return true
-        case (.place, _): return false
+        case (.property, _), (.creation, .place): return true
+        case (.creation, _), (.place, _): return false
         }
     }
 }
@@ -78,6 +93,10 @@ extension Workspace {
                     .register(key)
                 )
             }
+            for object in try transaction.objectsWithDifferentCreations() {
+                guard case .inside = try membership.contains(object, in: &transaction) else { continue }
+                add(ConflictPlace(object: try transaction.object(object).id, .creation), .creations(object))
+            }
             for object in try transaction.objectsWithOpenMoves() {
                 guard case .inside = try membership.contains(object, in: &transaction) else { continue }
                 add(ConflictPlace(object: try transaction.object(object).id, .place), .moves(object))
@@ -101,6 +120,9 @@ extension Workspace {
                     guard let conflict = try Conflict(of: key, readBy: device, in: &transaction) else { continue }
                     page.conflicts.append(conflict)
                     byteCount += conflict.byteCount
+                case .creations(let object):
+                    let conflict = try Conflict(creationsOf: object, readBy: device, in: &transaction)
+                    if let conflict { page.conflicts.append(conflict) }
                 case .moves(let object):
                     let conflict = try Conflict(movesOf: object, readBy: device, in: &transaction)
                     if let conflict { page.conflicts.append(conflict) }
@@ -116,6 +138,7 @@ extension Workspace {
     /// What is to be read for a place.
     private enum Subject {
         case register(RegisterKey)
+        case creations(ObjectIndex)
         case moves(ObjectIndex)
         case withoutEffect(ObjectID, WriteReference)
     }

@@ -15,8 +15,8 @@ public struct LogEntry: Identifiable, Hashable, Sendable, Codable {
         case move(under: ObjectID?)
         /// Deletes the object.
         case delete
-        /// Changes no object: introduces a machine, restamps changes of a wrong clock, or says that its transaction
-        /// takes back another one.
+        /// Changes no object: introduces a machine, restamps changes of a wrong clock, says that its transaction takes
+        /// back another one, or is about a branch.
         case housekeeping
         /// Has a kind that this version does not know, or was redacted by its sender.
         case unread
@@ -99,8 +99,8 @@ extension LogEntry.Action {
             case .unset(_, let name): .unset(name: name)
             case .move(_, let place): .move(under: place.parent)
             case .delete: .delete
-            case .introduce, .restamp, .undo: .housekeeping
-            case .unknown, .leftOut: .unread
+            case .introduce, .restamp, .undo, .timeline: .housekeeping
+            case .unknown, .leftOut, .spent: .unread
             }
     }
 }
@@ -124,6 +124,8 @@ public enum OperationStatus: String, Hashable, Sendable, Codable {
     case conflict
     /// The operation is a move that would have closed a cycle.
     case withoutEffect = "without effect"
+    /// The operation is on a branch, and the main timeline has not taken it in.
+    case unmerged
     /// The operation is stamped too far in the future, and is applied when that time comes.
     case held
     /// The operation builds on changes that have not arrived yet.
@@ -135,7 +137,7 @@ public enum OperationStatus: String, Hashable, Sendable, Codable {
     public var isEffective: Bool {
         switch self {
         case .effective, .superseded, .conflict, .withoutEffect, .unread: true
-        case .held, .waiting: false
+        case .unmerged, .held, .waiting: false
         }
     }
 }

@@ -65,8 +65,9 @@ extension Workspace {
     /// Returns some operations of everything, or of one object, in the order of time.
     ///
     /// Operations that change no object are left out.
-    /// - Complexity: O(*l* log *n* + *p*) for *l* stretches of chains, *n* changes and *p* operations of the page; of
-    ///   one object, as many steps as it has operations.
+    /// - Complexity: O(*l* log *n* + *p*) for *l* stretches of chains, *n* changes and *p* operations of the page. Of
+    ///   one object, O(*m* + *p* (*r* + log *n*)) for *r* properties and *m* moves, creations and deletions; the oldest
+    ///   first, as many steps as it has operations.
     package func logPage(
         of object: ObjectID?,
         after place: LogPlace?,
@@ -207,14 +208,34 @@ private struct LogPageReading {
 
     mutating func read(_ object: ObjectID, in transaction: inout some StoreTransaction) throws {
         guard let index = try transaction.existingObjectIndex(of: object) else { return }
-        var places = Set(try transaction.history(of: index).map { LogPlace($0, in: transaction) })
-        try self.addPending(of: object, to: &places, in: &transaction)
-        var sorted = places.filter { place in self.after.map { self.isBehind(place, $0) } ?? true }
-            .sorted { self.isBehind($1, $0) }
-        if self.property == nil { sorted.removeSubrange(min(sorted.count, self.limit + 1)...) }
+        // Of writes, which may be very many, no more are looked for than the page has. Everything else is few.
+        var writes = WritesBackward(from: self.after)
+        var others: Set<LogPlace> = []
+        if self.newestFirst {
+            try writes.begin(with: self.keys(of: index, in: &transaction), in: &transaction)
+            if self.property == nil { others = try self.places(beside: index, in: &transaction) }
+        } else {
+            others = Set(try transaction.history(of: index).map { LogPlace($0, in: transaction) })
+        }
+        for operation in try transaction.unmergedOperations(on: index) {
+            others.insert(LogPlace(try transaction.write(of: operation), in: transaction))
+        }
+        try self.addPending(of: object, to: &others, in: &transaction)
+        // The one to be read next last.
+        var rest = others.filter { place in self.after.map { self.isBehind(place, $0) } ?? true }
+            .sorted { self.isBehind($0, $1) }
         // Operations of one change follow each other.
         var loaded: (point: LinePoint, entries: [(place: LogPlace, entry: LogEntry)])?
-        for place in sorted {
+        while true {
+            let place: LogPlace
+            if let write = writes.next, rest.last.map({ self.isBehind($0, write) }) ?? true {
+                place = write
+                try writes.advance(in: &transaction)
+            } else if let last = rest.popLast() {
+                place = last
+            } else {
+                return
+            }
             let isLoaded = loaded?.point == place.point
             let entries = try isLoaded ? loaded?.entries ?? [] : self.entries(at: place, of: object, in: &transaction)
             loaded = (place.point, entries)
@@ -224,6 +245,29 @@ private struct LogPageReading {
             guard self.concerns(found.entry.action) else { continue }
             guard self.add(found.entry, at: place) else { return }
         }
+    }
+
+    /// The properties whose writes are wanted.
+    private func keys(
+        of object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws -> [RegisterKey] {
+        guard let property = self.property else {
+            return try transaction.registers(of: object).map { RegisterKey(object: object, name: $0.0) }
+        }
+        let name = try transaction.existingNameIndex(of: property.text)
+        return name.map { [RegisterKey(object: object, name: $0)] } ?? []
+    }
+
+    /// The places of an object's creations, deletions and moves.
+    private func places(
+        beside object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws -> Set<LogPlace> {
+        var writes = try transaction.creations(of: object) + transaction.deletions(of: object)
+        writes += try transaction.moves(of: object).map(\.write)
+        if let creation = try transaction.look(at: object, { $0.creation }) { writes.append(creation.write) }
+        return Set(writes.map { LogPlace($0, in: transaction) })
     }
 
     private func concerns(_ action: LogEntry.Action) -> Bool {
@@ -299,5 +343,63 @@ private struct LogPageReading {
             found.append((place, entry))
         }
         return self.newestFirst ? found.reversed() : found
+    }
+}
+
+/// The writes to some properties, the latest first.
+///
+/// - Complexity: O(*p* + log *n*) for each of them, for *p* properties with *n* writes.
+private struct WritesBackward {
+    private struct Source {
+        let key: RegisterKey
+        /// The next writes, all of one stamp, the one to be read next last.
+        var places: [LogPlace] = []
+    }
+
+    private let start: LogPlace?
+    private var sources: [Source] = []
+
+    /// `start`: the place that all of them are before; nil for the latest.
+    init(from start: LogPlace?) { self.start = start }
+
+    mutating func begin(with keys: [RegisterKey], in transaction: inout some StoreTransaction) throws {
+        for key in keys {
+            var source = Source(key: key)
+            try self.fill(&source, through: self.start?.stamp ?? Stamp(rawValue: .max), in: &transaction)
+            if !source.places.isEmpty { self.sources.append(source) }
+        }
+    }
+
+    /// The write to be read next; nil if there is none.
+    var next: LogPlace? { self.sources.lazy.compactMap(\.places.last).max() }
+
+    /// Passes over it.
+    mutating func advance(in transaction: inout some StoreTransaction) throws {
+        guard let place = self.next, let found = self.sources.firstIndex(where: { $0.places.last == place }) else {
+            return
+        }
+        var source = self.sources[found]
+        source.places.removeLast()
+        if source.places.isEmpty, place.stamp.rawValue > 0 {
+            try self.fill(&source, through: Stamp(rawValue: place.stamp.rawValue - 1), in: &transaction)
+        }
+        if source.places.isEmpty { self.sources.remove(at: found) } else { self.sources[found] = source }
+    }
+
+    private func fill(
+        _ source: inout Source,
+        through stamp: Stamp,
+        in transaction: inout some StoreTransaction
+    ) throws {
+        var bound = stamp
+        while source.places.isEmpty {
+            let writes = try transaction.lastWrites(at: source.key, through: bound, where: { _ in true })
+            guard let last = writes.first?.stamp else { return }
+            source.places = writes.map { LogPlace($0, in: transaction) }
+                .filter { place in self.start.map { place < $0 } ?? true }
+                .sorted()
+            guard last.rawValue > 0 else { return }
+            bound = Stamp(rawValue: last.rawValue - 1)
+        }
     }
 }

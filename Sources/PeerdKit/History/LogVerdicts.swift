@@ -11,6 +11,8 @@ struct LogVerdicts {
         in transaction: inout some StoreTransaction
     ) throws -> OperationStatus {
         guard write.sequence <= self.appliedSequence else { return self.isHeld ? .held : .waiting }
+        let countedSequence = transaction.progress(of: write.line).countedSequence
+        if write.sequence > countedSequence, edit.object != nil { return .unmerged }
         switch edit {
         case .set(let object, let name, _), .unset(let object, let name):
             let key = RegisterKey(
@@ -22,7 +24,8 @@ struct LogVerdicts {
             guard register.conflictCount > 0 else { return .superseded }
             return try transaction.firstConflicts(at: key, from: write.line).contains(write) ? .conflict : .superseded
         case .move(let object, _): return try self.status(ofMove: object, write, in: &transaction)
-        case .create, .delete, .introduce, .restamp, .undo: return .effective
+        case .create, .delete, .introduce, .restamp, .undo, .timeline: return .effective
+        case .spent: return .superseded
         case .unknown, .leftOut: return .unread
         }
     }

@@ -1,4 +1,5 @@
 package import CRDTCore
+internal import Foundation
 internal import PeerCrypto
 internal import Persistence
 
@@ -87,6 +88,10 @@ package struct SnapshotContent: Sendable {
         case .string(let text)?: name = text
         default: throw Self.invalid("has a name that is not text")
         }
+        guard name?.utf8.count ?? 0 <= Limits.nameByteCountMax else {
+            throw Self.invalid("has a name of more than \(Limits.nameByteCountMax) bytes")
+        }
+        guard time <= Date.millisecondsMax else { throw Self.invalid("was made after the year 9999") }
         try self.init(
             object: object,
             name: name,

@@ -81,7 +81,7 @@ extension Workspace {
     /// created again under their ids, properties are set or removed, and places are restored. Objects that were put
     /// below since then stay. If nothing differs, nothing is written.
     ///
-    /// It is one transaction, if it fits into one: at most 65,536 operations and about 6 MiB. A larger one is written
+    /// It is one transaction, if it fits into one: at most 65,535 operations and about 6 MiB. A larger one is written
     /// in several, parents first; if it is broken off between two, another call writes the rest.
     ///
     /// - Parameters:

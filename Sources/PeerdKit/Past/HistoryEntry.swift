@@ -8,6 +8,8 @@ public struct HistoryEntry: Identifiable, Hashable, Sendable {
     /// The moment right after its transaction, as the author saw it.
     public let moment: Moment
     /// The edit that was in force before, as the author saw it; nil if there was none, as before a creation.
+    ///
+    /// It is `unread` if a compaction has dropped it.
     public let replaced: LogEntry.Action?
 
     /// The id of the operation.
@@ -48,7 +50,8 @@ extension Workspace {
     ///   - limit: the most operations to return, from 1 to 10,000.
     /// - Returns: the operations, and the cursor for the next page.
     /// - Throws: ``PeerdError`` with `invalidArgument`, `closed`, or if the disk fails; `CancellationError`.
-    /// - Complexity: O(*n* log *n*) in the operations on the object.
+    /// - Complexity: O(*m* + *l* (*p* + log *n*)) for a page of *l* operations, *p* properties with *n* writes, and *m*
+    ///   moves, creations and deletions; for each move of the page, O(*m*) more.
     public func history(
         of object: ObjectID,
         property: String? = nil,
@@ -99,12 +102,15 @@ private struct Replaced {
     private let view: PastView
     private let point: LinePoint
     private let index: UInt32
+    /// The effective stamp of the operation: whatever its author had seen has none that is later.
+    private let stamp: Stamp
 
     init(_ point: LinePoint, _ index: UInt32, in transaction: inout SQLiteTransaction) throws(StoreError) {
         var seen = try transaction.context(at: point)
         if let before = transaction.place(before: point) { transaction.cover(before, in: &seen) }
         self.view = PastView(seen: seen)
         (self.point, self.index) = (point, index)
+        self.stamp = try transaction.effectiveStamp(at: point)
     }
 
     /// Whether a write came before: the author had seen it, or wrote it earlier in the same transaction.
@@ -120,9 +126,13 @@ private struct Replaced {
         switch action {
         case .set(let name, _), .unset(let name):
             let key = RegisterKey(object: object, name: try transaction.nameIndex(of: name))
-            let last = Stamp(rawValue: .max)
-            let writes = try transaction.lastWrites(at: key, through: last, where: self.counts)
+            let writes = try transaction.lastWrites(at: key, through: self.stamp, where: self.counts)
             let write = writes.max { WriteOrder.precedes($0, $1, transaction) }
+            do throws(StoreError) {
+                try transaction.requireKept(write, at: key)
+            } catch .compacted {
+                return .unread
+            }
             guard let write, let edit = try transaction.edit(write) else { return nil }
             return LogEntry.Action(edit)
         case .move:

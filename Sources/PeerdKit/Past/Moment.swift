@@ -13,11 +13,15 @@ public struct Moment: Hashable, Sendable {
         case time(WallTime)
         /// In ascending order.
         case changes([Point])
+        /// What a branch holds now, by its name or id; or the main timeline, by the name that means it.
+        case branch(String)
     }
 
     let content: Content
 
     init(_ content: Content) { self.content = content }
+
+    private static let branchPrefix = "branch:"
 
     /// The moment at a time; times before 1970 count as its beginning.
     public static func time(_ date: Date) -> Moment {
@@ -25,17 +29,24 @@ public struct Moment: Hashable, Sendable {
         return Moment(.time(WallTime(milliseconds: UInt64(exactly: min(max(milliseconds, 0), 0x1p47)) ?? 0)))
     }
 
+    /// The state of a branch as it is when it is read.
+    public static func branch(_ id: BranchID) -> Moment { Moment(.branch(id.description)) }
+
     /// Reads a moment as people and ``description`` write it.
     ///
     /// - Parameters:
     ///   - text: a time in ISO 8601 such as `2026-03-01`, `2026-03-01 14:30` or `2026-03-01T14:30:00+01:00`, which is
     ///     UTC without an offset; a time before now such as `2 days ago` or `90m ago`; `now`; or the names of changes,
-    ///     each as `REPLICA-SEQUENCE-NAME`, with commas between them. The id of an operation names its change.
+    ///     each as `REPLICA-SEQUENCE-NAME`, with commas between them. The id of an operation names its change. A
+    ///     branch is `branch:` with its name or id, and the main timeline `branch:main`.
     ///   - now: the time that `now` and `ago` mean.
     /// - Throws: ``PeerdError`` with `invalidArgument`.
     public init(_ text: String, now: Date = Date()) throws {
         let trimmed = text.trimmingCharacters(in: .whitespaces)
-        if let date = MomentText.date(trimmed, now: now) {
+        if trimmed.hasPrefix(Self.branchPrefix) {
+            let name = String(trimmed.dropFirst(Self.branchPrefix.count))
+            self = Moment(.branch(name))
+        } else if let date = MomentText.date(trimmed, now: now) {
             self = .time(date)
         } else if let points = MomentText.points(trimmed) {
             self.init(.changes(points))
@@ -58,6 +69,7 @@ extension Moment: CustomStringConvertible, Codable {
             let date = Date(timeIntervalSince1970: Double(time.milliseconds) / 1000)
             return date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         case .changes(let points): return points.map(MomentText.text).joined(separator: ",")
+        case .branch(let name): return Self.branchPrefix + name
         }
     }
 
@@ -77,8 +89,15 @@ extension Moment {
     /// The changes that count at the moment.
     func view(in transaction: inout some StoreTransaction) throws -> PastView {
         switch self.content {
-        case .time(let time): return PastView(at: time)
-        case .changes(let points): return PastView(seen: try Moment.seen(points, in: &transaction))
+        case .time(let time):
+            let view = PastView(at: time)
+            // What was merged counts from then on, whatever its own time is.
+            let hasMerged = (0..<transaction.lineCount).contains { position in
+                let progress = transaction.progress(of: LineIndex(rawValue: UInt32(position)))
+                return progress.timeline != nil && progress.countedSequence >= progress.firstSequence
+            }
+            return hasMerged ? PastView(seen: try transaction.seen(through: view.lastStamp)) : view
+        case .changes, .branch: return PastView(seen: try self.seen(in: &transaction), in: transaction)
         }
     }
 
@@ -87,7 +106,19 @@ extension Moment {
         switch self.content {
         case .time(let time): try transaction.seen(through: PastView(at: time).lastStamp)
         case .changes(let points): try Moment.seen(points, in: &transaction)
+        case .branch(let name) where Branch.isMain(name): try transaction.closure(of: transaction.heads(of: nil))
+        case .branch(let name):
+            try transaction.closure(of: transaction.heads(of: Branch.find(name, in: transaction).opening.id))
         }
+    }
+
+    /// The changes with which all that counts at the moment on a timeline was seen.
+    func heads(on timeline: TimelineID?, in transaction: inout some StoreTransaction) throws -> [LinePoint] {
+        if case .time(let time) = self.content {
+            let seen = try transaction.seen(through: PastView(at: time).lastStamp, on: timeline)
+            return try transaction.heads(in: seen)
+        }
+        return try transaction.heads(in: try self.seen(in: &transaction))
     }
 
     private static func seen(_ points: [Point], in transaction: inout some StoreTransaction) throws -> SeenLines {

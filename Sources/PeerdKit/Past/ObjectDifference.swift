@@ -100,7 +100,7 @@ extension StateReading {
 
 extension StoreTransaction {
     /// The objects that the changes between two points are about.
-    fileprivate mutating func objects(
+    mutating func objects(
         between first: SeenLines,
         and second: SeenLines
     ) throws(StoreError) -> Set<ObjectIndex> {

@@ -63,6 +63,11 @@ extension Workspace {
 
     // MARK: - For the local API
 
+    /// Throws `noSuchMoment` if there is no such moment here, or a compaction has dropped a value of it.
+    package func requireKept(at moment: Moment) async throws {
+        try await self.reading { transaction in try transaction.requireKept(in: moment.view(in: &transaction)) }
+    }
+
     /// Reads the state now, or at a moment.
     package func reading<Result: Sendable>(
         at moment: Moment?,

@@ -37,6 +37,8 @@ public struct ReversedTransaction: Hashable, Sendable {
             case parentGone
             /// The former value is not in the log any more.
             case unknown
+            /// One transaction cannot hold it beside the rest; restore it by itself.
+            case tooLarge
         }
 
         /// The object.
@@ -79,6 +81,7 @@ public struct ReversedTransaction: Hashable, Sendable {
                 case .hasChildren: .hasChildren
                 case .parentGone: .parentGone
                 case .unknown: .unknown
+                case .tooLarge: .tooLarge
                 }
             let author = kept.author.map { Author($0, of: device) }
             return Kept(object: kept.object, part: part, reason: reason, author: author)

@@ -1,13 +1,19 @@
+internal import CRDTCore
 internal import Foundation
+internal import Persistence
 
 /// Copies of files that only the user may read.
 enum FileCopy {
     /// The state of a file that every write changes.
     struct Version: Equatable {
+        var device: UInt64
         var inode: UInt64
         var byteCount: Int64
         var seconds: Int
         var nanoseconds: Int
+
+        /// Whether both are names of one file, whatever was written to it in between.
+        func isSameFile(as other: Version?) -> Bool { self.device == other?.device && self.inode == other?.inode }
     }
 
     /// The flag `O_NOATIME`, which Linux hides from C programs that do not ask for it.
@@ -21,6 +27,7 @@ enum FileCopy {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         return Version(
+            device: UInt64(status.st_dev),
             inode: UInt64(status.st_ino),
             byteCount: Int64(status.st_size),
             seconds: status.st_mtim.tv_sec,
@@ -36,7 +43,7 @@ enum FileCopy {
         return descriptor
     }
 
-    /// Copies a file to a path where there is none.
+    /// Copies a file that nobody has open as a database to a path where there is none.
     static func copy(_ source: String, to target: String) throws {
         let input = try self.open(source)
         defer { close(input) }
@@ -50,6 +57,22 @@ enum FileCopy {
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw PrivateFile.failure(source, "cannot be read") }
             try self.append(piece[..<count], to: output, target)
+        }
+    }
+
+    /// Copies a database, which this process may have open elsewhere, to a path where there is none.
+    static func copyDatabase(_ source: String, to target: String) throws {
+        let output = try self.make(target)
+        defer { close(output) }
+        do {
+            let bytes = try DatabaseBytes(source)
+            var offset: Int64 = 0
+            while case let piece = try bytes.read(self.pieceByteCount, at: offset), !piece.isEmpty {
+                try self.append(piece[...], to: output, target)
+                offset += Int64(piece.count)
+            }
+        } catch let error as StoreError {
+            throw PeerdError(error)
         }
     }
 

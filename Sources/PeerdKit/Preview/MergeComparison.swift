@@ -96,6 +96,17 @@ struct MergeComparison {
             }
             outcome.add(conflict, without: known)
         }
+        for object in try transaction.objectsWithDifferentCreations() {
+            guard try transaction.object(object).isVisible,
+                let conflict = try Conflict(creationsOf: object, readBy: Self.nobody, in: &transaction),
+                let creations = try transaction.concurrentCreations(of: object)
+            else { continue }
+            var known: Set<String> = []
+            for other in creations.others where changes.isKnown([other, creations.counting]) {
+                known.insert(try transaction.name(of: other))
+            }
+            outcome.add(conflict, without: known)
+        }
         for object in try transaction.objectsWithOpenMoves() {
             guard try transaction.object(object).isVisible,
                 let conflict = try Conflict(movesOf: object, readBy: Self.nobody, in: &transaction)
@@ -108,7 +119,7 @@ struct MergeComparison {
             }
             outcome.add(conflict, without: known)
         }
-        outcome.conflicts.sort { ($0.object, $0.property ?? "") < ($1.object, $1.property ?? "") }
+        outcome.conflicts.sort { ConflictPlace($0) < ConflictPlace($1) }
     }
 
     private func addMovesUndone(
@@ -200,7 +211,7 @@ extension Preview.Outcome {
             return
         }
         self.conflicts.append(
-            Conflict(object: conflict.object, property: conflict.property, winner: conflict.winner, losers: losers)
+            Conflict(object: conflict.object, subject: conflict.subject, winner: conflict.winner, losers: losers)
         )
     }
 

@@ -179,7 +179,7 @@ struct PreviewRun {
                 "\(path) holds no database that belongs to the keys beside it.",
                 advice: "Put the right database back beside them."
             )
-        case .diskFull, .inputOutput, .locked: error
+        case .diskFull, .inputOutput, .locked, .compacted: error
         }
     }
 

@@ -3,7 +3,7 @@ internal import PeerCrypto
 
 /// A data directory that is read without a trace: no file in it is made, changed or opened for writing.
 ///
-/// SQLite never sees the directory, since it would write an index of the log there. The lock of a running `peerd` is
+/// No connection of SQLite reads there, since it would write an index of the log. The lock of a running `peerd` is
 /// respected, and a shared lock is held, so that no program begins to write between the database and its log.
 struct SourceDirectory: ~Copyable {
     let paths: DirectoryPaths
@@ -74,9 +74,8 @@ struct SourceDirectory: ~Copyable {
         }
         let names = ["", "-wal"].map { self.paths.database + $0 }
         let before = names.map { FileCopy.version(of: $0) }
-        for (name, version) in zip(names, before) where version != nil {
-            try FileCopy.copy(name, to: copy.databasePath + name.dropFirst(self.paths.database.count))
-        }
+        try FileCopy.copyDatabase(names[0], to: copy.databasePath)
+        if before[1] != nil { try FileCopy.copy(names[1], to: copy.databasePath + "-wal") }
         // A program that only reads holds no lock, and moves the log into the database when it ends.
         guard names.map({ FileCopy.version(of: $0) }) == before else {
             throw PeerdError(

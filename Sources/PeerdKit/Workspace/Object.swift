@@ -67,4 +67,13 @@ extension Date {
     init(milliseconds: UInt64) {
         self.init(timeIntervalSince1970: Double(milliseconds) / 1000)
     }
+
+    /// The last millisecond of the year 9999: what comes from outside and lies later is refused.
+    static let millisecondsMax: UInt64 = 253_402_300_799_999
+
+    /// The milliseconds since 1970, rounded; the nearest number there is for a time that no number can hold.
+    package var millisecondsSince1970: Int64 {
+        let milliseconds = (self.timeIntervalSince1970 * 1000).rounded()
+        return Int64(exactly: milliseconds) ?? (milliseconds > 0 ? .max : milliseconds < 0 ? .min : 0)
+    }
 }

@@ -37,7 +37,7 @@ public struct Status: Hashable, Sendable, Codable {
     public let changeCount: Int
     /// The number of replicas that wrote them: one for each machine, and one more for each restored or copied database.
     public let replicaCount: Int
-    /// The number of properties and places in conflict.
+    /// The number of properties, kinds and places in conflict.
     public let conflictCount: Int
     /// The other machines of the workspace.
     public let peers: [Peer]
@@ -122,6 +122,9 @@ package struct WorkspaceCounts: Hashable, Sendable {
         }
         for (key, _) in try transaction.conflictedRegisters() where try transaction.object(key.object).isVisible {
             if try Conflict.exists(of: key, in: &transaction) { self.conflicts += 1 }
+        }
+        for object in try transaction.objectsWithDifferentCreations() where try transaction.object(object).isVisible {
+            if try Conflict.exists(creationsOf: object, in: &transaction) { self.conflicts += 1 }
         }
         for object in try transaction.objectsWithOpenMoves() where try transaction.object(object).isVisible {
             if try Conflict.exists(movesOf: object, in: &transaction) { self.conflicts += 1 }

@@ -3,10 +3,11 @@ internal import Engine
 internal import Persistence
 
 extension Workspace {
-    /// Returns the conflicts in a scope: of properties and of moves, sorted by object and name.
+    /// Returns the conflicts in a scope: of properties, creations and moves, sorted by object and name.
     ///
     /// - Parameter scope: the objects to look at.
-    /// - Returns: one element for each property, and for the place of each object, that is in conflict.
+    /// - Returns: one element for each property, and for the type and kind, and the place, of each object, that is in
+    ///   conflict.
     /// - Throws: ``PeerdError`` with `closed`, or if the disk fails.
     /// - Complexity: O(*n* log *n*) in the conflicts of the whole workspace.
     public func conflicts(in scope: Scope = .everything) async throws -> [Conflict] {
@@ -18,17 +19,19 @@ extension Workspace {
                 guard case .inside = try membership.contains(key.object, in: &transaction) else { continue }
                 if let conflict = try Conflict(of: key, readBy: device, in: &transaction) { found.append(conflict) }
             }
+            for object in try transaction.objectsWithDifferentCreations() {
+                guard case .inside = try membership.contains(object, in: &transaction) else { continue }
+                if let conflict = try Conflict(creationsOf: object, readBy: device, in: &transaction) {
+                    found.append(conflict)
+                }
+            }
             for object in try transaction.objectsWithOpenMoves() {
                 guard case .inside = try membership.contains(object, in: &transaction) else { continue }
                 if let conflict = try Conflict(movesOf: object, readBy: device, in: &transaction) {
                     found.append(conflict)
                 }
             }
-            return found.sorted { left, right in
-                if left.object != right.object { return left.object < right.object }
-                guard let property = right.property else { return left.property != nil }
-                return left.property.map { $0.utf8.lexicographicallyPrecedes(property.utf8) } ?? false
-            }
+            return found.sorted { ConflictPlace($0) < ConflictPlace($1) }
         }
     }
 
@@ -62,11 +65,19 @@ extension Workspace {
     ///   - conflict: a result of ``conflicts(in:)``.
     ///   - content: the value or place to put in force, for instance ``Conflict/Version/content`` of a loser.
     /// - Throws: ``PeerdError`` with `conflictChanged` if other versions are in conflict by now, and nothing was
-    ///   written. With `invalidArgument` a property was given a place, or a move a value. As ``write(_:)`` does.
+    ///   written. With `invalidArgument` a property was given a place, or a move a value; or it is a conflict of
+    ///   creations, which no write can end. As ``write(_:)`` does.
     public func resolve(_ conflict: Conflict, with content: Conflict.Version.Content) async throws {
+        if conflict.subject == .creation {
+            throw PeerdError(
+                .invalidArgument,
+                "The type and the kind of an object cannot be changed; nothing was written.",
+                advice: "Keep the object as it is, or delete it and create another one."
+            )
+        }
         let device = self.identity.device
         try await self.write { transaction in
-            let now = try transaction.conflict(of: conflict.object, conflict.property, readBy: device)
+            let now = try transaction.conflict(of: conflict.object, conflict.subject, readBy: device)
             guard conflict.isSame(as: now) else {
                 throw PeerdError(
                     .conflictChanged,
@@ -74,11 +85,11 @@ extension Workspace {
                     advice: "Read the conflicts again, and decide again."
                 )
             }
-            switch (conflict.property, content) {
-            case (let name?, .value(let value)):
+            switch (conflict.subject, content) {
+            case (.property(let name), .value(let value)):
                 try transaction.set(Property<Value>(name), to: value, on: conflict.object)
-            case (let name?, .removal): try transaction.unset(Property<Value>(name), on: conflict.object)
-            case (nil, .place(let parent)): try transaction.move(conflict.object, to: parent)
+            case (.property(let name), .removal): try transaction.unset(Property<Value>(name), on: conflict.object)
+            case (.place, .place(let parent)): try transaction.move(conflict.object, to: parent)
             default:
                 throw PeerdError(
                     .invalidArgument,
@@ -91,14 +102,14 @@ extension Workspace {
 }
 
 extension WriteTransaction {
-    /// Finds the conflict of a property, or of the place, of an object that is there.
+    /// Finds the conflict of a part of an object that is there.
     fileprivate mutating func conflict(
         of object: ObjectID,
-        _ property: String?,
+        _ subject: Conflict.Subject,
         readBy device: DeviceID
     ) throws -> Conflict? {
         try self.readingCommitted { store throws(StoreError) in
-            try Conflict.find(of: object, property, readBy: device, in: &store)
+            try Conflict.find(of: object, subject, readBy: device, in: &store)
         }
     }
 }
@@ -106,14 +117,18 @@ extension WriteTransaction {
 extension Conflict {
     fileprivate static func find(
         of object: ObjectID,
-        _ property: String?,
+        _ subject: Subject,
         readBy device: DeviceID,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Conflict? {
         guard let index = try transaction.existingObjectIndex(of: object), try transaction.object(index).isVisible
         else { return nil }
-        guard let property else { return try Conflict(movesOf: index, readBy: device, in: &transaction) }
-        let key = RegisterKey(object: index, name: try transaction.nameIndex(of: property))
-        return try Conflict(of: key, readBy: device, in: &transaction)
+        switch subject {
+        case .property(let name):
+            let key = RegisterKey(object: index, name: try transaction.nameIndex(of: name))
+            return try Conflict(of: key, readBy: device, in: &transaction)
+        case .creation: return try Conflict(creationsOf: index, readBy: device, in: &transaction)
+        case .place: return try Conflict(movesOf: index, readBy: device, in: &transaction)
+        }
     }
 }

@@ -130,6 +130,11 @@ public struct Peer: Identifiable, Hashable, Sendable, Codable {
     /// The number of changes that it has and this machine lacks; nil if that is unknown.
     public let isAheadBy: Int?
 
+    /// The time until which it holds changes that are in force here, by its clock; nil if it holds none.
+    ///
+    /// Changes from a fast clock are held by machines whose clocks are right. See ``Workspace/status()``.
+    public let holdsUntil: Date?
+
     /// The time of the last connection; nil if there was none since the workspace was opened.
     public let lastSeen: Date?
 
@@ -170,6 +175,7 @@ public struct Peer: Identifiable, Hashable, Sendable, Codable {
         self.isConnected = status.isConnected
         self.address = status.address?.description
         self.lastSeen = status.lastSeen.map { Date(milliseconds: $0.milliseconds) }
+        self.holdsUntil = status.holdsUntil.map { Date(milliseconds: $0.milliseconds) }
         self.lacks = status.missingThereCount.map { Int(clamping: $0) }
         self.isAheadBy = status.missingHereCount.map { Int(clamping: $0) }
     }
@@ -194,16 +200,23 @@ actor Participant {
         guard self.address == nil else { return }
         let inbox = runtime.inbox
         let transport = TCPTransport(events: { inbox.post(Event($0)) })
-        let last = remembered.flatMap { try? PeerAddress.parse($0) }?.port
-        let address = try await Self.listen(transport, on: listenPort ?? last ?? 0, isAsked: listenPort != nil)
         let beacons = discovers ? BeaconTransport() : nil
+        await runtime.driver.use(transport, beacons)
+        let last = remembered.flatMap { try? PeerAddress.parse($0) }?.port
+        let address: PeerAddress
+        do {
+            address = try await Self.listen(transport, on: listenPort ?? last ?? 0, isAsked: listenPort != nil)
+        } catch {
+            await runtime.driver.withdraw()
+            throw error
+        }
         await beacons?.start { payload, host in inbox.post(.beacon(payload, fromHost: host)) }
         let participation = Participation(
             listenPort: address.port,
             staticAddresses: staticAddresses,
             discovers: discovers
         )
-        await runtime.driver.takePart(participation, over: transport, beacons)
+        await runtime.driver.takePart(participation)
         self.address = address
     }
 
@@ -224,7 +237,6 @@ actor Participant {
             return try await transport.listen(on: PeerAddress(host: PeerAddress.anyHost, port: port))
         } catch {
             guard !isAsked, port != 0 else {
-                await transport.shutdown()
                 throw PeerdError(.unreachable, error.description, advice: "Choose another port, or none.")
             }
         }

@@ -21,13 +21,30 @@ extension Workspace {
         try await self.writeWithReceipt(body).result
     }
 
+    /// Writes one transaction to a branch: all of its edits, or none.
+    ///
+    /// - Parameters:
+    ///   - branch: the branch that takes the edits; nil for the main timeline.
+    ///   - body: makes the edits, against the state of the branch; the transaction cannot leave it.
+    /// - Returns: the result of the closure, once all edits are on the disk.
+    /// - Throws: as ``write(_:)`` does; ``PeerdError`` with `noSuchBranch`.
+    /// - Complexity: Looking up what an edit needs costs what reading the past costs; see ``read(at:_:)``.
+    @discardableResult
+    public func write<Result: Sendable>(
+        on branch: BranchID?,
+        _ body: @escaping @Sendable (inout WriteTransaction) throws -> Result
+    ) async throws -> Result {
+        try await self.writeWithReceipt(on: branch, body).result
+    }
+
     /// The same; also tells which change holds the edits.
     package func writeWithReceipt<Result: Sendable>(
+        on branch: BranchID? = nil,
         _ body: @escaping @Sendable (inout WriteTransaction) throws -> Result
     ) async throws -> (result: Result, receipt: WriteReceipt) {
         let driver = try self.driver()
         let outcome = NIOLockedValueBox<Swift.Result<Result, any Error>?>(nil)
-        let answer = await driver.write { local throws(WriteRefusal) in
+        let answer = await driver.write(on: branch?.timeline) { local throws(WriteRefusal) in
             try WriteTransaction.run(body, on: &local) { result in outcome.withLockedValue { $0 = result } }
         }
         switch (answer, outcome.withLockedValue { $0 }) {
@@ -46,11 +63,12 @@ extension Workspace {
     /// - Throws: as `write` does; `WriteRefusal.nameTaken` if a write with other content has the name.
     package func writeOnce(
         _ name: WriteName,
+        on branch: BranchID? = nil,
         _ body: @escaping @Sendable (inout WriteTransaction) throws -> Void
     ) async throws -> [ObjectID] {
         let driver = try self.driver()
         let failure = NIOLockedValueBox<(any Error)?>(nil)
-        let answer = await driver.write(named: name) { local throws(WriteRefusal) in
+        let answer = await driver.write(named: name, on: branch?.timeline) { local throws(WriteRefusal) in
             try WriteTransaction.run(body, on: &local) { result in
                 if case .failure(let error) = result { failure.withLockedValue { $0 = error } }
             }

@@ -159,7 +159,7 @@ public final class Workspace: Sendable {
     // MARK: - For the rest of the module
 
     /// Returns the driver of the node; throws if the workspace was opened for reading, or is closed.
-    func driver() throws -> NodeDriver {
+    package func driver() throws -> NodeDriver {
         try self.requireOpen()
         guard let runtime = self.runtime else {
             throw PeerdError(

@@ -5,7 +5,7 @@ internal import Engine
 /// The reading functions see the edits of the transaction. As soon as one edit is refused, the transaction cannot be
 /// written any more: ``Workspace/write(_:)`` throws the same error, even if the closure catches it.
 ///
-/// A transaction holds at most 65,536 operations and about 6 MiB. Divide larger work into several transactions.
+/// A transaction holds at most 65,535 operations and about 6 MiB. Divide larger work into several transactions.
 public struct WriteTransaction: ~Copyable {
     private var local: LocalTransaction
 
@@ -174,7 +174,9 @@ public struct WriteTransaction: ~Copyable {
 
     /// Returns an object as it is without this transaction's edits; nil if it does not exist or is deleted.
     package mutating func committedObject(_ id: ObjectID) throws -> Object? {
-        try self.readingCommitted { store throws(StoreError) in try Object.find(id, in: &store) }
+        try self.translating { transaction throws(WriteRefusal) in
+            try transaction.readState { state throws(StoreError) in try Object.find(id, in: &state) }
+        }
     }
 
     /// Runs a reader on the state without this transaction's edits.

@@ -89,6 +89,24 @@ final class DatabaseFile {
         self.directory?.release()
     }
 
+    /// Writes the database anew without its free pages, if they are many, or in any case.
+    func shrink(always: Bool) throws(StoreError) -> (before: Int, after: Int) {
+        try StoreError.translating {
+            try self.queue.writeWithoutTransaction { database in
+                func number(_ pragma: String) throws -> Int {
+                    try Int.fetchOne(database, sql: "PRAGMA \(pragma)") ?? 0
+                }
+                let pageByteCount = try number("page_size")
+                let (before, free) = (try number("page_count"), try number("freelist_count"))
+                if always || free > 0 && free * 4 >= before { try database.execute(sql: "VACUUM") }
+                // Where somebody reads an older state, the file gets smaller only at a later time.
+                _ = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+                let after = try DataDirectory.byteCount(of: self.path).map { Int($0) }
+                return (before * pageByteCount, after ?? before * pageByteCount)
+            }
+        }
+    }
+
     private static func open(
         _ path: String,
         mustCheck: Bool,
@@ -129,7 +147,7 @@ final class DatabaseFile {
         _ path: String,
         _ configuration: StoreConfiguration
     ) throws(StoreError) -> (queue: DatabaseQueue, statements: StatementCache) {
-        guard try DataDirectory.prefix(of: path, count: 1) != nil else {
+        guard try DataDirectory.byteCount(of: path) != nil else {
             throw .unavailable("There is no database \(path).")
         }
         let name = try self.readingName(of: path)
@@ -154,7 +172,7 @@ final class DatabaseFile {
     private static func readingName(of path: String) throws(StoreError) -> String {
         let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         guard access(directory, W_OK) != 0, access(path + "-shm", F_OK) != 0 else { return path }
-        if let log = try DataDirectory.prefix(of: path + "-wal", count: 1), !log.isEmpty {
+        if let logByteCount = try DataDirectory.byteCount(of: path + "-wal"), logByteCount > 0 {
             throw .unavailable(
                 "\(path)-wal holds changes that can only be read where files can be written; copy the directory there."
             )

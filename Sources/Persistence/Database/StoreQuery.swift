@@ -24,7 +24,8 @@ enum StoreQuery: Int, CaseIterable {
     case insertSignature, deleteSignature, lastSignatures, signatureAt, signatureFrom, signatureUpTo
     case register, setRegister, registersOfObject, propertiesOfObject, conflictedRegisters, changedRegisters
     case setVersion, restampVersion, deleteVersion, conflicts, conflictsFromLine, deleteRegister, deleteVersions
-    case historyOfObject, creationsOfObject, deletionsOfObject, lastStampsOfObject, lastVersions
+    case historyOfObject, creationsOfObject, objectsWithDifferentCreations, deletionsOfObject, lastStampsOfObject
+    case lastVersions
     case insertMove, setMove, deleteMove, movesInRange, movesOfObject, objectsWithoutEffect, objectsWithOpenMoves
     case allMovesOfObject, objectsMovedBelow, objectsMovedToRoot, objectsNotPlacedAtFirst
     case fact, setFact, deleteFact
@@ -32,8 +33,12 @@ enum StoreQuery: Int, CaseIterable {
     case invites, addInvite, clearInvites
     case addresses, addAddress, clearAddresses
     case rememberedWrite, rememberWrite, forgetWrites
+    case allTimelines, insertTimeline, insertUnmerged, deleteUnmerged, unmergedAtKey, lastUnmerged, unmergedOfObject
+    case unmergedBelow, unmergedToRoot
     case insertSnapshot, deleteSnapshot, allSnapshots, snapshotsOfObject, snapshotsInRange, snapshotContent
     case clearRegisters, clearVersions, clearMoves, clearObjects, clearRaisedStamps, clearCheckpoints
+    case clearUnmerged, clearSpent
+    case replaceChange, deleteOperations, replaceOperation, spentWrites, setSpent, deleteSpent, hasSpent, allSpent
     case integrityCheck, dataVersion, schema
 
     var sql: String {
@@ -65,7 +70,8 @@ enum StoreQuery: Int, CaseIterable {
         case .register, .setRegister, .registersOfObject, .propertiesOfObject, .conflictedRegisters, .changedRegisters,
             .setVersion, .restampVersion, .deleteVersion, .conflicts, .conflictsFromLine, .deleteRegister,
             .deleteVersions,
-            .historyOfObject, .creationsOfObject, .deletionsOfObject, .lastStampsOfObject, .lastVersions:
+            .historyOfObject, .creationsOfObject, .objectsWithDifferentCreations, .deletionsOfObject,
+            .lastStampsOfObject, .lastVersions:
             self.registerSQL
         case .insertMove, .setMove, .deleteMove, .movesInRange, .movesOfObject, .objectsWithoutEffect,
             .objectsWithOpenMoves, .allMovesOfObject, .objectsMovedBelow, .objectsMovedToRoot,
@@ -78,6 +84,9 @@ enum StoreQuery: Int, CaseIterable {
         case .rememberWrite:
             "INSERT INTO remembered_write (name, content, created) VALUES (?, ?, ?) RETURNING remembered_write"
         case .forgetWrites: "DELETE FROM remembered_write WHERE remembered_write <= ?"
+        case .allTimelines, .insertTimeline, .insertUnmerged, .deleteUnmerged, .unmergedAtKey, .lastUnmerged,
+            .unmergedOfObject, .unmergedBelow, .unmergedToRoot:
+            self.timelineSQL
         case .insertSnapshot, .deleteSnapshot, .allSnapshots, .snapshotsOfObject, .snapshotsInRange, .snapshotContent:
             self.snapshotSQL
         case .fact: "SELECT value FROM fact WHERE name = ?"
@@ -91,6 +100,11 @@ enum StoreQuery: Int, CaseIterable {
         case .clearMoves: "DELETE FROM move"
         case .clearRaisedStamps: "DELETE FROM raised"
         case .clearCheckpoints: "DELETE FROM checkpoint"
+        case .clearUnmerged: "DELETE FROM unmerged"
+        case .clearSpent: "DELETE FROM spent"
+        case .replaceChange, .deleteOperations, .replaceOperation, .spentWrites, .setSpent, .deleteSpent, .hasSpent,
+            .allSpent:
+            self.compactionSQL
         case .clearObjects:
             """
             UPDATE object SET created_stamp = NULL, created_line = NULL, created_sequence = NULL, created_idx = NULL,
@@ -99,6 +113,53 @@ enum StoreQuery: Int, CaseIterable {
             open_move_idx = NULL, other_open_moves = NULL, changed = ?1,
             hidden = iif(visible, ?1, hidden), placed = ?1
             """
+        }
+    }
+
+    private var compactionSQL: String {
+        switch self {
+        case .replaceChange:
+            """
+            UPDATE change SET has_left_out = ?3, blinding = ?4, byte_count = ?5, spent = ?6
+            WHERE line = ?1 AND sequence = ?2
+            """
+        case .deleteOperations: "DELETE FROM operation WHERE operation BETWEEN ? AND ?"
+        case .replaceOperation: "UPDATE operation SET kind = 255, tag = NULL, value = ?2 WHERE operation = ?1"
+        case .spentWrites: "SELECT count, first, last FROM spent WHERE register = ?"
+        case .setSpent: "INSERT OR REPLACE INTO spent (register, count, first, last) VALUES (?, ?, ?, ?)"
+        case .deleteSpent: "DELETE FROM spent WHERE register = ?"
+        case .allSpent: "SELECT register FROM spent"
+        default: "SELECT EXISTS (SELECT 1 FROM spent)"
+        }
+    }
+
+    private var timelineSQL: String {
+        switch self {
+        case .allTimelines: "SELECT line, sequence, statement FROM timeline ORDER BY timeline"
+        case .insertTimeline: "INSERT INTO timeline (line, sequence, statement) VALUES (?, ?, ?)"
+        case .insertUnmerged:
+            """
+            INSERT OR REPLACE INTO unmerged (object, name, line, sequence, idx, kind, parent)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            """
+        case .deleteUnmerged: "DELETE FROM unmerged WHERE line = ? AND sequence = ? AND object = ?"
+        case .unmergedAtKey:
+            """
+            SELECT name, line, sequence, idx, kind, parent FROM unmerged WHERE object = ? AND name = ?
+            ORDER BY line, sequence, idx
+            """
+        case .lastUnmerged:
+            """
+            SELECT name, line, sequence, idx, kind, parent FROM unmerged
+            WHERE object = ? AND name = ? AND line = ? AND sequence <= ? ORDER BY sequence DESC, idx DESC LIMIT 1
+            """
+        case .unmergedOfObject:
+            """
+            SELECT name, line, sequence, idx, kind, parent FROM unmerged WHERE object = ?
+            ORDER BY name, line, sequence, idx
+            """
+        case .unmergedBelow: "SELECT DISTINCT object FROM unmerged WHERE kind = 4 AND parent = ?"
+        default: "SELECT DISTINCT object FROM unmerged WHERE kind = 4 AND parent IS NULL"
         }
     }
 
@@ -202,18 +263,19 @@ enum StoreQuery: Int, CaseIterable {
             """
             SELECT line, replica, introduction, parent_line, parent_sequence, first_hash, sibling_hash,
             stored_sequence, stored_hash, applied_sequence, applied_stamp, recent, first_raised,
-            checkpoint_sequence, checkpoint_number FROM line ORDER BY line
+            checkpoint_sequence, checkpoint_number, timeline, merged_sequence FROM line ORDER BY line
             """
         case .insertLine:
             """
             INSERT INTO line (line, stored_sequence, stored_hash, applied_sequence, applied_stamp, recent,
-            first_raised, checkpoint_sequence, checkpoint_number, replica, parent_line, parent_sequence, first_hash,
-            sibling_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            first_raised, checkpoint_sequence, checkpoint_number, timeline, merged_sequence, replica, parent_line,
+            parent_sequence, first_hash, sibling_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """
         case .updateLine:
             """
             UPDATE line SET stored_sequence = ?2, stored_hash = ?3, applied_sequence = ?4, applied_stamp = ?5,
-            recent = ?6, first_raised = ?7, checkpoint_sequence = ?8, checkpoint_number = ?9 WHERE line = ?1
+            recent = ?6, first_raised = ?7, checkpoint_sequence = ?8, checkpoint_number = ?9, timeline = ?10,
+            merged_sequence = ?11 WHERE line = ?1
             """
         case .allRestamps:
             """
@@ -255,15 +317,16 @@ enum StoreQuery: Int, CaseIterable {
         case .insertChange:
             """
             INSERT INTO change (line, sequence, stamp, operation, operation_count, byte_count, context,
-            has_left_out, blinding, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            has_left_out, blinding, hash, spent) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """
         case .changeHeader: "SELECT stamp, hash FROM change WHERE line = ? AND sequence = ?"
         case .contexts:
             "SELECT context FROM change WHERE line = ? AND sequence > ? AND sequence <= ? ORDER BY sequence"
-        case .changeOperations: "SELECT operation, operation_count FROM change WHERE line = ? AND sequence = ?"
+        case .changeOperations:
+            "SELECT operation, operation_count, has_left_out, spent FROM change WHERE line = ? AND sequence = ?"
         case .changesFrom:
             """
-            SELECT sequence, stamp, operation, operation_count, byte_count, context, has_left_out, blinding
+            SELECT sequence, stamp, operation, operation_count, byte_count, context, has_left_out, blinding, spent
             FROM change WHERE line = ? AND sequence >= ? ORDER BY sequence
             """
         case .insertOperation:
@@ -348,6 +411,16 @@ enum StoreQuery: Int, CaseIterable {
             "DELETE FROM version WHERE register = ? AND stamp = ? AND line = ? AND sequence = ? AND idx = ?"
         case .creationsOfObject:
             "SELECT stamp, line, sequence, idx FROM version WHERE register = ? AND status = 2"
+        case .objectsWithDifferentCreations:
+            // The type and the kind of a creation are numbers in these columns.
+            """
+            SELECT version.register >> 32 FROM version
+            JOIN change ON change.line = version.line AND change.sequence = version.sequence
+            JOIN operation ON operation.operation = change.operation + version.idx
+            WHERE version.status = 2
+            GROUP BY version.register
+            HAVING min(operation.operand) <> max(operation.operand) OR min(operation.value) <> max(operation.value)
+            """
         case .deletionsOfObject:
             "SELECT stamp, line, sequence, idx FROM version WHERE register = ? AND status = 3"
         case .lastVersions:

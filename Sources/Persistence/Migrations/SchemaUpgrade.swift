@@ -1,4 +1,4 @@
-import CRDTCore
+package import CRDTCore
 import GRDB
 import Glibc
 
@@ -18,20 +18,31 @@ struct SchemaUpgrade {
 
     /// Looks at a file before SQLite opens it, so that what is refused stays untouched to the byte.
     ///
+    /// `hasLog`: whether a write-ahead log may be part of it.
+    ///
     /// Returns whether there is a database at all.
-    func examine(path: String) throws(StoreError) -> Bool {
-        guard let header = try DataDirectory.prefix(of: path, count: SchemaUpgrade.headerByteCount), !header.isEmpty
-        else { return false }
+    func examine(path: String, hasLog: Bool = true) throws(StoreError) -> Bool {
+        guard try DataDirectory.byteCount(of: path) != nil else { return false }
+        let header = try DatabaseBytes(path).read(SchemaUpgrade.headerByteCount, at: 0)
+        guard !header.isEmpty else { return false }
         guard header.count == SchemaUpgrade.headerByteCount, header.starts(with: SchemaUpgrade.magic) else {
             throw .damaged("\(path) is not a database, or its beginning is damaged.")
         }
         try self.check(version: SchemaUpgrade.number(header, SchemaUpgrade.versionOffset), path: path)
         let application = SchemaUpgrade.number(header, SchemaUpgrade.applicationOffset)
         // Zero: a database whose first transaction is still in the write-ahead log.
-        guard application == SchemaUpgrade.applicationID || application == 0 else {
+        guard application == SchemaUpgrade.applicationID || application == 0 && hasLog else {
             throw .unavailable("\(path) is a database of another program.")
         }
         return true
+    }
+
+    /// Whose database a file is; nil if it is none.
+    fileprivate static func application(of path: String) throws(StoreError) -> Int32? {
+        guard try DataDirectory.byteCount(of: path) != nil else { return nil }
+        let header = try DatabaseBytes(path).read(self.headerByteCount, at: 0)
+        guard header.count == self.headerByteCount, header.starts(with: self.magic) else { return nil }
+        return self.number(header, self.applicationOffset)
     }
 
     private static func number(_ header: [UInt8], _ offset: Int) -> Int32 {
@@ -39,6 +50,7 @@ struct SchemaUpgrade {
     }
 
     private func check(version: Int32, path: String) throws(StoreError) {
+        guard version >= 0 else { throw .damaged("\(path) is damaged: its schema has the number \(version).") }
         guard version <= self.newest else {
             throw .newerSchema(
                 "\(path) was written by a newer program (schema \(version), known up to \(self.newest)). "
@@ -68,7 +80,7 @@ struct SchemaUpgrade {
     }
 
     private func backUp(_ database: Database, to path: String) throws {
-        guard try DataDirectory.prefix(of: path, count: 1) == nil else { return }
+        guard try DataDirectory.byteCount(of: path) == nil else { return }
         let partial = path + ".partial"
         unlink(partial)
         // SQLite fills a file that is empty, and so keeps what we say about who may read it.
@@ -77,6 +89,23 @@ struct SchemaUpgrade {
         try DataDirectory.sync(file: partial)
         guard rename(partial, path) == 0 else {
             throw StoreError.inputOutput("The backup \(path) cannot be made: \(SystemError.text(errno)).")
+        }
+    }
+}
+
+extension SQLiteStore {
+    /// Whether a file is a database that this program did not make: another program's, or one without any table.
+    ///
+    /// A database whose first transaction is still in the write-ahead log cannot be told from those, and passes.
+    package static func isOfAnother(file path: String) throws(StoreError) -> Bool {
+        if let logByteCount = try DataDirectory.byteCount(of: path + "-wal"), logByteCount > 0 { return false }
+        return try SchemaUpgrade.application(of: path).map { $0 != SchemaUpgrade.applicationID } ?? false
+    }
+
+    /// Looks at a file that nobody has open, and throws unless it is a database that this program can open.
+    package static func examine(file path: String) throws(StoreError) {
+        guard try SchemaUpgrade(migrations: SchemaMigration.all).examine(path: path, hasLog: false) else {
+            throw .damaged("\(path) is empty.")
         }
     }
 }

@@ -62,8 +62,15 @@ final class DataDirectory {
         return path
     }
 
+    /// Makes sure of the same for any path.
+    ///
+    /// The file may be a database in use, so no descriptor of it is opened and closed.
     static func preparePrivateFile(_ path: String) throws(StoreError) {
-        close(try self.open(path))
+        guard mknod(path, S_IFREG | self.fileMode, 0) == 0 || errno == EEXIST else {
+            throw self.failure("\(path) cannot be made")
+        }
+        guard chmod(path, self.fileMode) == 0 else { throw self.failure("\(path) cannot be kept from others") }
+        guard access(path, R_OK | W_OK) == 0 else { throw self.failure("\(path) cannot be opened") }
     }
 
     /// Waits until a file is on the disk.
@@ -73,18 +80,17 @@ final class DataDirectory {
         guard fsync(descriptor) == 0 else { throw self.failure("\(path) cannot be written") }
     }
 
-    /// The first bytes of a file; nil if there is no such file.
-    static func prefix(of path: String, count: Int) throws(StoreError) -> [UInt8]? {
-        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
+    /// The length of a file; nil if there is no such file.
+    ///
+    /// The file is not opened.
+    static func byteCount(of path: String) throws(StoreError) -> Int? {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
             throw self.failure("\(path) cannot be read")
         }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: count)
-        let read = pread(descriptor, &bytes, count, 0)
-        guard read >= 0 else { throw self.failure("\(path) cannot be read") }
-        return Array(bytes.prefix(read))
+        guard access(path, R_OK) == 0 else { throw self.failure("\(path) cannot be read") }
+        return Int(status.st_size)
     }
 
     private static func create(_ path: String) throws(StoreError) {

@@ -76,6 +76,16 @@ package struct SQLiteStore: ReplicaStore, ~Copyable {
     /// more.
     package mutating func close() throws(StoreError) { try self.file.close() }
 
+    /// Gives room that nothing takes any more back to the file system, if that is a quarter of the file or more, or in
+    /// any case.
+    ///
+    /// Needs room for another copy of what is left meanwhile. A process that ends leaves the file as it was.
+    ///
+    /// - Returns: the length of the file before and after.
+    package mutating func shrink(always: Bool) throws(StoreError) -> (before: Int, after: Int) {
+        try self.file.shrink(always: always)
+    }
+
     package mutating func write<Result>(
         _ body: (inout SQLiteTransaction) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {

@@ -31,6 +31,9 @@ extension StoreError {
             self = .diskFull
         case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_CONSTRAINT:
             self = .damaged("The database file is damaged (\(detail)).")
+        case SQLITE_ERROR where message.hasPrefix("no such "):
+            // Every table and column was there when the database was opened, or its schema could not be what it says.
+            self = .damaged("The database lacks what it should have (\(detail)).")
         case SQLITE_BUSY, SQLITE_LOCKED:
             self = .locked("Another program holds the write lock of the database (\(detail)); peerd waits for it.")
         case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH:

@@ -18,6 +18,9 @@ struct LineTable {
     private var addedRestamps: [RestampRecord] = []
     /// Those that it has settled, with their places.
     private var settledRestamps: [(record: RestampRecord, place: Int)] = []
+    private(set) var timelines = TimelineTable()
+    /// What they were before this transaction added to them.
+    private var formerTimelines: TimelineTable?
     /// What is restamped by right in some replicas' chains, and which of them the transaction has looked at.
     private var restampedChains: [ReplicaID: RestampedChain] = [:]
     private var changedChains: Set<ReplicaID> = []
@@ -99,6 +102,14 @@ struct LineTable {
         self.addedRestamps.append(record)
     }
 
+    /// Adds a statement about a branch as the database holds it.
+    mutating func restore(_ record: TimelineRecord) { self.timelines.add(record) }
+
+    mutating func add(_ record: TimelineRecord) {
+        if self.formerTimelines == nil { self.formerTimelines = self.timelines }
+        self.timelines.add(record)
+    }
+
     /// Returns how many restamps were added before.
     mutating func settle(_ record: RestampRecord) -> Int? {
         guard let place = self.restamps.place(of: record) else { return nil }
@@ -131,6 +142,7 @@ struct LineTable {
         self.addedRestamps.removeAll(keepingCapacity: true)
         self.settledRestamps.removeAll(keepingCapacity: true)
         self.changedChains.removeAll(keepingCapacity: true)
+        self.formerTimelines = nil
     }
 
     /// Goes back to what the database holds.
@@ -157,6 +169,8 @@ struct LineTable {
         self.settledRestamps.removeAll(keepingCapacity: true)
         for record in self.addedRestamps.reversed() { self.restamps.removeLast(record) }
         self.addedRestamps.removeAll(keepingCapacity: true)
+        if let former = self.formerTimelines { self.timelines = former }
+        self.formerTimelines = nil
         // Put together anew where they are asked for.
         for replica in self.changedChains { self.restampedChains[replica] = nil }
         self.changedChains.removeAll(keepingCapacity: true)

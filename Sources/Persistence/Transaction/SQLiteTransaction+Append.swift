@@ -21,7 +21,8 @@ extension SQLiteTransaction {
                         at: point,
                         operations: first,
                         own,
-                        hash: verified.hashes[position]
+                        hash: verified.hashes[position],
+                        spent: Self.spentProperties(of: change, in: run, indexes)
                     )
                     size += own
                 }
@@ -46,6 +47,7 @@ extension SQLiteTransaction {
         grants: [Int64],
         to writer: OperationWriter
     ) throws(StoreError) {
+        guard !change.isSpent else { return }
         for position in change.operationRange {
             let operation = run.operations[position]
             var references = OperationWriter.References(number: self.identifiers.next.operation)
@@ -76,7 +78,8 @@ extension SQLiteTransaction {
         at point: LinePoint,
         operations: Int64,
         _ size: ChangeSize,
-        hash: Hash256
+        hash: Hash256,
+        spent: [UInt8]?
     ) throws(StoreError) {
         var context: [UInt8] = []
         for entry in run.contextEntries[change.contextRange] {
@@ -89,9 +92,10 @@ extension SQLiteTransaction {
         statement.bind(5, Int64(size.operationCount))
         statement.bind(6, Int64(size.byteCount))
         statement.bind(7, context)
-        statement.bind(8, change.hasLeftOut)
+        statement.bind(8, Redaction(change).rawValue)
         statement.bind(9, Array(run.blinding(of: change)))
         statement.bind(10, hash.bytes.array)
+        statement.bind(11, spent)
         try statement.run()
     }
 

@@ -42,6 +42,7 @@ extension SQLiteTransaction {
         }
         self.hasContexts = false
         try self.loadRestamps()
+        try self.loadTimelines()
     }
 
     /// Puts together what each line has seen, those first that others hang on, if that has not been done.
@@ -94,7 +95,7 @@ extension SQLiteTransaction {
         let storedHash = try statement.hash(8)
         var record = LineRecord(id: id, origin: storedHash)
         if let origin = try self.origin(statement, of: id) {
-            record = LineRecord(id: id, introduction: nil, origin: origin, previous: storedHash)
+            record = LineRecord(id: id, introduction: nil, timeline: nil, origin: origin, previous: storedHash)
         }
         record.storedSequence = statement.bits(7)
         record.appliedSequence = statement.bits(9)
@@ -108,6 +109,8 @@ extension SQLiteTransaction {
         else { throw .damaged("a line in the database counts checkpoints that cannot be") }
         record.trail.checkpointNumber = number
         record.firstRaised = statement.isNull(12) ? nil : statement.bits(12)
+        record.timeline = statement.isNull(15) ? nil : TimelineID(bytes: try statement.bytes16(15))
+        record.mergedSequence = statement.bits(16)
         if !statement.isNull(2) {
             do throws(WireError) {
                 record.introduction = try Introduction(decoding: statement.bytes(2)[...])
@@ -116,7 +119,8 @@ extension SQLiteTransaction {
             }
         }
         guard record.storedSequence <= Limits.sequenceMax, record.appliedSequence <= record.storedSequence,
-            record.appliedSequence >= record.firstSequence - 1
+            record.appliedSequence >= record.firstSequence - 1,
+            record.mergedSequence <= record.appliedSequence || record.timeline == nil
         else { throw .damaged("a line in the database counts changes that cannot be") }
         return record
     }
@@ -166,12 +170,14 @@ extension SQLiteTransaction {
             statement.bind(7, record.firstRaised.map { Int64(bitPattern: $0) })
             statement.bind(8, bits: record.trail.checkpointSequence)
             statement.bind(9, Int64(record.trail.checkpointNumber))
+            statement.bind(10, record.timeline?.bytes.array)
+            statement.bind(11, bits: record.mergedSequence)
             if change.original == nil {
-                statement.bind(10, record.id.bytes)
-                statement.bind(11, record.origin.map { Int64($0.parent.line.rawValue) })
-                statement.bind(12, record.origin.map { Int64(bitPattern: $0.parent.sequence) })
-                statement.bind(13, record.origin?.firstHash.bytes.array)
-                statement.bind(14, record.origin?.siblingHash.bytes.array)
+                statement.bind(12, record.id.bytes)
+                statement.bind(13, record.origin.map { Int64($0.parent.line.rawValue) })
+                statement.bind(14, record.origin.map { Int64(bitPattern: $0.parent.sequence) })
+                statement.bind(15, record.origin?.firstHash.bytes.array)
+                statement.bind(16, record.origin?.siblingHash.bytes.array)
             }
             try statement.run()
             if record.introduction != change.original?.introduction, let introduction = record.introduction {

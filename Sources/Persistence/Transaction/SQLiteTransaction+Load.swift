@@ -28,6 +28,12 @@ extension SQLiteTransaction {
         defer { statement.reset() }
         statement.bind(write.point)
         guard try statement.step(), Int64(write.index) < statement.int64(1) else { return nil }
+        if statement.int64(2) == Redaction.spent.rawValue {
+            let properties = try self.spentProperties(statement, at: 3)
+            guard Int(write.index) < properties.count else { throw Self.damaged(change: write.sequence) }
+            let (object, name) = properties[Int(write.index)]
+            return .spent(try self.objectID(object), name: try self.name(name), leaf: nil)
+        }
         let number = statement.int64(0).addingReportingOverflow(Int64(write.index)).partialValue
         var assembly = RunAssembly(replica: self.replicaID(write.line), firstSequence: write.sequence)
         assembly.builder.beginChange(stamp: write.stamp, context: [], blinding: [])
@@ -73,11 +79,20 @@ extension SQLiteTransaction {
                 stamp: row.stamp,
                 context: changes.contexts[row.context],
                 blinding: changes.blinding[row.blinding],
-                hasLeftOut: row.hasLeftOut
+                hasLeftOut: row.redaction == .leftOut,
+                isSpent: row.redaction == .spent
             )
-            for number in row.operations { try self.append(number, from: &reader, to: &assembly) }
+            guard row.redaction == .spent else {
+                for number in row.operations { try self.append(number, from: &reader, to: &assembly) }
+                continue
+            }
+            for (object, name) in row.spent {
+                let position = try assembly.index(of: object) { index throws(StoreError) in try self.objectID(index) }
+                let operand = try assembly.index(of: name) { index throws(StoreError) in try self.name(index) }
+                assembly.builder.append(kind: .spent, grant: 0, object: position, operand: operand, payload: [])
+            }
         }
-        for (position, change) in assembly.builder.run.changes.enumerated() where change.hasLeftOut {
+        for (position, change) in assembly.builder.run.changes.enumerated() where change.hasLeftOut || change.isSpent {
             guard Int(change.blindingByteCount) == assembly.builder.run.requiredBlindingByteCount(of: change) else {
                 throw SQLiteTransaction.damaged(change: sequence + UInt64(position))
             }
@@ -105,7 +120,9 @@ extension SQLiteTransaction {
             var operations: Range<Int64>
             var context: Range<Int>
             var blinding: Range<Int>
-            var hasLeftOut: Bool
+            var redaction: Redaction
+            /// The properties that were written to, if the change is spent.
+            var spent: [(ObjectIndex, NameIndex)] = []
         }
 
         var rows: [Row] = []
@@ -156,9 +173,11 @@ extension SQLiteTransaction {
         loaded.blinding.append(contentsOf: statement.borrowedBytes(7))
         let (first, count) = (statement.int64(2), statement.int64(3))
         let end = first.addingReportingOverflow(count)
-        let hasLeftOut = statement.bool(6)
+        guard let redaction = Redaction(rawValue: statement.int64(6)) else {
+            throw SQLiteTransaction.damaged(change: statement.bits(0))
+        }
         let blindingCount = loaded.blinding.count - blindingStart
-        guard !end.overflow, hasLeftOut || blindingCount == Bytes16.byteCount else {
+        guard !end.overflow, redaction != .none || blindingCount == Bytes16.byteCount else {
             throw SQLiteTransaction.damaged(change: statement.bits(0))
         }
         loaded.rows.append(
@@ -167,9 +186,32 @@ extension SQLiteTransaction {
                 operations: first..<end.partialValue,
                 context: contextStart..<loaded.contexts.count,
                 blinding: blindingStart..<loaded.blinding.count,
-                hasLeftOut: hasLeftOut
+                redaction: redaction,
+                spent: redaction == .spent ? try self.spentProperties(statement, at: 8) : []
             )
         )
+        guard redaction != .spent || loaded.rows[loaded.rows.count - 1].spent.count == Int(count) else {
+            throw SQLiteTransaction.damaged(change: statement.bits(0))
+        }
+    }
+
+    /// The properties that the operations of a spent change had written to.
+    private func spentProperties(
+        _ statement: Statement,
+        at column: Int32
+    ) throws(StoreError) -> [(ObjectIndex, NameIndex)] {
+        let numbers: [UInt64]
+        do throws(WireError) {
+            numbers = try StoredBytes.numbers(statement.bytes(column))
+        } catch {
+            throw .damaged("what was dropped of a change in the log cannot be read")
+        }
+        guard numbers.count.isMultiple(of: 2), numbers.allSatisfy({ $0 < UInt64(IdentifierCache.numberMax) }) else {
+            throw .damaged("what was dropped of a change in the log cannot be read")
+        }
+        return stride(from: 0, to: numbers.count, by: 2).map { place in
+            (ObjectIndex(rawValue: UInt32(numbers[place])), NameIndex(rawValue: UInt32(numbers[place + 1])))
+        }
     }
 
     private static func damaged(change sequence: UInt64) -> StoreError {
@@ -310,4 +352,16 @@ private struct RunAssembly {
         self.names[name] = position
         return position
     }
+}
+
+/// What is left of a change, as a number in its row.
+enum Redaction: Int64 {
+    /// All of it, under one secret.
+    case none = 0
+    /// Leaves stand for some operations.
+    case leftOut = 1
+    /// The root stands for all operations, which are spent.
+    case spent = 2
+
+    init(_ change: Change) { self = change.isSpent ? .spent : change.hasLeftOut ? .leftOut : .none }
 }

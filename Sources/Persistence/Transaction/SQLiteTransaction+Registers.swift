@@ -77,6 +77,11 @@ extension SQLiteTransaction {
         return writes
     }
 
+    package func objectsWithDifferentCreations() throws(StoreError) -> [ObjectIndex] {
+        try self.flush()
+        return try SQLiteTransaction.indexes(try self.statements[.objectsWithDifferentCreations])
+    }
+
     package func deletions(of object: ObjectIndex) throws(StoreError) -> [WriteReference] {
         try self.flush()
         let statement = try self.statements[.deletionsOfObject]

@@ -15,6 +15,10 @@ package final class SQLiteTransaction: StoreTransaction {
     var versions = VersionOverlay()
     var objects = ObjectOverlay()
     var commits = CommitNumbers()
+    /// Whether any write was ever dropped; nil if that is to be looked up.
+    ///
+    /// Most databases need not be asked for each new property then.
+    var hasSpent: Bool?
 
     /// Rows held in memory before they are written.
     static let overlayCountMax = 1 << 16
@@ -75,6 +79,7 @@ package final class SQLiteTransaction: StoreTransaction {
 
     /// Takes in what another connection has committed; nothing is held that is not in the database.
     func reload() throws(StoreError) {
+        self.hasSpent = nil
         self.lines = LineTable()
         self.branches = BranchIndex()
         try self.loadLines()
@@ -89,6 +94,7 @@ package final class SQLiteTransaction: StoreTransaction {
         #if PLANTED_BUGS
         if PlantedBug.rolledBackChainsKept.isPlanted { return self.identifiers.rollback() }
         #endif
+        self.hasSpent = nil
         self.lines.rollback()
         self.commits.rollback()
         self.branches = BranchIndex()
@@ -203,6 +209,7 @@ package final class SQLiteTransaction: StoreTransaction {
         try self.flushObjects()
         let derived: [StoreQuery] = [
             .clearRegisters, .clearVersions, .clearMoves, .clearObjects, .clearRaisedStamps, .clearCheckpoints,
+            .clearUnmerged, .clearSpent,
         ]
         for query in derived {
             #if PLANTED_BUGS

@@ -86,6 +86,7 @@ package final class CostlyMember {
         let message = HandshakeProof.message(handshakeHash: link.value.handshakeHash, isDialler: true)
         let hello = Hello(
             deviceStart: self.identity.value.device.start,
+            instance: 0,
             wallTime: self.device.now.wall,
             port: 0,
             fingerprint: Frontier.fingerprint([], self.cryptography),

@@ -47,6 +47,12 @@ package final class Machine {
     var inspection: (view: StoreView, state: MachineState?)?
     /// How many changes its log held when its state was last compared.
     var comparedStoredCount: UInt64 = 0
+    /// How many versions its properties had when that was last looked at.
+    var writeCounts = WriteCounts()
+    /// The undos of its user one after the other.
+    var reversals = ReversalChain()
+    /// The state that its user keeps in mind.
+    var remembered: Frontier?
     /// Whether its disk has broken a promise: lost what it had synced, or changed it.
     var isTainted = false
     /// Programs of its user that follow what changes, with an index of their own that no fault touches.

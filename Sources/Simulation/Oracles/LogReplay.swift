@@ -86,9 +86,11 @@ extension World {
 
     /// P5, P6, P19: what a machine came to piece by piece, as others passed it on, is what its log makes in any order.
     func compareWithReplay(_ core: [Machine]) {
-        guard self.tape.chance(World.replayPercent, .oracles), !self.record.hasFatalFinding else { return }
+        let isDrawn = self.tape.chance(World.replayPercent, .oracles)
+        guard self.comparesAll || isDrawn, !self.record.hasFatalFinding else { return }
         let machine = core[self.tape.below(core.count, .oracles)]
         self.compareWithReplay(machine, isReversed: self.tape.chance(50, .oracles))
+        self.compareWithRebuilt(machine)
     }
 
     func compareWithReplay(_ machine: Machine, isReversed: Bool) {

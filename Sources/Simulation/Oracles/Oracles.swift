@@ -5,6 +5,8 @@ internal import Persistence
 /// Looks at the machines as a run goes on, and says what should not be.
 struct Oracles {
     var acknowledged = AcknowledgedWrites()
+    var versions = RecordedVersions()
+    var reversals = Reversals()
 
     /// After an event: no frontier goes back, and nothing is applied before its causes.
     func look(at machine: Machine, in world: World) {
@@ -193,7 +195,10 @@ extension World {
                 found.isWaiting = try StateChecks.isWaiting(of: machine.founder, in: &transaction)
                 found.hasConflict = try !transaction.conflictedRegisters().isEmpty
                 found.hasMoveWithoutEffect = try !transaction.movesWithoutEffect().isEmpty
-                guard !found.isWaiting, isDue else { return found }
+                // What was dropped comes before what made it needless.
+                let isComplete = try transaction.incompleteProperties().isEmpty
+                if !isComplete { found.twins = nil }
+                guard !found.isWaiting, isDue, isComplete else { return found }
                 found.fingerprint = try StateFingerprint(of: visible, in: &transaction)
                 return found
             }
@@ -205,6 +210,7 @@ extension World {
             if found.isWaiting { self.record.mark(.changeWaited) }
             guard let fingerprint = found.fingerprint, let frontier = machine.frontier else { return nil }
             machine.comparedStoredCount = machine.view.storedCount
+            self.checkWriteCounts(fingerprint, of: machine)
             return MachineState(frontier: frontier, fingerprint: fingerprint)
         } catch {
             self.record.mark(.storeFailed)

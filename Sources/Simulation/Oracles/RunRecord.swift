@@ -81,6 +81,17 @@ package enum Property: String, CaseIterable, Codable, Hashable, Sendable {
     case timelyRestamped
     /// What a reader has put together from the changes that he was told of is not the state.
     case observation
+    /// P20: a state of the past does not read as it was, or as others read it.
+    case pastDiffers
+    /// P21: an undo or a redo did what it should not.
+    case reversal
+    /// What is brought back from the past is not what it was.
+    case restoration
+    /// P36: a branch shows where it is not merged, shows differently on machines that have the same, or is merged
+    /// otherwise than edits made offline.
+    case branchDiffers
+    /// The number of a property's version went back.
+    case versionFell
     /// P31: a connection on which nothing happens has something left over.
     case sessionResidue
     /// A chain has forked where nothing could have led to that.
@@ -145,4 +156,28 @@ package enum Mark: String, CaseIterable, Hashable, Sendable {
     case equalInTime
     case comparedWithModel
     case comparedWithReplay
+    case comparedWithRebuilt
+    /// A transaction was taken back, and one done again.
+    case undone
+    case redone
+    /// An undo or redo left something as it was, and named it.
+    case undoKept
+    case broughtBack
+    /// A compaction has dropped something; what was read in the end of an earlier state may need what was dropped.
+    case valuesDropped
+    case pastDropped
+    /// Something was written on a branch, and nothing of it showed on the main timeline.
+    case branchWritten
+    /// A branch was merged, as edits that were made offline.
+    case branchMerged
+    /// Branches were compared in the end, and one that leaves another.
+    case branchesCompared
+    case branchOfBranch
+    /// A state of the run was read again in the end, byte for byte; one in which something was restamped since.
+    case pastRead
+    case pastReordered
+    case pastReadByTime
+    /// All that was taken back had seen everything else or was seen by it, so that the state must be as if it had not
+    /// been.
+    case undoneInOrder
 }

@@ -70,6 +70,15 @@ enum StateChecks {
         return waiting
     }
 
+    /// Whether something of a branch counts on the main timeline.
+    static func hasMerged(in transaction: borrowing some StoreTransaction) -> Bool {
+        for position in 0..<transaction.lineCount {
+            let progress = transaction.progress(of: LineIndex(rawValue: UInt32(position)))
+            if progress.timeline != nil, progress.countedSequence >= progress.firstSequence { return true }
+        }
+        return false
+    }
+
     /// Whether something is applied that would be held by a clock.
     static func hasAppliedHeld(at now: WallTime, in transaction: borrowing some StoreTransaction) -> Bool {
         for position in 0..<transaction.lineCount {

@@ -6,6 +6,17 @@ internal import CRDTCore
 /// Much cheaper than the export, and differs where that does, but for the names of devices: those follow from a chain.
 struct StateFingerprint: Hashable {
     private(set) var bits: UInt64 = 0
+    /// How many writes each property counts, which is the number of its version.
+    private(set) var writeCounts: [PropertyName: Int64] = [:]
+
+    struct PropertyName: Hashable, Comparable {
+        var object: ObjectID
+        var name: String
+
+        static func < (left: PropertyName, right: PropertyName) -> Bool {
+            (left.object, left.name) < (right.object, right.name)
+        }
+    }
 
     /// - Complexity: O(*n*) in the visible objects, their registers and the bytes of what these hold.
     init(of visible: VisibleObjects, in transaction: inout some StoreTransaction) throws(StoreError) {
@@ -25,7 +36,9 @@ struct StateFingerprint: Hashable {
             }
             self.bits &+= StateDigest.mixed(id, place, creation)
             for (name, register) in try transaction.registers(of: object) {
-                let text = StateFingerprint.number(of: try transaction.name(name).utf8)
+                let word = try transaction.name(name)
+                self.writeCounts[PropertyName(object: record.id, name: word)] = register.writeCount
+                let text = StateFingerprint.number(of: word.utf8)
                 let counts = UInt64(register.writeCount) << 32 | UInt64(register.conflictCount)
                 let flags = counts << 1 | (register.isRemoval ? 1 : 0)
                 var said: UInt64 = 0

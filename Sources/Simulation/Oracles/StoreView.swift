@@ -33,6 +33,16 @@ struct StoreView: Hashable {
     /// How many changes the log holds.
     var storedCount: UInt64 { self.lines.reduce(0) { $0 &+ $1.head.sequence &+ 1 &- $1.firstSequence } }
 
+    /// Whether everything is applied that was applied at an earlier time.
+    func hasApplied(all earlier: StoreView) -> Bool {
+        guard earlier.lines.count <= self.lines.count else { return false }
+        return zip(earlier.lines, self.lines).allSatisfy { before, now in
+            before.head.replica == now.head.replica && before.firstSequence == now.firstSequence
+                && before.appliedSequence <= now.appliedSequence
+                && (before.head.sequence != now.head.sequence || before.head.hash == now.head.hash)
+        }
+    }
+
     /// Whether a change was the last of its branch in the log.
     func endsWith(_ change: FrontierEntry) -> Bool { self.lines.contains { $0.head == change } }
 

@@ -16,6 +16,8 @@ extension Action {
             }
         case .clock(let peer, let action): number(peer).map { .clock(peer: $0, action) }
         case .restamp(let peer): number(peer).map { .restamp(peer: $0) }
+        case .history(let peer, let action): number(peer).map { .history(peer: $0, action) }
+        case .branch(let peer, let action): number(peer).map { .branch(peer: $0, action) }
         case .process(let peer, let action): number(peer).map { .process(peer: $0, action) }
         case .disk(let peer, let action): number(peer).map { .disk(peer: $0, action) }
         case .join(let inviter): number(inviter).map { .join(inviter: $0) }
@@ -28,6 +30,9 @@ extension Action {
     func renumberingObjects(_ number: (Int) -> Int) -> Action {
         switch self {
         case .write(let peer, let steps): .write(peer: peer, steps.map { $0.renumberingObjects(number) })
+        case .history(let peer, .bringBack(let object)): .history(peer: peer, .bringBack(number(object)))
+        case .branch(let peer, .write(let branch, let steps)):
+            .branch(peer: peer, .write(branch, steps.map { $0.renumberingObjects(number) }))
         case .hostile(let peer, let victim, let action):
             .hostile(peer: peer, victim: victim, action.mappingSteps { $0.renumberingObjects(number) })
         default: self

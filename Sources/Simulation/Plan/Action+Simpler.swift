@@ -3,20 +3,7 @@ extension Action {
     var simplerForms: [Action] {
         switch self {
         case .write(let peer, let steps):
-            var forms: [[WorkStep]] = []
-            if steps.count > 1 {
-                forms = steps.indices.map { dropped in
-                    steps.indices.filter { $0 != dropped }.map { steps[$0] }
-                }
-            }
-            for (position, step) in steps.enumerated() {
-                for form in step.simplerForms {
-                    var simpler = steps
-                    simpler[position] = form
-                    forms.append(simpler)
-                }
-            }
-            return forms.map { .write(peer: peer, $0) }
+            return Action.simplerForms(of: steps).map { .write(peer: peer, $0) }
         case .network(let action): return action.simplerForms.map { .network($0) }
         case .stranger(let peer, let action): return action.simplerForms.map { .stranger(peer: peer, $0) }
         case .hostile(let peer, let victim, let action):
@@ -24,11 +11,33 @@ extension Action {
         case .clock(let peer, let action): return action.simplerForms.map { .clock(peer: peer, $0) }
         case .process(let peer, let action): return action.simplerForms.map { .process(peer: peer, $0) }
         case .disk(let peer, let action): return action.simplerForms.map { .disk(peer: peer, $0) }
-        case .join, .restamp: return []
+        case .history(let peer, .redo): return [.history(peer: peer, .undo)]
+        case .history(let peer, .bringBack): return [.history(peer: peer, .remember)]
+        case .branch(let peer, let action): return action.simplerForms(by: peer)
+        case .history(let peer, .compact(let keeping)) where keeping > .milliseconds(0):
+            return [.history(peer: peer, .compact(keeping: .milliseconds(0)))]
+        case .join, .restamp, .history: return []
         case .pair(let inviter, let trouble):
             return trouble == .none ? [] : [.join(inviter: inviter), .pair(inviter: inviter, .none)]
         case .leave(let peer): return [.process(peer: peer, .kill(downtime: .seconds(1)))]
         }
+    }
+
+    fileprivate static func simplerForms(of steps: [WorkStep]) -> [[WorkStep]] {
+        var forms: [[WorkStep]] = []
+        if steps.count > 1 {
+            forms = steps.indices.map { dropped in
+                steps.indices.filter { $0 != dropped }.map { steps[$0] }
+            }
+        }
+        for (position, step) in steps.enumerated() {
+            for form in step.simplerForms {
+                var simpler = steps
+                simpler[position] = form
+                forms.append(simpler)
+            }
+        }
+        return forms
     }
 }
 
@@ -187,6 +196,23 @@ extension DiskAction {
         case .flipBit(let seed): (0..<4).filter { $0 < seed }.map { .flipBit(seed: $0) }
         case .restore(let isDatabaseAlone): isDatabaseAlone ? [.restore(isDatabaseAlone: false)] : []
         case .clone(let isDatabaseAlone): isDatabaseAlone ? [.clone(isDatabaseAlone: false)] : []
+        }
+    }
+}
+
+extension BranchAction {
+    fileprivate func simplerForms(by peer: Int) -> [Action] {
+        switch self {
+        case .open(let branch, let parent, let isOfThePast):
+            var forms: [BranchAction] = []
+            if parent != nil { forms.append(.open(branch, leaving: nil, isOfThePast: isOfThePast)) }
+            if isOfThePast { forms.append(.open(branch, leaving: parent, isOfThePast: false)) }
+            return forms.map { .branch(peer: peer, $0) }
+        case .write(let branch, let steps):
+            let fewer = Action.simplerForms(of: steps).map { Action.branch(peer: peer, .write(branch, $0)) }
+            return [.write(peer: peer, steps)] + fewer
+        case .merge(let branch?, .some): return [.branch(peer: peer, .merge(branch, into: nil))]
+        case .merge, .close: return []
         }
     }
 }

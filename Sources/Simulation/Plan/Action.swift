@@ -10,6 +10,8 @@ package enum Action: Hashable, Sendable {
     case clock(peer: Int, ClockAction)
     /// The user says that the clock is right: everything that is held is restamped.
     case restamp(peer: Int)
+    case history(peer: Int, HistoryAction)
+    case branch(peer: Int, BranchAction)
     case process(peer: Int, ProcessAction)
     case disk(peer: Int, DiskAction)
     /// A new device joins by an invite of this peer.
@@ -89,6 +91,29 @@ package enum ClockAction: Hashable, Sendable {
     case stuck
     /// The clock is set forward or back by so much.
     case jump(milliseconds: Int64)
+}
+
+/// What a peer's user does with the past.
+package enum HistoryAction: Hashable, Sendable {
+    /// Takes the user's last transaction back that is in force.
+    case undo
+    /// Does the transaction again that was taken back last.
+    case redo
+    /// Keeps the present state in mind; it is also one of those that are read again in the end.
+    case remember
+    /// Makes an object, with what is below it, what it was when the peer last kept a state in mind.
+    case bringBack(Int)
+    /// Drops what was replaced longer ago.
+    case compact(keeping: VirtualTime)
+}
+
+/// What a peer's user does with branches of the workspace, which are numbered; nil is the main timeline.
+package enum BranchAction: Hashable, Sendable {
+    /// Creates a branch with the state that its parent has, or that the peer last kept in mind.
+    case open(Int, leaving: Int?, isOfThePast: Bool)
+    case write(Int, [WorkStep])
+    case merge(Int?, into: Int?)
+    case close(Int)
 }
 
 package enum ProcessAction: Hashable, Sendable {

@@ -70,6 +70,12 @@ package enum Fault: String, CaseIterable, Sendable, Hashable {
     // Work.
     /// Many small writes over connections that stand.
     case smallPushes
+    /// Users take transactions back, do them again, and bring back what was.
+    case historyUsed
+    /// Users write on branches of the workspace, and merge them.
+    case branchesUsed
+    /// Users drop what was replaced long ago, or just now.
+    case historyCompacted
     // Processes.
     case kill
     case powerCut

@@ -40,6 +40,9 @@ extension PlanGenerator {
             self.addClockFault(fault)
         case .restampAsked: self.add(.restamp(peer: self.peer()), at: self.time())
         case .smallPushes: self.addSmallPushes()
+        case .historyUsed: self.addReversals()
+        case .branchesUsed: self.addBranches()
+        case .historyCompacted: self.addCompactions()
         case .kill, .powerCut, .killAtStoreCall, .powerCutAtStoreCall, .restart, .pause, .clockBackAtRestart:
             self.addProcessFault(fault)
         case .readError, .writeError, .syncError, .diskFull, .lyingSync, .bitRot, .lostLog, .restoredMachine,

@@ -39,6 +39,7 @@ package struct PlanGenerator {
         } else {
             generator.addWork()
             generator.addCollisions()
+            generator.addBranchesBesideWork()
         }
         generator.addFaults()
         // A stable order: what was drawn first comes first.
@@ -132,6 +133,7 @@ package struct PlanGenerator {
             for _ in 0..<length {
                 let steps = (0..<1 + self.tape.below(3, .plan)).map { _ in self.step(peer) }
                 self.add(.write(peer: peer, steps), at: time)
+                self.addReversal(after: time, by: peer)
                 time = time + .milliseconds(self.tape.between(0, 400, .plan))
             }
         }

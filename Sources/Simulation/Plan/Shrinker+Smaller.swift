@@ -105,8 +105,14 @@ extension Recipe {
     var objects: [Int] {
         var objects: [Int] = []
         for timed in self.plan.actions {
-            guard case .write(_, let steps) = timed.action else { continue }
-            for object in steps.flatMap(\.objects) where !objects.contains(object) { objects.append(object) }
+            let named: [Int]
+            switch timed.action {
+            case .write(_, let steps): named = steps.flatMap(\.objects)
+            case .branch(_, .write(_, let steps)): named = steps.flatMap(\.objects)
+            case .history(_, .bringBack(let object)): named = [object]
+            default: named = []
+            }
+            for object in named where !objects.contains(object) { objects.append(object) }
         }
         return objects
     }

@@ -45,7 +45,7 @@ extension Scenario {
 }
 
 /// What must be so on every peer that is up.
-package enum Expectation: Hashable, Sendable {
+package indirect enum Expectation: Hashable, Sendable {
     case exists(Int)
     case isGone(Int)
     /// Nil: at the root.
@@ -66,6 +66,13 @@ package enum Expectation: Hashable, Sendable {
     /// At most so many replicas are known.
     case replicas(Int)
     case noConflict(Int, property: String)
+    /// The property has been written so often.
+    case version(Int, property: String, Int)
+    /// There is a branch, or none, that is open.
+    case branch(Int)
+    case noBranch(Int)
+    /// What shows of an object on a branch.
+    case onBranch(Int, Expectation)
     /// No more than so many bytes have arrived at all machines together.
     case deliveredAtMost(byteCount: Int)
     case seen(Mark)

@@ -11,6 +11,15 @@ extension ScenarioParser {
         if line.take("restore") { return .disk(peer: peer, .restore(isDatabaseAlone: line.take("database"))) }
         if line.take("clone") { return .disk(peer: peer, .clone(isDatabaseAlone: line.take("database"))) }
         if line.take("restamps") { return .restamp(peer: peer) }
+        if line.take("undo") { return .history(peer: peer, .undo) }
+        if line.take("redo") { return .history(peer: peer, .redo) }
+        if line.take("remembers") { return .history(peer: peer, .remember) }
+        if line.take("brings", "back") { return .history(peer: peer, .bringBack(try self.object(&line))) }
+        if line.take("compacts") {
+            let keeping = line.take("keeping") ? try line.duration() : .milliseconds(0)
+            return .history(peer: peer, .compact(keeping: keeping))
+        }
+        if let action = try self.branchAction(&line) { return .branch(peer: peer, action) }
         if line.take("disk") { return .disk(peer: peer, try self.diskAction(&line)) }
         if line.take("invites") { return .join(inviter: peer) }
         if line.take("pairs") { return .pair(inviter: peer, try self.pairingTrouble(&line)) }
@@ -20,9 +29,13 @@ extension ScenarioParser {
         }
         if line.take("leaves") { return .leave(peer: peer) }
         if let action = try self.processAction(&line) { return .process(peer: peer, action) }
+        return .write(peer: peer, try self.steps(&line))
+    }
+
+    mutating func steps(_ line: inout ScenarioLine) throws(ScenarioError) -> [WorkStep] {
         var steps = [try self.step(&line)]
         while line.take(";") { steps.append(try self.step(&line)) }
-        return .write(peer: peer, steps)
+        return steps
     }
 
     package mutating func step(_ line: inout ScenarioLine) throws(ScenarioError) -> WorkStep {

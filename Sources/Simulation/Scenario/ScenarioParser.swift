@@ -3,6 +3,8 @@ package struct ScenarioParser {
     package var scenario = Scenario()
     /// Objects by the names they were given, numbered in the order in which they came up.
     private var objects: [String: Int] = [:]
+    /// Branches by the names they were given.
+    var branches: [String: Int] = [:]
     /// Where blocks that are open begin among the statements, and how often they are done.
     private var blocks: [(start: Int, count: Int)] = []
 
@@ -40,7 +42,7 @@ package struct ScenarioParser {
         } else if line.take("settle") {
             content = .settle(core: try self.core(&line))
         } else if time == nil, line.take("expect") {
-            content = .expect(try self.expectation(&line))
+            content = .expect(try self.expectation(try self.expectation(&line), onBranchOf: &line))
         } else if let word = line.peek, word.hasSuffix(":") {
             _ = try line.word("a peer")
             content = .action(try self.peerAction(try self.peer(String(word.dropLast()), line), &line))
@@ -169,6 +171,12 @@ package struct ScenarioParser {
             try line.expect("bytes")
             return .deliveredAtMost(byteCount: count)
         }
+        if line.take("version") {
+            let (object, name) = try self.property(&line)
+            return .version(object, property: name, try line.number("the number of a version"))
+        }
+        if line.take("branch") { return .branch(try self.branch(&line)) }
+        if line.take("no", "branch") { return .noBranch(try self.branch(&line)) }
         if line.take("no", "conflict") {
             guard line.peek?.contains(".") ?? false else { return .noMoveConflict(try self.object(&line)) }
             let (object, name) = try self.property(&line)

@@ -20,7 +20,7 @@ package struct ScenarioRunner {
     /// The time from one statement to the next.
     private static let pace = VirtualTime.milliseconds(20)
 
-    private let world: World
+    let world: World
     private let hasExpectations: Bool
 
     /// `watchesSilence`: whether equal machines are watched for saying nothing more, which takes the longest.
@@ -54,6 +54,7 @@ package struct ScenarioRunner {
         )
         let tape = ChoiceTape(seed: scenario.seed, plain: scenario.isNetworkPlain ? [.network] : [])
         self.world = World(plan: plan, tape: tape)
+        self.world.comparesAll = true
         self.hasExpectations = scenario.statements.contains { if case .expect = $0.content { true } else { false } }
     }
 
@@ -102,13 +103,18 @@ package struct ScenarioRunner {
 
     private func contradiction(to expectation: Expectation) -> String? {
         switch expectation {
+        case .onBranch(let branch, let expectation): return self.contradiction(to: expectation, on: branch)
+        case .branch(let branch), .noBranch(let branch):
+            return self.contradiction(isThere: expectation == .branch(branch), branch)
         case .seen(let mark): return self.world.record.marks.contains(mark) ? nil : "\(mark.rawValue) was not seen"
         case .neverSeen(let mark): return self.world.record.marks.contains(mark) ? "\(mark.rawValue) was seen" : nil
         case .waiting, .forked, .members, .replicas: return self.statusContradiction(to: expectation)
         case .deliveredAtMost(let limit):
             let count = self.world.record.deliveredByteCount
             return count <= limit ? nil : "\(count) bytes were delivered"
-        case .exists, .isGone, .stands, .value, .conflict, .noConflict, .moveConflict, .noMoveConflict: break
+        case .exists, .isGone, .stands, .value, .conflict, .noConflict, .moveConflict, .noMoveConflict,
+            .version:
+            break
         }
         for machine in self.world.machines where machine.isUp && machine.hostile == nil {
             let found = try? machine.read { transaction throws(StoreError) -> String? in
@@ -144,7 +150,7 @@ package struct ScenarioRunner {
                 found = status.frontier.count
                 isMost = true
             case .exists, .isGone, .stands, .value, .conflict, .noConflict, .moveConflict, .noMoveConflict,
-                .deliveredAtMost, .seen, .neverSeen:
+                .version, .deliveredAtMost, .seen, .neverSeen, .branch, .noBranch, .onBranch:
                 return nil
             }
             if found != wanted, !(isMost && found < wanted) {
@@ -159,29 +165,16 @@ package struct ScenarioRunner {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> String? {
         switch expectation {
-        case .exists(let object):
-            return try self.isVisible(object, in: &transaction) ? nil : "the object is gone"
-        case .isGone(let object):
-            return try self.isVisible(object, in: &transaction) ? "the object is there" : nil
-        case .stands(let object, let parent):
-            guard try self.isVisible(object, in: &transaction),
-                let index = try transaction.existingObjectIndex(of: Workload.object(object))
-            else { return "the object is gone" }
-            let actual = try transaction.parent(of: index)
-            guard let actual else { return parent == nil ? nil : "the object is at the root" }
-            let id = try transaction.object(actual).id
-            return id == parent.map { Workload.object($0) } ? nil : "the object is under \(id)"
-        case .value(let object, let property, let texts):
-            guard let value = try self.value(object, property, in: &transaction) else {
-                return texts.isEmpty ? nil : "there is no value"
-            }
-            return texts.contains { value == .string($0) } ? nil : "the value is \(value)"
+        case .exists, .isGone, .stands, .value: return try self.contradiction(to: expectation, inState: &transaction)
         case .conflict(let object, let property, let text):
             let values = try self.conflicts(object, property, in: &transaction)
             return values.contains(.string(text)) ? nil : "the conflicts are \(values)"
         case .noConflict(let object, let property):
             let values = try self.conflicts(object, property, in: &transaction)
             return values.isEmpty ? nil : "the conflicts are \(values)"
+        case .version(let object, let property, let number):
+            let found = try self.version(object, property, in: &transaction)
+            return found == Int64(number) ? nil : "it is version \(found)"
         case .moveConflict(let object, let parent):
             let places = try self.losingMoves(of: object, in: &transaction)
             let wanted = parent.map { Workload.object($0) }
@@ -189,25 +182,20 @@ package struct ScenarioRunner {
         case .noMoveConflict(let object):
             let places = try self.losingMoves(of: object, in: &transaction)
             return places.isEmpty ? nil : "the moves in conflict are \(places)"
-        case .seen, .neverSeen, .waiting, .forked, .members, .replicas, .deliveredAtMost: return nil
+        case .seen, .neverSeen, .waiting, .forked, .members, .replicas, .deliveredAtMost, .branch, .noBranch, .onBranch:
+            return nil
         }
     }
 
-    private static func isVisible(
-        _ object: Int,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> Bool {
-        guard let index = try transaction.existingObjectIndex(of: Workload.object(object)) else { return false }
-        return try transaction.object(index).isVisible
-    }
-
-    private static func value(
+    /// How often a property was written.
+    private static func version(
         _ object: Int,
         _ property: String,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> Value? {
-        guard let index = try transaction.existingObjectIndex(of: Workload.object(object)) else { return nil }
-        return try StateExport.properties(of: index, in: &transaction)[CRDTCore.ExactText(property)]
+    ) throws(StoreError) -> Int64 {
+        guard let index = try transaction.existingObjectIndex(of: Workload.object(object)) else { return 0 }
+        let key = RegisterKey(object: index, name: try transaction.nameIndex(of: property))
+        return try transaction.register(key)?.writeCount ?? 0
     }
 
     /// Where an object would stand by the moves of it that lost.

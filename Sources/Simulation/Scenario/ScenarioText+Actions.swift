@@ -2,8 +2,7 @@
 extension ScenarioText {
     package static func line(_ action: Action) -> String {
         switch action {
-        case .write(let peer, let steps):
-            return "\(self.peer(peer)): " + steps.map { self.words($0) }.joined(separator: "; ")
+        case .write(let peer, let steps): return "\(self.peer(peer)): \(self.words(steps))"
         case .stranger(let peer, let action): return "stranger \(self.peer(peer)) \(self.words(action))"
         case .hostile(let peer, let victim, let action):
             return "\(self.peer(peer)): hostile \(self.words(action, against: self.peer(victim)))"
@@ -12,6 +11,8 @@ extension ScenarioText {
         case .network(let action): return self.words(action)
         case .clock(let peer, let action): return "\(self.peer(peer)): clock \(self.words(action))"
         case .restamp(let peer): return "\(self.peer(peer)): restamps"
+        case .history(let peer, let action): return "\(self.peer(peer)): \(self.words(action))"
+        case .branch(let peer, let action): return "\(self.peer(peer)): \(self.words(action))"
         case .process(let peer, let action): return "\(self.peer(peer)): \(self.words(action))"
         case .disk(let peer, let action): return "\(self.peer(peer)): \(self.words(action))"
         case .join(let inviter): return "\(self.peer(inviter)): invites"
@@ -19,6 +20,8 @@ extension ScenarioText {
         case .leave(let peer): return "\(self.peer(peer)): leaves"
         }
     }
+
+    private static func words(_ steps: [WorkStep]) -> String { steps.map { self.words($0) }.joined(separator: "; ") }
 
     package static func words(_ step: WorkStep) -> String {
         switch step {
@@ -69,6 +72,31 @@ extension ScenarioText {
         case .knock(let count): "knocks \(count)"
         }
     }
+
+    private static func words(_ action: HistoryAction) -> String {
+        switch action {
+        case .undo: "undo"
+        case .redo: "redo"
+        case .remember: "remembers"
+        case .bringBack(let object): "brings back \(self.object(object))"
+        case .compact(let keeping):
+            keeping == .milliseconds(0) ? "compacts" : "compacts keeping \(keeping.word)"
+        }
+    }
+
+    private static func words(_ action: BranchAction) -> String {
+        switch action {
+        case .open(let branch, let parent, let isOfThePast):
+            "branches \(self.timeline(branch))" + (parent.map { " off \(self.timeline($0))" } ?? "")
+                + (isOfThePast ? " as remembered" : "")
+        case .write(let branch, let steps): "on \(self.timeline(branch)) \(self.words(steps))"
+        case .merge(let branch, let target):
+            "merges \(self.timeline(branch))" + (target == nil ? "" : " into \(self.timeline(target))")
+        case .close(let branch): "drops \(self.timeline(branch))"
+        }
+    }
+
+    private static func timeline(_ branch: Int?) -> String { branch.map { "b\($0)" } ?? "main" }
 
     private static func words(_ action: ClockAction) -> String {
         switch action {

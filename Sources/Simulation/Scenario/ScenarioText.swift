@@ -53,6 +53,8 @@ package enum ScenarioText {
             return "\(self.object(object)).\(property) \(values)"
         case .conflict(let object, let property, let text):
             return "conflict \(self.object(object)).\(property) \"\(text)\""
+        case .version(let object, let property, let number):
+            return "version \(self.object(object)).\(property) \(number)"
         case .noConflict(let object, let property): return "no conflict \(self.object(object)).\(property)"
         case .waiting(let count): return "waiting \(count)"
         case .forked(let count): return "forked \(count)"
@@ -62,6 +64,9 @@ package enum ScenarioText {
         case .members(let count): return "members \(count)"
         case .replicas(let count): return "replicas \(count)"
         case .deliveredAtMost(let count): return "delivered at most \(count) bytes"
+        case .branch(let branch): return "branch b\(branch)"
+        case .noBranch(let branch): return "no branch b\(branch)"
+        case .onBranch(let branch, let expectation): return "\(self.words(expectation)) on b\(branch)"
         case .seen(let mark): return "seen \(mark.rawValue)"
         case .neverSeen(let mark): return "never seen \(mark.rawValue)"
         }

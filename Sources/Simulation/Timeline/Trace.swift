@@ -109,6 +109,8 @@ extension Trace {
         case .write(let peer, _), .stranger(let peer, _), .clock(let peer, _), .process(let peer, _),
             .disk(let peer, _),
             .restamp(let peer),
+            .history(let peer, _),
+            .branch(let peer, _),
             .leave(let peer):
             machine = peer
         case .hostile(let peer, _, _): machine = peer

@@ -36,6 +36,14 @@ package struct Workload {
         )
     }
 
+    /// The same on a branch.
+    mutating func request(_ steps: [WorkStep], on timeline: TimelineID) -> WriteRequest {
+        let wanted = steps.flatMap { self.transactionSteps($0) }
+        return WriteRequest(id: self.nextRequestID(), timeline: timeline) { local throws(WriteRefusal) in
+            for step in wanted { try local.perform(step) }
+        }
+    }
+
     package mutating func note(_ result: Result<WriteReceipt, WriteRefusal>) {
         switch result {
         case .success: self.acknowledgedCount += 1
@@ -140,10 +148,13 @@ extension World {
 
     func answered(_ request: RequestID, _ result: Result<WriteReceipt, WriteRefusal>, of machine: Machine) {
         self.work.note(result)
-        guard case .success(let receipt) = result, let dot = receipt.dot else { return }
+        guard case .success(let receipt) = result else { return }
+        self.acknowledgedRequest = request
+        guard let dot = receipt.dot else { return }
         if request == self.restampRequest { self.record.mark(.restampedWhenAsked) }
         self.record.operationCount += receipt.operationCount
         self.hash.note("answer", machine: machine.number, at: self.time, request.rawValue, dot.sequence)
         self.oracles.wrote(dot, on: machine, in: self)
+        if self.isFaulty, self.oracles.versions.isNextDue() { self.recordVersion(of: machine) }
     }
 }

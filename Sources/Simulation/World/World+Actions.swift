@@ -12,6 +12,8 @@ extension World {
             self.perform(action, of: self.machines[peer], to: self.machines[victim])
         case .clock(let peer, let action): self.perform(action, on: self.machines[peer])
         case .restamp(let peer): self.restamp(self.machines[peer])
+        case .history(let peer, let action): self.perform(action, on: self.machines[peer])
+        case .branch(let peer, let action): self.perform(action, on: self.machines[peer])
         case .process(let peer, let action): self.perform(action, on: self.machines[peer])
         case .disk(let peer, let action): self.perform(action, on: self.machines[peer])
         case .join(let inviter): self.join(self.machines[inviter])

@@ -14,7 +14,10 @@ extension World {
     }
 
     /// P8: the naive model, given the same log, comes to the same state.
+    ///
+    /// The model must have all of the log, and so no compaction.
     func compareWithModel(_ machine: Machine) {
+        guard !self.hasCompacted else { return }
         let liars = Set(self.machines.compactMap { $0.hostile?.identity.device })
         let now = machine.clock.wall(at: self.time)
         do throws(StoreError) {
@@ -57,7 +60,10 @@ extension World {
     ///
     /// By what the authors had seen alone: neither stamps nor the order of writes come into it.
     private static func overruledWrite(in state: PlainState, by history: NaiveHistory) -> String? {
-        let contexts = history.verdicts().contexts
+        // What was written on a branch overrules only where it is merged.
+        let verdicts = history.verdicts()
+        let counted = history.counted(verdicts)
+        let contexts = verdicts.contexts.filter { counted.contains($0.key) }
         for object in state.objects {
             for property in object.properties {
                 guard let winner = history.number(of: property.winner.hash) else { continue }

@@ -50,6 +50,7 @@ extension World {
         self.oracles.acknowledged.holderIsGone(machine, self.machines)
         self.end(machine, .kill, downtime: World.restoreTime)
         machine.view = StoreView()
+        machine.writeCounts = WriteCounts()
         machine.disk.restore(backup.database)
         // With the whole disk comes the token that the database had then, so that nobody can tell.
         if !isDatabaseAlone { machine.tokens = backup.tokens }

@@ -63,6 +63,7 @@ extension World {
                     self.record.find(.damage, "machine \(machine.number), whose disk kept its promises: \(text)")
                 }
             case .unavailable, .locked, .newerSchema: self.record.mark(.storeFailed)
+            case .compacted: self.record.find(.damage, "machine \(machine.number) takes what was dropped for a failure")
             }
         }
     }
@@ -100,7 +101,8 @@ extension World {
         let device = machine.observedStatus(at: self.time)?.device
         let count = try? machine.read { transaction throws(StoreError) in
             (0..<transaction.lineCount).count {
-                transaction.line(LineIndex(rawValue: UInt32($0))).device == device
+                let line = transaction.line(LineIndex(rawValue: UInt32($0)))
+                return line.device == device && line.timeline == nil
             }
         }
         return (count ?? nil) ?? 0 > 1

@@ -193,6 +193,7 @@ extension World {
         )
         let hello = Hello(
             deviceStart: member.identity.device.start,
+            instance: 0,
             wallTime: member.machine.clock.wall(at: self.time),
             port: Machine.port,
             fingerprint: Frontier.fingerprint(session.pretence.entries, member.cryptography),

@@ -119,6 +119,7 @@ extension World {
         machine.isTainted = true
         self.oracles.acknowledged.holderIsGone(machine, self.machines)
         machine.view = StoreView()
+        machine.writeCounts = WriteCounts()
     }
 
     private func closeAll(of machine: Machine) {

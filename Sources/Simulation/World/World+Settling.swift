@@ -49,6 +49,9 @@ extension World {
         self.checkTimelyWrites(core)
         self.compareWithModel(core[0])
         self.compareWithReplay(core)
+        self.checkVersions(core)
+        self.compareHistory(core)
+        self.checkBranches(core)
         self.checkSessions(core)
         if self.watchesSilence, !self.plan.endsWhenEqual { self.probe(core) }
     }

@@ -27,15 +27,23 @@ package final class World {
     var isFaulty = true
     /// Whether equal machines are watched for saying nothing more, which takes the longest of all.
     package var watchesSilence = true
+    /// Whether the past is read in any case, and not only in a share of the runs.
+    var comparesAll = false
+    /// Whether this run keeps states and reads them again in the end, which takes time.
+    lazy var readsPast = self.comparesAll || self.tape.chance(World.pastPercent, .oracles)
     /// Whether it is also tried what writes and strangers do to them then.
     var disturbsSilence = true
     /// The last request to restamp what is held.
     var restampRequest: RequestID?
+    /// The last request that was acknowledged.
+    var acknowledgedRequest: RequestID?
     var nextConnection: UInt64 = 1 << 63
     /// Sessions that ended, as the machines said.
     var endedSessionCount = 0
     /// Whether there was ever a copy of a database that nobody could tell from the original.
     var hasHiddenCopy = false
+    /// Whether somebody has dropped what was replaced: what a log says of the past is not all of it then.
+    var hasCompacted = false
     private var nextAlarm: UInt64 = 0
     private var nextWire = 0
 

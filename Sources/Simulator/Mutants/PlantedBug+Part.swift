@@ -38,9 +38,21 @@ extension PlantedBug {
             .clockNotRatcheted,
             .branchesTieByArrival,
             .sameNameTakenForFirst,
+            .unseenWritesDropped,
+            .branchesForgottenByCompaction,
+            .droppedWritesPassedOver,
+            .droppedWritesUncounted,
+            .branchCountsAtOnce,
+            .nestedBranchesForgotten,
+            .laterEditsMerged,
+            .branchFollowsMain,
             .fingerprintWithoutHashes:
             .merge
         case .formerLifeReturns,
+            .undoTakenForEdit,
+            .undoRevivesDeleted,
+            .redoForgetsValues,
+            .restoreKeepsNewer,
             .lessAcceptedThanMade,
             .shortPositionsAccepted,
             .shortContextsAccepted,
@@ -82,6 +94,10 @@ extension PlantedBug {
             .diskFullForGood:
             .session
         case .lessLoadedThanAccepted,
+            .pastTakesAll,
+            .pastForgetsDeletions,
+            .pastMovesUnchecked,
+            .versionsCountedAnew,
             .runsJoinedBeyondLimit,
             .conflictRowsDropped,
             .movesOnArrival,

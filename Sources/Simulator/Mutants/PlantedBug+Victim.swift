@@ -67,7 +67,22 @@ extension PlantedBug {
         case .rollbackUnnoticed: Victim("P11", "S14-restored-backup.scn")
         case .replicaForgotten: Victim("P11", "S12")
         case .lateMovesForgotten: Victim("P24")
-        case .eraIgnored: Victim("P11", "fork-found-earlier")
+        case .eraIgnored: Victim("P11", "P21-restart")
+        case .pastTakesAll, .pastForgetsDeletions: Victim("P20")
+        case .pastMovesUnchecked: Victim("P20", "P20-moves")
+        case .versionsCountedAnew: Victim("P19", "P19-versions")
+        case .undoTakenForEdit: Victim("P21", "P21-two-devices", "P21-restart")
+        case .undoRevivesDeleted: Victim("P21", "P21-concurrent-delete")
+        case .redoForgetsValues: Victim("P21", "P21-restart")
+        case .restoreKeepsNewer: Victim("P20", "P20-restore")
+        case .unseenWritesDropped: Victim("P22", "P22-conflict")
+        case .branchesForgottenByCompaction: Victim("P22", "P22-open-branch")
+        case .droppedWritesPassedOver: Victim("P20", "P22-past")
+        case .droppedWritesUncounted: Victim("P19", "P22-newcomer")
+        case .branchCountsAtOnce: Victim("P36", "P36-two-machines", "P36-crash")
+        case .nestedBranchesForgotten: Victim("P36", "P36-branch-of-a-branch")
+        case .laterEditsMerged: Victim("P36", "P36-edits-after")
+        case .branchFollowsMain: Victim("P36", "P36-two-machines", "P36-from-the-past")
         case .livePushForgotten,
             .announcedNotAskedFor,
             .nothingLeftAnswered,

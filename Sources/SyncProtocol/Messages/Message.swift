@@ -34,6 +34,9 @@ package struct Hello: Hashable, Sendable {
     package var version: UInt64
     /// The first eight bytes of the sender's device id: the proof says which of the devices with its static key it is.
     package var deviceStart: UInt64
+    /// Names the run of the sender's program: machines that were copied from each other differ in this alone; 0 from a
+    /// sender of version 1, which does not say it.
+    package var instance: UInt32
     /// The sender's wall clock; nil if that was set back, so that it is wrong now or was before.
     package var wallTime: WallTime?
     /// The TCP port the sender listens on; 0 if it does not.
@@ -46,6 +49,7 @@ package struct Hello: Hashable, Sendable {
     package init(
         version: UInt64 = Hello.currentVersion,
         deviceStart: UInt64,
+        instance: UInt32,
         wallTime: WallTime?,
         port: UInt16,
         fingerprint: Hash256,
@@ -53,13 +57,14 @@ package struct Hello: Hashable, Sendable {
     ) {
         self.version = version
         self.deviceStart = deviceStart
+        self.instance = instance
         self.wallTime = wallTime
         self.port = port
         self.fingerprint = fingerprint
         self.proof = proof
     }
 
-    package static let currentVersion: UInt64 = 1
+    package static let currentVersion: UInt64 = 2
 }
 
 /// Shows who is at an end of a link: a signature, by the key of the device, of what only this link has.

@@ -258,6 +258,9 @@ package struct SyncSession: Sendable {
         return (there, here)
     }
 
+    /// How far the peer has stored our lines, as far as it has said.
+    package var storedByPeer: SeenLines { self.held }
+
     /// Parts of the comparison that are still open.
     package var openSpanCount: Int { self.comparison.unlearned.count }
 }

@@ -9,7 +9,7 @@ struct BackupCommand: AsyncParsableCommand {
         commandName: "backup",
         abstract: "Write the whole data directory into one file, also while the daemon runs.",
         discussion: """
-            peerd backup FILE                          writes a backup
+            peerd backup [write] FILE                  writes a backup
             peerd backup --every 1d --keep 7 --to DIR  has the daemon write daily ones
             peerd backup verify FILE                   checks a backup
             peerd backup restore FILE --dir DIR        makes a data directory from a backup
@@ -121,8 +121,9 @@ struct BackupRestoreCommand: AsyncParsableCommand {
         abstract: "Make a data directory from a backup.",
         discussion: """
             DIR must be missing or empty. The machine continues under a new replica id, so nothing is lost: what was \
-            written after the backup comes back from the other machines, and if the old directory is still in use, \
-            the writes of both count. The checksums are checked; "peerd backup verify" checks more.
+            written after the backup comes back from the other machines. If the old directory is still in use, both \
+            sync with the other machines, and the writes of both count. The checksums are checked; "peerd backup \
+            verify" checks more.
             """,
         exitCodes: [.success, .failure, .usage, .workspace, .storage]
     )
@@ -147,11 +148,11 @@ struct BackupRestoreCommand: AsyncParsableCommand {
                 .object([
                     "directory": .string(directory.path), "workspace": .string(backup.workspace),
                     "device": .string(backup.device), "device_name": .string(backup.deviceName),
-                    "time_ms": .int(Int64((backup.date.timeIntervalSince1970 * 1000).rounded())),
+                    "time_ms": .int(backup.date.millisecondsSince1970),
                 ])
             )
         } else {
-            let time = PlainText.time(milliseconds: UInt64(max(0, backup.date.timeIntervalSince1970 * 1000)))
+            let time = PlainText.time(milliseconds: UInt64(max(0, backup.date.millisecondsSince1970)))
             try await output.line(
                 "Restored \"\(backup.deviceName)\" as it was at \(time) to \(directory.path); start \"peerd run\"."
             )

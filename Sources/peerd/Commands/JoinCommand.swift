@@ -43,7 +43,15 @@ struct JoinCommand: AsyncParsableCommand {
         guard !invite.addresses.isEmpty else {
             throw CommandFailure(.usage, "The invite names no address; print a new one.")
         }
-        if paths.hasWorkspace { return try await self.meet(invite, paths, timeout) }
+        if paths.hasWorkspace {
+            guard try !invite.isOf(paths) else {
+                throw CommandFailure(
+                    .usage,
+                    "This machine made the invite, or a copy of it did; use it on another machine."
+                )
+            }
+            return try await self.meet(invite, paths, timeout)
+        }
         try PrivateFile.makeDirectory(paths.directory)
         let address = try await Pairing(invite: invite, deviceName: name).join(paths)
         let output = CommandOutput.standard(self.options.format)
@@ -84,6 +92,13 @@ extension JoinCommand {
             try await workplace.meet(hosts: invite.addresses, port: invite.port)
             try await workplace.sync(.anyone, timeoutMilliseconds: timeout)
         }
+    }
+}
+
+extension Invite {
+    /// Whether the machine of a data directory has made the invite, or one with the same keys.
+    fileprivate func isOf(_ paths: DirectoryPaths) throws -> Bool {
+        try KeyFile.load(paths).publicStaticKey == self.staticKey
     }
 }
 

@@ -60,7 +60,7 @@ struct RunCommand: AsyncParsableCommand {
         let peers = try self.peers.map { try Self.address($0) }
         let listen = try ListenChoice(option: self.listen, remembered: Settings.load(paths).listen)
         try paths.requireWorkspace()
-        if let damage = Settings.damage(paths) { logger.warning("\(damage).") }
+        if let damage = Settings.damage(paths) { logger.warning("\(damage): \(Settings.damageAdvice).") }
         guard try await !paths.isListenedTo else {
             throw CommandFailure(.busy, "A daemon already runs for \(paths.directory); stop it first.")
         }

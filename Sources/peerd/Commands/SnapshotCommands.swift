@@ -121,7 +121,10 @@ struct SnapshotImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "import",
         abstract: "Keep a snapshot that was exported, from whichever machine; print its id.",
-        discussion: "The objects do not change until it is restored. FILE.json may be - for standard input.",
+        discussion: """
+            The objects do not change until it is restored. FILE.json has at most 32 MiB, and may be - for standard \
+            input.
+            """,
         exitCodes: ExitStatus.common
     )
 

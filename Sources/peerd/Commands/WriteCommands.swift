@@ -42,7 +42,7 @@ struct CreateCommand: AsyncParsableCommand {
             kind: self.kind,
             parent: self.parent,
             key: self.key,
-            assignments: try Assignment.parse(self.assignments + TrailingAssignments.rest)
+            assignments: try Assignment.parse(self.assignments + SetAsideAssignments.rest)
         )
         try await self.options.work(mayWrite: true) { try await $0.create(creation) }
     }
@@ -65,7 +65,7 @@ struct SetCommand: AsyncParsableCommand {
     var assignments: [String]
 
     func run() async throws {
-        let assignments = try Assignment.parse(self.assignments + TrailingAssignments.rest)
+        let assignments = try Assignment.parse(self.assignments + SetAsideAssignments.rest)
         try await self.options.work(mayWrite: true) { try await $0.set(self.id, assignments) }
     }
 }

@@ -44,7 +44,7 @@ struct Workplace {
             // What was there to say before is said before the reason.
             try? await workplace.output.flush()
             await workplace.close()
-            throw error
+            throw workplace.explained(error)
         }
     }
 

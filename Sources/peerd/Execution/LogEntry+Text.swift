@@ -24,7 +24,8 @@ struct LogLine {
           time_ms    the milliseconds of the stamp
           context    what the author had seen: {replica: {first 16 digits of a hash: sequence}}, and the earlier \
         changes of these chains; within its own change also the earlier operations
-          kind       create, set, unset, move, delete, introduce, restamp, undo, redo, left-out, or unknown-N
+          kind       create, set, unset, move, delete, introduce, restamp, undo, redo, branch-chain, branch-create, \
+        branch-delete, branch-merge, left-out, or unknown-N
           object     id of the object, or null
           name       property name (set, unset), or null
           value      value written (set), or null; {"$bytes": hex}, {"$double": bits} and {"$blob": ...} stand for \
@@ -70,7 +71,9 @@ struct LogLine {
             let target = "change \(self.number("target_sequence")) of replica \(self.member("target_replica"))"
             return "\(self.member("kind")) \(target)"
         case "left-out": return "an operation that was left out"
-        case let kind: return "an operation of kind \(kind.dropFirst("unknown-".count)), unknown to this version"
+        case let kind:
+            guard kind.hasPrefix("unknown-") else { return kind }
+            return "an operation of kind \(kind.dropFirst("unknown-".count)), unknown to this version"
         }
     }
 

@@ -125,7 +125,7 @@ extension Preview.Write {
     fileprivate var json: JSON {
         var members: [ExactText: JSON] = [
             "device": .string(self.author.name),
-            "time_ms": .int(self.date.milliseconds),
+            "time_ms": .int(self.date.millisecondsSince1970),
         ]
         switch self.action {
         case .create(let type, let kind):
@@ -158,7 +158,7 @@ extension Status.Wait {
         switch self.reason {
         case .held(let until):
             members["reason"] = .string("held")
-            members["until_ms"] = .int(until.milliseconds)
+            members["until_ms"] = .int(until.millisecondsSince1970)
         case .missingChanges: members["reason"] = .string("missing")
         }
         return .object(members)
@@ -167,9 +167,4 @@ extension Status.Wait {
 
 extension JSON {
     fileprivate static func count(_ count: Int) -> JSON { .int(Int64(count)) }
-}
-
-extension Date {
-    /// The milliseconds since 1970.
-    var milliseconds: Int64 { Int64((self.timeIntervalSince1970 * 1_000).rounded()) }
 }

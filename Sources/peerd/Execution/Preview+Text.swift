@@ -49,14 +49,14 @@ extension Preview {
     }
 
     private func lines(of outcome: Outcome) -> [String] {
-        let values = outcome.conflicts.filter { $0.property != nil }.map { conflict in
-            let place = "\(outcome.line(of: conflict.object)) \(conflict.property ?? "")"
+        let values = outcome.conflicts.filter { $0.subject != .place }.map { conflict in
+            let place = "\(outcome.line(of: conflict.object)) \(conflict.property ?? "(made)")"
             return ["  \(place): \(conflict.winner?.line ?? "")"] + conflict.losers.map { "    over \($0.line)" }
         }
         let undone = outcome.movesUndone.map { move in
             ["  \(outcome.line(of: move.object)): \(move.move.line)", "    it would close a cycle"]
         }
-        let overridden = outcome.conflicts.filter { $0.property == nil }.map { conflict in
+        let overridden = outcome.conflicts.filter { $0.subject == .place }.map { conflict in
             conflict.losers.map { "  \(outcome.line(of: conflict.object)): \($0.line)" }
                 + ["    moved elsewhere: \(conflict.winner?.line ?? "each move would close a cycle")"]
         }
@@ -139,7 +139,7 @@ extension Preview.Link {
 extension Preview.Write {
     /// The author and the time.
     fileprivate var source: String {
-        "\(self.author.name), \(PlainText.time(milliseconds: UInt64(self.date.milliseconds)))"
+        "\(self.author.name), \(PlainText.time(milliseconds: UInt64(clamping: self.date.millisecondsSince1970)))"
     }
 
     fileprivate var line: String {
@@ -164,8 +164,9 @@ extension Conflict.Version {
             case .place(let parent): "under \(parent?.description ?? "the root")"
             case .value(let value): ShortText.of(value)
             case .removal: "(removed)"
+            case .creation(let type, let kind): "type \(type), kind \(kind.isEmpty ? "none" : kind)"
             }
-        let time = PlainText.time(milliseconds: UInt64(self.date.milliseconds))
+        let time = PlainText.time(milliseconds: UInt64(clamping: self.date.millisecondsSince1970))
         return "\(what), by \(self.author.name), \(time)"
     }
 }
@@ -175,7 +176,7 @@ extension Status.Wait {
         let changes = "\(PlainText.count(self.changeCount, "change")) of \(self.deviceName)"
         switch self.reason {
         case .held(let until):
-            let time = PlainText.time(milliseconds: UInt64(until.milliseconds))
+            let time = PlainText.time(milliseconds: UInt64(clamping: until.millisecondsSince1970))
             return "\(changes): stamped in the future, applied from \(time) on"
         case .missingChanges: return "\(changes): made on changes that none of these devices has"
         }

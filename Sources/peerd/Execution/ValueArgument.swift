@@ -16,6 +16,8 @@ extension Value {
                 throw Self.refusal(of: text, "is so close to zero that it would be stored as zero")
             case .integerTooLarge:
                 throw Self.refusal(of: text, "has an integer beyond 64 bits, which would lose digits")
+            case .repeatedMember:
+                throw Self.refusal(of: text, "has two members of one name in one object")
             case .tooDeep:
                 throw CommandFailure(.usage, "A VALUE has at most \(JSON.depthMax) levels of arrays and objects.")
             }
@@ -23,7 +25,8 @@ extension Value {
     }
 
     private static func refusal(of text: String, _ reason: String) -> CommandFailure {
-        CommandFailure(.usage, "\(text) \(reason). Write it as text, in quotation marks: '\"\(text)\"'.")
+        let quoted = JSON.string(text).canonicalText.replacing("'", with: #"'\''"#)
+        return CommandFailure(.usage, "\(text) \(reason). Write it as text, in quotation marks: '\(quoted)'.")
     }
 }
 
@@ -53,11 +56,16 @@ extension Assignment {
         }
     }
 
-    /// The values by name; of two values for one name the last counts.
+    /// The values by name.
+    ///
+    /// - Throws: ``CommandFailure`` for a value that cannot be stored, or if there are two for one name.
     static func json(_ assignments: [Assignment]) throws(CommandFailure) -> JSON {
         var members: [ExactText: JSON] = [:]
         for assignment in assignments {
-            members[ExactText(assignment.name)] = try Value(argument: assignment.value).json
+            let value = try Value(argument: assignment.value).json
+            if members.updateValue(value, forKey: ExactText(assignment.name)) != nil {
+                throw CommandFailure(.usage, "There are two values for \"\(assignment.name)\"; nothing was written.")
+            }
         }
         return .object(members)
     }

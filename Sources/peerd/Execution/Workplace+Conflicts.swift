@@ -4,15 +4,21 @@ internal import LocalAPI
 /// What lost against something concurrent, and what had no effect.
 extension Workplace {
     func conflicts() async throws {
+        try await self.requireMainTimeline("conflicts")
         var request = APIRequest(.get, "api", "conflicts")
         if !self.output.format.isJSON { request.query = [("summaries", "true")] }
-        var (properties, moves, withoutEffect): ([ConflictEntry], [ConflictEntry], [ConflictEntry]) = ([], [], [])
+        var (properties, creations, moves): ([ConflictEntry], [ConflictEntry], [ConflictEntry]) = ([], [], [])
+        var withoutEffect: [ConflictEntry] = []
         try await self.caller.lines(request) { line in
             guard let json = JSON.answer(line) else { throw APIConnectionError.notUnderstood }
             let summary = json["object"].map { ObjectSummary($0) }
             if let conflict = json["conflict"] {
                 let entry = ConflictEntry(json: conflict, summary: summary)
-                if conflict["property"]?.text == nil { moves.append(entry) } else { properties.append(entry) }
+                switch conflict["about"]?.text {
+                case "creation": creations.append(entry)
+                case "place": moves.append(entry)
+                default: properties.append(entry)
+                }
             } else if let move = json["move_without_effect"] {
                 withoutEffect.append(ConflictEntry(json: move, summary: summary))
             }
@@ -20,15 +26,16 @@ extension Workplace {
         if self.output.format.isJSON {
             let json = JSON.object([
                 "properties": .array(properties.map { ConflictJSON.of($0.json) }),
+                "creations": .array(creations.map { ConflictJSON.of($0.json) }),
                 "moves": .array(moves.map { ConflictJSON.of($0.json) }),
                 "moves_without_effect": .array(withoutEffect.map { ConflictJSON.ofMoveWithoutEffect($0.json) }),
             ])
             return try await self.output.json(json)
         }
-        if properties.isEmpty, moves.isEmpty, withoutEffect.isEmpty {
+        if properties.isEmpty, creations.isEmpty, moves.isEmpty, withoutEffect.isEmpty {
             return try await self.output.line("No conflicts.")
         }
-        for entry in properties + moves {
+        for entry in properties + creations + moves {
             for line in entry.lines { try await self.output.line(line) }
         }
         for entry in withoutEffect {
@@ -51,11 +58,15 @@ private struct ConflictEntry {
     }
 
     var lines: [String] {
-        var lines = [self.head, "  \(self.json["property"]?.text ?? "moved")"]
+        let about = self.json["about"]?.text == "creation" ? "created" : "moved"
+        var lines = [self.head, "  \(self.json["property"]?.text ?? about)"]
         if let winner = self.json["winner"], winner != .null {
             lines.append("    in force  \(ConflictText.of(winner))")
         }
         for loser in self.json["losers"]?.elements ?? [] { lines.append("    lost      \(ConflictText.of(loser))") }
+        if self.json["about"]?.text == "creation" {
+            lines.append("    Type and kind cannot be changed. Keep the object, or remove it and create another one.")
+        }
         return lines
     }
 }
@@ -69,6 +80,9 @@ private enum ConflictText {
             what = value.canonicalText
         } else if let parent = content["parent"] {
             what = "under \(parent.text ?? "the root")"
+        } else if let creation = content["create"] {
+            let kind = creation["kind"]?.text ?? ""
+            what = "type \(creation["type"]?.text ?? "?"), kind \(kind.isEmpty ? "none" : kind)"
         } else {
             what = "(removed)"
         }
@@ -106,6 +120,8 @@ enum ConflictJSON {
         let content = version["content"] ?? .null
         if let parent = content["parent"] {
             members["parent"] = parent
+        } else if let creation = content["create"] {
+            for name in ["type", "kind"] { members[ExactText(name)] = creation[name] }
         } else {
             members["value"] = content["value"] ?? .null
             members["removed"] = .bool(content["value"] == nil)

@@ -7,6 +7,7 @@ internal import PeerdKit
 extension Workplace {
     /// Takes in the objects of a file.
     func importObjects(from file: ImportSource) async throws {
+        try await self.requireMainTimeline("import")
         var request = APIRequest(.post, "api", "import")
         request.body = .pieces(try file.pieces(keptIn: self.paths.directory))
         let report: JSON
@@ -43,12 +44,21 @@ final class ImportSource: Sendable {
     /// Returns a function that reads the next piece.
     ///
     /// What another program still writes is gathered first: a daemon does not wait for that. It may need a temporary
-    /// file in `directory`.
-    func pieces(keptIn directory: String) throws -> @Sendable () async throws -> [UInt8]? {
+    /// file in `directory`. More than `byteCountMax` bytes of that are refused, since it may never end.
+    func pieces(keptIn directory: String, upTo byteCountMax: Int = .max) throws -> @Sendable () async throws -> [UInt8]?
+    {
         var status = stat()
         if fstat(self.descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG { return { try self.next() } }
         let spool = Spool(directory: directory)
-        while let piece = try self.next() { spool.write(piece) }
+        var byteCount = 0
+        while let piece = try self.next() {
+            byteCount += piece.count
+            guard byteCount <= byteCountMax else {
+                let limit = "\(byteCountMax >> 20) MiB"
+                throw CommandFailure(.failure, "\(self.path) has more than \(limit), which is the limit.")
+            }
+            spool.write(piece)
+        }
         return try spool.pieces()
     }
 

@@ -33,7 +33,7 @@ extension Workplace {
     func diff(_ from: String, _ to: String?, _ object: String?) async throws {
         var request = APIRequest(.get, "api", "diff")
         request.query = [("from", from)]
-        if let to { request.query.append(("to", to)) }
+        if let to = try to ?? self.branchMoment { request.query.append(("to", to)) }
         if let object { request.query.append(("under", try ObjectArgument.checked(object))) }
         let isJSON = self.output.format.isJSON
         try await self.printWhole { spool in
@@ -50,6 +50,7 @@ extension Workplace {
     }
 
     func restore(_ object: String, _ name: String?, at moment: String) async throws {
+        try await self.requireMainTimeline("restore")
         var request = try ObjectArgument.request(.post, object, "restore")
         var members: [ExactText: JSON] = ["at": .string(moment)]
         if let name { members["property"] = .string(name) }
@@ -69,6 +70,7 @@ extension Workplace {
     /// Takes transactions back, or does them again.
     func reverse(_ verb: String, _ count: Int) async throws {
         guard (1...1000).contains(count) else { throw CommandFailure(.usage, "\(verb) takes 1 to 1000 transactions.") }
+        try await self.requireMainTimeline(verb)
         var request = APIRequest(.post, "api", verb)
         request.body = .json(.object(["count": .int(Int64(count))]))
         let answer = try await self.caller.json(request)
@@ -82,7 +84,7 @@ extension Workplace {
 }
 
 /// History in words.
-private enum PastText {
+enum PastText {
     static func line(of entry: JSON) -> String {
         let time = PlainText.time(milliseconds: UInt64(clamping: entry["time_ms"]?.integer ?? 0))
         let author = entry["author"]?["name"]?.text ?? "?"
@@ -156,6 +158,7 @@ private enum PastText {
             case "deleted": "deleted\(author)"
             case "has-children": "there is something below it"
             case "parent-gone": "its parent of then is gone, or is below it now"
+            case "too-large": "one change cannot hold it beside the rest; bring it back with \"peerd restore\""
             default: "its former value is not here any more"
             }
         return "\(part), \(reason)"

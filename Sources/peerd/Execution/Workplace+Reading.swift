@@ -5,7 +5,7 @@ internal import LocalAPI
 extension Workplace {
     func get(_ object: String, _ name: String?, at moment: String?) async throws {
         var request = try ObjectArgument.request(.get, object, "export")
-        request.query = self.query(at: moment)
+        request.query = try self.query(at: moment)
         if let name { request.query.append(("property", name)) }
         let json = try await self.caller.json(request)
         guard let name else { return try await self.describe(json) }
@@ -44,7 +44,7 @@ extension Workplace {
 
     func list(_ object: String?, at moment: String?) async throws {
         var request = try ObjectArgument.request(.get, object, "children")
-        request.query = [("fields", "summary")] + self.query(at: moment)
+        request.query = [("fields", "summary")] + (try self.query(at: moment))
         let isJSON = self.output.format.isJSON
         try await self.printWhole { spool in
             var array = isJSON ? ArrayText(spool) : nil
@@ -57,7 +57,7 @@ extension Workplace {
 
     func tree(_ object: String?, at moment: String?) async throws {
         var request = try ObjectArgument.request(.get, object, "tree")
-        request.query = [("fields", "summary"), ("top", "true")] + self.query(at: moment)
+        request.query = [("fields", "summary"), ("top", "true")] + (try self.query(at: moment))
         let isJSON = self.output.format.isJSON
         try await self.printWhole { spool in
             var drawing = TreeDrawing(spool: spool, beginsWithTop: object != nil)
@@ -79,13 +79,15 @@ extension Workplace {
 
     func export(_ object: String?, at moment: String?) async throws {
         var request = APIRequest(.get, "api", "export")
-        request.query = self.query(at: moment)
+        request.query = try self.query(at: moment)
         if let object { request.query.append(("under", try ObjectArgument.checked(object))) }
         try await self.printWhole { spool in try await self.caller.pieces(request) { spool.write($0) } }
     }
 
-    /// The parameter that names a moment to the routes.
-    func query(at moment: String?) -> [(name: String, value: String)] { moment.map { [("at", $0)] } ?? [] }
+    /// The parameter that names a moment to the routes; without one, that of the current branch.
+    func query(at moment: String?) throws -> [(name: String, value: String)] {
+        try (moment ?? self.branchMoment).map { [("at", $0)] } ?? []
+    }
 
     /// Prints operations in chain order, branch by branch.
     func log(_ object: String?) async throws {

@@ -6,6 +6,7 @@ internal import PeerdKit
 /// The verbs of snapshots.
 extension Workplace {
     func takeSnapshot(of object: String, name: String?) async throws {
+        try await self.requireMainTimeline("snapshot create")
         var request = APIRequest(.post, "api", "snapshots")
         var members: [ExactText: JSON] = ["object": .string(try ObjectArgument.checked(object))]
         if let name { members["name"] = .string(name) }
@@ -37,6 +38,7 @@ extension Workplace {
     }
 
     func restoreSnapshot(_ snapshot: String) async throws {
+        try await self.requireMainTimeline("snapshot restore")
         let result = try await self.work(
             APIRequest(.post, "api", "snapshots", try ObjectArgument.checked(snapshot), "restore")
         )
@@ -68,8 +70,9 @@ extension Workplace {
     }
 
     func importSnapshot(from file: ImportSource) async throws {
+        try await self.requireMainTimeline("snapshot import")
         var request = APIRequest(.post, "api", "snapshots", "import")
-        request.body = .pieces(try file.pieces(keptIn: self.paths.directory))
+        request.body = .pieces(try file.pieces(keptIn: self.paths.directory, upTo: ObjectSnapshot.byteCountMax))
         let snapshot: JSON
         do {
             snapshot = try await self.caller.json(request)

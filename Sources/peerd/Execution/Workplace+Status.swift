@@ -5,10 +5,16 @@ internal import PeerdKit
 /// The verbs that tell of this machine and its peers.
 extension Workplace {
     func status() async throws {
-        if let damage = Settings.damage(self.paths) { try await self.output.note("\(damage).") }
+        if let damage = Settings.damage(self.paths) {
+            try await self.output.note("\(damage): \(Settings.damageAdvice).")
+        }
         let status = try await self.caller.json(APIRequest(.get, "api", "status"))
-        if self.output.format.isJSON { return try await self.output.json(status) }
-        try await self.output.table(StatusTable.rows(status))
+        let branch = try await self.branchReport()
+        if self.output.format.isJSON, case .object(var members) = status {
+            members["branch"] = branch
+            return try await self.output.json(.object(members))
+        }
+        try await self.output.table(StatusTable.rows(status, branch: branch))
     }
 
     func peers() async throws {
@@ -61,12 +67,14 @@ extension Workplace {
 
 /// Everything `status` says.
 private enum StatusTable {
-    static func rows(_ status: JSON) -> [[String]] {
+    /// `branch`: the current branch.
+    static func rows(_ status: JSON, branch: JSON) -> [[String]] {
         func text(_ name: String) -> String { status[name]?.text ?? "" }
         func count(_ name: String) -> Int64 { status[name]?.integer ?? 0 }
         let peers = status["peers"]?.elements ?? []
         var rows = [
             ["workspace", text("workspace")],
+            ["branch", BranchText.current(branch)],
             ["device", "\(text("device_name")) (\(text("device").prefix(16)))"],
             ["replica", status["replica"]?.text ?? "none yet; the first write makes one"],
             ["daemon", status["listen"]?.text.map { "listening on \($0)" } ?? "not running"],

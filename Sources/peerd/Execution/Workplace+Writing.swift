@@ -12,6 +12,7 @@ extension Workplace {
         if let parent = creation.parent { members["parent"] = .string(try ObjectArgument.checked(parent)) }
         if let key = creation.key { members["key"] = .string(key) }
         var request = APIRequest(.post, "api", "objects")
+        request.query = try self.branchQuery
         request.body = .json(.object(members))
         let receipt = try await self.receipt(request)
         if self.output.format.isJSON { return try await self.output.json(receipt) }
@@ -25,13 +26,14 @@ extension Workplace {
     func unset(_ object: String, _ name: String) async throws {
         // A property that is not there is a mistake.
         var request = try ObjectArgument.request(.get, object, "export")
-        request.query = [("property", name)]
+        request.query = [("property", name)] + (try self.query(at: nil))
         _ = try await self.caller.json(request)
         try await self.patch(object, ["remove": .array([.string(name)])])
     }
 
     private func patch(_ object: String, _ members: [ExactText: JSON]) async throws {
         var request = APIRequest(.patch, "api", "objects", try ObjectArgument.checked(object))
+        request.query = try self.branchQuery
         request.body = .json(.object(members))
         try await self.report(try await self.receipt(request))
     }
@@ -42,12 +44,14 @@ extension Workplace {
         if let parent { members["parent"] = .string(try ObjectArgument.checked(parent)) }
         if let before { members["before"] = .string(try ObjectArgument.checked(before)) }
         var request = try ObjectArgument.request(.post, object, "move")
+        request.query = try self.branchQuery
         request.body = .json(.object(members))
         try await self.report(try await self.receipt(request))
     }
 
     func remove(_ object: String) async throws {
-        let request = APIRequest(.delete, "api", "objects", try ObjectArgument.checked(object))
+        var request = APIRequest(.delete, "api", "objects", try ObjectArgument.checked(object))
+        request.query = try self.branchQuery
         try await self.report(try await self.work(request))
     }
 

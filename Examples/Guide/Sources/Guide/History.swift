@@ -11,7 +11,9 @@ enum History {
             return note
         }
         try await Self.readThePast(workspace, note)
+        try await Self.branch(workspace, note)
         try await Self.undo(workspace, note)
+        try await Self.compact(workspace)
         await workspace.close()
     }
 
@@ -38,6 +40,29 @@ enum History {
         try await workspace.restore("title", of: note, to: now)
         try await workspace.restore(note, to: now)
         try expect(try await workspace.object(note)?[title] == "first", "a restore brings the value back")
+    }
+
+    private static func branch(_ workspace: Workspace, _ note: ObjectID) async throws {
+        let draft = try await workspace.createBranch(named: "draft")
+        try await workspace.write(on: draft.id) { try $0.set(title, to: "third", on: note) }
+        let drafted = try await workspace.object(note, at: .branch(draft.id))
+        try expect(try drafted?[title] == "third", "a branch shows what was written to it")
+        try expect(try await workspace.object(note)?[title] == "first", "and nothing else shows it")
+
+        for conflict in try await workspace.conflicts(merging: draft.id) {
+            print(conflict.object, conflict.kind)
+        }
+        try await workspace.merge(draft.id)
+        try await workspace.merge(nil, into: draft.id)
+        try expect(try await workspace.object(note)?[title] == "third", "a merge brings the edit of the branch")
+        try expect(try await workspace.branches().map(\.unmergedCount) == [0], "and leaves nothing to merge")
+        try await workspace.write { try $0.set(title, to: "first", on: note) }
+    }
+
+    private static func compact(_ workspace: Workspace) async throws {
+        let report = try await workspace.compact(keepingSeconds: 90 * 86_400, isDryRun: true)
+        print(report.droppedWriteCount, report.lackingMachines)
+        try expect(report.droppedWriteCount == 0 && report.fileByteCounts == nil, "nothing is that old")
     }
 
     private static func undo(_ workspace: Workspace, _ note: ObjectID) async throws {

@@ -1,12 +1,15 @@
 /** The frame around the views: navigation, routes, and what is said while the daemon is away. */
 
 import { fill, foreign, h, icon, refreshTimes } from "./dom.js";
+import { showBranch } from "./branch.js";
+import { showBranches } from "./branches.js";
 import { showConflicts } from "./conflicts.js";
 import { showHealth } from "./health.js";
 import { showObjects } from "./objects.js";
 import { isPastShown, onShownTime } from "./past.js";
 import { showPair, showPeers, syncSummary } from "./peers.js";
 import { notify, on, start, status, workspace } from "./session.js";
+import { showSnapshots } from "./snapshots.js";
 import { showHistory } from "./timeline.js";
 import { undoButtons } from "./undo.js";
 
@@ -20,12 +23,15 @@ const ROUTES = [
   [/^#\/conflicts$/, "conflicts", showConflicts],
   [/^#\/conflicts\/([0-9a-fA-F-]{4,36})$/, "conflicts", showConflicts],
   [/^#\/history$/, "history", showHistory],
+  [/^#\/snapshots$/, "history", showSnapshots],
+  [/^#\/branches$/, "branches", showBranches],
+  [/^#\/branch\/([0-9a-f]{32})$/, "branches", showBranch],
   [/^#\/health$/, "health", showHealth],
 ];
 
 const SECTIONS = [
   ["objects", "Objects", "tree"], ["peers", "Peers", "peers"], ["conflicts", "Conflicts", "conflict"],
-  ["history", "History", "history"], ["health", "Health", "health"],
+  ["history", "History", "history"], ["branches", "Branches", "branch"], ["health", "Health", "health"],
 ];
 
 const main = document.querySelector("main");
@@ -71,7 +77,7 @@ function route() {
   view?.close();
   shownBy = show;
   view = show(parameters, titleChanged);
-  if (show !== showObjects) titleChanged(view.title);
+  if (show !== showObjects && show !== showBranch) titleChanged(view.title);
   fill(main, view.element);
   // After a change of the view a screen reader begins at its heading; a fresh page begins at its top.
   if (!isFirst) (main.querySelector("h1") ?? main).focus({ preventScroll: true });

@@ -1,4 +1,4 @@
-/** Values and moves that lost against concurrent ones, side by side; one click ends a conflict. */
+/** Values, kinds and moves that lost against concurrent ones, side by side; one click ends a conflict. */
 
 import { chip, emptyState, fill, foreign, h, icon, moment } from "./dom.js";
 import { shownValue } from "./properties.js";
@@ -69,17 +69,17 @@ function nothing(id) {
 }
 
 function card(conflict, resolve) {
-  const isPlace = conflict.property === null;
+  const isCreation = conflict.about === "creation";
   const buttons = [];
   const versions = [conflict.winner, ...conflict.losers].filter(Boolean);
   const columns = versions.map((version, index) => {
     const isWinner = version === conflict.winner;
-    const button = h(isWinner ? "button" : "button.primary", {
+    const button = isCreation ? null : h(isWinner ? "button" : "button.primary", {
       type: "button",
       onclick: () => button.getAttribute("aria-disabled") || resolve(conflict, version, buttons),
     }, isWinner ? "Keep this" : "Use this",
     h("span.hidden", {}, ` (version ${index + 1}, by `, foreign(version.author.name), ")"));
-    buttons.push(button);
+    if (button) buttons.push(button);
     return h(`li.version${isWinner ? ".winner" : ""}`, {},
       h("div.version-head", {},
         h("span", {}, version.author.is_this_machine ? "This machine" : foreign(version.author.name, { max: 60 })),
@@ -88,15 +88,27 @@ function card(conflict, resolve) {
   });
   return h("section.card.conflict", {},
     h("div.card-head", {},
-      h("h2", {}, objectLink(conflict.object, { withID: true })), isPlace ? h("span.muted", {}, "its place")
-        : h("span.muted", {}, "property ", h("strong", {}, foreign(conflict.property, { max: 60 })))),
-    h("ol.versions", {}, columns));
+      h("h2", {}, objectLink(conflict.object, { withID: true })), about(conflict)),
+    h("ol.versions", {}, columns),
+    isCreation ? h("p.muted", {}, "Machines created it apart, differently. A type and a kind cannot be changed: keep it ",
+      "as it is, or delete it and create another one.") : null);
+}
+
+function about(conflict) {
+  if (conflict.about === "creation") return h("span.muted", {}, "its type and kind");
+  if (conflict.about === "place") return h("span.muted", {}, "its place");
+  return h("span.muted", {}, "property ", h("strong", {}, foreign(conflict.property, { max: 60 })));
 }
 
 function content(version) {
   if (version.removed) return h("span.muted", {}, "removed");
   if ("parent" in version) {
     return h("span", {}, "below ", version.parent === null ? "the top level" : objectLink(version.parent));
+  }
+  if (version.create) {
+    const { type, kind } = version.create;
+    return h("span", {}, "type ", h("strong", {}, foreign(type, { max: 60 })), ", kind ",
+      kind === "" ? "none" : h("strong", {}, foreign(kind, { max: 60 })));
   }
   return shownValue(version.value);
 }

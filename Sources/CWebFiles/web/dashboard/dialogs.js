@@ -1,7 +1,7 @@
 /** Questions that need an answer before something happens. */
 
 import { fill, foreign, h } from "./dom.js";
-import { notify, perform, workspace } from "./session.js";
+import { notify, perform, sentencesOf, workspace } from "./session.js";
 import { count, nameOf } from "./text.js";
 
 const SEARCH_PAUSE_MS = 200;
@@ -12,23 +12,30 @@ let dialogCount = 0;
  * Shows a modal dialog.
  *
  * `submit` does what was asked for; the dialog closes when it has succeeded and stays, with all that was typed, when
- * it has failed. A label of null leaves the button away.
+ * it has failed. It says why itself: nothing behind a modal dialog is read out. A label of null leaves the button away.
  */
-function ask({ title, body, label, isDangerous = false, submit }) {
+export function ask({ title, body, label, isDangerous = false, submit }) {
   const id = `dialog-${++dialogCount}`;
   // A write that still waits for the daemon must not happen after its dialog was cancelled.
   const ended = new AbortController();
+  const failure = h("p.failure", { role: "alert", hidden: true });
   const button = label && h(`button.${isDangerous ? "danger" : "primary"}`, { type: "submit" }, label);
   const dialog = h("dialog", { "aria-labelledby": id, onclose: end },
     h("form", {
       method: "dialog",
       onsubmit: async event => {
         event.preventDefault();
-        if (await perform(button, () => submit(ended.signal))) dialog.close();
+        failure.hidden = true;
+        if (await perform(button, () => submit(ended.signal), showFailure)) dialog.close();
       },
     },
-    h("h2", { id }, title), body,
+    h("h2", { id }, title), body, failure,
     h("div.actions", {}, h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"), button)));
+  function showFailure(problem) {
+    if (problem.code === "aborted") return;
+    failure.hidden = false;
+    fill(failure, foreign(sentencesOf(problem).filter(Boolean).join(" ")));
+  }
   function end() {
     ended.abort();
     dialog.remove();

@@ -12,6 +12,7 @@ const ICONS = {
   peers: "M4 5h11v8H4zM2 16h13M17 9h4v10h-6v-3",
   conflict: "M6 3v7a4 4 0 0 0 4 4h4a4 4 0 0 1 4 4v3M18 3v7M6 21v-5M15 6l3-3 3 3",
   history: "M4 12a8 8 0 1 0 2.6-5.9L4 8.5M4 4v4.5h4.5M12 8v4.5l3 1.8",
+  branch: "M6 4v16M6 15c0-6 12-3 12-9V4",
   health: "M3 12h4l2.5-6 4.5 12 2.5-6H21",
   undo: "M8 5L3.5 9.5 8 14M3.5 9.5H14a6 6 0 0 1 0 12h-3",
   redo: "M16 5l4.5 4.5L16 14M20.5 9.5H10a6 6 0 0 0 0 12h3",
@@ -27,6 +28,9 @@ const ICONS = {
   warning: "M12 4l9 16H3zM12 10v4.5M12 17.2v.3",
   problem: "M12 3a9 9 0 1 0 .01 0M12 7.5v5.5M12 16.2v.3",
   offline: "M3 3l18 18M5 12a10 10 0 0 1 4-2.4M8.5 15.5a5 5 0 0 1 6.5-.3M12 19v.2M13 8.6A10 10 0 0 1 19 12",
+  snapshot: "M4 8h4l1.5-3h5L16 8h4v11H4zM12 10a3.2 3.2 0 1 0 .01 0",
+  download: "M12 4v11M7 10.5l5 5 5-5M4 20h16",
+  upload: "M12 16V4.5M7 9l5-5 5 5M4 20h16",
   search: "M11 4a7 7 0 1 0 .01 0M16 16l5 5",
 };
 

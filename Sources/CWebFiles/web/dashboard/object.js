@@ -7,6 +7,7 @@ import { momentOf, onShownTime, showTime, shownTime, stepsOf } from "./past.js";
 import { PropertyList } from "./properties.js";
 import { Scrubber } from "./scrubber.js";
 import { coalesced, notify, objectLink, on, perform, readObject, workspace } from "./session.js";
+import { SnapshotCard } from "./snapshots.js";
 import { Timeline } from "./timeline.js";
 import { count, exactJSON, nameOf, plain } from "./text.js";
 import { report } from "./undo.js";
@@ -51,6 +52,7 @@ export class ObjectPane {
     chosen: step => this.#stand(step && { at: step.moment, timeMs: step.timeMs, step }),
     older: () => this.#timeline?.readOlder().catch(notify),
   });
+  #snapshots = new SnapshotCard();
   #timeline = null;
   #history = h("div");
   #scrubberCard = h("section.card", { "aria-labelledby": "scrubber-title", hidden: true },
@@ -69,6 +71,7 @@ export class ObjectPane {
   close() {
     for (const stop of this.#stops) stop();
     this.#stopObject?.();
+    this.#snapshots.close();
     this.#timeline?.close();
   }
 
@@ -120,7 +123,7 @@ export class ObjectPane {
       h("header.object-head", {},
         h("a.back", { href: "#/objects" }, icon("back"), "All objects"), this.#path, this.#heading, this.#facts,
         this.#toolbar),
-      this.#note, this.#conflicts, this.#absence, this.#scrubberCard, this.#propertiesCard,
+      this.#note, this.#conflicts, this.#absence, this.#scrubberCard, this.#propertiesCard, this.#snapshots.element,
       h("section.card", { "aria-labelledby": "history-title" }, h("h2", { id: "history-title" }, "History"),
         this.#history));
   }
@@ -227,6 +230,7 @@ export class ObjectPane {
     this.#properties.element.hidden = isPast;
     this.#pastProperties.element.hidden = !isPast;
     this.#absence.hidden = shown !== null;
+    this.#snapshots.update(this.#id, this.#object, isPast);
     if (!shown) this.#drawAbsence(isPast);
     else if (isPast) this.#drawPast();
     else this.#properties.update(shown);
@@ -322,7 +326,7 @@ export class ObjectPane {
       if (problem.code === "no-such-object") return { conflicts: [] };
       throw problem;
     });
-    const text = `${count(conflicts.length, "conflict")}: machines have written different values at the same time. `;
+    const text = `${count(conflicts.length, "conflict")}: machines have written differently at the same time. `;
     fill(this.#conflicts, conflicts.length === 0 ? null : h("a.notice.warning", { href: `#/conflicts/${this.#id}` },
       icon("conflict"), h("span", {}, text, h("u", {}, "Compare them"))));
   }

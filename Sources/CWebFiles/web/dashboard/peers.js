@@ -110,6 +110,7 @@ function lack(number, peer) {
 }
 
 function state(peer) {
+  if (peer.in_sync && peer.holds_until_ms) return chip("Holds some changes", "warning");
   if (peer.in_sync) return chip("In sync", "ok");
   switch (peer.reason) {
   case "exchanging": return chip("Exchanging", "busy");

@@ -108,7 +108,8 @@ export function objectLink(id, { text, withID = false } = {}) {
   const shortID = h("code", {}, id.slice(0, 8));
   const link = h("a", { href: `#/object/${id}` }, text ? foreign(text, { max: 80 }) : shortID);
   if (text) return link;
-  nameByID(id).then(({ text: name, isGone }) => {
+  nameByID(id).then(({ text: name, isGone, isKnown }) => {
+    if (!isKnown) return;
     fill(link, foreign(name, { max: 80 }), isGone ? h("span.hidden", {}, " (deleted)") : null,
       withID ? [" ", shortID] : null);
     link.classList.toggle("gone", isGone);
@@ -116,12 +117,15 @@ export function objectLink(id, { text, withID = false } = {}) {
   return link;
 }
 
-/** The name of an object, `{ text, isGone }`; that of a deleted one is the last that its log has. */
-function nameByID(id) {
+/**
+ * The name of an object, `{ text, isGone, isKnown }`; that of a deleted one is the last that its log has, and of one
+ * that never was here nothing is known.
+ */
+export function nameByID(id) {
   if (!names.has(id)) {
     if (names.size >= NAMES_MAX) names.clear();
-    names.set(id, readObject(id).then(async object => (object ? { text: nameOf(object).text, isGone: false }
-      : { text: await formerName(id), isGone: true })));
+    names.set(id, readObject(id).then(async object => (object
+      ? { text: nameOf(object).text, isGone: false, isKnown: true } : { ...await formerName(id), isGone: true })));
     names.get(id).catch(() => names.delete(id));
   }
   return names.get(id);
@@ -132,7 +136,7 @@ async function formerName(id) {
   const properties = {};
   for (const { action: { set } } of entries) if (set && !(set.name in properties)) properties[set.name] = set.value;
   const type = entries.find(({ action }) => action.create)?.action.create.type;
-  return nameOf({ type, properties }).text;
+  return { text: nameOf({ type, properties }).text, isKnown: entries.length > 0 };
 }
 
 /**
@@ -161,25 +165,32 @@ export function coalesced(action, pauseMs = 250) {
   };
 }
 
+/** What went wrong, and what to do (or null). The daemon ends the detail of some problems with the advice. */
+export function sentencesOf(problem) {
+  if (!(problem instanceof PeerdProblem)) return [`The dashboard failed: ${problem.message}`, null];
+  const { detail, advice } = problem;
+  return [advice && detail.endsWith(advice) ? detail.slice(0, -advice.length).trim() || detail : detail, advice];
+}
+
 /** Shows what went wrong and what to do, until the user has seen it. */
 export function notify(problem) {
   // The user knows: it was a click on Cancel.
   if (problem.code === "aborted") return;
   const place = document.querySelector("#notices");
-  const detail = problem instanceof PeerdProblem ? problem.detail : `The dashboard failed: ${problem.message}`;
+  const [detail, advice] = sentencesOf(problem);
   const known = [...place.children].find(notice => notice.dataset.detail === detail);
   if (known) known.remove();
   while (place.children.length >= 3) place.firstElementChild.remove();
   const notice = h("div.notice.problem", {},
     icon("warning"),
-    h("div", {}, h("p", {}, foreign(detail)), problem.advice ? h("p.muted", {}, foreign(problem.advice)) : null),
+    h("div", {}, h("p", {}, foreign(detail)), advice ? h("p.muted", {}, foreign(advice)) : null),
     h("button.quiet.small", { type: "button", onclick: () => notice.remove() }, "Dismiss"));
   notice.dataset.detail = detail;
   place.append(notice);
 }
 
 /** Runs what a user asked for; the button waits meanwhile, and failures are shown. Resolves with true on success. */
-export async function perform(button, action) {
+export async function perform(button, action, failed = notify) {
   if (button?.getAttribute("aria-disabled") === "true") return false;
   // Not `disabled`: that would take the focus away.
   button?.setAttribute("aria-disabled", "true");
@@ -188,7 +199,7 @@ export async function perform(button, action) {
     await action();
     return true;
   } catch (problem) {
-    notify(problem);
+    failed(problem);
     return false;
   } finally {
     button?.removeAttribute("aria-disabled");

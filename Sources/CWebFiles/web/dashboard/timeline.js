@@ -1,6 +1,6 @@
 /** A timeline: the history of one object, or the log of the whole workspace. */
 
-import { chip, fill, foreign, h, moment } from "./dom.js";
+import { chip, fill, foreign, h, icon, moment } from "./dom.js";
 import { coalesced, objectLink, on, perform, workspace } from "./session.js";
 import { exactJSON, summary } from "./text.js";
 
@@ -188,7 +188,8 @@ export function showHistory() {
     title: "History",
     element: h("div.page", {},
       h("header.page-head", {}, h("h1", { tabindex: "-1" }, "History"),
-        h("p.muted", {}, "Everything that was written, on all machines, newest first.")),
+        h("p.muted", {}, "Everything that was written, on all machines, newest first."),
+        h("div.toolbar", {}, h("a.button", { href: "#/snapshots" }, icon("snapshot"), "Snapshots"))),
       h("div.card", {}, timeline.element)),
     close: () => timeline.close(),
   };

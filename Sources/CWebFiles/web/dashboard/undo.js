@@ -18,6 +18,7 @@ const WAYS = {
 const REASONS = {
   edited: "was edited since", deleted: "was deleted since", "has-children": "has other objects below it",
   "parent-gone": "cannot go back to where it was", unknown: "had a value that the log does not have any more",
+  "too-large": "has no room in one change beside the rest; restore it from its history",
 };
 
 /** The two buttons. `isOff` tells whether editing is off. */

@@ -1,0 +1,115 @@
+/// Says something about a timeline: a named course of edits beside the main one, which users call a branch.
+///
+/// A change belongs to the timeline of its chain, and a chain to the one that its first change says, or to the main
+/// one. The state of a timeline is what its chains have seen, together with what its opening names. So whoever writes
+/// to one timeline and had seen a change of another has merged that, and no more need be said.
+///
+/// What opens or closes a timeline counts as soon as it is stored, wherever it stands.
+package enum TimelineStatement: Hashable, Sendable {
+    /// The chain belongs to a timeline. It counts in the first change of a chain alone.
+    case belongs(TimelineID)
+    /// Makes a timeline known, with its name and where it begins.
+    case opens(TimelineOpening)
+    /// The timeline is given up: it is listed no more.
+    case closes(TimelineID)
+    /// The change takes in a timeline: a note for whoever reads the history.
+    case merges(TimelineID)
+
+    /// Appends the canonical bytes.
+    package func encode(to bytes: inout [UInt8]) {
+        switch self {
+        case .belongs(let id): Self.encode(0, id, to: &bytes)
+        case .opens(let opening):
+            Self.encode(1, opening.id, to: &bytes)
+            opening.encode(to: &bytes)
+        case .closes(let id): Self.encode(2, id, to: &bytes)
+        case .merges(let id): Self.encode(3, id, to: &bytes)
+        }
+    }
+
+    private static func encode(_ tag: UInt8, _ id: TimelineID, to bytes: inout [UInt8]) {
+        bytes.append(tag)
+        id.bytes.append(to: &bytes)
+    }
+
+    /// Reads a statement that fills all of `payload`.
+    package init(decoding payload: ArraySlice<UInt8>) throws(WireError) {
+        var reader = ByteReader(Array(payload))
+        let tag = try reader.byte()
+        let id = TimelineID(bytes: try reader.bytes16())
+        switch tag {
+        case 0: self = .belongs(id)
+        case 1: self = .opens(try TimelineOpening(id, decoding: &reader))
+        case 2: self = .closes(id)
+        case 3: self = .merges(id)
+        default: throw .notCanonical
+        }
+        try reader.finish()
+    }
+}
+
+/// Where a timeline begins, and what it is called.
+package struct TimelineOpening: Hashable, Sendable {
+    package var id: TimelineID
+    /// The timeline that it leaves; nil for the main one.
+    package var parent: TimelineID?
+    package var name: String
+    /// What it begins with: these changes and all that their authors had seen.
+    package var base: [NamedChange]
+
+    package init(id: TimelineID, parent: TimelineID?, name: String, base: [NamedChange]) {
+        (self.id, self.parent, self.name, self.base) = (id, parent, name, base)
+    }
+
+    fileprivate func encode(to bytes: inout [UInt8]) {
+        bytes.append(self.parent == nil ? 0 : 1)
+        self.parent?.bytes.append(to: &bytes)
+        bytes.appendPrefixed(self.name)
+        bytes.appendVarint(UInt64(self.base.count))
+        for change in self.base {
+            change.replica.bytes.append(to: &bytes)
+            bytes.appendVarint(change.sequence)
+            change.hash.bytes.append(to: &bytes)
+        }
+    }
+
+    fileprivate init(_ id: TimelineID, decoding reader: inout ByteReader) throws(WireError) {
+        self.id = id
+        switch try reader.byte() {
+        case 0: self.parent = nil
+        case 1: self.parent = TimelineID(bytes: try reader.bytes16())
+        default: throw .notCanonical
+        }
+        self.name = try reader.text(atMost: Limits.nameByteCountMax)
+        let count = try reader.varint()
+        guard count <= Limits.timelineBaseCountMax else { throw .overLimit }
+        self.base = []
+        for _ in 0..<count {
+            let replica = ReplicaID(bytes: try reader.bytes16())
+            let sequence = try reader.varint()
+            guard (1...Limits.sequenceMax).contains(sequence) else { throw .overLimit }
+            self.base.append(
+                NamedChange(replica: replica, sequence: sequence, hash: Hash256(bytes: try reader.bytes32()))
+            )
+        }
+    }
+}
+
+/// A change as an operation names it: by its full hash, since one dot can later name two changes.
+package struct NamedChange: Hashable, Sendable {
+    package var replica: ReplicaID
+    package var sequence: UInt64
+    package var hash: Hash256
+
+    package init(replica: ReplicaID, sequence: UInt64, hash: Hash256) {
+        (self.replica, self.sequence, self.hash) = (replica, sequence, hash)
+    }
+}
+
+extension TimelineID {
+    /// An id that only this user can give, so that nobody else can say where his branch begins.
+    package init(of user: UserID, nonce: UInt64) { self.init(bytes: ObjectID(of: user, nonce: nonce).bytes) }
+
+    /// Whether the id is one that this user gives.
+    package func isGiven(by user: UserID) -> Bool { ObjectID(bytes: self.bytes).isGiven(by: user) }
+}

@@ -1,0 +1,76 @@
+/// The timelines that a store knows of, by the statements about them.
+package struct TimelineTable: Sendable {
+    /// One timeline that was opened.
+    package struct Entry: Hashable, Sendable {
+        package var opening: TimelineOpening
+        /// The change that opened it.
+        package var author: LinePoint
+        package var isClosed = false
+    }
+
+    private var entries: [TimelineID: Entry] = [:]
+    /// Those that are closed, whether they are known or not.
+    private var closed: Set<TimelineID> = []
+
+    package init() {}
+
+    package var isEmpty: Bool { self.entries.isEmpty && self.closed.isEmpty }
+
+    /// Whether nothing would change with a statement.
+    package func contains(_ record: TimelineRecord) -> Bool {
+        var table = self
+        table.add(record)
+        switch record.statement {
+        case .opens(let opening): return table.entries[opening.id] == self.entries[opening.id]
+        case .closes(let id): return self.closed.contains(id)
+        case .belongs, .merges: return true
+        }
+    }
+
+    /// All that are known, those that are closed too, in the order of their ids.
+    package var all: [Entry] { self.entries.values.sorted { $0.opening.id < $1.opening.id } }
+
+    /// Those that are not closed.
+    package var open: [TimelineID] { self.all.filter { !$0.isClosed }.map(\.opening.id) }
+
+    package subscript(id: TimelineID) -> Entry? { self.entries[id] }
+
+    /// Takes in a statement.
+    ///
+    /// Of two openings of one timeline, which its own user alone can make, the one with the lower bytes counts.
+    package mutating func add(_ record: TimelineRecord) {
+        switch record.statement {
+        case .opens(let opening):
+            if let known = self.entries[opening.id], known.opening != opening,
+                Self.bytes(known.opening).lexicographicallyPrecedes(Self.bytes(opening))
+            {
+                return
+            }
+            self.entries[opening.id] = Entry(
+                opening: opening,
+                author: record.author,
+                isClosed: self.closed.contains(opening.id)
+            )
+        case .closes(let id):
+            self.closed.insert(id)
+            self.entries[id]?.isClosed = true
+        case .belongs, .merges: break
+        }
+    }
+
+    private static func bytes(_ opening: TimelineOpening) -> [UInt8] {
+        var bytes: [UInt8] = []
+        TimelineStatement.opens(opening).encode(to: &bytes)
+        return bytes
+    }
+}
+
+/// A statement about a timeline that is stored, and the change that makes it.
+package struct TimelineRecord: Hashable, Sendable {
+    package var statement: TimelineStatement
+    package var author: LinePoint
+
+    package init(statement: TimelineStatement, author: LinePoint) {
+        (self.statement, self.author) = (statement, author)
+    }
+}

@@ -1,0 +1,204 @@
+/// Branches of the workspace: changes that are applied as all others are, and count in the state only from the change
+/// on that has seen them.
+///
+/// To merge a branch is to take its changes in late, as edits that were made offline. So a branch has no rules of its
+/// own: until then, its operations are recorded apart, where `PastReader` finds them.
+extension Merge {
+    /// Takes note of the branches that a stored run opens or closes: they count wherever they stand.
+    func noteTimelines(
+        in run: Run,
+        author: LineIndex,
+        _ transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        guard run.operations.contains(where: { $0.kind == .timeline }) else { return }
+        for (position, change) in run.changes.enumerated() {
+            let place = LinePoint(line: author, sequence: run.firstSequence + UInt64(position))
+            for operation in run.operations[change.operationRange] where operation.kind == .timeline {
+                guard let statement = try? TimelineStatement(decoding: run.payload[operation.payloadRange])
+                else { continue }
+                if case .opens(let opening) = statement {
+                    guard let user = transaction.line(author).introduction?.user, opening.id.isGiven(by: user)
+                    else { continue }
+                }
+                let record = TimelineRecord(statement: statement, author: place)
+                if !transaction.timelines.contains(record) { try transaction.addTimeline(record) }
+            }
+        }
+    }
+
+    /// Records an operation of a branch.
+    func record(
+        _ operation: Operation,
+        _ write: WriteReference,
+        of run: Run,
+        indexes: RunIndexes,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        guard operation.kind.hasObject, operation.kind != .spent else { return }
+        let object = indexes.objects[Int(operation.object)]
+        var (name, parent): (NameIndex, ObjectIndex?) = (.lifetime, nil)
+        if operation.kind.hasName { name = indexes.names[Int(operation.operand)] }
+        if operation.kind == .move {
+            name = .place
+            parent = operation.operand == 0 ? nil : indexes.objects[Int(operation.operand) - 1]
+        }
+        let key = RegisterKey(object: object, name: name)
+        try transaction.addUnmerged(UnmergedOperation(key: key, write: write, kind: operation.kind, parent: parent))
+    }
+
+    /// Lets changes of branches count that a change of the main timeline had seen, with all that they had seen.
+    mutating func merge(_ seen: [LinePoint], in transaction: inout some StoreTransaction) throws(StoreError) {
+        let ends = try self.unmergedEnds(seenBy: seen, in: &transaction)
+        guard !ends.isEmpty else { return }
+        let places = try self.unmergedChanges(upTo: ends, in: &transaction)
+        var contexts = ContextCursor()
+        for (place, stamp) in places {
+            let run = try self.change(at: place, in: &transaction)
+            try self.forget(place, run, in: &transaction)
+            let indexes = try self.indexes(of: run, on: place.line, in: &transaction)
+            let seen = try contexts.context(at: place, in: &transaction)
+            var write = WriteReference(stamp: stamp, line: place.line, sequence: place.sequence, index: 0)
+            var context = CausalContext(seen: seen, author: place.line, ordinal: write.ordinal)
+            for operation in run.operations[run.changes[0].operationRange] {
+                context.ordinal = write.ordinal
+                try self.apply(operation, write, context, of: run, indexes: indexes, in: &transaction)
+                write.index += 1
+            }
+            var record = transaction.line(place.line)
+            record.mergedSequence = place.sequence
+            try transaction.setLine(record, at: place.line)
+            self.summary.appliedChangeCount += 1
+        }
+    }
+
+    /// How far lines of branches were seen by some changes, and by what those had seen, where that does not count yet.
+    private func unmergedEnds(
+        seenBy places: [LinePoint],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [LineIndex: UInt64] {
+        var (ends, waiting): ([LineIndex: UInt64], [LinePoint]) = ([:], [])
+        func isNew(_ place: LinePoint) -> Bool {
+            let progress = transaction.progress(of: place.line)
+            #if PLANTED_BUGS
+            if PlantedBug.nestedBranchesForgotten.isPlanted, let timeline = progress.timeline,
+                transaction.timelines[timeline]?.opening.parent != nil
+            {
+                return false
+            }
+            #endif
+            return progress.timeline != nil && place.sequence > max(progress.countedSequence, ends[place.line] ?? 0)
+        }
+        waiting = places.filter(isNew)
+        while let place = waiting.popLast() {
+            guard isNew(place) else { continue }
+            ends[place.line] = place.sequence
+            #if PLANTED_BUGS
+            if PlantedBug.laterEditsMerged.isPlanted {
+                ends[place.line] = transaction.progress(of: place.line).appliedSequence
+            }
+            #endif
+            for (line, sequence) in try transaction.context(at: place).all {
+                let seen = LinePoint(line: line, sequence: sequence)
+                if isNew(seen) { waiting.append(seen) }
+            }
+        }
+        return ends
+    }
+
+    /// Changes that do not count yet in the order of their effective stamps, in which causes come before effects.
+    private func unmergedChanges(
+        upTo ends: [LineIndex: UInt64],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [(place: LinePoint, stamp: Stamp)] {
+        var places: [(place: LinePoint, stamp: Stamp)] = []
+        for (line, end) in ends {
+            for sequence in transaction.progress(of: line).countedSequence + 1..<end + 1 {
+                let place = LinePoint(line: line, sequence: sequence)
+                places.append((place, try transaction.effectiveStamp(at: place)))
+            }
+        }
+        return places.sorted { left, right in
+            (left.stamp, left.place.line.rawValue, left.place.sequence)
+                < (right.stamp, right.place.line.rawValue, right.place.sequence)
+        }
+    }
+
+    private func change(
+        at place: LinePoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Run {
+        let one = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
+        let run = try transaction.loadRun(of: place.line, from: place.sequence, limits: one, signed: false)
+        guard let run, run.changes.count == 1 else { throw .damaged("a change is missing from the log") }
+        return run
+    }
+
+    private func forget(
+        _ place: LinePoint,
+        _ run: Run,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        for object in run.objects {
+            try transaction.removeUnmerged(place, of: try transaction.objectIndex(of: object))
+        }
+    }
+
+    /// Forgets the operations of changes on branches that are not applied any more.
+    func forget(_ places: [LinePoint], in transaction: inout some StoreTransaction) throws(StoreError) {
+        for place in places {
+            try self.forget(place, try self.change(at: place, in: &transaction), in: &transaction)
+        }
+    }
+
+    /// Revises the state after changes were withdrawn that counted, and with them perhaps what had merged a branch.
+    mutating func reviseMerged(
+        _ withdrawn: [LinePoint],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        var (mains, merged): ([LinePoint], [LineIndex: UInt64]) = ([], [:])
+        for position in 0..<transaction.lineCount {
+            let line = LineIndex(rawValue: UInt32(position))
+            let progress = transaction.progress(of: line)
+            if progress.timeline == nil {
+                if progress.hasApplied { mains.append(LinePoint(line: line, sequence: progress.appliedSequence)) }
+            } else if progress.countedSequence >= progress.firstSequence {
+                merged[line] = progress.countedSequence
+            }
+        }
+        guard !merged.isEmpty else { return try self.revise(withdrawn, in: &transaction) }
+        for line in merged.keys { try self.setMerged(0, of: line, in: &transaction) }
+        var seen: [LinePoint] = []
+        for main in mains {
+            for (line, sequence) in try transaction.context(at: main).all {
+                seen.append(LinePoint(line: line, sequence: sequence))
+            }
+        }
+        let ends = try self.unmergedEnds(seenBy: seen, in: &transaction)
+        var apart: [LinePoint] = []
+        for (line, former) in merged {
+            let end = min(ends[line] ?? transaction.progress(of: line).firstSequence - 1, former)
+            try self.setMerged(end, of: line, in: &transaction)
+            apart += (end..<former).map { LinePoint(line: line, sequence: $0 + 1) }
+        }
+        try self.revise(withdrawn + apart, in: &transaction)
+        for place in apart {
+            let run = try self.change(at: place, in: &transaction)
+            let indexes = try self.indexes(of: run, on: place.line, in: &transaction)
+            var write = WriteReference(stamp: .zero, line: place.line, sequence: place.sequence, index: 0)
+            for operation in run.operations[run.changes[0].operationRange] {
+                try self.record(operation, write, of: run, indexes: indexes, in: &transaction)
+                write.index += 1
+            }
+        }
+    }
+
+    private func setMerged(
+        _ sequence: UInt64,
+        of line: LineIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        var record = transaction.line(line)
+        record.mergedSequence = max(sequence, record.firstSequence - 1)
+        try transaction.setLine(record, at: line)
+    }
+}

@@ -1,0 +1,107 @@
+/// Where writes that were dropped stand in the order of those that are kept.
+extension StoreTransaction {
+    /// The highest effective stamp of dropped writes.
+    ///
+    /// Effective stamps rise along each line.
+    private mutating func lastStamp(of spent: SpentWrites) throws(StoreError) -> Stamp {
+        var stamp = Stamp.zero
+        for (line, sequence) in spent.last.all {
+            let applied = min(sequence, self.progress(of: line).appliedSequence)
+            guard applied >= self.progress(of: line).firstSequence else { continue }
+            stamp = max(stamp, try self.effectiveStamp(at: LinePoint(line: line, sequence: applied)))
+        }
+        return stamp
+    }
+
+    /// How far dropped writes may count in a view, line by line: from the first one on, which counts itself.
+    mutating func counted(
+        _ spent: SpentWrites,
+        in view: PastView
+    ) throws(StoreError) -> [(first: LinePoint, last: LinePoint)] {
+        var found: [(first: LinePoint, last: LinePoint)] = []
+        for (line, sequence) in spent.first.all where sequence <= self.progress(of: line).countedSequence {
+            let first = LinePoint(line: line, sequence: sequence)
+            let stamp = try self.effectiveStamp(at: first)
+            guard view.counts(WriteReference(stamp: stamp, line: line, sequence: sequence, index: 0)) else { continue }
+            let end = min(spent.last[line], view.seen?[line] ?? .max)
+            found.append((first, LinePoint(line: line, sequence: max(end, sequence))))
+        }
+        return found
+    }
+
+    /// Throws `compacted` if a write that was dropped, and counts in a view, may come after the one that was found.
+    ///
+    /// A kept write comes after all that were dropped. Whoever has found that one, or a later one, has missed none.
+    ///
+    /// `view`: nil if all writes count, or nobody knows which.
+    package mutating func requireKept(
+        _ found: WriteReference?,
+        at key: RegisterKey,
+        in view: PastView? = nil
+    ) throws(StoreError) {
+        guard let spent = try self.spentWrites(at: key) else { return }
+        #if PLANTED_BUGS
+        if PlantedBug.droppedWritesPassedOver.isPlanted { return }
+        #endif
+        if let view, try self.counted(spent, in: view).isEmpty { return }
+        let last = try self.lastStamp(of: spent)
+        if found.map({ $0.stamp <= last }) ?? true { throw .compacted }
+    }
+
+    /// Throws `compacted` if a property may have a dropped write in a view.
+    ///
+    /// - Complexity: O(*n* log *m*) for *n* properties with dropped writes.
+    package mutating func requireKept(in view: PastView) throws(StoreError) {
+        let reader = PastReader(view)
+        for key in try self.propertiesWithSpentWrites() { _ = try reader.write(at: key, in: &self) }
+    }
+
+    /// The properties of which only earlier writes are here than one that was dropped elsewhere.
+    ///
+    /// What they are will be known when the later write comes that made it needless. If it never does, somebody has
+    /// dropped what was needed still.
+    /// - Complexity: O(*n* log *m*) for *n* properties with dropped writes.
+    package mutating func incompleteProperties() throws(StoreError) -> [RegisterKey] {
+        var found: [RegisterKey] = []
+        for key in try self.propertiesWithSpentWrites() {
+            do throws(StoreError) {
+                try self.requireKept(try self.register(key)?.winner, at: key)
+            } catch .compacted {
+                found.append(key)
+            }
+        }
+        return found
+    }
+
+    // MARK: - What they had touched
+
+    /// The dropped writes to properties of an object.
+    mutating func spentWrites(on object: ObjectIndex) throws(StoreError) -> [SpentWrites] {
+        var found: [SpentWrites] = []
+        for (name, _) in try self.registers(of: object) {
+            if let spent = try self.spentWrites(at: RegisterKey(object: object, name: name)) { found.append(spent) }
+        }
+        return found
+    }
+
+    /// Whether a dropped write to an object counts in a view that none of some deletions had seen.
+    ///
+    /// Throws `compacted` if that cannot be known.
+    mutating func isTouched(
+        _ object: ObjectIndex,
+        besides deletions: [CausalContext],
+        in view: PastView
+    ) throws(StoreError) -> Bool {
+        var isUncertain = false
+        for spent in try self.spentWrites(on: object) {
+            for (first, last) in try self.counted(spent, in: view) {
+                let begin = ChainOrdinal(sequence: first.sequence, index: 0)
+                if !deletions.contains(where: { $0.covers(first.line, begin) }) { return true }
+                let end = ChainOrdinal(sequence: last.sequence, index: 0)
+                if !deletions.contains(where: { $0.covers(last.line, end) }) { isUncertain = true }
+            }
+        }
+        if isUncertain { throw .compacted }
+        return false
+    }
+}

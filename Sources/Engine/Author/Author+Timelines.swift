@@ -1,0 +1,45 @@
+internal import CRDTCore
+
+/// The replicas under which this device writes to branches: one for each, so that each has a chain of its own.
+extension Author {
+    /// The line that this device writes to a branch under; nil if the next write makes one.
+    ///
+    /// One whose last change claims a time that is held is left, as that of the main timeline is.
+    func line(
+        of timeline: TimelineID,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> LineIndex? {
+        guard let replica = try self.branchReplicas(in: &transaction)[timeline],
+            let line = transaction.firstLine(of: replica), transaction.line(line).timeline == timeline,
+            transaction.progress(of: line).next == nil
+        else { return nil }
+        return try self.isToBeLeft(line, in: &transaction) ? nil : line
+    }
+
+    /// Remembers the replica that a branch is written under.
+    func note(
+        _ replica: ReplicaID,
+        of timeline: TimelineID,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        var replicas = try self.branchReplicas(in: &transaction)
+        replicas[timeline] = replica
+        var bytes: [UInt8] = []
+        for (timeline, replica) in replicas.sorted(by: { $0.key < $1.key }) {
+            timeline.bytes.append(to: &bytes)
+            replica.bytes.append(to: &bytes)
+        }
+        try transaction.setFact(NodeFact.branchReplicas, bytes)
+    }
+
+    private func branchReplicas(
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [TimelineID: ReplicaID] {
+        var reader = ByteReader(try transaction.fact(NodeFact.branchReplicas) ?? [])
+        var replicas: [TimelineID: ReplicaID] = [:]
+        while let timeline = try? reader.bytes16(), let replica = try? reader.bytes16() {
+            replicas[TimelineID(bytes: timeline)] = ReplicaID(bytes: replica)
+        }
+        return replicas
+    }
+}

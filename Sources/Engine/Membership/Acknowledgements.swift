@@ -1,0 +1,95 @@
+internal import CRDTCore
+internal import SyncProtocol
+
+/// What other devices are known to have stored, as they have said in sessions: of each line of this store, how far.
+struct Acknowledgements: Hashable {
+    var seen: [DeviceID: SeenLines] = [:]
+
+    init() {}
+
+    /// Reads what was stored; nil if it is nothing of ours.
+    init?(decoding bytes: [UInt8]) {
+        var reader = ByteReader(bytes)
+        do throws(WireError) {
+            while reader.remaining > 0 {
+                let device = DeviceID(bytes: try reader.bytes32())
+                var lines = SeenLines()
+                for _ in 0..<(try reader.count(atMost: reader.remaining)) {
+                    let line = try reader.count(atMost: Int(UInt32.max - 1))
+                    let sequence = try reader.varint()
+                    guard (1...Limits.sequenceMax).contains(sequence) else { return nil }
+                    _ = lines.raise(LineIndex(rawValue: UInt32(line)), to: sequence)
+                }
+                self.seen[device] = lines
+            }
+        } catch {
+            return nil
+        }
+    }
+
+    /// For each device its key, and a line and a sequence for each line that it has.
+    var encoded: [UInt8] {
+        var bytes: [UInt8] = []
+        for (device, lines) in self.seen.sorted(by: { $0.key < $1.key }) {
+            bytes += device.bytes.array
+            bytes.appendVarint(UInt64(lines.all.count))
+            for (line, sequence) in lines.all {
+                bytes.appendVarint(UInt64(line.rawValue))
+                bytes.appendVarint(sequence)
+            }
+        }
+        return bytes
+    }
+}
+
+extension Node where Store: ~Copyable {
+    /// Takes note of what those have stored that are connected.
+    mutating func noteAcknowledgements() {
+        for connection in self.readyConnections { self.noteAcknowledgement(of: connection) }
+    }
+
+    /// Takes note of what a peer has stored that is connected, or was until now.
+    mutating func noteAcknowledgement(of connection: PeerConnection) {
+        guard let device = connection.device else { return }
+        self.acknowledgements.seen[device, default: SeenLines()].formUnion(connection.session.storedByPeer)
+    }
+
+    /// What every device has stored that was heard from since a time, as far as that is known, and who those are that
+    /// have not stored all.
+    ///
+    /// A device acknowledges in its sessions with this one, and by each change that it writes: that names what it had
+    /// applied. Those that were forgotten are not asked.
+    mutating func acknowledged(
+        since time: WallTime
+    ) throws(StoreError) -> (seen: SeenLines, lacking: [String]) {
+        self.noteAcknowledgements()
+        let own = self.author.identity.device
+        return try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+            var (all, ends): (SeenLines, [DeviceID: [LinePoint]]) = (SeenLines(), [:])
+            for position in 0..<transaction.lineCount {
+                let line = LineIndex(rawValue: UInt32(position))
+                let progress = transaction.progress(of: line)
+                guard progress.hasApplied else { continue }
+                let end = LinePoint(line: line, sequence: progress.appliedSequence)
+                _ = all.raise(line, to: end.sequence)
+                if let device = transaction.line(line).device { ends[device, default: []].append(end) }
+            }
+            var (seen, lacking) = (all, [String]())
+            for key in self.book.sortedKeys where key.device != own {
+                guard let entry = self.book[key], !entry.isForgotten else { continue }
+                var (known, wrote) = (self.acknowledgements.seen[key.device] ?? SeenLines(), WallTime(milliseconds: 0))
+                for end in ends[key.device] ?? [] {
+                    wrote = max(
+                        wrote,
+                        WallTime(milliseconds: transaction.progress(of: end.line).appliedStamp.milliseconds)
+                    )
+                    known.formUnion(try transaction.closure(of: [end]))
+                }
+                guard max(entry.lastSeen ?? wrote, wrote) >= time else { continue }
+                if all.next(from: LineIndex(rawValue: 0), beyond: known) != nil { lacking.append(entry.shownName) }
+                seen = seen.intersection(known)
+            }
+            return (seen, lacking)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+package import CRDTCore
+
+/// Branches of the workspace: opened, merged and given up.
+extension LocalTransaction {
+    /// Opens a branch that begins with some changes and all that their authors had seen.
+    ///
+    /// - Parameters:
+    ///   - name: what it is called, in 1 to 512 bytes.
+    ///   - parent: the branch that it leaves; nil for the main timeline.
+    ///   - base: the changes; nil for all that counts on the parent now.
+    /// - Returns: its id.
+    /// - Throws: `WriteRefusal` if the name or the base is too long, on a branch, or if a value that the branch would
+    ///   show was dropped.
+    package mutating func openBranch(
+        named name: String,
+        leaving parent: TimelineID?,
+        at base: [LinePoint]?
+    ) throws(WriteRefusal) -> TimelineID {
+        guard self.timeline == nil else { throw .notOnBranch }
+        guard (1...Limits.nameByteCountMax).contains(name.utf8.count) else {
+            throw .tooLarge(what: "the name of a branch, in bytes", limit: Limits.nameByteCountMax)
+        }
+        let changes = try self.readCommitted { store throws(StoreError) -> [NamedChange] in
+            if let base {
+                try store.requireKept(in: PastView(seen: store.closure(of: base), in: store))
+                return try Self.named(base, in: &store)
+            }
+            return try Self.named(try store.heads(of: parent), in: &store)
+        }
+        guard changes.count <= Limits.timelineBaseCountMax else {
+            throw .tooLarge(what: "changes that a branch begins with", limit: Limits.timelineBaseCountMax)
+        }
+        let id = TimelineID(of: self.plan.user, nonce: self.nextRandom())
+        try self.plan.note(.opens(TimelineOpening(id: id, parent: parent, name: name, base: changes)))
+        return id
+    }
+
+    private static func named(
+        _ points: [LinePoint],
+        in store: inout some StoreTransaction
+    ) throws(StoreError) -> [NamedChange] {
+        var changes: [NamedChange] = []
+        for point in points {
+            guard let hash = try store.hash(at: point) else { continue }
+            changes.append(NamedChange(replica: store.replicaID(point.line), sequence: point.sequence, hash: hash))
+        }
+        return changes.sorted { ($0.replica, $0.sequence, $0.hash) < ($1.replica, $1.sequence, $1.hash) }
+    }
+
+    /// Gives a branch up: what was not merged of it stays in the log, and counts nowhere.
+    package mutating func closeBranch(_ id: TimelineID) throws(WriteRefusal) {
+        try self.requireBranch(id)
+        try self.plan.note(.closes(id))
+    }
+
+    /// Merges a branch, or the main timeline for nil, into the timeline that is written to.
+    ///
+    /// Nothing is written if nothing is new.
+    /// - Returns: whether anything was.
+    package mutating func merge(_ other: TimelineID?) throws(WriteRefusal) -> Bool {
+        if let other { try self.requireBranch(other) }
+        guard other != self.timeline else { return false }
+        let heads = try self.readCommitted { store throws(StoreError) -> [LinePoint]? in
+            if let other, try !store.holdsBase(of: other) { return nil }
+            return try store.heads(of: other)
+        }
+        guard let heads else { throw .branchIncomplete(other ?? TimelineID(bytes: Bytes16(high: 0, low: 0))) }
+        let target = self.timeline
+        let isNew = try self.readCommitted { store throws(StoreError) in
+            let seen = try store.closure(of: store.heads(of: target))
+            return heads.contains { seen[$0.line] < $0.sequence }
+        }
+        guard isNew else { return false }
+        self.plan.merged = heads
+        try self.plan.note(.merges(other ?? TimelineID(bytes: Bytes16(high: 0, low: 0))))
+        return true
+    }
+
+    private mutating func requireBranch(_ id: TimelineID) throws(WriteRefusal) {
+        let isOpen = try self.readCommitted { store throws(StoreError) in
+            store.timelines[id].map { !$0.isClosed } ?? false
+        }
+        guard isOpen else { throw .noSuchBranch(id) }
+    }
+}

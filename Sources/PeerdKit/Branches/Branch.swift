@@ -1,0 +1,135 @@
+package import CRDTCore
+public import Foundation
+
+/// The id of a branch, which is the same on all machines.
+public struct BranchID: Hashable, Sendable, Comparable, Codable, CustomStringConvertible {
+    package let timeline: TimelineID
+
+    package init(_ timeline: TimelineID) { self.timeline = timeline }
+
+    /// Reads the text of an id: 32 hexadecimal digits; nil for anything else.
+    public init?(text: String) {
+        guard let bytes = Hexadecimal.bytes(text).flatMap({ Bytes16($0) }) else { return nil }
+        self.timeline = TimelineID(bytes: bytes)
+    }
+
+    /// The text of the id.
+    public var description: String { self.timeline.description }
+
+    /// Compares two ids by their bytes.
+    public static func < (left: BranchID, right: BranchID) -> Bool { left.timeline < right.timeline }
+
+    /// Decodes the text of an id.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let id = BranchID(text: try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "The text is no id of a branch.")
+        }
+        self = id
+    }
+
+    /// Encodes the text of the id.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(self.description)
+    }
+}
+
+/// A named course of edits beside the main timeline.
+///
+/// A branch begins with a state of the main timeline, or of another branch, and goes its own way: edits on it do not
+/// show elsewhere until it is merged. It syncs as all else does, and every machine can write to it, online or not.
+/// Merging follows the rules of edits that were made offline.
+public struct Branch: Identifiable, Hashable, Sendable {
+    /// The id of the branch.
+    public let id: BranchID
+    /// The name that its author gave it; two machines that were apart can have given the same.
+    public let name: String
+    /// The branch that it leaves; nil for the main timeline.
+    public let parent: BranchID?
+    /// The machine that created it.
+    public let author: Author
+    /// The time at which it was created.
+    public let date: Date
+    /// The number of its transactions that the timeline which it leaves has not taken in; merges are not counted.
+    public let unmergedCount: Int
+
+    /// The name that means the main timeline, which no branch can have.
+    package static let mainName = "main"
+
+    /// Tells whether a name means the main timeline.
+    package static func isMain(_ name: String) -> Bool { name == self.mainName }
+}
+
+extension Branch {
+    init(_ entry: TimelineTable.Entry, readBy device: DeviceID, in transaction: inout some StoreTransaction) throws {
+        let opening = entry.opening
+        self.id = BranchID(opening.id)
+        self.name = opening.name
+        self.parent = opening.parent.map { BranchID($0) }
+        self.author = Author(transaction.line(entry.author.line).introduction, of: device)
+        let stamp = try transaction.header(at: entry.author)?.stamp ?? .zero
+        self.date = Date(milliseconds: stamp.milliseconds)
+        var parentSeen: SeenLines?
+        if let parent = opening.parent {
+            parentSeen = try transaction.closure(of: transaction.heads(of: parent))
+        }
+        var count = 0
+        for position in 0..<transaction.lineCount {
+            let line = LineIndex(rawValue: UInt32(position))
+            let progress = transaction.progress(of: line)
+            guard progress.timeline == opening.id, progress.hasApplied else { continue }
+            // The first change of a chain introduces its author, and is no transaction.
+            let merged = max(parentSeen.map { $0[line] } ?? progress.countedSequence, 1)
+            count += try Self.editCount(on: line, after: merged, through: progress.appliedSequence, in: &transaction)
+        }
+        self.unmergedCount = count
+    }
+
+    /// The number of changes that do more than take something in.
+    private static func editCount(
+        on line: LineIndex,
+        after merged: UInt64,
+        through last: UInt64,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Int {
+        var (count, next) = (0, merged + 1)
+        while next <= last {
+            let run = try transaction.loadRun(of: line, from: next, limits: RunLimits(), signed: false)
+            guard let run, !run.changes.isEmpty else { throw .damaged("a change is missing from the log") }
+            for change in run.changes.prefix(Int(clamping: last - next + 1)) {
+                let operations = run.operations[change.operationRange]
+                if !operations.allSatisfy({ run.isMergeNote($0) }) { count += 1 }
+            }
+            next = run.lastSequence + 1
+        }
+        return count
+    }
+
+    /// The branch that a name or an id means.
+    static func find(_ text: String, in transaction: borrowing some StoreTransaction) throws -> TimelineTable.Entry {
+        if let id = BranchID(text: text), let entry = transaction.timelines[id.timeline], !entry.isClosed {
+            return entry
+        }
+        let named = transaction.timelines.all.filter { !$0.isClosed && $0.opening.name == text }
+        guard named.count <= 1 else {
+            let ids = named.map(\.opening.id.description).joined(separator: ", ")
+            throw PeerdError(
+                .noSuchBranch,
+                "\(named.count) branches are called “\(text.prefix(80))”.",
+                advice: "Name one by its id: \(ids)."
+            )
+        }
+        guard let entry = named.first else { throw PeerdError(noBranch: text) }
+        return entry
+    }
+}
+
+extension Run {
+    fileprivate func isMergeNote(_ operation: CRDTCore.Operation) -> Bool {
+        guard operation.kind == .timeline else { return false }
+        let statement = try? TimelineStatement(decoding: self.payload[operation.payloadRange])
+        if case .merges? = statement { return true }
+        return false
+    }
+}

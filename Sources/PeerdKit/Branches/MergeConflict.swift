@@ -1,0 +1,122 @@
+package import CRDTCore
+internal import Persistence
+
+/// Something that two timelines changed in different ways since they parted.
+public struct MergeConflict: Hashable, Sendable {
+    /// The kinds of conflicts.
+    public enum Kind: Hashable, Sendable {
+        /// Both sides wrote to a property; nil is a value that was removed, or that there was none.
+        case property(name: String, branch: Value?, target: Value?)
+        /// Both sides moved the object; nil is the root.
+        case place(branch: ObjectID?, target: ObjectID?)
+        /// The branch deleted what the target has edited: the object stays, with the edits.
+        case deletedOnBranch
+        /// The target deleted what the branch has edited: the object comes back, with the edits.
+        case deletedOnTarget
+    }
+
+    /// The object.
+    public let object: ObjectID
+    /// The change that both sides made.
+    public let kind: Kind
+
+    package init(object: ObjectID, kind: Kind) { (self.object, self.kind) = (object, kind) }
+}
+
+extension Workspace {
+    /// Returns what a merge of two timelines would find changed on both sides.
+    ///
+    /// A merge decides each of them by the rules for edits that were made offline, and none is in its way.
+    ///
+    /// - Parameters:
+    ///   - branch: the branch to merge; nil for the main timeline.
+    ///   - target: the branch that takes it in; nil for the main timeline.
+    /// - Returns: one element for each property, place or object that both sides changed, in the order of the objects.
+    /// - Throws: ``PeerdError`` with `noSuchBranch`, `closed`, or if the disk fails; `CancellationError`.
+    /// - Complexity: O(*n* log *m*) in the operations since the two parted.
+    public func conflicts(merging branch: BranchID?, into target: BranchID? = nil) async throws -> [MergeConflict] {
+        try await self.reading { transaction in
+            let sides = (
+                try Self.seen(branch, in: &transaction), try Self.seen(target, in: &transaction)
+            )
+            var base = SeenLines()
+            for (line, sequence) in sides.0.all {
+                let common = min(sequence, sides.1[line])
+                if common > 0 { _ = base.raise(line, to: common) }
+            }
+            let touched = try transaction.objects(between: base, and: sides.0)
+                .intersection(try transaction.objects(between: base, and: sides.1))
+            var before = PastState(PastView(seen: base, in: transaction), of: transaction)
+            var (theirs, ours) = (
+                PastState(PastView(seen: sides.0, in: transaction), of: transaction),
+                PastState(PastView(seen: sides.1, in: transaction), of: transaction)
+            )
+            var found: [MergeConflict] = []
+            for index in touched {
+                let id = try transaction.look(at: index) { $0.id }
+                found += MergeConflict.all(
+                    of: id,
+                    before: try Object.find(id, in: &before),
+                    branch: try Object.find(id, in: &theirs),
+                    target: try Object.find(id, in: &ours)
+                )
+            }
+            return found.sorted { ($0.object, $0.kind.rank, $0.kind.name) < ($1.object, $1.kind.rank, $1.kind.name) }
+        }
+    }
+
+    private static func seen(
+        _ branch: BranchID?,
+        in transaction: inout SQLiteTransaction
+    ) throws -> SeenLines {
+        if let branch { _ = try Branch.find(branch.description, in: transaction) }
+        return try transaction.closure(of: transaction.heads(of: branch?.timeline))
+    }
+}
+
+extension MergeConflict {
+    fileprivate static func all(
+        of id: ObjectID,
+        before: Object?,
+        branch: Object?,
+        target: Object?
+    ) -> [MergeConflict] {
+        guard let branch, let target else {
+            guard before != nil, branch != nil || target != nil else { return [] }
+            let isEdited = ObjectDifference(id, before: before, after: branch ?? target) != nil
+            guard isEdited else { return [] }
+            return [MergeConflict(object: id, kind: branch == nil ? .deletedOnBranch : .deletedOnTarget)]
+        }
+        var found: [MergeConflict] = []
+        var names: Set<ExactText> = []
+        for object in [branch, target] { for (name, _) in object.properties { names.insert(ExactText(name)) } }
+        for (name, _) in before?.properties ?? Properties([:]) { names.insert(ExactText(name)) }
+        for name in names.sorted().map(\.text) {
+            let (old, theirs, ours) = (
+                before?.properties[name], branch.properties[name], target.properties[name]
+            )
+            guard theirs != ours, theirs != old, ours != old else { continue }
+            found.append(MergeConflict(object: id, kind: .property(name: name, branch: theirs, target: ours)))
+        }
+        let places = [before, branch, target].map { $0.map { [$0.parent?.description ?? "", $0.position] } }
+        if places[1] != places[2], places[1] != places[0], places[2] != places[0] {
+            found.append(MergeConflict(object: id, kind: .place(branch: branch.parent, target: target.parent)))
+        }
+        return found
+    }
+}
+
+extension MergeConflict.Kind {
+    fileprivate var rank: Int {
+        switch self {
+        case .deletedOnBranch, .deletedOnTarget: 0
+        case .place: 1
+        case .property: 2
+        }
+    }
+
+    fileprivate var name: ExactText {
+        if case .property(let name, _, _) = self { return ExactText(name) }
+        return ExactText("")
+    }
+}

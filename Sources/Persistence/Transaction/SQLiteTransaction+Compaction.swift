@@ -1,0 +1,103 @@
+package import CRDTCore
+
+extension SQLiteTransaction {
+    package func replaceChange(at point: LinePoint, by run: Run, indexes: RunIndexes) throws(StoreError) {
+        guard run.changes.count == 1 else { throw .damaged("a change is replaced by another number of them") }
+        let change = run.changes[0]
+        let first = try self.firstOperation(of: point, count: Int64(change.operationCount))
+        if change.isSpent {
+            let statement = try self.statements[.deleteOperations]
+            statement.bind(1, first)
+            statement.bind(2, first + Int64(change.operationCount) - 1)
+            try statement.run()
+        } else {
+            for (index, operation) in run.operations.enumerated() where operation.kind == .spent {
+                let statement = try self.statements[.replaceOperation]
+                statement.bind(1, first + Int64(index))
+                statement.bind(2, Array(run.payload[operation.payloadRange]))
+                try statement.run()
+            }
+        }
+        let statement = try self.statements[.replaceChange]
+        statement.bind(point)
+        statement.bind(3, Redaction(change).rawValue)
+        statement.bind(4, Array(run.blinding(of: change)))
+        statement.bind(5, Int64(run.size(of: change).byteCount))
+        statement.bind(6, Self.spentProperties(of: change, in: run, indexes))
+        try statement.run()
+    }
+
+    private func firstOperation(of point: LinePoint, count: Int64) throws(StoreError) -> Int64 {
+        let statement = try self.statements[.changeOperations]
+        defer { statement.reset() }
+        statement.bind(point)
+        guard try statement.step(), statement.int64(1) == count,
+            statement.int64(2) != Redaction.spent.rawValue
+        else { throw .damaged("change \(point.sequence) of a replica in the log is not the one to be replaced") }
+        return statement.int64(0)
+    }
+
+    /// An object and a name for each operation of a spent change, as its row has them; nil for any other change.
+    static func spentProperties(of change: Change, in run: Run, _ indexes: RunIndexes) -> [UInt8]? {
+        guard change.isSpent else { return nil }
+        return StoredBytes.encode(
+            run.operations[change.operationRange].flatMap { operation in
+                [
+                    UInt64(indexes.objects[Int(operation.object)].rawValue),
+                    UInt64(indexes.names[Int(operation.operand)].rawValue),
+                ]
+            }
+        )
+    }
+
+    // MARK: - What is counted of them
+
+    package func spentWrites(at key: RegisterKey) throws(StoreError) -> SpentWrites? {
+        guard try self.hasAnySpent() else { return nil }
+        let statement = try self.statements[.spentWrites]
+        defer { statement.reset() }
+        statement.bind(1, key.rowNumber)
+        guard try statement.step() else { return nil }
+        let count = statement.int64(0)
+        guard (1...Self.writeCountMax).contains(count),
+            let first = try? StoredBytes.seenLines(statement.bytes(1)),
+            let last = try? StoredBytes.seenLines(statement.bytes(2)),
+            max(first.endOfLines, last.endOfLines) <= self.lineCount
+        else { throw .damaged("a property in the database has dropped writes that there cannot be") }
+        return SpentWrites(count: count, first: first, last: last)
+    }
+
+    package func countSpent(_ count: Int64, in change: LinePoint, at key: RegisterKey) throws(StoreError) {
+        let known = try self.spentWrites(at: key)
+        guard let sum = SpentWrites.adding(count, in: change, to: known) else {
+            let statement = try self.statements[.deleteSpent]
+            statement.bind(1, key.rowNumber)
+            return try statement.run()
+        }
+        let statement = try self.statements[.setSpent]
+        statement.bind(1, key.rowNumber)
+        statement.bind(2, sum.count)
+        statement.bind(3, StoredBytes.encode(sum.first))
+        statement.bind(4, StoredBytes.encode(sum.last))
+        try statement.run()
+        self.hasSpent = true
+    }
+
+    package func propertiesWithSpentWrites() throws(StoreError) -> [RegisterKey] {
+        guard try self.hasAnySpent() else { return [] }
+        let statement = try self.statements[.allSpent]
+        defer { statement.reset() }
+        var found: [RegisterKey] = []
+        while try statement.step() { found.append(RegisterKey(rowNumber: statement.int64(0))) }
+        return found
+    }
+
+    private func hasAnySpent() throws(StoreError) -> Bool {
+        if let known = self.hasSpent { return known }
+        let statement = try self.statements[.hasSpent]
+        defer { statement.reset() }
+        let hasSpent = try statement.step() && statement.bool(0)
+        self.hasSpent = hasSpent
+        return hasSpent
+    }
+}

@@ -1,0 +1,164 @@
+internal import CRDTCore
+internal import Engine
+internal import MergeModel
+
+/// P21: what one undo or redo did to the state of the device that did it.
+struct ReversalCheck {
+    let before: State
+    let after: State
+    /// Nil if there was nothing to take back.
+    let report: UndoReport?
+    let isRedo: Bool
+    /// Whether an earlier undo has kept something, which stays then for later ones.
+    var hasKept = false
+
+    /// A log is merged by the naive model only if it has no more changes.
+    private static let modelChangeCountMax: UInt64 = 80
+
+    /// What shows on a device, and what its log says if that is short.
+    struct State: Sendable {
+        let visible: [ObjectID: VisibleObject]
+        let history: NaiveHistory?
+        private let applied: [UInt64]
+
+        init(of transaction: inout some StoreTransaction, founder: UserID, now: WallTime) throws(StoreError) {
+            self.visible = try VisibleObject.all(of: &transaction)
+            let lines = (0..<transaction.lineCount).map { transaction.progress(of: LineIndex(rawValue: UInt32($0))) }
+            self.applied = lines.map { $0.hasApplied ? $0.appliedSequence : 0 }
+            let count = lines.reduce(0) { $0 &+ $1.storedSequence &+ 1 &- $1.firstSequence }
+            let isShort = count <= ReversalCheck.modelChangeCountMax
+            self.history = isShort ? try LogReading(of: &transaction, founder: founder, now: now).history : nil
+        }
+
+        /// Whether so many changes came on top of an earlier state and nothing else.
+        func follows(_ earlier: State, by count: UInt64) -> Bool {
+            var news: UInt64 = 0
+            for (number, sequence) in self.applied.enumerated() {
+                let former = number < earlier.applied.count ? earlier.applied[number] : 0
+                guard sequence >= former else { return false }
+                news += sequence - former
+            }
+            return news == count
+        }
+
+        /// Whether what is applied is the same.
+        func isAt(_ other: State) -> Bool { self.applied == other.applied }
+    }
+
+    /// What should not have happened, in words; nil if all is well.
+    var problem: String? {
+        guard let report else {
+            return self.before.visible == self.after.visible ? nil : "nothing was taken back, and the state changed"
+        }
+        return self.touched(by: report) ?? self.differenceFromModel(report)
+    }
+
+    private var verb: String { self.isRedo ? "a redo" : "an undo" }
+
+    /// What changed that the transaction had not written.
+    private func touched(by report: UndoReport) -> String? {
+        let objects = Set(report.edits.compactMap(\.object))
+        let lives = Set(report.edits.filter { $0.kind == .create || $0.kind == .delete }.compactMap(\.object))
+        for (id, now) in self.after.visible.sorted(by: { $0.key < $1.key }) {
+            guard let old = self.before.visible[id] else {
+                // What was deleted shows again with whatever is put below it.
+                let isFilled = now.children.contains { self.before.visible[$0].map { $0.parent != id } ?? true }
+                if objects.contains(id) || isFilled { continue }
+                return "\(self.verb) shows \(id), which the transaction had not touched"
+            }
+            if lives.contains(id) { continue }
+            let moves = report.edits.contains { if case .move(id, _) = $0 { true } else { false } }
+            if !moves, old.parent != now.parent || old.position != now.position {
+                return "\(self.verb) moved \(id), which the transaction had not moved"
+            }
+            for name in Set(old.properties.keys).union(now.properties.keys).sorted()
+            where old.properties[name] != now.properties[name] && !ReversalCheck.writes(report.edits, name, of: id) {
+                return "\(self.verb) changed \(name) of \(id), which the transaction had not written"
+            }
+        }
+        for (id, old) in self.before.visible.sorted(by: { $0.key < $1.key }) where self.after.visible[id] == nil {
+            let isEmptied = old.children.contains { self.after.visible[$0].map { $0.parent != id } ?? true }
+            if objects.contains(id) || isEmptied { continue }
+            return "\(self.verb) hides \(id), which the transaction had not touched"
+        }
+        return nil
+    }
+
+    private static func writes(_ edits: [Edit], _ name: MergeModel.ExactText, of object: ObjectID) -> Bool {
+        edits.contains { edit in
+            switch edit {
+            case .set(object, let written, _), .unset(object, let written): MergeModel.ExactText(written) == name
+            default: false
+            }
+        }
+    }
+
+    /// What is not as if the transaction had never been: what came back that somebody else had deleted, and properties
+    /// that are neither what they would be, nor named as kept.
+    private func differenceFromModel(_ report: UndoReport) -> String? {
+        guard let history = self.before.history else { return nil }
+        let undone = UndoneChanges(history)
+        guard let target = history.changes.firstIndex(where: { $0.point == report.change }) else {
+            return "\(self.verb) names a change that is not there"
+        }
+        if undone.marks.contains(target) { return "\(self.verb) takes \(PlainText.short(history, target)) for an edit" }
+        guard undone.undone.contains(target) == self.isRedo else {
+            return "\(self.verb) of \(PlainText.short(history, target)), which is\(self.isRedo ? " not" : "") undone"
+        }
+        if self.isRedo { return nil }
+        // An undo is an edit. What its author had not seen, or what it has kept, shows beside it afterwards; then the
+        // state is not that of the model before this undo either.
+        guard !self.hasKept, undone.isInOrder else { return nil }
+        let ideal = VisibleObject.all(of: NaiveModel(undone.history(without: target)))
+        for id in self.after.visible.keys.sorted() where self.before.visible[id] == nil && ideal[id] == nil {
+            return "an undo brings \(id) back, which is deleted whether or not the transaction counts"
+        }
+        for edit in report.edits {
+            let name: String
+            switch edit {
+            case .set(_, let written, _), .unset(_, let written): name = written
+            default: continue
+            }
+            guard let id = edit.object, let now = self.after.visible[id], let wanted = ideal[id] else { continue }
+            let isKept = report.kept.contains { $0.object == id && ($0.part == .object || $0.part == .property(name)) }
+            let exact = MergeModel.ExactText(name)
+            if !isKept, now.properties[exact] != wanted.properties[exact] {
+                return "after an undo \(name) of \(id) is not what it would be without the transaction"
+            }
+        }
+        return nil
+    }
+}
+
+/// The undos of a device one after the other, with nothing in between: a redo of each leads back.
+struct ReversalChain {
+    private var last: ReversalCheck.State?
+    /// What showed before each undo that was not done again.
+    private var open: [[ObjectID: VisibleObject]] = []
+
+    /// How a redo differs from what was before its undo, in words; nil if it does not.
+    mutating func problem(with check: ReversalCheck) -> String? {
+        if let last = self.last, !check.before.isAt(last) { self.open = [] }
+        self.last = check.after
+        guard check.report != nil else { return nil }
+        guard check.isRedo else {
+            self.open.append(check.before.visible.mapValues(\.created))
+            return nil
+        }
+        let found = check.after.visible.mapValues(\.created)
+        guard let wanted = self.open.popLast(), wanted != found else { return nil }
+        let ids = Set(wanted.keys).union(found.keys).sorted()
+        let id = ids.first { wanted[$0] != found[$0] }
+        return "a redo after an undo leaves \(id.map { "\($0)" } ?? "something") as it was not before"
+    }
+}
+
+extension VisibleObject {
+    /// The same after somebody has created it: an object that no creation made, but edits of a member that lies, has no
+    /// type, and an empty one when a redo has brought it back.
+    fileprivate var created: VisibleObject {
+        var object = self
+        object.type = self.type ?? MergeModel.ExactText("")
+        return object
+    }
+}

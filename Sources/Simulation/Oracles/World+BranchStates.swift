@@ -1,0 +1,110 @@
+internal import CRDTCore
+internal import Engine
+internal import MergeModel
+internal import Persistence
+
+/// The branches of a store, with the state of each.
+struct BranchStates: Hashable {
+    /// What is applied, by what every machine calls it: a branch shows that.
+    private var applied: Set<FrontierEntry> = []
+    private(set) var branches: [Branch] = []
+
+    struct Branch: Hashable {
+        var opening: TimelineOpening
+        var isClosed: Bool
+        var export: [UInt8]
+    }
+
+    init(of transaction: inout some StoreTransaction) throws(StoreError) {
+        for entry in transaction.timelines.all {
+            var state = PastState(try transaction.view(of: entry.opening.id), of: transaction)
+            let export = try StateExport.json(of: &state)
+            self.branches.append(Branch(opening: entry.opening, isClosed: entry.isClosed, export: export))
+        }
+        guard !self.branches.isEmpty else { return }
+        for position in 0..<transaction.lineCount {
+            let line = LineIndex(rawValue: UInt32(position))
+            let progress = transaction.progress(of: line)
+            let last = LinePoint(line: line, sequence: progress.appliedSequence)
+            guard progress.hasApplied, let hash = try transaction.hash(at: last) else { continue }
+            let replica = transaction.replicaID(line)
+            self.applied.insert(FrontierEntry(replica: replica, sequence: last.sequence, hash: hash))
+        }
+    }
+
+    /// Whether both have the same to show.
+    func isAt(_ other: BranchStates) -> Bool { self.applied == other.applied }
+
+    /// How another store with the same changes shows a branch otherwise, in words; nil if it does not.
+    func difference(from other: BranchStates) -> String? {
+        guard self.branches.map(\.opening) == other.branches.map(\.opening) else { return "they know other branches" }
+        for (mine, theirs) in zip(self.branches, other.branches) where mine != theirs {
+            let name = mine.opening.name
+            if mine.isClosed != theirs.isClosed { return "only one of them lists \(name)" }
+            return "the state of \(name): " + World.firstDifference(mine.export, theirs.export)
+        }
+        return nil
+    }
+}
+
+extension World {
+    /// In how many runs in a hundred with branches the naive model reads them in the end.
+    private static let branchModelPercent = 60
+
+    /// P36: machines that have the same show the same branches, and each as the naive model does.
+    func checkBranches(_ core: [Machine]) {
+        guard self.record.saw(.branchesUsed) else { return }
+        var first: (machine: Int, states: BranchStates)?
+        for machine in core where !self.record.hasFatalFinding {
+            let read = self.readPast(of: machine) { transaction throws(StoreError) in
+                try BranchStates(of: &transaction)
+            }
+            guard let states = read, !states.branches.isEmpty else { continue }
+            if let first, first.states.isAt(states), let difference = first.states.difference(from: states) {
+                let message = "machines \(first.machine) and \(machine.number) show branches differently: \(difference)"
+                self.record.find(.branchDiffers, message)
+            }
+            first = first ?? (machine.number, states)
+        }
+        guard let openings = first?.states.branches.map(\.opening), !self.record.hasFatalFinding else { return }
+        self.record.mark(.branchesCompared)
+        if openings.contains(where: { $0.parent != nil }) { self.record.mark(.branchOfBranch) }
+        guard self.tape.chance(World.branchModelPercent, .oracles) || self.comparesAll else { return }
+        let machine = core[self.tape.below(core.count, .oracles)]
+        let timelines = [nil] + openings.map { Optional($0.id) }
+        self.compareBranches(of: machine, timelines, changeCountMax: World.modelChangeCountMax, isSettled: true)
+    }
+
+    /// P36: a timeline (nil: the main one) shows what it would if devices had been offline since their branches began,
+    /// had come back where they were merged, and nobody knew of branches.
+    func compareBranches(of machine: Machine, _ timelines: [TimelineID?], changeCountMax: Int, isSettled: Bool) {
+        guard !World.hasShortNames else { return }
+        let (founder, now) = (machine.founder, machine.clock.wall(at: self.time))
+        let found = self.readPast(of: machine) { transaction throws(StoreError) -> String? in
+            guard !StateChecks.hasAppliedHeld(at: now, in: transaction) else { return nil }
+            if !isSettled, try StateChecks.isWaiting(of: founder, in: &transaction) { return nil }
+            let count = (0..<transaction.lineCount).reduce(0) { count, position in
+                count + Int(clamping: transaction.progress(of: LineIndex(rawValue: UInt32(position))).storedSequence)
+            }
+            guard count <= changeCountMax else { return nil }
+            let history = try LogReading(of: &transaction, founder: founder, now: now).history
+            let verdicts = history.verdicts()
+            for timeline in timelines {
+                let actual: [ObjectID: VisibleObject]
+                if let timeline {
+                    var state = PastState(try transaction.view(of: timeline), of: transaction)
+                    actual = try VisibleObject.all(of: &state)
+                } else {
+                    actual = try VisibleObject.all(of: &transaction)
+                }
+                let expected = VisibleObject.all(of: NaiveModel(history.madeOffline(on: timeline, verdicts)))
+                guard let difference = World.difference(actual, expected) else { continue }
+                let name = timeline.flatMap { transaction.timelines[$0]?.opening.name } ?? "the main timeline"
+                return "\(name) is not what it would be if its edits had been made offline: \(difference)"
+            }
+            return nil
+        }
+        guard let message = found ?? nil else { return }
+        self.record.find(.branchDiffers, "machine \(machine.number): \(message)")
+    }
+}

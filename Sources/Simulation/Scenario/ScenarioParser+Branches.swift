@@ -1,0 +1,50 @@
+/// What a scenario does on branches of the workspace, and expects of them.
+extension ScenarioParser {
+    private static let mainName = "main"
+    private static let firstNamedBranch = 100
+
+    /// Nil if the line is about something else.
+    mutating func branchAction(_ line: inout ScenarioLine) throws(ScenarioError) -> BranchAction? {
+        if line.take("branches") {
+            let branch = try self.branch(&line)
+            let parent = line.take("off") ? try self.timeline(&line) : nil
+            return .open(branch, leaving: parent, isOfThePast: line.take("as", "remembered"))
+        }
+        if line.take("on") { return .write(try self.branch(&line), try self.steps(&line)) }
+        if line.take("merges") {
+            let branch = try self.timeline(&line)
+            let target = line.take("into") ? try self.timeline(&line) : nil
+            guard branch != target else { throw line.failure("a branch is not merged into itself") }
+            return .merge(branch, into: target)
+        }
+        return line.take("drops") ? .close(try self.branch(&line)) : nil
+    }
+
+    /// A branch, or nil for the main timeline.
+    private mutating func timeline(_ line: inout ScenarioLine) throws(ScenarioError) -> Int? {
+        line.take(Self.mainName) ? nil : try self.branch(&line)
+    }
+
+    /// `b7` is branch 7; any other name is given a number beyond those of plans.
+    mutating func branch(_ line: inout ScenarioLine) throws(ScenarioError) -> Int {
+        let name = try line.word("a branch")
+        guard name != Self.mainName else { throw line.failure("“main” is no branch") }
+        if name.first == "b", let number = UInt16(name.dropFirst()) { return Int(number) }
+        if let known = self.branches[name] { return known }
+        let number = Self.firstNamedBranch + self.branches.count
+        self.branches[name] = number
+        return number
+    }
+
+    /// `on b` after what is expected of an object: there, and not on the main timeline.
+    mutating func expectation(
+        _ expectation: Expectation,
+        onBranchOf line: inout ScenarioLine
+    ) throws(ScenarioError) -> Expectation {
+        guard line.take("on") else { return expectation }
+        switch expectation {
+        case .exists, .isGone, .stands, .value: return .onBranch(try self.branch(&line), expectation)
+        default: throw line.failure("only what shows of an object can be expected on a branch")
+        }
+    }
+}

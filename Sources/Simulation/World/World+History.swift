@@ -1,0 +1,137 @@
+internal import CRDTCore
+internal import Engine
+internal import MergeModel
+internal import Synchronization
+
+/// What users do with the past.
+extension World {
+    func perform(_ action: HistoryAction, on machine: Machine) {
+        guard machine.isUp, machine.hostile == nil else { return }
+        self.record.count(.historyUsed)
+        switch action {
+        case .undo: self.reverse(isRedo: false, on: machine)
+        case .redo: self.reverse(isRedo: true, on: machine)
+        case .remember:
+            let found = try? machine.read { transaction throws(StoreError) in
+                try RecordedVersion.frontier(of: &transaction)
+            }
+            machine.remembered = found ?? nil
+            self.recordVersion(of: machine)
+        case .bringBack(let object): self.bringBack(Workload.object(object), on: machine)
+        case .compact(let keeping): self.compact(keeping: keeping.milliseconds, on: machine)
+        }
+    }
+
+    /// Drops what was replaced, step by step; the process may end at any call of the store.
+    private func compact(keeping milliseconds: UInt64, on machine: Machine) {
+        self.record.count(.historyCompacted)
+        self.hasCompacted = true
+        let moment = machine.moment(at: self.time)
+        do throws(StoreError) {
+            guard
+                let begun = try machine.node?.beginCompaction(
+                    keeping: milliseconds,
+                    awaitingWithin: 0,
+                    isDryRun: false,
+                    at: moment
+                )
+            else { return }
+            var run = begun
+            while !run.isDone { try machine.node?.step(&run, at: moment) }
+            if run.summary.droppedWriteCount > 0 { self.record.mark(.valuesDropped) }
+        } catch {
+            self.record.mark(.storeFailed)
+        }
+        // Whatever came of it, the node notices.
+        self.handle(machine, .timer)
+    }
+
+    /// Takes the last transaction back, or does one again, and looks at what that did before anything else happens.
+    private func reverse(isRedo: Bool, on machine: Machine) {
+        let (founder, now) = (machine.founder, machine.clock.wall(at: self.time))
+        let notes = Notes<(ReversalCheck.State, UndoReport?)>()
+        let request = WriteRequest(id: self.work.nextRequestID()) { local throws(WriteRefusal) in
+            let before = try local.readCommitted { transaction throws(StoreError) in
+                try ReversalCheck.State(of: &transaction, founder: founder, now: now)
+            }
+            notes.content = (before, try local.reverse(isRedo: isRedo))
+        }
+        self.handle(machine, .write([request]))
+        guard let (before, report) = notes.content, self.isDurable(request.id, on: machine) else { return }
+        let found = try? machine.read { transaction throws(StoreError) in
+            try ReversalCheck.State(of: &transaction, founder: founder, now: now)
+        }
+        guard let after = found ?? nil, after.follows(before, by: report == nil ? 0 : 1) else { return }
+        if report != nil { self.record.mark(isRedo ? .redone : .undone) }
+        // What was dropped cannot be brought back, which the model does not know.
+        guard !self.hasCompacted else { return }
+        if report?.kept.isEmpty == false { self.record.mark(.undoKept) }
+        var check = ReversalCheck(before: before, after: after, report: report, isRedo: isRedo)
+        check.hasKept = self.oracles.reversals.hasKept
+        let problem = check.problem ?? machine.reversals.problem(with: check)
+        if let problem { self.record.find(.reversal, "machine \(machine.number): \(problem)") }
+        if let report { self.oracles.reversals.note(report, isRedo: isRedo) }
+    }
+
+    /// Makes an object what it was when the peer's user last kept a state in mind.
+    private func bringBack(_ object: ObjectID, on machine: Machine) {
+        guard let remembered = machine.remembered else { return }
+        let notes = Notes<(ReversalCheck.State, [ObjectID: VisibleObject])>()
+        let (founder, now) = (machine.founder, machine.clock.wall(at: self.time))
+        let request = WriteRequest(id: self.work.nextRequestID()) { local throws(WriteRefusal) in
+            let view = try local.readCommitted { transaction throws(StoreError) -> PastView? in
+                try RecordedVersion.seen(remembered, in: &transaction).map { PastView(seen: $0) }
+            }
+            guard let view else { return }
+            let before = try local.readCommitted { transaction throws(StoreError) in
+                try ReversalCheck.State(of: &transaction, founder: founder, now: now)
+            }
+            let then = try local.readCommitted { transaction throws(StoreError) in
+                try VisibleObject.subtree(of: object, at: view, in: transaction)
+            }
+            _ = try local.restore(object, to: view)
+            notes.content = (before, then)
+        }
+        self.handle(machine, .write([request]))
+        guard let (before, then) = notes.content, self.isDurable(request.id, on: machine) else { return }
+        let found = try? machine.read { transaction throws(StoreError) in
+            try ReversalCheck.State(of: &transaction, founder: founder, now: now)
+        }
+        guard let after = found ?? nil, after.follows(before, by: 1) else { return }
+        self.record.mark(.broughtBack)
+        for (id, object) in then.sorted(by: { $0.key < $1.key })
+        where after.visible[id]?.properties != object.properties {
+            let message = "machine \(machine.number): \(id), brought back, is not what it was"
+            return self.record.find(.restoration, message)
+        }
+    }
+
+    /// Whether a write was acknowledged on a machine whose disk keeps its promises, and which is still there.
+    private func isDurable(_ request: RequestID, on machine: Machine) -> Bool {
+        machine.isUp && !machine.isTainted && self.acknowledgedRequest == request
+    }
+}
+
+/// What the body of a write has seen: it runs inside of the node.
+private final class Notes<Content: Sendable>: Sendable {
+    private let kept = Mutex<Content?>(nil)
+
+    var content: Content? {
+        get { self.kept.withLock { $0 } }
+        set { self.kept.withLock { $0 = newValue } }
+    }
+}
+
+extension VisibleObject {
+    /// An object, and what was visible below it, in a state of the past.
+    fileprivate static func subtree(
+        of object: ObjectID,
+        at view: PastView,
+        in transaction: some StoreTransaction
+    ) throws(StoreError) -> [ObjectID: VisibleObject] {
+        var past = PastState(view, of: transaction)
+        guard let root = try past.existingObjectIndex(of: object) else { return [:] }
+        let ids = try StateExport.subtree(root, in: &past).map { index throws(StoreError) in try past.object(index).id }
+        return try VisibleObject.all(of: &past).filter { ids.contains($0.key) }
+    }
+}

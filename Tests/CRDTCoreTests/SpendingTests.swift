@@ -1,0 +1,90 @@
+import MergeModel
+import Testing
+
+@testable import CRDTCore
+
+/// Writes whose content is dropped: the hashes of their changes stay.
+struct SpendingTests {
+    private static let previous = ChainHash.origin(TestDevice.workspace)
+
+    /// A change that opens a chain, or goes on, with writes of all sizes and what cannot be dropped.
+    private static func run(opens: Bool, valueByteCounts: [Int]) -> Run {
+        let device = TestDevice(number: 1)
+        let nonce = Bytes16(high: 1, low: 2)
+        var builder = RunBuilder(replica: device.replica(nonce: nonce), firstSequence: opens ? 1 : 2)
+        builder.beginChange(stamp: Stamp(rawValue: 1 << 40), context: [Point](), blinding: Array(0..<16))
+        if opens { builder.append(.introduce(device.introduction(nonce: nonce))) }
+        for (number, count) in valueByteCounts.enumerated() {
+            let object = ObjectID(bytes: Bytes16(high: 0xaaaa, low: UInt64(number % 2)))
+            builder.append(.set(object, name: "n\(number % 3)", value: .bytes(Array(repeating: 7, count: count))))
+        }
+        return SampleRuns.signed(builder)
+    }
+
+    private func hashes(_ run: Run) -> [Hash256] {
+        ChainHash.hashes(of: run, previous: Self.previous, TestDevice.cryptography)
+    }
+
+    private func subsets(of count: Int) -> [Set<Int>] {
+        (0..<1 << count).map { bits in Set((0..<count).filter { bits >> $0 & 1 == 1 }) }
+    }
+
+    @Test(arguments: [true, false])
+    func `whatever is dropped, and in however many steps, the hash stays`(opens: Bool) throws {
+        let run = Self.run(opens: opens, valueByteCounts: [0, 63, 64, 500, 5])
+        var (wholeCount, partCount) = (0, 0)
+        for first in self.subsets(of: run.operations.count) {
+            guard let (once, dropped) = run.spending(first, TestDevice.cryptography) else { continue }
+            #expect(Set(dropped).isSubset(of: first) && !dropped.isEmpty)
+            for second in [first, Set(run.operations.indices)] {
+                let rest = once.spending(second, TestDevice.cryptography)?.run ?? once
+                for spent in [once, rest] {
+                    #expect(self.hashes(spent) == self.hashes(run))
+                    #expect(spent.size.byteCount < run.size.byteCount)
+                    try spent.validate()
+                    let read = try Run(decoding: spent.encoded())
+                    #expect(read == spent)
+                    for position in run.operations.indices {
+                        let kept = spent.operations[position].kind != .spent
+                        #expect(
+                            try kept
+                                ? spent.edit(spent.operations[position]) == run.edit(run.operations[position])
+                                : spent.edit(spent.operations[position]).object
+                                    == run.edit(run.operations[position]).object
+                        )
+                    }
+                    if spent.changes[0].isSpent { wholeCount += 1 } else { partCount += 1 }
+                }
+            }
+        }
+        #expect(opens == (wholeCount == 0) && partCount > 50)
+    }
+
+    @Test func `what says of itself that it is spent, and is not, is refused`() throws {
+        let run = Self.run(opens: false, valueByteCounts: [100, 200])
+        let whole = try #require(run.spending([0, 1], TestDevice.cryptography)).run
+        let part = try #require(run.spending([1], TestDevice.cryptography)).run
+        #expect(whole.changes[0].isSpent && part.changes[0].hasLeftOut)
+        var wrong: [Run] = []
+        for base in [run, whole, part] {
+            for (isSpent, hasLeftOut) in [(false, false), (false, true), (true, false)] {
+                var run = base
+                (run.changes[0].isSpent, run.changes[0].hasLeftOut) = (isSpent, hasLeftOut)
+                if run != base { wrong.append(run) }
+            }
+        }
+        var mixed = whole
+        mixed.operations[0].kind = .unset
+        wrong.append(mixed)
+        for run in wrong {
+            #expect(throws: WireError.self) { try run.validate() }
+            #expect(throws: (any Error).self) { try Run(decoding: run.encoded()) }
+        }
+        // Version 1 knows no spent operations, and version 2 has some.
+        for run in [run, whole, part] {
+            var bytes = run.encoded()
+            bytes[0] ^= 3
+            #expect(throws: (any Error).self) { try Run(decoding: bytes) }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+/// Which files of source code open files, and what these are.
+///
+/// No descriptor of ours on a database, or on the index of its log, may ever be closed while a connection of this
+/// process has the database (`DatabaseBytes` says why). A program cannot see in general what a path leads to. So every
+/// place that opens files is listed here with what it opens, and a new one is a decision.
+enum OpenedFileRules {
+    static let places: [String: String] = [
+        "Sources/Persistence/Store/DataDirectory.swift": "the lock file, the directory, a backup before a migration",
+        "Sources/Persistence/Store/SQLiteStore+Scratch.swift": "the lock file of a scratch directory",
+        "Sources/PeerdKit/Directory/PrivateFile.swift": "new files, and folders",
+        "Sources/PeerdKit/Directory/NamelessFile.swift": "new files without a name",
+        "Sources/PeerdKit/Directory/KeyFile.swift": "keys",
+        "Sources/PeerdKit/Directory/TokenFile.swift": "tokens",
+        "Sources/PeerdKit/Directory/Settings.swift": "config",
+        "Sources/PeerdKit/Driver/WorkspaceRuntime.swift": "the lock file",
+        "Sources/PeerdKit/Backup/Workspace+Backup.swift": "the new copy of a database, before SQLite; and config",
+        "Sources/PeerdKit/Backup/BackupWriter.swift": "backups, which lie outside the data directory",
+        "Sources/PeerdKit/Backup/BackupReader.swift": "backups, and the new database of a restore",
+        "Sources/PeerdKit/Preview/SourceDirectory.swift": "the lock file",
+        "Sources/PeerdKit/Preview/FileCopy.swift": "keys, logs, and private copies of databases that are closed",
+        "Sources/PeerdKit/Exchange/Workspace+Exchange.swift": "a new export",
+        "Sources/LocalAPI/Client/Endpoint.swift": "the address of the local API",
+        "Sources/LocalAPI/Client/LocalSocketAddress.swift": "the folder of a socket",
+        "Sources/LocalAPI/Files/FileTree.swift": "the folder “files”, and what it holds",
+        "Sources/LocalAPI/Files/OwnedDescriptor.swift": "folders in the folder “files”",
+        "Sources/LocalAPI/Files/FileUpload.swift": "new files in the folder “files”",
+        "Sources/LocalAPI/Files/FolderNames.swift": "folders in the folder “files”",
+        "Sources/peerd/Driver/CurrentBranch.swift": "the file “branch”",
+        "Sources/peerd/Execution/Workplace+Import.swift": "the file of an import, before the workspace",
+    ]
+    private static let modules: Set<String> = [
+        "CRDTCore", "PeerCrypto", "SyncProtocol", "Engine", "Persistence", "PeerTransport", "PeerdKit", "LocalAPI",
+        "peerd",
+    ]
+
+    static func violations(in file: SourceFile) -> [String] {
+        guard let module = file.module, self.modules.contains(module), self.places[file.path] == nil else { return [] }
+        let opening = Regex<AnyRegexOutput>(
+            /\bO_(?:RDONLY|RDWR|WRONLY|CREAT)\b|\b(?:fopen|freopen|creat|copyfile|copyItem|mmap)\(/
+                // To the default kind, the dot of a member is part of a word.
+                .wordBoundaryKind(.simple)
+        )
+        let reading = Regex<AnyRegexOutput>(
+            /\bFileHandle\(for|\bcontents\(atPath|\b(?:Data|String)\(contentsOf|\bInputStream\(|\bOutputStream\(/
+                .wordBoundaryKind(.simple)
+        )
+        return [opening, reading].flatMap { pattern in
+            file.matches(of: pattern) { "\($0) opens a file; say in OpenedFileRules which, if never a database in use" }
+        }
+    }
+}
