@@ -44,6 +44,8 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         package var frontier: Frontier
         /// How many writes the nodes dropped.
         package var droppedWriteCount: Int
+        /// How many writes they erased.
+        package var erasedWriteCount: Int
     }
 
     /// The ways in which a plan can fail.
@@ -105,7 +107,7 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         let nodes = try (0..<3).map { _ in
             TestNode(store: try self.makeStore(), objects: history.objects, now: start)
         }
-        var droppedWriteCount = 0
+        var (droppedWriteCount, erasedWriteCount) = (0, 0)
         while let node = nodes.filter({ $0.stored.count < history.changes.count }).randomElement(using: &random) {
             let setsBack = plan.traits.contains(.clocksSetBack)
             try self.deliver(to: node, of: nodes, history, setsBack: setsBack, &random)
@@ -115,7 +117,12 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
                 let milliseconds = history.end.milliseconds + ahead - UInt64(random.below(2_000))
                 droppedWriteCount += try node.compact(through: Stamp(milliseconds: milliseconds)).droppedWriteCount
             }
-            if random.chance(25), try node.isComplete() { try self.compare(node, history, "on the way") }
+            if plan.traits.contains(.erasures), random.chance(30) {
+                erasedWriteCount += try node.erase().erasedWriteCount
+            }
+            if random.chance(25), try node.isComplete(), try node.holdsSuccessors() {
+                try self.compare(node, history, "on the way")
+            }
         }
         // What is not held any more is held again when the clock is set back.
         for later in [0, 7_200_000, 0, 7_200_000] as [UInt64] {
@@ -136,7 +143,8 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
             state: try nodes[0].state(),
             export: try nodes[0].export(),
             frontier: try nodes[0].frontier(),
-            droppedWriteCount: droppedWriteCount
+            droppedWriteCount: droppedWriteCount,
+            erasedWriteCount: erasedWriteCount
         )
     }
 

@@ -191,6 +191,7 @@ package enum PlainText {
         case .undo(let reversal):
             "\(reversal.isRedo ? "redo" : "undo") \(self.short(reversal.replica)):\(reversal.sequence)"
         case .timeline: "timeline"
+        case .erase(let erasure): "erase \(self.short(erasure.object)).\(ExactText(erasure.name))"
         case .unknown(let kind, _): "unknown \(kind)"
         case .leftOut: "left out"
         case .spent(let object, let name, _): "spent \(self.short(object)).\(ExactText(name))"

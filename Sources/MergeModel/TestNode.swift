@@ -86,9 +86,41 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
         }
     }
 
+    /// Erases what the changes that were handed to the store ask for.
+    @discardableResult
+    package func erase() throws -> Erasing.Summary {
+        let now = self.now
+        return try self.store.write { transaction throws(StoreError) in
+            var (erasing, merge) = (Erasing(), Merge(now: now, founder: TestDevice.user))
+            while !erasing.isDone { try erasing.step(&merge, in: &transaction, TestDevice.cryptography) }
+            return erasing.summary
+        }
+    }
+
     /// Whether nothing was dropped elsewhere that is still needed here.
     package func isComplete() throws -> Bool {
         try self.store.read { transaction throws(StoreError) in try transaction.incompleteProperties().isEmpty }
+    }
+
+    /// Whether the writes are here, by others, that had seen those which were dropped.
+    ///
+    /// Until they come, too little may be in conflict.
+    package func holdsSuccessors() throws -> Bool {
+        try self.store.read { transaction throws(StoreError) in
+            for key in try transaction.propertiesWithSpentWrites() {
+                guard let spent = try transaction.spentWrites(at: key) else { continue }
+                var writes = try transaction.supersededWrites(at: key, upTo: .max) { _ in true }
+                writes += try transaction.conflicts(at: key)
+                if let winner = try transaction.register(key)?.winner { writes.append(winner) }
+                var ends = SeenLines()
+                for write in writes {
+                    _ = ends.raise(write.line, to: write.sequence)
+                    ends.formUnion(try transaction.context(at: write.point))
+                }
+                guard spent.last.all.allSatisfy({ ends[$0.line] >= $0.sequence }) else { return false }
+            }
+            return true
+        }
     }
 
     /// The whole state in plain words.

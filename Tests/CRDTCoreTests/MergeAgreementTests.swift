@@ -4,21 +4,25 @@ import Testing
 
 /// Random plans, whose changes are delivered in random orders, batches and by relays, against the naive model.
 @Suite struct MergeAgreementTests {
+    @discardableResult
     private func check(
         first: UInt64,
         count: Int,
         changes: Int = 25,
         _ troubles: MergeTroubles,
         compacts: Bool = false
-    ) throws {
+    ) throws -> (dropped: Int, erased: Int) {
         let agreement = MergeAgreement(compacts: compacts) {
             MemoryStore(origin: ChainHash.origin(TestDevice.workspace))
         }
-        var droppedWriteCount = 0
+        var (dropped, erased) = (0, 0)
         for plan in try Seeds.plans(from: first, count: count, changes: changes, troubles: troubles) {
-            droppedWriteCount += try agreement.check(plan).droppedWriteCount
+            let outcome = try agreement.check(plan)
+            dropped += outcome.droppedWriteCount
+            erased += outcome.erasedWriteCount
         }
-        #expect(!compacts || droppedWriteCount > 0)
+        #expect(!compacts || dropped > 0)
+        return (dropped, erased)
     }
 
     @Test func `honest peers come to the state of the naive model`() throws {
@@ -61,6 +65,16 @@ import Testing
     ])
     func `nodes that drop writes come to the state of those that keep them`(troubles: MergeTroubles) throws {
         try self.check(first: 20_000, count: 60, changes: 40, troubles, compacts: true)
+    }
+
+    @Test(arguments: [
+        MergeTroubles.variety, [.variety, .forks], [.variety, .fastClocks, .restamps], [.variety, .lies],
+        [.variety, .branches], .all.subtracting(.clocksSetBack),
+    ])
+    func `nodes that erase come to the state of those that keep everything`(troubles: MergeTroubles) throws {
+        let troubles = troubles.union(.erasures)
+        #expect(try self.check(first: 30_000, count: 60, changes: 40, troubles).erased > 0)
+        #expect(try self.check(first: 31_000, count: 30, changes: 40, troubles, compacts: true).erased > 0)
     }
 
     @Test func `all of it at once`() throws {

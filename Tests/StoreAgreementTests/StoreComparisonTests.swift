@@ -45,6 +45,12 @@ import Testing
         try self.compare(first: 14_000, count: 20, changes: 40, troubles, compacts: true)
     }
 
+    @Test func `both stores agree when they erase`() throws {
+        let troubles = MergeTroubles.all.subtracting(.clocksSetBack).union(.erasures)
+        try self.compare(first: 15_000, count: 20, changes: 40, troubles)
+        try self.compare(first: 16_000, count: 10, changes: 40, troubles, compacts: true)
+    }
+
     @Test func `both stores agree on a long history`() throws {
         try self.compare(first: 13_000, count: 1, changes: 120, .all)
     }

@@ -31,6 +31,8 @@ package struct OperationKind: RawRepresentable, Hashable, Sendable {
     package static let undo = OperationKind(rawValue: 8)
     /// Says something about a branch of the workspace.
     package static let timeline = OperationKind(rawValue: 9)
+    /// Asks that the earlier writes to a property are dropped everywhere, those that its author had seen.
+    package static let erase = OperationKind(rawValue: 10)
 
     /// Whether the operation is about one object.
     package var hasObject: Bool { (1...5).contains(self.rawValue) || self == .spent }
@@ -91,6 +93,7 @@ package enum Edit: Hashable, Sendable {
     case restamp(Restamp)
     case undo(Reversal)
     case timeline(TimelineStatement)
+    case erase(Erasure)
     /// An operation of a kind this version does not know.
     case unknown(kind: UInt8, body: [UInt8])
     /// An operation that was left out: only its leaf is here.
@@ -127,6 +130,7 @@ extension Edit {
         case .restamp: .restamp
         case .undo: .undo
         case .timeline: .timeline
+        case .erase: .erase
         case .unknown(let kind, _): OperationKind(rawValue: kind)
         case .leftOut: .leftOut
         case .spent: .spent
@@ -139,7 +143,7 @@ extension Edit {
         case .create(let object, _, _), .set(let object, _, _), .unset(let object, _), .move(let object, _),
             .delete(let object), .spent(let object, _, _):
             object
-        case .introduce, .restamp, .undo, .timeline, .unknown, .leftOut: nil
+        case .introduce, .restamp, .undo, .timeline, .erase, .unknown, .leftOut: nil
         }
     }
 
@@ -163,6 +167,7 @@ extension Edit {
         case .restamp(let restamp): restamp.encode(to: &bytes)
         case .undo(let reversal): reversal.encode(to: &bytes)
         case .timeline(let statement): statement.encode(to: &bytes)
+        case .erase(let erasure): erasure.encode(to: &bytes)
         case .unknown(_, let body): bytes += body
         case .leftOut(let leaf): leaf.bytes.append(to: &bytes)
         case .spent(_, _, let leaf): leaf?.bytes.append(to: &bytes)

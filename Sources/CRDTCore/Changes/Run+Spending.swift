@@ -31,6 +31,26 @@ extension Run {
         return (run, dropped)
     }
 
+    /// This run of one change, with some of its writes to properties dropped whatever they take.
+    ///
+    /// - Returns: the run, and the places of what is dropped newly; nil if nothing is.
+    package func erasing(
+        _ positions: Set<Int>,
+        _ cryptography: some ChangeCryptography
+    ) -> (run: Run, dropped: [Int])? {
+        guard self.changes.count == 1, let change = self.changes.first, !change.isSpent else { return nil }
+        let dropped = change.operationRange.filter { position in
+            let kind = self.operations[position].kind
+            return positions.contains(position) && (kind == .set || kind == .unset)
+        }
+        guard !dropped.isEmpty else { return nil }
+        let places = Set(dropped)
+        if change.operationRange.allSatisfy({ self.operations[$0].kind == .spent || places.contains($0) }) {
+            return self.spendingAll(change, cryptography)
+        }
+        return (self.spending(places, of: change, cryptography), dropped)
+    }
+
     private func isDroppable(_ operation: Operation) -> Bool {
         (operation.kind == .set || operation.kind == .unset) && operation.grant == 0
     }
@@ -91,9 +111,14 @@ extension Run {
         } else if operation.kind == .move, operation.operand > 0 {
             operand = builder.index(of: self.objects[Int(operation.operand) - 1]) + 1
         }
+        // The leaf holds the grant of what is dropped.
+        var grant: UInt32 = 0
+        if payload == nil, operation.grant > 0 {
+            grant = builder.index(of: self.grants[Int(operation.grant) - 1]) + 1
+        }
         builder.append(
             kind: payload == nil ? operation.kind : .spent,
-            grant: operation.grant == 0 ? 0 : builder.index(of: self.grants[Int(operation.grant) - 1]) + 1,
+            grant: grant,
             object: operation.kind.hasObject ? builder.index(of: self.objects[Int(operation.object)]) : 0,
             operand: operand,
             payload: payload ?? Array(self.payload[operation.payloadRange])

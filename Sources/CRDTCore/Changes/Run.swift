@@ -98,6 +98,9 @@ package struct Run: Hashable, Sendable {
         case .timeline:
             guard let statement = try? TimelineStatement(decoding: payload) else { break }
             return .timeline(statement)
+        case .erase:
+            guard let erasure = try? Erasure(decoding: payload) else { break }
+            return .erase(erasure)
         case .leftOut:
             guard let leaf = Bytes32(payload) else { throw .notCanonical }
             return .leftOut(leaf: Hash256(bytes: leaf))

@@ -106,16 +106,22 @@ package struct Compaction {
         guard !run.changes[0].isSpent else { return 0 }
         let indexes = try merge.indexes(of: run, on: place.line, in: &transaction)
         let stamp = try transaction.effectiveStamp(at: place)
+        // The write behind an erasure stays: the erasure counts by it, for machines that come later, too.
+        let kept = run.writesBehindErasures(of: run.changes[0])
         var spendable: Set<Int> = []
-        for (position, operation) in run.operations.enumerated()
-        where operation.kind == .set || operation.kind == .unset {
+        // The run may be the tail of a longer one.
+        let start = Int(run.changes[0].operationStart)
+        for position in run.changes[0].operationRange {
+            let operation = run.operations[position]
+            guard operation.kind == .set || operation.kind == .unset else { continue }
             let write = WriteReference(
                 stamp: stamp,
                 line: place.line,
                 sequence: place.sequence,
-                index: UInt32(position)
+                index: UInt32(position - start)
             )
             let key = Self.key(of: operation, indexes)
+            if kept.contains(position) { continue }
             if try self.isSpendable(write, at: key, in: &transaction) { spendable.insert(position) }
         }
         guard !spendable.isEmpty, let (rest, dropped) = run.spending(spendable, cryptography) else {
@@ -130,7 +136,7 @@ package struct Compaction {
                 stamp: stamp,
                 line: place.line,
                 sequence: place.sequence,
-                index: UInt32(position)
+                index: UInt32(position - start)
             )
             let key = Self.key(of: run.operations[position], indexes)
             try transaction.removeVersion(write, at: key)

@@ -64,6 +64,7 @@ extension Merge {
                 try self.apply(operation, write, context, of: run, indexes: indexes, in: &transaction)
                 write.index += 1
             }
+            try self.noteErasures(of: run.changes[0], in: run, at: place, &transaction)
             var record = transaction.line(place.line)
             record.mergedSequence = place.sequence
             try transaction.setLine(record, at: place.line)

@@ -18,6 +18,8 @@ package struct Merge {
         package var forked: [ReplicaID] = []
         /// How many changes and operations were looked at for the sake of restamps.
         package var restampCost = 0
+        /// Erasures that were noted, to be done later.
+        package var notedErasureCount = 0
         /// How many moves were done again for the sake of late ones.
         package var redoneMoveCount = 0
     }
@@ -437,6 +439,10 @@ package struct Merge {
             }
             try self.apply(run.operations[position], write, context, of: run, indexes: indexes, in: &transaction)
             write.index += 1
+        }
+        if record.timeline == nil {
+            let place = LinePoint(line: indexes.line, sequence: sequence)
+            try self.noteErasures(of: change, in: run, at: place, &transaction)
         }
         record.appliedSequence = sequence
         record.appliedStamp = stamp

@@ -191,7 +191,7 @@ extension StoreTransaction {
                     isUndone[reversal.change] = !reversal.isRedo
                     if isRedo, !reversal.isRedo { return NextReversal(target: point, isUndone: isUndone) }
                 }
-            } else if try self.edit(write)?.object != nil, !(isUndone[point] ?? false) {
+            } else if try self.isOfUser(write), !(isUndone[point] ?? false) {
                 if !isRedo { return NextReversal(target: point, isUndone: isUndone) }
                 // Whatever was undone before it was given up when it was written.
                 return nil
@@ -203,6 +203,12 @@ extension StoreTransaction {
             }
         }
         return nil
+    }
+
+    /// Whether a change that begins with an operation is one that its user made on purpose: an edit, or an erasure.
+    private mutating func isOfUser(_ first: WriteReference) throws(StoreError) -> Bool {
+        let edit = try self.edit(first)
+        return edit?.object != nil || edit?.kind == .erase
     }
 
     private mutating func firstOperation(of point: LinePoint) throws(StoreError) -> WriteReference {

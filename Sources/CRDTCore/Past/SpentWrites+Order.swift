@@ -1,12 +1,13 @@
 /// Where writes that were dropped stand in the order of those that are kept.
 extension StoreTransaction {
-    /// The highest effective stamp of dropped writes.
+    /// The highest effective stamp of dropped writes, as far as lines count in a view.
     ///
     /// Effective stamps rise along each line.
-    private mutating func lastStamp(of spent: SpentWrites) throws(StoreError) -> Stamp {
+    private mutating func lastStamp(of spent: SpentWrites, in view: PastView?) throws(StoreError) -> Stamp {
         var stamp = Stamp.zero
         for (line, sequence) in spent.last.all {
-            let applied = min(sequence, self.progress(of: line).appliedSequence)
+            let end = min(sequence, view?.seen?[line] ?? .max)
+            let applied = min(end, self.progress(of: line).appliedSequence)
             guard applied >= self.progress(of: line).firstSequence else { continue }
             stamp = max(stamp, try self.effectiveStamp(at: LinePoint(line: line, sequence: applied)))
         }
@@ -40,11 +41,20 @@ extension StoreTransaction {
         in view: PastView? = nil
     ) throws(StoreError) {
         guard let spent = try self.spentWrites(at: key) else { return }
+        try self.requireKept(found, beside: spent, in: view)
+    }
+
+    /// The same for dropped writes that a caller has, or would have.
+    mutating func requireKept(
+        _ found: WriteReference?,
+        beside spent: SpentWrites,
+        in view: PastView?
+    ) throws(StoreError) {
         #if PLANTED_BUGS
         if PlantedBug.droppedWritesPassedOver.isPlanted { return }
         #endif
         if let view, try self.counted(spent, in: view).isEmpty { return }
-        let last = try self.lastStamp(of: spent)
+        let last = try self.lastStamp(of: spent, in: view)
         if found.map({ $0.stamp <= last }) ?? true { throw .compacted }
     }
 

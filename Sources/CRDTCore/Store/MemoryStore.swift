@@ -37,6 +37,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     private var registers = MemoryRegisters()
     private var moveLog = MemoryMoves()
     private var spent: [RegisterKey: SpentWrites] = [:]
+    private var erasures: [RegisterKey: [LineIndex: PendingErasure]] = [:]
     private var raised: [LinePoint: RaisedStamp] = [:]
     package private(set) var restamps = RestampTable()
     private var restampedChains: [ReplicaID: RestampedChain] = [:]
@@ -146,6 +147,46 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     }
 
     package mutating func propertiesWithSpentWrites() -> [RegisterKey] { Array(self.spent.keys) }
+
+    package mutating func addErasure(_ erasure: PendingErasure) {
+        let known = self.erasures[erasure.key]?[erasure.change.line]
+        guard known.map({ $0.change.sequence < erasure.change.sequence }) ?? true else { return }
+        self.erasures[erasure.key, default: [:]][erasure.change.line] = erasure
+    }
+
+    package mutating func removeErasure(_ erasure: PendingErasure) {
+        self.erasures[erasure.key]?[erasure.change.line] = nil
+        if self.erasures[erasure.key]?.isEmpty ?? false { self.erasures[erasure.key] = nil }
+    }
+
+    package mutating func erasures(after key: RegisterKey?) -> [PendingErasure] {
+        let keys = self.erasures.keys.filter { candidate in key.map { $0.packed < candidate.packed } ?? true }
+        guard let first = keys.min(by: { $0.packed < $1.packed }), let found = self.erasures[first] else { return [] }
+        return found.values.sorted { $0.change.line.rawValue < $1.change.line.rawValue }
+    }
+
+    package mutating func supersededWrites(
+        at key: RegisterKey,
+        upTo limit: Int,
+        where isWanted: (WriteReference) -> Bool
+    ) throws(StoreError) -> [WriteReference] {
+        guard let register = self.register(key) else { return [] }
+        let shown = Set(self.conflicts(at: key).map { [UInt64($0.line.rawValue), $0.ordinal.rawValue] })
+        var found: [WriteReference] = []
+        for write in try self.appliedHistory(of: key.object) {
+            switch try self.edit(write) {
+            case .set(_, let name, _), .unset(_, let name):
+                guard self.nameIndex(of: name) == key.name else { continue }
+            default: continue
+            }
+            let isWinner = register.winner.line == write.line && register.winner.ordinal == write.ordinal
+            guard !isWinner, !shown.contains([UInt64(write.line.rawValue), write.ordinal.rawValue]), isWanted(write)
+            else { continue }
+            if found.count >= limit { break }
+            found.append(write)
+        }
+        return found
+    }
 
     package mutating func header(at point: LinePoint) -> ChangeHeader? {
         self.chains[Int(point.line.rawValue)].header(point.sequence)
@@ -574,6 +615,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     package mutating func clearDerivedState() {
         self.registers = MemoryRegisters()
         self.spent = [:]
+        self.erasures = [:]
         self.moveLog = MemoryMoves()
         self.raised = [:]
         for position in self.chains.indices {

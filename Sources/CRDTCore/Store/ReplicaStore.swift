@@ -109,6 +109,20 @@ package protocol StoreTransaction: StateReading, LineOrdering {
     /// All properties with dropped writes, in no particular order.
     mutating func propertiesWithSpentWrites() throws(StoreError) -> [RegisterKey]
 
+    // Erasures that are not done yet.
+
+    /// Records an erasure, unless a later one of the same property on the same line is there, which covers more.
+    mutating func addErasure(_ erasure: PendingErasure) throws(StoreError)
+    mutating func removeErasure(_ erasure: PendingErasure) throws(StoreError)
+    /// Those of the first property behind one that has any, in the order of their lines; nil: from the beginning.
+    mutating func erasures(after key: RegisterKey?) throws(StoreError) -> [PendingErasure]
+    /// So many of the writes to a property that are superseded, and wanted, in no particular order.
+    mutating func supersededWrites(
+        at key: RegisterKey,
+        upTo limit: Int,
+        where isWanted: (WriteReference) -> Bool
+    ) throws(StoreError) -> [WriteReference]
+
     /// The number of the last commit that changed any object; 0 if there is none, or commits are not numbered.
     var lastCommit: Int64 { get }
 

@@ -159,6 +159,15 @@ package struct SpentWrites: Hashable, Sendable {
     }
 }
 
+/// An erasure that counts and is not done yet.
+package struct PendingErasure: Hashable, Sendable {
+    package var key: RegisterKey
+    /// The change that asks for it: what it had seen of the property is to be dropped.
+    package var change: LinePoint
+
+    package init(key: RegisterKey, change: LinePoint) { (self.key, self.change) = (key, change) }
+}
+
 /// What became of a write that is not in force.
 package enum VersionStatus: UInt8, Hashable, Sendable {
     /// A later write had seen it.

@@ -39,6 +39,7 @@ extension LogEntry.Source {
         case .restamp: "restamp"
         case .undo(let reversal): reversal.isRedo ? "redo" : "undo"
         case .timeline(let statement): statement.word
+        case .erase: "erase"
         case .unknown(let kind, _): "unknown-\(kind)"
         case .leftOut: "left-out"
         case .spent: "spent"
@@ -73,6 +74,9 @@ extension LogEntry.Source {
         case .timeline(let statement):
             members["branch"] = .string(statement.timeline.description)
             if case .opens(let opening) = statement { members["name"] = .string(opening.name) }
+        case .erase(let erasure):
+            members["object"] = .string(erasure.object.description)
+            members["name"] = .string(erasure.name)
         case .delete, .unknown, .leftOut: break
         }
     }

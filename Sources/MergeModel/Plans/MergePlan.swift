@@ -18,11 +18,13 @@ package struct MergePlan: Hashable, Sendable {
         package static let clocksSetBack = Traits(rawValue: 8)
         /// Two of three chains belong to branches of the workspace.
         package static let branches = Traits(rawValue: 16)
+        /// Some writes to properties come behind an erasure of the past of theirs, and nodes erase.
+        package static let erasures = Traits(rawValue: 32)
 
         /// Each trait with its word in the text of a plan.
         static let words: [(word: String, trait: Traits)] = [
             ("coarse", .coarseClocks), ("alike", .lookalikes), ("late", .introducedLate), ("back", .clocksSetBack),
-            ("branches", .branches),
+            ("branches", .branches), ("erasures", .erasures),
         ]
     }
 

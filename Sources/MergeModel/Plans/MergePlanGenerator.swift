@@ -23,6 +23,8 @@ package struct MergeTroubles: OptionSet, Hashable, Sendable {
     package static let clocksSetBack = MergeTroubles(rawValue: 256)
     /// Two of three chains belong to branches of the workspace.
     package static let branches = MergeTroubles(rawValue: 1024)
+    /// The past of properties is erased.
+    package static let erasures = MergeTroubles(rawValue: 2048)
     /// Everything has more variety: edits, names, coarse and slightly wrong clocks, and pauses of minutes.
     ///
     /// Without it a plan is plain, and its peers have introduced themselves before its first step.
@@ -110,6 +112,7 @@ package struct MergePlanGenerator {
         if troubles.contains(.lookalikes) { plan.traits.insert(.lookalikes) }
         if troubles.contains(.clocksSetBack) { plan.traits.insert(.clocksSetBack) }
         if troubles.contains(.branches) { plan.traits.insert(.branches) }
+        if troubles.contains(.erasures) { plan.traits.insert(.erasures) }
         var generator = MergePlanGenerator(
             random,
             troubles.union(.variety),

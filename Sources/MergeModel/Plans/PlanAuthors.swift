@@ -129,6 +129,7 @@ struct PlanAuthors {
         let extended = Set(news.compactMap(\.previous))
         var context = Set(news.filter { !extended.contains($0.hash) }.map(\.point)).sorted()
         var edits = planned.map { self.edit($0) }
+        if self.plan.traits.contains(.erasures) { edits = self.erasing(edits) }
         if let lie = self.lies[peer] {
             lie.distort(
                 stamp: &stamp,
@@ -141,6 +142,26 @@ struct PlanAuthors {
             self.lies[peer] = nil
         }
         self.append(edits, stamp: stamp, context: context, seen: applied.map(\.hash), by: peer)
+    }
+
+    /// Erases the past of the properties that every third change writes to.
+    ///
+    /// Every fifth change asks for an erasure that has no effect, since no write comes behind it.
+    private func erasing(_ edits: [Edit]) -> [Edit] {
+        let number = self.changes.changes.count
+        var result: [Edit] = []
+        var last: Erasure?
+        for edit in edits {
+            switch edit {
+            case .set(let object, let name, _), .unset(let object, let name):
+                last = Erasure(object: object, name: name)
+                if number % 3 == 0, let last { result.append(.erase(last)) }
+            default: break
+            }
+            result.append(edit)
+        }
+        if number % 5 == 0, let last { result.append(.erase(last)) }
+        return result
     }
 
     private func edit(_ planned: PlannedEdit) -> Edit {

@@ -16,7 +16,7 @@ public struct LogEntry: Identifiable, Hashable, Sendable, Codable {
         /// Deletes the object.
         case delete
         /// Changes no object: introduces a machine, restamps changes of a wrong clock, says that its transaction takes
-        /// back another one, or is about a branch.
+        /// back another one, erases the past of a property, or is about a branch.
         case housekeeping
         /// Has a kind that this version does not know, or was redacted by its sender.
         case unread
@@ -99,7 +99,7 @@ extension LogEntry.Action {
             case .unset(_, let name): .unset(name: name)
             case .move(_, let place): .move(under: place.parent)
             case .delete: .delete
-            case .introduce, .restamp, .undo, .timeline: .housekeeping
+            case .introduce, .restamp, .undo, .timeline, .erase: .housekeeping
             case .unknown, .leftOut, .spent: .unread
             }
     }

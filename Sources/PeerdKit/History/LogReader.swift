@@ -68,7 +68,7 @@ struct LogReader: Sendable {
             for point in run.contextEntries[change.contextRange] { try self.seen.add(point, in: &transaction) }
             for (index, position) in change.operationRange.enumerated() {
                 let operation = run.operations[position]
-                if let object, !operation.kind.hasObject || run.objects[Int(operation.object)] != object { continue }
+                if let object, run.subject(of: operation) != object { continue }
                 let write = WriteReference(
                     stamp: stamp,
                     line: self.chain.index,
@@ -116,6 +116,15 @@ struct LogReader: Sendable {
         } catch {
             throw StoreError.damaged("an operation of change \(self.nextSequence) in the log cannot be read")
         }
+    }
+}
+
+extension Run {
+    /// The object that an operation is about; nil if it is about none.
+    fileprivate func subject(of operation: Operation) -> ObjectID? {
+        if operation.kind.hasObject { return self.objects[Int(operation.object)] }
+        guard operation.kind == .erase, case .erase(let erasure)? = try? self.edit(operation) else { return nil }
+        return erasure.object
     }
 }
 

@@ -39,6 +39,7 @@ enum StoreQuery: Int, CaseIterable {
     case clearRegisters, clearVersions, clearMoves, clearObjects, clearRaisedStamps, clearCheckpoints
     case clearUnmerged, clearSpent
     case replaceChange, deleteOperations, replaceOperation, spentWrites, setSpent, deleteSpent, hasSpent, allSpent
+    case insertErasure, deleteErasure, erasuresFrom, erasuresOf, supersededWrites, clearErasures
     case integrityCheck, dataVersion, schema
 
     var sql: String {
@@ -105,6 +106,8 @@ enum StoreQuery: Int, CaseIterable {
         case .replaceChange, .deleteOperations, .replaceOperation, .spentWrites, .setSpent, .deleteSpent, .hasSpent,
             .allSpent:
             self.compactionSQL
+        case .insertErasure, .deleteErasure, .erasuresFrom, .erasuresOf, .supersededWrites, .clearErasures:
+            self.erasureSQL
         case .clearObjects:
             """
             UPDATE object SET created_stamp = NULL, created_line = NULL, created_sequence = NULL, created_idx = NULL,
@@ -124,12 +127,37 @@ enum StoreQuery: Int, CaseIterable {
             WHERE line = ?1 AND sequence = ?2
             """
         case .deleteOperations: "DELETE FROM operation WHERE operation BETWEEN ? AND ?"
-        case .replaceOperation: "UPDATE operation SET kind = 255, tag = NULL, value = ?2 WHERE operation = ?1"
+        case .replaceOperation:
+            """
+            UPDATE operation SET kind = 255, grant_reference = NULL, tag = NULL, value = ?2 WHERE operation = ?1
+            """
         case .spentWrites: "SELECT count, first, last FROM spent WHERE register = ?"
         case .setSpent: "INSERT OR REPLACE INTO spent (register, count, first, last) VALUES (?, ?, ?, ?)"
         case .deleteSpent: "DELETE FROM spent WHERE register = ?"
         case .allSpent: "SELECT register FROM spent"
         default: "SELECT EXISTS (SELECT 1 FROM spent)"
+        }
+    }
+
+    private var erasureSQL: String {
+        switch self {
+        case .insertErasure:
+            // A later one on the same line covers more.
+            """
+            INSERT INTO erasure (register, line, sequence) VALUES (?, ?, ?)
+            ON CONFLICT (register, line) DO UPDATE SET sequence = max(sequence, ?3)
+            """
+        case .deleteErasure:
+            "DELETE FROM erasure WHERE register = ? AND line = ? AND sequence = ?"
+        case .erasuresFrom:
+            """
+            SELECT register, line, sequence FROM erasure
+            WHERE register = (SELECT min(register) FROM erasure WHERE register > ?) ORDER BY line
+            """
+        case .erasuresOf: "SELECT 1 FROM erasure WHERE register = ? LIMIT 1"
+        case .supersededWrites:
+            "SELECT stamp, line, sequence, idx FROM version WHERE register = ? AND status = 0 ORDER BY stamp"
+        default: "DELETE FROM erasure"
         }
     }
 

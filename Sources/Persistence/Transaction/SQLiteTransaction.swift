@@ -209,7 +209,7 @@ package final class SQLiteTransaction: StoreTransaction {
         try self.flushObjects()
         let derived: [StoreQuery] = [
             .clearRegisters, .clearVersions, .clearMoves, .clearObjects, .clearRaisedStamps, .clearCheckpoints,
-            .clearUnmerged, .clearSpent,
+            .clearUnmerged, .clearSpent, .clearErasures,
         ]
         for query in derived {
             #if PLANTED_BUGS

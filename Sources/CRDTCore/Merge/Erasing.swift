@@ -1,0 +1,193 @@
+/// Does the erasures that were noted, some at a time: drops the content of all writes that they cover.
+///
+/// Nothing else changes: a later write of the same change had seen each of them (`Erasure`). Leaves stand for them, so
+/// every signature holds. It can be broken off after any step; what is left to do stays noted.
+///
+/// An open branch may show what is to be dropped. That stays, with all that the branch needs beside it, until the branch
+/// shows it no more.
+package struct Erasing: Sendable {
+    /// The number of writes that one step drops, and about the number of operations that it looks at.
+    package static let stepWriteCountMax = 1_024
+    package static let stepOperationCountMax = 1 << 16
+    /// Erasures of one property that are done together.
+    private static let togetherCountMax = 16
+
+    /// What was done.
+    package struct Summary: Hashable, Sendable {
+        /// Writes whose content was dropped.
+        package var erasedWriteCount = 0
+        /// Operations, writes and branches that were looked at.
+        package var cost = 0
+        /// Whether erasures are left that an open branch bars, or whose change is not applied now.
+        package var isBarred = false
+
+        package init() {}
+    }
+
+    package private(set) var summary = Summary()
+    package private(set) var isDone = false
+    /// The last property that was looked at.
+    private var last: RegisterKey?
+
+    package init() {}
+
+    /// A write that is to be dropped, of a property.
+    private struct Victim {
+        var write: WriteReference
+        var key: RegisterKey
+    }
+
+    /// Goes on for as long as one step may take.
+    ///
+    /// - Complexity: O(*n* log *m*) for *n* operations of the changes, and writes to the properties, that are looked at.
+    package mutating func step(
+        _ merge: inout Merge,
+        in transaction: inout some StoreTransaction,
+        _ cryptography: some ChangeCryptography
+    ) throws(StoreError) {
+        let views = try transaction.openViews()
+        let start = self.summary.cost
+        self.summary.cost += views.count * transaction.lineCount
+        var (victims, finished): ([Victim], [PendingErasure]) = ([], [])
+        while victims.count < Self.stepWriteCountMax, self.summary.cost - start < Self.stepOperationCountMax {
+            let erasures = try transaction.erasures(after: self.last)
+            guard let key = erasures.first?.key else {
+                self.isDone = true
+                break
+            }
+            let room = Self.stepWriteCountMax - victims.count
+            let found = try self.examine(erasures, at: key, views, room: room, in: &transaction)
+            victims += found.victims.prefix(room).map { Victim(write: $0, key: key) }
+            // With more than there is room for, the next step looks at the same property again.
+            guard found.victims.count <= room else { break }
+            finished += found.finished
+            if !found.finished.isEmpty, found.finished.count < erasures.count { break }
+            self.last = key
+            if found.finished.isEmpty { self.summary.isBarred = true }
+        }
+        try self.drop(victims, &merge, in: &transaction, cryptography)
+        for erasure in finished { try transaction.removeErasure(erasure) }
+    }
+
+    /// What the erasures of one property drop, or the first of them, and which are done with that.
+    private mutating func examine(
+        _ erasures: [PendingErasure],
+        at key: RegisterKey,
+        _ views: [PastView],
+        room: Int,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> (victims: [WriteReference], finished: [PendingErasure]) {
+        var (taken, contexts): ([PendingErasure], [CausalContext]) = ([], [])
+        for erasure in erasures where taken.count < Self.togetherCountMax {
+            let line = erasure.change.line
+            guard erasure.change.sequence <= transaction.progress(of: line).countedSequence else { continue }
+            let seen = try transaction.context(at: erasure.change)
+            // What stands in the same change is stamped as the write that takes its place.
+            let ordinal = ChainOrdinal(sequence: erasure.change.sequence, index: 0)
+            contexts.append(CausalContext(seen: seen, author: line, ordinal: ordinal))
+            taken.append(erasure)
+        }
+        var (ends, cost): ([LineIndex: ChainOrdinal], Int) = ([:], 1 + contexts.count)
+        // What branches show is known only of all of them together.
+        let limit = views.isEmpty ? room + 1 : .max
+        let covered = try transaction.supersededWrites(at: key, upTo: limit) { write in
+            cost += 1
+            if let end = ends[write.line] { return write.ordinal < end }
+            cost += contexts.count
+            let end = contexts.map { $0.end(of: write.line) }.max() ?? .zero
+            ends[write.line] = end
+            return write.ordinal < end
+        }
+        self.summary.cost += cost + views.count * covered.count
+        guard let shown = try transaction.shown(of: covered, at: key, in: views) else { return ([], []) }
+        return (covered.filter { !shown.contains($0.point) }, shown.isEmpty ? taken : [])
+    }
+
+    private static let one = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
+
+    private mutating func drop(
+        _ victims: [Victim],
+        _ merge: inout Merge,
+        in transaction: inout some StoreTransaction,
+        _ cryptography: some ChangeCryptography
+    ) throws(StoreError) {
+        var changes: [LinePoint: [Victim]] = [:]
+        for victim in victims { changes[victim.write.point, default: []].append(victim) }
+        let places = changes.keys.sorted { ($0.line.rawValue, $0.sequence) < ($1.line.rawValue, $1.sequence) }
+        for place in places {
+            let loaded = try transaction.loadRun(of: place.line, from: place.sequence, limits: Self.one, signed: false)
+            guard let run = loaded, run.changes.count == 1 else { throw .damaged("a change is missing from the log") }
+            self.summary.cost += run.operations.count
+            let members = changes[place] ?? []
+            // The run may be the tail of a longer one.
+            let positions = Set(members.map { Int(run.changes[0].operationStart) + Int($0.write.index) })
+            guard let (rest, dropped) = run.erasing(positions, cryptography), dropped.count == members.count else {
+                throw .damaged("a write that is to be erased is not in the log")
+            }
+            for victim in members {
+                try transaction.removeVersion(victim.write, at: victim.key)
+                try transaction.countSpent(1, in: place, at: victim.key)
+            }
+            let indexes = try merge.indexes(of: rest, on: place.line, in: &transaction)
+            try transaction.replaceChange(at: place, by: rest, indexes: indexes)
+            self.summary.erasedWriteCount += dropped.count
+        }
+    }
+}
+
+extension StoreTransaction {
+    /// What counts on each open branch.
+    mutating func openViews() throws(StoreError) -> [PastView] {
+        var views: [PastView] = []
+        for timeline in self.timelines.open { views.append(try self.view(of: timeline)) }
+        return views
+    }
+
+    /// The changes of some writes to a property that are in force on open branches.
+    ///
+    /// - Returns: nil if such a branch could not be read any more without all the others.
+    mutating func shown(
+        of writes: [WriteReference],
+        at key: RegisterKey,
+        in views: [PastView]
+    ) throws(StoreError) -> Set<LinePoint>? {
+        guard !writes.isEmpty, !views.isEmpty else { return [] }
+        let candidates = Set(writes)
+        var (shown, inForce): (Set<LinePoint>, [(view: PastView, write: WriteReference?)]) = ([], [])
+        for view in views {
+            do throws(StoreError) {
+                let write = try PastReader(view).write(at: key, in: &self)
+                inForce.append((view, write))
+                if let write, candidates.contains(write) { shown.insert(write.point) }
+            } catch .compacted {
+                // It cannot be read as it is.
+            }
+        }
+        var spent = try self.spentWrites(at: key)
+        for write in writes where !shown.contains(write.point) {
+            spent = SpentWrites.adding(1, in: write.point, to: spent)
+        }
+        guard let spent else { return shown }
+        for (view, write) in inForce {
+            do throws(StoreError) {
+                try self.requireKept(write, beside: spent, in: view)
+            } catch .compacted {
+                return nil
+            }
+        }
+        return shown
+    }
+
+    /// An open branch that shows an earlier value of a property than the one in force, or would have to be read
+    /// without one that it needs, if the past of the property were erased now; nil if there is none.
+    package mutating func branchBarringErasure(at key: RegisterKey) throws(StoreError) -> TimelineID? {
+        guard !self.timelines.open.isEmpty, let register = try self.register(key) else { return nil }
+        var writes = try self.supersededWrites(at: key, upTo: .max) { _ in true }
+        writes += try self.conflicts(at: key) + [register.winner]
+        for timeline in self.timelines.open {
+            let shown = try self.shown(of: writes, at: key, in: [try self.view(of: timeline)])
+            guard let shown, shown.isSubset(of: [register.winner.point]) else { return timeline }
+        }
+        return nil
+    }
+}
