@@ -19,6 +19,9 @@ struct Author: ~Copyable {
     /// What has been looked at for the sake of restamps and late moves, and how much of that is little.
     var restampPace = SettlingPace.restamps
     var lateMovePace = SettlingPace.lateMoves
+    /// Whether there may be erasures to do, and whether there are some that something barred.
+    var hasErasures = false
+    var hasBarredErasures = false
     /// Whether restamps wait to be settled.
     private var hasDueRestamps = false
     /// The changes that wait with all that follow in their lines, since they have late moves.
@@ -104,6 +107,10 @@ struct Author: ~Copyable {
         self.lateMovePace.note(cost: merge.summary.redoneMoveCount - before.redoneMoveCount)
         self.hasDueRestamps = merge.hasDueRestamps
         self.putOff = merge.putOff
+        // A failed commit makes that wrong, which costs a look.
+        if merge.summary.notedErasureCount > 0 { self.hasErasures = true }
+        // With any change, a branch may have gone on.
+        if self.hasBarredErasures, merge.summary.storedChangeCount > 0 { self.hasErasures = true }
     }
 
     /// Writes what a local caller wants, or finds that it was written before.

@@ -18,6 +18,7 @@ extension Node where Store: ~Copyable {
         }
         self.forgetWhoDidNotCome()
         if let due = self.nextDue, due <= self.now.wall, self.nextDueTry <= now { self.applyDueChanges() }
+        if let deadline = self.erasingDeadline, deadline <= now { self.goOnErasing() }
         self.dialWhoeverIsDue()
         if self.configuration.discovers, self.nextBeacon <= now { self.sendBeacon() }
     }
@@ -64,6 +65,7 @@ extension Node where Store: ~Copyable {
         if !self.clock.isTold { consider(self.monotonicTime(of: self.clock.dueTime)) }
         if let due = self.nextDue { consider(max(self.nextDueTry, self.monotonicTime(of: due))) }
         consider(self.settlingDeadline)
+        consider(self.erasingDeadline)
         for device in self.pairedDevices {
             if let lapse = device.lapse { consider(max(lapse.deadline, self.monotonicTime(of: lapse.time))) }
         }

@@ -32,6 +32,11 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
     var nextDue: WallTime?
     /// Not before this monotonic time are due changes tried again that the store could not apply.
     var nextDueTry: UInt64 = 0
+    /// Erasures under way, and when to go on with them, in monotonic milliseconds.
+    var erasing: Erasing?
+    var nextErasing: UInt64 = 0
+    /// Whether the files of the store may still hold the bytes of what was erased, in places that nothing uses.
+    package internal(set) var holdsErasedBytes = false
     /// What is known of the time beside what our clock shows.
     var clock: ClockEvidence
     /// Whether changes of this device are held here.
@@ -178,10 +183,14 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
             start.acknowledgements = try transaction.fact(NodeFact.acknowledgements)
                 .flatMap { Acknowledgements(decoding: $0) }
             start.invites = try OpenInvite.all(in: &transaction, at: self.now)
+            start.hasErasures = try !transaction.erasures(after: nil).isEmpty
+            start.holdsErasedBytes = try transaction.fact(NodeFact.erasedBytes) != nil
             return start
         }
         self.clock = ClockEvidence(latestShown: start.latestShown)
         self.author.activeLine = start.active
+        self.author.hasErasures = start.hasErasures
+        self.holdsErasedBytes = start.holdsErasedBytes
         if let reason = start.left { self.author.newReplicaReason = reason }
         self.pairedDevices = start.paired
         self.invites = start.invites
@@ -206,6 +215,8 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         var invites: [OpenInvite] = []
         var devices: DeviceMemory?
         var acknowledgements: Acknowledgements?
+        var hasErasures = false
+        var holdsErasedBytes = false
     }
 }
 
@@ -227,4 +238,6 @@ package enum NodeFact {
     static let devices = "devices"
     /// What other devices have said that they have stored.
     static let acknowledgements = "acknowledgements"
+    /// Something was erased since the files of the store were last written anew.
+    static let erasedBytes = "erased-bytes"
 }

@@ -206,6 +206,8 @@ package enum WriteRefusal: Error, Hashable, Sendable {
     case branchIncomplete(TimelineID)
     /// Only the main timeline takes that.
     case notOnBranch
+    /// An open branch shows an earlier value of the property.
+    case shownOnBranch(name: String, of: String)
     case store(StoreError)
 }
 

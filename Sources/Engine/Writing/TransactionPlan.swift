@@ -165,6 +165,9 @@ struct TransactionPlan {
     /// Says something about a branch.
     mutating func note(_ statement: TimelineStatement) throws(WriteRefusal) { try self.append(.timeline(statement)) }
 
+    /// Asks that what was written to a property so far is erased, once the property is written again.
+    mutating func note(_ erasure: Erasure) throws(WriteRefusal) { try self.append(.erase(erasure)) }
+
     /// Makes an object live again with the properties and the place that are recorded of it.
     mutating func revive(_ object: ObjectID, type: String, kind: String) throws(WriteRefusal) {
         try self.append(.create(object, type: type, kind: kind))

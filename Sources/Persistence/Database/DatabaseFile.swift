@@ -90,7 +90,9 @@ final class DatabaseFile {
     }
 
     /// Writes the database anew without its free pages, if they are many, or in any case.
-    func shrink(always: Bool) throws(StoreError) -> (before: Int, after: Int) {
+    ///
+    /// `isLogEmpty`: whether nothing of what was there before is left in the write-ahead log.
+    func shrink(always: Bool) throws(StoreError) -> (before: Int, after: Int, isLogEmpty: Bool) {
         try StoreError.translating {
             try self.queue.writeWithoutTransaction { database in
                 func number(_ pragma: String) throws -> Int {
@@ -100,9 +102,9 @@ final class DatabaseFile {
                 let (before, free) = (try number("page_count"), try number("freelist_count"))
                 if always || free > 0 && free * 4 >= before { try database.execute(sql: "VACUUM") }
                 // Where somebody reads an older state, the file gets smaller only at a later time.
-                _ = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+                let isBusy = try Bool.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)") ?? true
                 let after = try DataDirectory.byteCount(of: self.path).map { Int($0) }
-                return (before * pageByteCount, after ?? before * pageByteCount)
+                return (before * pageByteCount, after ?? before * pageByteCount, !isBusy)
             }
         }
     }

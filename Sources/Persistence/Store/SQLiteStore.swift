@@ -81,8 +81,11 @@ package struct SQLiteStore: ReplicaStore, ~Copyable {
     ///
     /// Needs room for another copy of what is left meanwhile. A process that ends leaves the file as it was.
     ///
-    /// - Returns: the length of the file before and after.
-    package mutating func shrink(always: Bool) throws(StoreError) -> (before: Int, after: Int) {
+    /// If it writes the file anew, no byte of what was deleted is left, unless the write-ahead log holds it still.
+    ///
+    /// - Returns: the length of the file before and after, and whether the write-ahead log is empty, which it is not
+    ///   while somebody reads an older state.
+    package mutating func shrink(always: Bool) throws(StoreError) -> (before: Int, after: Int, isLogEmpty: Bool) {
         try self.file.shrink(always: always)
     }
 
