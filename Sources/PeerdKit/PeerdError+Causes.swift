@@ -39,7 +39,7 @@ extension PeerdError {
         case .compacted:
             self.init(
                 .noSuchMoment,
-                "A value of that moment is no longer here: a compaction has dropped it.",
+                "A value of that moment is no longer here: a compaction has dropped it, or somebody has erased it.",
                 advice: "Name a later moment, or ask a machine that keeps its history for longer."
             )
         }
@@ -113,6 +113,12 @@ extension PeerdError {
                 .invalidArgument,
                 "That cannot be done on a branch.",
                 advice: "Do it on the main timeline."
+            )
+        case .shownOnBranch(let branch, let name):
+            self.init(
+                .shownOnBranch,
+                "The branch “\(branch)” shows an earlier value of “\(name)”; nothing was erased.",
+                advice: "Merge it, delete it, or merge the main timeline into it, and try again."
             )
         case .store(let error):
             self.init(error)

@@ -26,6 +26,8 @@ public struct PeerdError: Error, Hashable, Sendable, Codable, CustomStringConver
         case noSuchBranch
         /// A branch has that name already.
         case branchExists
+        /// An open branch shows an earlier value of the property that is to be forgotten.
+        case shownOnBranch
         /// The move would put an object below itself.
         case wouldCloseCycle
         /// The sibling that was named as the place of a move is not a child of that parent.

@@ -82,6 +82,8 @@ extension CommandFailure {
         .inviteSpent: "Print a new one there with \"peerd invite\".",
         .notSyncing: "Start \"peerd run\" first.",
         .unreachable: "Check that \"peerd run\" runs there and that the network is up.",
+        .shownOnBranch:
+            "Merge it, delete it, or bring it up to date with \"peerd branch merge main --into NAME\", and try again.",
         .clockExhausted: "Set the clock and run \"peerd doctor\".",
         .clockUnconfirmed: "Compare the clocks; if this one is right, run \"peerd restamp --clock-is-right\".",
     ]
@@ -107,7 +109,7 @@ extension ExitStatus {
             case .keysMissing, .diskFull, .storageFailed, .damaged, .newerVersion, .notPrivate, .outcomeUnknown,
                 .closed, .readOnly:
                 .storage
-            case .wouldCloseCycle, .notASibling, .branchExists, .tooLarge, .wrongType, .clockExhausted,
+            case .wouldCloseCycle, .notASibling, .branchExists, .shownOnBranch, .tooLarge, .wrongType, .clockExhausted,
                 .clockUnconfirmed, .inviteSpent, .joinRefused, .noRandomness, .conflictChanged, .importInvalid:
                 .failure
             }

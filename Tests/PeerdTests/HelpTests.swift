@@ -8,7 +8,7 @@ import Testing
     static let verbs = [
         "init", "run", "invite", "join", "peers", "status", "sync", "create", "set", "unset", "get", "mv", "rm", "ls",
         "tree", "conflicts", "preview", "log", "history", "diff", "restore", "undo", "redo", "import", "export",
-        "branch", "snapshot", "backup", "compact", "doctor", "restamp", "open", "api", "completion",
+        "branch", "snapshot", "backup", "compact", "forget", "doctor", "restamp", "open", "api", "completion",
     ]
 
     @Test func `every verb is there`() {

@@ -99,7 +99,7 @@ package struct Problem: Error, Hashable, Sendable {
     private static func status(of code: PeerdError.Code) -> HTTPResponseStatus {
         switch code {
         case .noSuchObject, .noSuchMoment, .noSuchBranch: .notFound
-        case .conflictChanged, .wouldCloseCycle, .notASibling, .branchExists: .conflict
+        case .conflictChanged, .wouldCloseCycle, .notASibling, .branchExists, .shownOnBranch: .conflict
         case .tooLarge: .payloadTooLarge
         case .invalidArgument, .tokenFromAnotherWorkspace, .tokenOfAnotherScope, .wrongType, .importInvalid,
             .inviteInvalid, .inviteSpent, .joinRefused:

@@ -125,6 +125,7 @@ extension HistoryEntry {
         guard case .object(var members) = self.entry.apiJSON else { return .null }
         members["moment"] = .string(self.moment.description)
         members["replaced"] = self.replaced?.json ?? .null
+        members["erases_past"] = .bool(self.erasesPast)
         return .object(members)
     }
 }

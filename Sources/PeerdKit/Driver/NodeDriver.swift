@@ -49,6 +49,9 @@ package actor NodeDriver {
     private var alarm: Alarm?
     /// When to keep next who was seen, in monotonic milliseconds.
     private var nextMemory: UInt64 = 0
+    /// Waits to write the files anew, after something was erased; and not before when, in monotonic milliseconds.
+    private var scrub: Task<Void, Never>?
+    private var nextScrub: UInt64 = 0
     /// Waits for what is kept back to be due.
     private var release: Task<Void, Never>?
 
@@ -59,6 +62,11 @@ package actor NodeDriver {
 
     private static let stopping = StoreError.unavailable("The workspace is being closed.")
     private static let memoryIntervalMilliseconds: UInt64 = 60_000
+    /// Several erasures that come together are followed by one writing of the files.
+    private static let scrubDelayMilliseconds: UInt64 = 1_000
+    /// Whoever erases again and again has the files written anew for a small part of the time.
+    private static let scrubIntervalMilliseconds: UInt64 = 10_000
+    private static let scrubRestFactor: UInt64 = 50
     private static let dialTimeout = Duration.seconds(10)
     /// How long a write waits for another program that holds the lock of the database, and how often it tries.
     private static let lockPatience = Duration.seconds(30)
@@ -111,6 +119,7 @@ package actor NodeDriver {
         self.alarm?.task.cancel()
         self.alarm = nil
         self.release?.cancel()
+        self.scrub?.cancel()
         let refused = self.answers.values
         self.answers = [:]
         for answer in refused {
@@ -183,6 +192,7 @@ package actor NodeDriver {
         self.rememberDevices()
         self.ringBell()
         self.setAlarm()
+        self.scheduleScrub()
     }
 
     /// Keeps now and then who was seen, for when the process ends without order.
@@ -391,7 +401,9 @@ package actor NodeDriver {
         progress: @Sendable (CompactionRun) -> Void
     ) async throws -> CompactionRun {
         let begun: CompactionRun? = try self.storing { node throws(StoreError) in
-            try node.beginCompaction(
+            // What an open branch barred may be free by now.
+            node.retryErasing()
+            return try node.beginCompaction(
                 keeping: milliseconds,
                 awaitingWithin: awaited,
                 isDryRun: isDryRun,
@@ -414,10 +426,48 @@ package actor NodeDriver {
     }
 
     /// Gives room back to the file system; returns the length of the database before and after.
-    package func shrink(always: Bool) throws -> (before: Int, after: Int) {
+    package func shrink(always: Bool) throws -> (before: Int, after: Int, isLogEmpty: Bool) {
         try self.storing { node throws(StoreError) in
             try node.tend { store throws(StoreError) in try store.shrink(always: always) }
         }
+    }
+
+    // MARK: - Erasures
+
+    /// Erases what changes ask for, a part at a time, until nothing is left but what open branches bar.
+    package func erase() async throws {
+        while try !self.storing({ node throws(StoreError) in try node.stepErasing() }) { await Task.yield() }
+    }
+
+    /// Writes the files of the database anew, so that no byte of what was erased is left in them.
+    ///
+    /// - Returns: false if somebody reads an older state, so that the write-ahead log may hold such bytes still.
+    package func writeFilesAnew() throws -> Bool {
+        let isDone = try self.shrink(always: true).isLogEmpty
+        if isDone { try self.storing { node throws(StoreError) in try node.forgetErasedBytes() } }
+        return isDone
+    }
+
+    /// Sees to it that what others have erased leaves the files of a machine that takes part.
+    private func scheduleScrub() {
+        guard self.scrub == nil, self.dialsPeers, self.node?.holdsErasedBytes ?? false else { return }
+        let now = SystemClock.now().monotonicMilliseconds
+        let delay = max(Self.scrubDelayMilliseconds, self.nextScrub > now ? self.nextScrub - now : 0)
+        self.scrub = Task {
+            guard (try? await Task.sleep(for: .milliseconds(delay))) != nil else { return }
+            self.scrubNow()
+        }
+    }
+
+    private func scrubNow() {
+        self.scrub = nil
+        guard self.node?.holdsErasedBytes ?? false else { return }
+        let start = SystemClock.now().monotonicMilliseconds
+        // What fails is tried again later, also after another start.
+        _ = try? self.writeFilesAnew()
+        let end = SystemClock.now().monotonicMilliseconds
+        self.nextScrub = end + max(Self.scrubIntervalMilliseconds, Self.scrubRestFactor * (end - min(start, end)))
+        self.scheduleScrub()
     }
 
     private func storing<Result>(

@@ -9,8 +9,10 @@ public struct HistoryEntry: Identifiable, Hashable, Sendable {
     public let moment: Moment
     /// The edit that was in force before, as the author saw it; nil if there was none, as before a creation.
     ///
-    /// It is `unread` if a compaction has dropped it.
+    /// It is `unread` if a compaction has dropped it, or somebody has erased it.
     public let replaced: LogEntry.Action?
+    /// Tells whether the transaction erased the values that the property had before.
+    public let erasesPast: Bool
 
     /// The id of the operation.
     public var id: String { self.entry.id }
@@ -83,6 +85,7 @@ extension HistoryEntry {
         let hash = try transaction.hash(at: point) ?? .zero
         let name = Point(replica: place.replica, sequence: place.sequence, name: ChangeName(hash))
         self.moment = Moment(.changes([name]))
+        self.erasesPast = try Self.erasesPast(entry, at: place, in: &transaction)
         guard entry.status.isEffective, let object = entry.object,
             let index = try transaction.existingObjectIndex(of: object)
         else {
@@ -94,6 +97,30 @@ extension HistoryEntry {
             of: index,
             in: &transaction
         )
+    }
+}
+
+extension HistoryEntry {
+    /// Whether an operation comes right behind the erasure of what it writes to.
+    private static func erasesPast(
+        _ entry: LogEntry,
+        at place: LogPlace,
+        in transaction: inout SQLiteTransaction
+    ) throws -> Bool {
+        guard let object = entry.object, place.index > 0 else { return false }
+        let name: String
+        switch entry.action {
+        case .set(let text, _), .unset(let text): name = text
+        default: return false
+        }
+        let point = place.point
+        let before = WriteReference(
+            stamp: .zero,
+            line: point.line,
+            sequence: point.sequence,
+            index: place.index - 1
+        )
+        return try transaction.edit(before) == .erase(Erasure(object: object, name: name))
     }
 }
 

@@ -81,7 +81,7 @@ extension Workspace {
         var (counts, failure): (CompactionReport.FileByteCounts?, String?)
         if !isDryRun {
             do {
-                let (before, after) = try await driver.shrink(always: run.summary.droppedWriteCount > 0)
+                let (before, after, _) = try await driver.shrink(always: run.summary.droppedWriteCount > 0)
                 counts = CompactionReport.FileByteCounts(before: before, after: after)
             } catch let error as PeerdError {
                 failure = error.message

@@ -24,10 +24,11 @@ struct LogLine {
           time_ms    the milliseconds of the stamp
           context    what the author had seen: {replica: {first 16 digits of a hash: sequence}}, and the earlier \
         changes of these chains; within its own change also the earlier operations
-          kind       create, set, unset, move, delete, introduce, restamp, undo, redo, branch-chain, branch-create, \
+          kind       create, set, unset, move, delete, introduce, restamp, undo, redo, erase, spent, branch-chain, branch-create, \
         branch-delete, branch-merge, left-out, or unknown-N
           object     id of the object, or null
-          name       property name (set, unset), or null
+          name       property name (set, unset; erase, whose earlier values are erased; spent, of which only a hash is \
+        left), or null
           value      value written (set), or null; {"$bytes": hex}, {"$double": bits} and {"$blob": ...} stand for \
         values that JSON cannot express
           object_type, object_kind   type and kind of the new object (create)
@@ -70,6 +71,8 @@ struct LogLine {
         case "undo", "redo":
             let target = "change \(self.number("target_sequence")) of replica \(self.member("target_replica"))"
             return "\(self.member("kind")) \(target)"
+        case "erase": return "erase the earlier values of \(object) \(self.member("name"))"
+        case "spent": return "a value of \(object) \(self.member("name")) that was dropped"
         case "left-out": return "an operation that was left out"
         case let kind:
             guard kind.hasPrefix("unknown-") else { return kind }

@@ -90,6 +90,7 @@ enum PastText {
         let author = entry["author"]?["name"]?.text ?? "?"
         var line = "\(time)  \(author)  \(self.edit(entry["action"]))"
         if let replaced = entry["replaced"], let before = self.content(replaced) { line += ", before \(before)" }
+        if entry["erases_past"]?.isTrue ?? false { line += ", earlier values erased" }
         let status = entry["status"]?.text?.replacing("_", with: " ") ?? ""
         if status != "effective" { line += "  [\(status)]" }
         return line + "  \(entry["moment"]?.text ?? "")"

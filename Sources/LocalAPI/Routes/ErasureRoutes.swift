@@ -1,0 +1,38 @@
+internal import CRDTCore
+internal import NIOHTTP1
+internal import PeerdKit
+
+/// Erasing the past of a property on all machines.
+struct ErasureRoutes: Sendable {
+    let workspace: Workspace
+
+    var routes: [Route] {
+        [Route(.POST, "/api/erasure") { try await self.erase($0) }]
+    }
+
+    /// Only the owner erases: whatever else comes over loopback can be taken back.
+    private func erase(_ request: Request) async throws -> Response {
+        try request.requireOwner("A past is erased", advice: "Use “peerd forget”.")
+        let members = try Members(try await request.json(), of: "The body")
+        let object = try members.requiredText("object")
+        let property = try members.requiredText("property")
+        try members.requireNoOthers()
+        let id = try await ObjectReference.id(object, in: self.workspace)
+        let workspace = self.workspace
+        return try await LineStream.response(to: request) { _ in
+            try await workspace.forget(property, of: id).json
+        }
+    }
+}
+
+extension ErasureReport {
+    /// The report as the API shows it.
+    var json: JSON {
+        .object([
+            "erased_writes": .int(Int64(self.erasedWriteCount)),
+            "pending": .bool(self.isPending),
+            "snapshots": .array(self.snapshots.map { .string($0.description) }),
+            "file_failure": .text(self.fileFailure),
+        ])
+    }
+}
