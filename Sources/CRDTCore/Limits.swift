@@ -41,6 +41,10 @@ package enum Limits {
     package static let runChangeCountMax = 1 << 12
     /// `ChangeSize.byteCount` of all changes of one run.
     package static let runByteCountMax = changeByteCountMax
+    /// What a run may have more than that for the leaves and salts of changes in which something was erased.
+    ///
+    /// An operation takes so much more at most, whether it is erased or another one of its change.
+    package static let redactionByteCountMax = changeOperationCountMax * Bytes32.byteCount
     /// Operations of one run, which follows from its bytes.
     package static let runOperationCountMax = runByteCountMax / ChangeSize.operationByteCount
     /// What a run's encoding has besides its changes: its version, its place in its chain, the lengths of its tables,

@@ -86,7 +86,8 @@ extension Run {
     ///
     /// Nothing is allocated for more than the bytes can hold, or than a run may have.
     package init(decoding bytes: [UInt8]) throws(WireError) {
-        guard bytes.count <= Limits.runByteCountMax + Limits.runHeaderByteCountMax else { throw .overLimit }
+        let limit = Limits.runByteCountMax + Limits.redactionByteCountMax + Limits.runHeaderByteCountMax
+        guard bytes.count <= limit else { throw .overLimit }
         var reader = ByteReader(bytes)
         let version = try reader.byte()
         guard version == Run.formatVersion || version == Run.spentFormatVersion else { throw .unknownKind }
@@ -218,7 +219,7 @@ extension Run {
             self.operations[position].payloadOffset = UInt32(offset)
             self.operations[position].payloadByteCount = UInt32(byteCount)
             offset += byteCount
-            guard offset <= Limits.runByteCountMax else { throw .overLimit }
+            guard offset <= Limits.runByteCountMax + Limits.redactionByteCountMax else { throw .overLimit }
         }
         self.payload = Array(try reader.slice(offset))
         try self.checkLeftOut()

@@ -191,10 +191,14 @@ extension Run {
     ///
     /// The limits of `Limits` are applied to runs here and nowhere else. Table indexes are checked by decoding.
     package func validate() throws(WireError) {
-        var size = ChangeSize.zero
+        var (size, redactionByteCount) = (ChangeSize.zero, 0)
         for change in self.changes {
             let own = self.size(of: change)
-            guard own.byteCount <= Limits.changeByteCountMax, own.operationCount <= Limits.changeOperationCountMax,
+            // What was accepted before something of it was erased is accepted afterwards.
+            let redaction = change.hasLeftOut ? Int(change.operationCount) * Bytes32.byteCount : 0
+            redactionByteCount += redaction
+            guard own.byteCount <= Limits.changeByteCountMax + redaction,
+                own.operationCount <= Limits.changeOperationCountMax,
                 Int(change.contextCount) <= Limits.contextEntryCountMax
             else { throw .overLimit }
             #if PLANTED_BUGS
@@ -205,7 +209,8 @@ extension Run {
             else { throw .notCanonical }
             size += own
         }
-        guard size.changeCount <= Limits.runChangeCountMax, size.byteCount <= Limits.runByteCountMax,
+        let redaction = min(redactionByteCount, Limits.redactionByteCountMax)
+        guard size.changeCount <= Limits.runChangeCountMax, size.byteCount <= Limits.runByteCountMax + redaction,
             self.firstSequence <= Limits.sequenceMax - UInt64(Limits.runChangeCountMax)
         else { throw .overLimit }
         for name in self.names {

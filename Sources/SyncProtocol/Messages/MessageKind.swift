@@ -20,7 +20,8 @@ package enum MessageKind: UInt8, CaseIterable {
 /// Every size and count of messages, by name.
 package enum MessageLimits {
     /// Bytes of a run once decompressed: of any that `Run.validate` accepts.
-    package static let decompressedByteCountMax = Limits.runByteCountMax + Limits.runHeaderByteCountMax
+    package static let decompressedByteCountMax =
+        Limits.runByteCountMax + Limits.redactionByteCountMax + Limits.runHeaderByteCountMax
     /// Bytes of a run as it travels: what compression makes longer travels as it is, behind one byte.
     package static let runByteCountMax = decompressedByteCountMax + 1
     /// So many times as long as a compressed run is it may be once decompressed.
