@@ -212,6 +212,20 @@ final class TestNetwork {
         return try answer.get()
     }
 
+    /// The same for what a caller's own code wants.
+    @discardableResult
+    func write(
+        _ machine: Int,
+        on timeline: TimelineID? = nil,
+        _ body: @escaping @Sendable (inout LocalTransaction) throws(WriteRefusal) -> Void
+    ) throws -> WriteReceipt {
+        let id = RequestID(rawValue: self.nextRequest)
+        self.nextRequest += 1
+        self.handle(machine, .write([WriteRequest(id: id, name: nil, timeline: timeline, body: body)]))
+        guard let answer = self.machines[machine].answers[id] else { throw TestFailure("no answer") }
+        return try answer.get()
+    }
+
     func cut(_ left: Int, _ right: Int) {
         self.cuts.insert([left, right])
         for wire in self.wires where Set([wire.dialler, wire.acceptor]) == [left, right] { self.close(wire) }

@@ -3,8 +3,8 @@
 /// Nothing else changes: a later write of the same change had seen each of them (`Erasure`). Leaves stand for them, so
 /// every signature holds. It can be broken off after any step; what is left to do stays noted.
 ///
-/// An open branch may show what is to be dropped. That stays, with all that the branch needs beside it, until the branch
-/// shows it no more.
+/// An open branch may show what is to be dropped. That stays, with all that the branch needs beside it, until the
+/// branch shows it no more.
 package struct Erasing: Sendable {
     /// The number of writes that one step drops, and about the number of operations that it looks at.
     package static let stepWriteCountMax = 1_024
@@ -39,7 +39,7 @@ package struct Erasing: Sendable {
 
     /// Goes on for as long as one step may take.
     ///
-    /// - Complexity: O(*n* log *m*) for *n* operations of the changes, and writes to the properties, that are looked at.
+    /// - Complexity: O(*n* log *m*) for *n* operations and writes that are looked at, of *m* in the log.
     package mutating func step(
         _ merge: inout Merge,
         in transaction: inout some StoreTransaction,
