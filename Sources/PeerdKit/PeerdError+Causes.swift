@@ -39,7 +39,7 @@ extension PeerdError {
         case .compacted:
             self.init(
                 .noSuchMoment,
-                "A value of that moment is no longer here: a compaction has dropped it, or somebody has erased it.",
+                "A value of that moment is no longer here: it was dropped by a compaction, or erased.",
                 advice: "Name a later moment, or ask a machine that keeps its history for longer."
             )
         }
@@ -109,20 +109,19 @@ extension PeerdError {
                 advice: "Sync with a machine that has them, and try again."
             )
         case .notOnBranch:
-            self.init(
-                .invalidArgument,
-                "That cannot be done on a branch.",
-                advice: "Do it on the main timeline."
-            )
-        case .shownOnBranch(let branch, let name):
-            self.init(
-                .shownOnBranch,
-                "The branch “\(branch)” shows an earlier value of “\(name)”; nothing was erased.",
-                advice: "Merge it, delete it, or merge the main timeline into it, and try again."
-            )
+            self.init(.invalidArgument, "That cannot be done on a branch.", advice: "Do it on the main timeline.")
+        case .shownOnBranch(let branch, let name): self.init(branch: branch, showsPastOf: name)
         case .store(let error):
             self.init(error)
         }
+    }
+
+    private init(branch: String, showsPastOf name: String) {
+        self.init(
+            .shownOnBranch,
+            "The branch “\(branch.prefix(80))” shows an earlier value of “\(name.prefix(80))”; nothing was erased.",
+            advice: "Merge it, delete it, or merge the main timeline into it, and try again."
+        )
     }
 
     /// No branch has a name or id.

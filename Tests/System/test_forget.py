@@ -129,7 +129,8 @@ def main():
         for secret in secrets:
             gone(secret, third)
         for peer in (first, second, third, fourth):
-            check("from afar" in json.dumps(peer.operations("--object", note)), f"{peer.name} lost an edit of the one who was away")
+            log = json.dumps(peer.operations("--object", note))
+            check("from afar" in log, f"{peer.name} lost an edit of the one who was away")
             check_healthy(peer)
 
         # An open branch bars what it shows.

@@ -24,8 +24,8 @@ struct LogLine {
           time_ms    the milliseconds of the stamp
           context    what the author had seen: {replica: {first 16 digits of a hash: sequence}}, and the earlier \
         changes of these chains; within its own change also the earlier operations
-          kind       create, set, unset, move, delete, introduce, restamp, undo, redo, erase, spent, branch-chain, branch-create, \
-        branch-delete, branch-merge, left-out, or unknown-N
+          kind       create, set, unset, move, delete, introduce, restamp, undo, redo, erase, spent, branch-chain, \
+        branch-create, branch-delete, branch-merge, left-out, or unknown-N
           object     id of the object, or null
           name       property name (set, unset; erase, whose earlier values are erased; spent, of which only a hash is \
         left), or null

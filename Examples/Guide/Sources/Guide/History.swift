@@ -13,6 +13,7 @@ enum History {
         try await Self.readThePast(workspace, note)
         try await Self.branch(workspace, note)
         try await Self.undo(workspace, note)
+        try await Self.forget(workspace)
         try await Self.compact(workspace)
         await workspace.close()
     }
@@ -63,6 +64,20 @@ enum History {
         let report = try await workspace.compact(keepingSeconds: 90 * 86_400, isDryRun: true)
         print(report.droppedWriteCount, report.lackingMachines)
         try expect(report.droppedWriteCount == 0 && report.fileByteCounts == nil, "nothing is that old")
+    }
+
+    private static func forget(_ workspace: Workspace) async throws {
+        let phone = Property<String>("phone")
+        let person = try await workspace.write { transaction in
+            let person = try transaction.create("person")
+            try transaction.set(phone, to: "1234", on: person)
+            return person
+        }
+        try await workspace.write { try $0.set(phone, to: "5678", on: person) }
+        let report = try await workspace.forget("phone", of: person)
+        print(report.erasedWriteCount, report.snapshots)
+        try expect(report.erasedWriteCount == 2 && report.fileFailure == nil, "nothing of it is left")
+        try await workspace.write { try $0.delete(person) }
     }
 
     private static func undo(_ workspace: Workspace, _ note: ObjectID) async throws {
