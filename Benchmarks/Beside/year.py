@@ -10,6 +10,7 @@ compacts every 30 days. Prints the size of the databases beside that of the live
 
 import argparse
 import concurrent.futures
+import contextlib
 import json
 import os
 import random
@@ -285,6 +286,29 @@ def new_bytes(world, live):
     return database_bytes(peer.directory)
 
 
+# The writes of the log by what they are to the state, with the bytes of their values.
+VALUES = """
+    WITH write (line, sequence, idx, status) AS (
+        SELECT register.line, register.sequence, register.idx, iif(object.visible, 'in force', 'of deleted objects')
+        FROM register JOIN object ON object.object = register.object
+        UNION ALL SELECT line, sequence, idx, iif(status = 1, 'in conflict', 'replaced') FROM version WHERE status < 2
+    )
+    SELECT write.status, count(*), sum(length(CAST(operation.value AS BLOB))) FROM write
+    JOIN change ON change.line = write.line AND change.sequence = write.sequence
+    JOIN operation ON operation.operation = change.operation + write.idx
+    GROUP BY 1 ORDER BY 3 DESC
+"""
+
+
+def print_rest(directory, words):
+    """The parts of a database that take most room."""
+    shown = [f"`{name}` {size(count)}{f' in {rows:,} rows' if rows else ''}"
+             for name, count, rows in table_bytes(directory)[:5]]
+    with contextlib.closing(sqlite3.connect(f"file:{directory}/{DATABASE}?mode=ro", uri=True)) as database:
+        values = [f"{count:,} {status}, {size(length or 0)}" for status, count, length in database.execute(VALUES)]
+    print(f"\n{words}: {', '.join(shown)}. Values: {'; '.join(values)}.")
+
+
 def row(words, counts, live):
     cells = [words, *map(size, counts), f"{max(counts) / live:.1f}"]
     print(f"| {' | '.join(cells)} |", flush=True)
@@ -312,18 +336,11 @@ def print_year(kept, monthly):
     print("|---|---|---|---|---|")
     row("without compaction", [database_bytes(peer.directory) for peer in kept.peers], len(live))
     row("the same after `VACUUM`", [vacuumed_bytes(peer) for peer in kept.peers], len(live))
-    row("`compact --keep 90d` at the end", compacted(kept, "90d", live), len(live))
-    tables_of_90 = table_bytes(kept.peers[0].directory)
-    row("`compact --keep 7d` at the end", compacted(kept, "7d", live), len(live))
-    tables_of_7 = table_bytes(kept.peers[0].directory)
-    row("`compact --keep 0` at the end", compacted(kept, "0", live), len(live))
-    tables_of_0 = table_bytes(kept.peers[0].directory)
+    for keep in ("90d", "7d", "0"):
+        row(f"`compact --keep {keep}` at the end", compacted(kept, keep, live), len(live))
     row("`compact --keep 90d` every 30 days", [database_bytes(peer.directory) for peer in monthly.peers], len(live))
     row("live data, imported into a new workspace", [new_bytes(kept.world, live)] * len(DEVICES), len(live))
-    for keep, tables in (("90d", tables_of_90), ("7d", tables_of_7), ("0", tables_of_0)):
-        shown = [f"`{name}` {size(count)}{f' in {rows:,} rows' if rows else ''}" for name, count, rows in tables[:6]]
-        if shown:
-            print(f"\nAfter `--keep {keep}`, {DEVICES[0]}: {', '.join(shown)}.")
+    print_rest(kept.peers[0].directory, f"What is left on the {DEVICES[0]} after `--keep 0`")
 
 
 def main():
