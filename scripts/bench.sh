@@ -8,9 +8,12 @@
 #   scripts/bench.sh api             the local API: start, memory, reads beside a bare NIO server, writes, files
 #                                    beside nginx, live changes
 #   scripts/bench.sh history         a past moment after up to 1M writes, beside Loro and Automerge
+#   scripts/bench.sh compaction      the database before and after compaction, by number of writes; time and memory
+#   scripts/bench.sh year            the databases of three devices after a simulated year, beside the live data
+#   scripts/bench.sh before COMMIT   writing 100,000 properties beside an earlier commit
 #   scripts/bench.sh reads           10,000 reads a second beside a bulk sync, and the same in C with SQLite
 #
-# `verbs` and `reads` take `--help`. They keep what they made, in the folder that BENCH_CACHE names.
+# Each mode with a word takes `--help`. `verbs` and `reads` keep what they made, in the folder that BENCH_CACHE names.
 #
 # The row of live latency and `verbs` need a release build of peerd, and the rows of the simulator one of Simulator, or
 # others named by PEERD and SIMULATOR; rows are left out if there is none. BENCH_SCRATCH_PATH is where Swift builds.
@@ -55,6 +58,24 @@ api)
     compile download c
     exec python3 Benchmarks/Beside/api.py --peerd "$scratch/release/peerd" --bare "$scratch/release/BareServer" \
         --download "$programs/download" --cache "$cache" "${@:2}"
+    ;;
+compaction | year)
+    build peerd
+    exec python3 "Benchmarks/Beside/$1.py" --peerd "$scratch/release/peerd" --cache "$cache" "${@:2}"
+    ;;
+before)
+    commit=$(git rev-parse --verify --quiet "${2:-}^{commit}") ||
+        { echo "bench: name a commit of this repository: scripts/bench.sh before COMMIT" >&2; exit 1; }
+    earlier=.build-bench/$commit
+    if [ ! -d "$earlier" ]; then
+        git clone --quiet --no-checkout . "$earlier"
+        git -C "$earlier" checkout --quiet --detach "$commit"
+    fi
+    for product in Workbench peerd; do
+        build "$product"
+        (cd "$earlier" && scratch=.build && build "$product")
+    done
+    exec python3 Benchmarks/Beside/before.py --before "$earlier/.build/release" --after "$scratch/release" "${@:3}"
     ;;
 esac
 

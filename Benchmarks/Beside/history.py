@@ -1,16 +1,19 @@
 """Reading the past after many writes to a thousand properties; see scripts/bench.sh.
 
 At each size, peerd answers over its local API what properties were when half of the writes had been made, and exports
-that state. Loro goes back to it, and Automerge reads properties there and makes a document of it. Prints a Markdown
-table.
+that state. The same properties are read in SQL, from the view `property_at`, where the steps of SQLite's virtual
+machine are counted. Loro goes back to the state, and Automerge reads properties there and makes a document of it.
+Prints a Markdown table.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import random
 import shutil
 import signal
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -18,12 +21,14 @@ import time
 
 from live_latency import Control
 
-OBJECTS = 100
 NAMES = [f"p{number}" for number in range(10)]
+# With a tenth of the objects, each property has ten times as many versions.
+OBJECTS = int(os.environ.get("BENCH_OBJECTS", "100"))
 PROPERTIES = OBJECTS * len(NAMES)
 PER_TRANSACTION = 100
 READS = 1000
 START_SECONDS_MAX = 60
+PROPERTY_AT = "SELECT value FROM property_at WHERE object_id = ? AND name = ? AND at = ?"
 
 
 def note(text):
@@ -48,6 +53,17 @@ def text(seconds):
     if seconds < 1e-3:
         return f"{seconds * 1e6:.0f} µs"
     return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
+
+
+class Counter:
+    """The calls of a progress handler."""
+
+    def __init__(self):
+        self.count = 0
+
+    def __call__(self):
+        self.count += 1
+        return 0
 
 
 class Peerd:
@@ -84,12 +100,12 @@ class Peerd:
         self.process.send_signal(signal.SIGTERM)
         self.process.wait()
 
-    def fill(self, count):
-        """Goes on until so many writes are made; returns the rate."""
+    def fill(self, count, per_transaction=PER_TRANSACTION):
+        """Writes until so many writes are made; returns the rate."""
         start, before = time.perf_counter(), self.count
         while self.count < count:
             edits = []
-            for write in range(self.count, min(self.count + PER_TRANSACTION, count)):
+            for write in range(self.count, min(self.count + per_transaction, count)):
                 number, name = place(write)
                 edits.append({"set": self.ids[number], "properties": {name: value(write)}})
             self.control.request("POST", "/api/transactions", {"edits": edits})
@@ -97,7 +113,10 @@ class Peerd:
         return (count - before) / (time.perf_counter() - start)
 
     def moment(self):
-        return self.control.request("GET", "/api/moment")["moment"]
+        """The name of the present state, and a time at which it was in force."""
+        named, at = self.control.request("GET", "/api/moment")["moment"], time.time()
+        time.sleep(0.01)
+        return named, at
 
     def reads(self, moment, half, draw):
         """The median time of reading one property at a moment."""
@@ -111,6 +130,27 @@ class Peerd:
             if known[number, name] not in json.dumps(found):
                 raise RuntimeError(f"{path} is {found}, not {known[number, name]}")
         return statistics.median(times)
+
+    def reads_in_sql(self, at, half, draw):
+        """The median time of the same from the view `property_at`; and the steps of the virtual machine, the most."""
+        known, times, steps = expected(half), [], []
+        path = f"file:{self.directory}/peerd.sqlite?mode=ro"
+        with contextlib.closing(sqlite3.connect(path, uri=True)) as database:
+            for read in range(READS):
+                number, name = place(draw.randrange(PROPERTIES))
+                # Counting slows the read down, so that only every other read is counted.
+                counter = Counter() if read % 2 else None
+                database.set_progress_handler(counter, 1)
+                start = time.perf_counter()
+                found = database.execute(PROPERTY_AT, (self.ids[number], name, at)).fetchall()
+                seconds = time.perf_counter() - start
+                if found != [(known[number, name],)]:
+                    raise RuntimeError(f"property_at has {found}, not {known[number, name]}")
+                if counter:
+                    steps.append(counter.count)
+                else:
+                    times.append(seconds)
+        return statistics.median(times), max(steps)
 
     def export(self, moment):
         """The time of reading the whole state at a moment."""
@@ -199,17 +239,19 @@ def main():
     os.makedirs(options.cache, exist_ok=True)
     bench = Peerd(options.peerd, os.path.join(options.cache, "history"))
     try:
-        print("| writes | written, a second | peerd: a past property, p50 | Automerge: the same "
-              "| peerd: `export --at` | Loro: checkout, and all values | Automerge: fork |")
-        print("|---|---|---|---|---|---|---|")
+        print("| writes | written, a second | peerd: a past property, p50 | in SQL, p50 | steps of SQLite, at most "
+              "| Automerge: the same | peerd: `export --at` | Loro: checkout, and all values | Automerge: fork |")
+        print("|---|---|---|---|---|---|---|---|---|")
         for count in options.sizes:
             half = count // 2
             bench.fill(half)
-            moment = bench.moment()
+            moment, at = bench.moment()
             rate = bench.fill(count)
             note(f"{count} writes are made")
             (checkout,), (read, fork) = (in_a_process(options, what, count) for what in ("loro", "automerge"))
-            cells = [f"{count:,}", f"{rate:,.0f}", text(bench.reads(moment, half, draw)), read,
+            api = bench.reads(moment, half, draw)
+            sql, steps = bench.reads_in_sql(at, half, draw)
+            cells = [f"{count:,}", f"{rate:,.0f}", text(api), text(sql), str(steps), read,
                      text(bench.export(moment)), checkout, fork]
             print(f"| {' | '.join(cells)} |", flush=True)
     finally:

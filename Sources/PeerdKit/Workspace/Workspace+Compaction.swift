@@ -47,7 +47,7 @@ extension Workspace {
     ///
     /// Writes and the sync continue meanwhile, and wait for parts of it. A compaction that is cancelled, or whose
     /// process ends, leaves what is done, and the next one continues. At the end the file gets smaller, which takes
-    /// room for a copy of what is left.
+    /// room for what is left, and as much in the folder for temporary files.
     ///
     /// - Parameters:
     ///   - seconds: the length of the history to keep.

@@ -100,7 +100,12 @@ final class DatabaseFile {
                 }
                 let pageByteCount = try number("page_size")
                 let (before, free) = (try number("page_count"), try number("freelist_count"))
-                if always || free > 0 && free * 4 >= before { try database.execute(sql: "VACUUM") }
+                if always || free > 0 && free * 4 >= before {
+                    // SQLite makes a copy first. In memory, it would take as much as the database.
+                    try database.execute(sql: "PRAGMA temp_store = FILE")
+                    defer { try? database.execute(sql: "PRAGMA temp_store = MEMORY") }
+                    try database.execute(sql: "VACUUM")
+                }
                 // Where somebody reads an older state, the file gets smaller only at a later time.
                 let isBusy = try Bool.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)") ?? true
                 let after = try DataDirectory.byteCount(of: self.path).map { Int($0) }

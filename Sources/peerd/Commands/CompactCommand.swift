@@ -14,7 +14,8 @@ struct CompactCommand: AsyncParsableCommand {
             machine that is gone off the list. What an open branch shows is kept.
 
             The daemon goes on writing and syncing meanwhile. If the command is ended, the next one continues. At the \
-            end the file is written anew, which needs room for what is left.
+            end the file is written anew, which needs room for what is left, and as much in the folder for temporary \
+            files.
             """,
         exitCodes: ExitStatus.common
     )
