@@ -106,13 +106,15 @@ enum PastText {
         if let set = action["set"] { return "set \(set["name"]?.text ?? "") = \(set["value"]?.canonicalText ?? "")" }
         if let unset = action["unset"] { return "unset \(unset["name"]?.text ?? "")" }
         if let move = action["move"] { return "move under \(move["parent"]?.text ?? "the root")" }
-        return action["delete"] == nil ? "an operation unknown to this version" : "delete"
+        if action["delete"] != nil { return "delete" }
+        return "an operation whose content was dropped, or unknown to this version"
     }
 
     /// What an edit left behind it.
     private static func content(_ action: JSON) -> String? {
         if let set = action["set"] { return set["value"]?.canonicalText }
         if let move = action["move"] { return "under \(move["parent"]?.text ?? "the root")" }
+        if action["other"] != nil { return "a value that was dropped" }
         return action["unset"] == nil ? nil : "not set"
     }
 
