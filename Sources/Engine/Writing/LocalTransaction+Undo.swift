@@ -361,13 +361,25 @@ private struct UndoPlan {
     /// Those of an object that goes are, too: others may keep it in sight, or make it come back.
     private func concerns(_ object: ObjectID) -> Bool { !self.left.contains(object) }
 
+    /// Whether an object may be edited: it shows, or it goes.
+    ///
+    /// The undo itself deletes what goes, after the edits.
+    private func takesEdits(
+        _ object: ObjectID,
+        on plan: TransactionPlan,
+        in store: inout some StoreTransaction
+    ) throws(WriteRefusal) -> Bool {
+        if self.going.contains(object) { return true }
+        return try plan.isVisible(object, in: &store)
+    }
+
     private mutating func restore(
         _ name: String,
         of object: ObjectID,
         on plan: inout TransactionPlan,
         in store: inout some StoreTransaction
     ) throws(WriteRefusal) {
-        guard try plan.isVisible(object, in: &store) else {
+        guard try self.takesEdits(object, on: plan, in: &store) else {
             return try self.keep(object, .object, .deleted, in: &store)
         }
         let found = try WriteRefusal.from { () throws(StoreError) -> Found? in
@@ -452,7 +464,7 @@ private struct UndoPlan {
         on plan: inout TransactionPlan,
         in store: inout some StoreTransaction
     ) throws(WriteRefusal) {
-        guard try plan.isVisible(object, in: &store) else {
+        guard try self.takesEdits(object, on: plan, in: &store) else {
             return try self.keep(object, .object, .deleted, in: &store)
         }
         let found = try WriteRefusal.from { () throws(StoreError) in try self.foundMove(of: object, in: &store) }
