@@ -15,7 +15,7 @@
 
 typedef struct {
     const char *path;
-    unsigned char (*ids)[16];
+    char (*ids)[36];
     int rate;
     // How long to read; 0 for as long as the other thread inserts.
     double duration;
@@ -45,7 +45,7 @@ static void sleep_until(double instant) {
 static void read_object(reader *self, sqlite3_stmt *begin, sqlite3_stmt *select, sqlite3_stmt *end, size_t object) {
     sqlite3_step(begin);
     sqlite3_reset(begin);
-    sqlite3_bind_blob(select, 1, self->ids[object], 16, SQLITE_STATIC);
+    sqlite3_bind_text(select, 1, self->ids[object], 36, SQLITE_STATIC);
     size_t rows = 0;
     int code;
     while ((code = sqlite3_step(select)) == SQLITE_ROW) rows++;
@@ -131,9 +131,9 @@ static int number(sqlite3 *db, const char *sql) {
 
 static void load_ids(sqlite3 *source, reader *self) {
     size_t count = number(source, "SELECT count(*) FROM object"), row = 0;
-    self->ids = malloc(count * 16);
+    self->ids = malloc(count * 36);
     sqlite3_stmt *statement = prepare(source, "SELECT id FROM object ORDER BY object");
-    for (; sqlite3_step(statement) == SQLITE_ROW; row++) memcpy(self->ids[row], sqlite3_column_blob(statement, 0), 16);
+    for (; sqlite3_step(statement) == SQLITE_ROW; row++) memcpy(self->ids[row], sqlite3_column_text(statement, 0), 36);
     sqlite3_finalize(statement);
 }
 

@@ -54,6 +54,7 @@ struct DamagedRowsTests {
                 """
             ),
             ("register", "register", "register stamp line sequence idx is_removal conflict_count changed write_count"),
+            ("name_block", "name, block", "name block"),
             ("version", "register, stamp, line, sequence, idx", "register stamp line sequence idx status"),
             ("move", "stamp, line, sequence, idx", "stamp line sequence idx object parent position effective"),
             ("paired_device", "paired_device", "device static_key name lapse"),

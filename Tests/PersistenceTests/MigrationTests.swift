@@ -10,7 +10,7 @@ import Testing
     /// A line is added with each one; no line is ever changed.
     private static let released: [(version: Int32, checksum: UInt64)] = [
         (1, 0x6fe3_9f2a_1dea_449b), (2, 0x8cd9_bbc4_f89b_83f4), (3, 0x8660_c57c_ad4b_2482),
-        (4, 0x8708_0f89_50c7_18e7), (5, 0x6ba7_17aa_626e_f3ce),
+        (4, 0x8708_0f89_50c7_18e7), (5, 0x6ba7_17aa_626e_f3ce), (6, 0xb433_0c74_d3fe_147a),
     ]
 
     /// The version of the newest schema.
@@ -147,5 +147,37 @@ import Testing
         }
         var other = Author(number: 2)
         #expect(try store.receive([other.run([[.set(object(1), name: "n", value: .int(1))]])]) == [.stored])
+    }
+
+    @Test func `the fixture of schema 5 holds branches, what was dropped, and what was erased`() throws {
+        let directory = try TemporaryDirectory()
+        try directory.write([], to: directory.database)
+        // The workspace was another one.
+        let origin = "UPDATE fact SET value = x'\(Author.origin)' WHERE name = 'origin';"
+        _ = try directory.shell(FixtureSchema0005.sql + "\n" + origin)
+        let store = try SQLiteStoreHandle(directory)
+        let views = """
+            SELECT id, type, kind, parent FROM objects ORDER BY id;
+            SELECT object_id, name, quote(value), version FROM properties ORDER BY object_id, name;
+            SELECT name, quote(value) FROM property_versions ORDER BY object_id, name, version;
+            """
+        #expect(try directory.shell(views) == FixtureSchema0005.objects)
+        #expect(try directory.shell("SELECT count(*) FROM unmerged; SELECT count(*) FROM spent") == "2\n2")
+        let export = try store.export()
+        let onBranch = try store.read { transaction throws(StoreError) -> [String] in
+            #expect(try transaction.damages() == [])
+            return transaction.timelines.open.map { transaction.timelines[$0]?.opening.name ?? "" }.sorted()
+        }
+        #expect(onBranch == ["draft", "other"])
+        // The log says the same as the state.
+        let later = WallTime(milliseconds: 1_800_000_000_000)
+        try store.write { transaction throws(StoreError) in
+            var merge = Merge(now: later, founder: TestDevice.user)
+            try merge.rebuild(in: &transaction)
+        }
+        #expect(try store.export() == export)
+        #expect(try directory.shell(views) == FixtureSchema0005.objects)
+        #expect(try directory.shell("SELECT count(*) FROM unmerged; SELECT count(*) FROM spent") == "2\n2")
+        try store.read { transaction throws(StoreError) in #expect(try transaction.damages() == []) }
     }
 }

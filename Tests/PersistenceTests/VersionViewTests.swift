@@ -94,7 +94,7 @@ import Testing
     @Test func `lookups use indexes`() throws {
         let directory = try TemporaryDirectory()
         let store = try self.store(directory, Self.history(1), Self.history(1).changes)
-        let id = try directory.shell("SELECT uuid FROM object LIMIT 1")
+        let id = try directory.shell("SELECT id FROM object LIMIT 1")
         let questions = [
             "objects WHERE id = '\(id)'", "objects WHERE parent = '\(id)'", "objects WHERE type = 'a'",
             "properties WHERE object_id = '\(id)'", "properties WHERE name = 'a'", "properties WHERE id = 4294967297",
@@ -115,6 +115,32 @@ import Testing
             }
             #expect(scans.isEmpty, "\(question): \(scans)")
         }
+        try store.close()
+    }
+
+    @Test func `a search by name finds the properties that a look at all of them finds`() throws {
+        let directory = try TemporaryDirectory()
+        let store = try SQLiteStoreHandle(directory)
+        var author = Author(number: 1)
+        // Names that all objects have, that a few have, and that are written in later transactions, over several
+        // blocks of objects.
+        let names = [("every", 1), ("some", 50), ("one", 300), ("last", 199)]
+        for (number, (name, step)) in names.enumerated() {
+            let edits = stride(from: step, through: 399, by: step).flatMap { index in
+                let id = object(UInt64(index))
+                let creation = Edit.create(id, type: "t", kind: "")
+                return (number == 0 ? [creation] : []) + [.set(id, name: name, value: .int(Int64(index)))]
+            }
+            try store.receive([author.run([edits])])
+        }
+        for name in names.map(\.0) {
+            let all = try directory.shell("SELECT * FROM properties WHERE name || '' = '\(name)' ORDER BY id")
+            #expect(!all.isEmpty)
+            #expect(try directory.shell("SELECT * FROM properties WHERE name = '\(name)' ORDER BY id") == all)
+        }
+        try store.read { transaction throws(StoreError) in #expect(try transaction.damages() == []) }
+        _ = try directory.shell("DELETE FROM name_block WHERE block = 4")
+        try store.read { transaction throws(StoreError) in #expect(try transaction.damages().count == 1) }
         try store.close()
     }
 }

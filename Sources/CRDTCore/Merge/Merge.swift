@@ -422,8 +422,10 @@ package struct Merge {
         if record.timeline == nil { try self.merge(self.seen, in: &transaction) }
         var write = WriteReference(stamp: stamp, line: indexes.line, sequence: sequence, index: 0)
         var context = CausalContext(seen: record.context, author: indexes.line, ordinal: write.ordinal)
+        var asksForErasure = false
         for position in change.operationRange {
             context.ordinal = write.ordinal
+            if run.operations[position].kind == .erase { asksForErasure = true }
             #if PLANTED_BUGS
             if PlantedBug.branchCountsAtOnce.isPlanted, record.timeline != nil {
                 try self.apply(run.operations[position], write, context, of: run, indexes: indexes, in: &transaction)
@@ -440,7 +442,7 @@ package struct Merge {
             try self.apply(run.operations[position], write, context, of: run, indexes: indexes, in: &transaction)
             write.index += 1
         }
-        if record.timeline == nil {
+        if asksForErasure, record.timeline == nil {
             let place = LinePoint(line: indexes.line, sequence: sequence)
             try self.noteErasures(of: change, in: run, at: place, &transaction)
         }

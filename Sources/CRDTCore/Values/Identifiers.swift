@@ -51,7 +51,10 @@ public struct ObjectID: Identifier16 {
     package init(bytes: Bytes16) { self.bytes = bytes }
 
     /// The text of the UUID: 36 characters, in lower case.
-    public var description: String {
+    public var description: String { String(decoding: self.characters, as: UTF8.self) }
+
+    /// The text of the UUID in ASCII.
+    package var characters: [UInt8] {
         var characters: [UInt8] = []
         characters.reserveCapacity(36)
         for position in 0..<Bytes16.byteCount {
@@ -59,13 +62,16 @@ public struct ObjectID: Identifier16 {
             if position == 4 || position == 6 || position == 8 || position == 10 { characters.append(Self.hyphen) }
             Hexadecimal.append(UInt8(truncatingIfNeeded: word >> UInt64(56 - position % 8 * 8)), to: &characters)
         }
-        return String(decoding: characters, as: UTF8.self)
+        return characters
     }
 
     /// Reads the text of a UUID, with or without hyphens, in either case; nil for anything else.
-    public init?(text: String) {
+    public init?(text: String) { self.init(characters: Array(text.utf8)) }
+
+    /// Reads the text of a UUID in ASCII, as ``init(text:)`` does.
+    package init?(characters: [UInt8]) {
         var (high, low, digitCount) = (UInt64(0), UInt64(0), 0)
-        for character in text.utf8 where character != Self.hyphen {
+        for character in characters where character != Self.hyphen {
             guard let digit = Hexadecimal.value(of: character), digitCount < 32 else { return nil }
             (high, low) = (high << 4 | low >> 60, low << 4 | UInt64(digit))
             digitCount += 1

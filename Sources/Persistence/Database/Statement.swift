@@ -58,6 +58,11 @@ struct Statement {
         }
     }
 
+    /// Binds the id of an object as text; nil as text that comes before every id.
+    func bind(_ position: Int32, _ id: ObjectID?) {
+        (id?.characters ?? []).withUnsafeBytes { self.bindText(position, $0, destructor: Statement.copied) }
+    }
+
     /// Binds a blob that stays where it is until the statement has been stepped.
     func bind(_ position: Int32, borrowing bytes: UnsafeRawBufferPointer) {
         self.bind(position, bytes, destructor: nil)
@@ -142,6 +147,13 @@ struct Statement {
             high: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self)),
             low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
         )
+    }
+
+    func objectID(_ column: Int32) throws(StoreError) -> ObjectID {
+        guard let id = ObjectID(characters: self.bytes(column)) else {
+            throw .damaged("the id of an object in the database is none")
+        }
+        return id
     }
 
     func bytes32(_ column: Int32) throws(StoreError) -> Bytes32 {

@@ -22,7 +22,8 @@ enum StoreQuery: Int, CaseIterable {
     case insertChange, changeHeader, contexts, changeOperations, changesFrom
     case insertOperation, operationsFrom
     case insertSignature, deleteSignature, lastSignatures, signatureAt, signatureFrom, signatureUpTo
-    case register, setRegister, registersOfObject, propertiesOfObject, conflictedRegisters, changedRegisters
+    case register, setRegister, insertNameBlock, hasUnlistedName, registersOfObject, propertiesOfObject
+    case conflictedRegisters, changedRegisters
     case setVersion, restampVersion, deleteVersion, conflicts, conflictsFromLine, deleteRegister, deleteVersions
     case historyOfObject, creationsOfObject, objectsWithDifferentCreations, deletionsOfObject, lastStampsOfObject
     case lastVersions
@@ -36,7 +37,7 @@ enum StoreQuery: Int, CaseIterable {
     case allTimelines, insertTimeline, insertUnmerged, deleteUnmerged, unmergedAtKey, lastUnmerged, unmergedOfObject
     case unmergedBelow, unmergedToRoot
     case insertSnapshot, deleteSnapshot, allSnapshots, snapshotsOfObject, snapshotsInRange, snapshotContent
-    case clearRegisters, clearVersions, clearMoves, clearObjects, clearRaisedStamps, clearCheckpoints
+    case clearRegisters, clearNameBlocks, clearVersions, clearMoves, clearObjects, clearRaisedStamps, clearCheckpoints
     case clearUnmerged, clearSpent
     case replaceChange, deleteOperations, replaceOperation, spentWrites, setSpent, deleteSpent, hasSpent, allSpent
     case insertErasure, deleteErasure, erasuresFrom, erasuresOf, supersededWrites, clearErasures
@@ -68,11 +69,10 @@ enum StoreQuery: Int, CaseIterable {
             .operationsFrom, .insertSignature, .deleteSignature, .lastSignatures, .signatureAt, .signatureFrom,
             .signatureUpTo:
             self.logSQL
-        case .register, .setRegister, .registersOfObject, .propertiesOfObject, .conflictedRegisters, .changedRegisters,
-            .setVersion, .restampVersion, .deleteVersion, .conflicts, .conflictsFromLine, .deleteRegister,
-            .deleteVersions,
-            .historyOfObject, .creationsOfObject, .objectsWithDifferentCreations, .deletionsOfObject,
-            .lastStampsOfObject, .lastVersions:
+        case .register, .setRegister, .insertNameBlock, .hasUnlistedName, .registersOfObject, .propertiesOfObject,
+            .conflictedRegisters, .changedRegisters, .setVersion, .restampVersion, .deleteVersion, .conflicts,
+            .conflictsFromLine, .deleteRegister, .deleteVersions, .historyOfObject, .creationsOfObject,
+            .objectsWithDifferentCreations, .deletionsOfObject, .lastStampsOfObject, .lastVersions:
             self.registerSQL
         case .insertMove, .setMove, .deleteMove, .movesInRange, .movesOfObject, .objectsWithoutEffect,
             .objectsWithOpenMoves, .allMovesOfObject, .objectsMovedBelow, .objectsMovedToRoot,
@@ -97,6 +97,7 @@ enum StoreQuery: Int, CaseIterable {
         case .dataVersion: "PRAGMA data_version"
         case .schema: "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'"
         case .clearRegisters: "DELETE FROM register"
+        case .clearNameBlocks: "DELETE FROM name_block"
         case .clearVersions: "DELETE FROM version"
         case .clearMoves: "DELETE FROM move"
         case .clearRaisedStamps: "DELETE FROM raised"
@@ -399,6 +400,16 @@ enum StoreQuery: Int, CaseIterable {
             (register, stamp, line, sequence, idx, is_removal, conflict_count, changed, write_count)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (register) DO UPDATE SET stamp = ?2, line = ?3,
             sequence = ?4, idx = ?5, is_removal = ?6, conflict_count = ?7, changed = ?8, write_count = ?9
+            """
+        case .insertNameBlock: "INSERT OR IGNORE INTO name_block (name, block) VALUES (?, ?)"
+        case .hasUnlistedName:
+            """
+            SELECT EXISTS (
+                SELECT 1 FROM register WHERE NOT EXISTS (
+                    SELECT 1 FROM name_block
+                    WHERE name_block.name = register.name AND name_block.block = register.object >> 6
+                )
+            )
             """
         case .registersOfObject:
             """

@@ -5,6 +5,13 @@ struct RegisterOverlay {
     private struct Entry {
         var register: Register?
         var isChanged: Bool
+        /// Whether the database has a row for it.
+        var isStored: Bool
+
+        mutating func change(to register: Register) {
+            self.register = register
+            self.isChanged = true
+        }
     }
 
     private var entries: [RegisterKey: Entry] = [:]
@@ -16,22 +23,27 @@ struct RegisterOverlay {
 
     /// Holds what the database has.
     mutating func note(_ register: Register?, at key: RegisterKey) {
-        self.entries[key] = Entry(register: register, isChanged: false)
+        self.entries[key] = Entry(register: register, isChanged: false, isStored: register != nil)
     }
 
     mutating func set(_ register: Register, at key: RegisterKey) {
-        self.entries[key] = Entry(register: register, isChanged: true)
+        // In one look at the table.
+        self.entries[key, default: Entry(register: nil, isChanged: false, isStored: false)].change(to: register)
     }
 
-    /// What has changed, in the order of the keys in the database.
-    func changes() -> [(key: Int64, register: Register)] {
-        var changes: [(key: Int64, register: Register)] = []
-        changes.reserveCapacity(self.entries.count)
-        for (key, entry) in self.entries where entry.isChanged {
-            if let register = entry.register { changes.append((key.rowNumber, register)) }
-        }
-        changes.sort { $0.key < $1.key }
-        return changes
+    /// The keys of what has changed, in their order in the database.
+    func changedKeys() -> [Int64] {
+        var keys: [Int64] = []
+        keys.reserveCapacity(self.entries.count)
+        for (key, entry) in self.entries where entry.isChanged { keys.append(key.rowNumber) }
+        keys.sort()
+        return keys
+    }
+
+    /// A register that has changed, and whether the database has a row for it.
+    func change(at key: RegisterKey) -> (register: Register, isStored: Bool)? {
+        guard let entry = self.entries[key], let register = entry.register else { return nil }
+        return (register, entry.isStored)
     }
 
     mutating func removeAll() { self.entries.removeAll(keepingCapacity: true) }
@@ -148,6 +160,26 @@ struct VersionOverlay {
         self.rows.removeAll(keepingCapacity: true)
         self.settled.removeAll(keepingCapacity: true)
         self.count = 0
+    }
+}
+
+/// Which blocks of names were listed last, so that hardly any is listed twice.
+struct ListedNameBlocks {
+    /// How many bits of an object's number tell it from the others in its block; the views have it too.
+    private static let bitCount: UInt32 = 6
+    private static let slotCount = 64
+
+    /// Of the names that share a slot the last, above the number of its block.
+    private var slots = [UInt64](repeating: .max, count: ListedNameBlocks.slotCount)
+
+    /// Notes a property; nil if its block was noted lately.
+    mutating func note(_ key: RegisterKey) -> (name: UInt32, block: UInt32)? {
+        let (name, block) = (key.name.rawValue, key.object.rawValue >> Self.bitCount)
+        let entry = UInt64(name) << 32 | UInt64(block)
+        let slot = Int(name) % Self.slotCount
+        guard self.slots[slot] != entry else { return nil }
+        self.slots[slot] = entry
+        return (name, block)
     }
 }
 

@@ -56,7 +56,7 @@ extension SQLiteTransaction {
         defer { statement.reset() }
         statement.bind(1, index.rawValue)
         guard try statement.step() else { throw SQLiteTransaction.missing(index) }
-        return ObjectID(bytes: try statement.bytes16(0))
+        return try statement.objectID(0)
     }
 
     private static func missing(_ index: ObjectIndex) -> StoreError {
@@ -70,7 +70,7 @@ extension SQLiteTransaction {
         defer { statement.reset() }
         statement.bind(1, index.rawValue)
         guard try statement.step() else { throw SQLiteTransaction.missing(index) }
-        var record = ObjectRecord(id: ObjectID(bytes: try statement.bytes16(0)))
+        var record = ObjectRecord(id: try statement.objectID(0))
         if !statement.isNull(1) {
             record.creation = ObjectRecord.Creation(
                 write: try self.write(statement, at: 1),
@@ -141,7 +141,7 @@ extension SQLiteTransaction {
                 statement.bind(17, record.parent.map { Int64($0.rawValue) })
                 statement.bind(18, record.position.bytes)
             }
-            if entry.isNew { statement.bind(19, record.id.bytes) }
+            if entry.isNew { statement.bind(19, record.id) }
             statement.bind(20, commit)
             try statement.run()
         }

@@ -15,7 +15,7 @@ extension SQLiteTransaction {
         try self.flush()
         let statement = try self.statements[query]
         defer { statement.reset() }
-        statement.bind(1, id?.bytes.array ?? [])
+        statement.bind(1, id)
         statement.bind(2, Int64(limit))
         return try self.indexes(statement)
     }
@@ -29,7 +29,7 @@ extension SQLiteTransaction {
         try self.flush()
         let statement = try self.statements[.typePage]
         defer { statement.reset() }
-        statement.bind(1, id?.bytes.array ?? [])
+        statement.bind(1, id)
         statement.bind(2, Int64(limit))
         statement.bind(3, Int64(type.rawValue))
         return try self.indexes(statement)
@@ -45,7 +45,7 @@ extension SQLiteTransaction {
         let statement = try self.statements[parent == nil ? .rootChildPage : .childPage]
         defer { statement.reset() }
         statement.bind(1, last?.position.bytes ?? [])
-        statement.bind(2, last?.id.bytes.array ?? [])
+        statement.bind(2, last?.id)
         statement.bind(3, Int64(limit))
         if let parent { statement.bind(4, Int64(parent.rawValue)) }
         return try self.indexes(statement)
@@ -71,7 +71,7 @@ extension SQLiteTransaction {
         let statement = try self.statements[parent == nil ? .rootChildBefore : .childBefore]
         defer { statement.reset() }
         statement.bind(1, place.position.bytes)
-        statement.bind(2, place.id.bytes.array)
+        statement.bind(2, place.id)
         if let parent { statement.bind(3, Int64(parent.rawValue)) }
         return try statement.step() ? ObjectIndex(rawValue: statement.uint32(0)) : nil
     }

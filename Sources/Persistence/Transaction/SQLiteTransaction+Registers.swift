@@ -242,12 +242,17 @@ extension SQLiteTransaction {
     func flushRegisters() throws(StoreError) {
         guard self.registers.count > 0 else { return }
         defer { self.registers.removeAll() }
-        let changes = self.registers.changes()
-        guard !changes.isEmpty else { return }
+        let keys = self.registers.changedKeys()
+        guard !keys.isEmpty else { return }
         let commit = self.commits.running
         let statement = try self.statements[.setRegister]
-        for (key, register) in changes {
-            statement.bind(1, key)
+        var listed = ListedNameBlocks()
+        for rowNumber in keys {
+            let key = RegisterKey(rowNumber: rowNumber)
+            guard let (register, isStored) = self.registers.change(at: key) else { continue }
+            // What the database has is listed.
+            if !isStored, let entry = listed.note(key) { try self.listName(entry.name, in: entry.block) }
+            statement.bind(1, rowNumber)
             Self.bind(register.winner, to: statement, at: 2)
             statement.bind(6, register.isRemoval)
             statement.bind(7, register.conflictCount)
@@ -255,6 +260,14 @@ extension SQLiteTransaction {
             statement.bind(9, register.writeCount)
             try statement.run()
         }
+    }
+
+    /// Notes that a name occurs in a block of objects, so that a program finds its properties without a look at all.
+    private func listName(_ name: UInt32, in block: UInt32) throws(StoreError) {
+        let statement = try self.statements[.insertNameBlock]
+        statement.bind(1, name)
+        statement.bind(2, block)
+        try statement.run()
     }
 
     /// Writes what is not in force in the order of the registers.

@@ -51,7 +51,8 @@ package final class SQLiteTransaction: StoreTransaction {
         try self.writeLines()
     }
 
-    /// What SQLite's own check of the file finds wrong, at most three sentences; empty if nothing.
+    /// What SQLite's own check of the file finds wrong, at most three sentences, or what the views for reading would
+    /// leave out; empty if nothing.
     ///
     /// Reads the whole database.
     package func damages() throws(StoreError) -> [String] {
@@ -59,7 +60,11 @@ package final class SQLiteTransaction: StoreTransaction {
         defer { statement.reset() }
         var findings: [String] = []
         while try statement.step() { findings.append(statement.text(0)) }
-        return findings == ["ok"] ? [] : findings
+        guard findings == ["ok"] else { return findings }
+        let unlisted = try self.statements[.hasUnlistedName]
+        defer { unlisted.reset() }
+        let isUnlisted = try unlisted.step() && unlisted.bool(0)
+        return isUnlisted ? ["the list of the blocks in which each name occurs lacks some"] : []
     }
 
     /// The tables, indexes, views and triggers, each with its type and its text.
@@ -129,7 +134,7 @@ package final class SQLiteTransaction: StoreTransaction {
         if let index = self.identifiers.objects[id] { return index }
         let statement = try self.statements[.objectByID]
         defer { statement.reset() }
-        statement.bind(1, id.bytes)
+        statement.bind(1, id)
         guard try statement.step() else { return nil }
         let index = ObjectIndex(rawValue: statement.uint32(0))
         self.identifiers.objects[id] = index
@@ -208,8 +213,8 @@ package final class SQLiteTransaction: StoreTransaction {
         self.versions.removeAll()
         try self.flushObjects()
         let derived: [StoreQuery] = [
-            .clearRegisters, .clearVersions, .clearMoves, .clearObjects, .clearRaisedStamps, .clearCheckpoints,
-            .clearUnmerged, .clearSpent, .clearErasures,
+            .clearRegisters, .clearNameBlocks, .clearVersions, .clearMoves, .clearObjects, .clearRaisedStamps,
+            .clearCheckpoints, .clearUnmerged, .clearSpent, .clearErasures,
         ]
         for query in derived {
             #if PLANTED_BUGS
