@@ -31,7 +31,7 @@ struct ScenarioTextTests {
         #expect(read.hash == drawn.hash)
         #expect(read.eventCount == drawn.eventCount)
         // Of plans that are drawn, only some have their past read, and their log merged anew.
-        let past: Set<Mark> = [.pastRead, .pastReadByTime, .comparedWithReplay, .comparedWithRebuilt]
+        let past: Set<Mark> = [.pastRead, .pastReadByTime, .pastDropped, .comparedWithReplay, .comparedWithRebuilt]
         #expect(read.record.marks.subtracting(past) == drawn.record.marks.subtracting(past))
     }
 

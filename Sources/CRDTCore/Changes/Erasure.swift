@@ -39,7 +39,7 @@ extension Run {
     /// The erasures of a change that have an effect, each property once.
     ///
     /// - Complexity: O(*n*) in the operations of the change.
-    func effectiveErasures(of change: Change) -> [Erasure] {
+    package func effectiveErasures(of change: Change) -> [Erasure] {
         guard self.operations[change.operationRange].contains(where: { $0.kind == .erase }) else { return [] }
         var (written, taken): (Set<Erasure>, Set<Erasure>) = ([], [])
         var found: [Erasure] = []

@@ -190,6 +190,9 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         self.clock = ClockEvidence(latestShown: start.latestShown)
         self.author.activeLine = start.active
         self.author.hasErasures = start.hasErasures
+        #if PLANTED_BUGS
+        if PlantedBug.erasuresForgottenAtStart.isPlanted { self.author.hasErasures = false }
+        #endif
         self.holdsErasedBytes = start.holdsErasedBytes
         if let reason = start.left { self.author.newReplicaReason = reason }
         self.pairedDevices = start.paired

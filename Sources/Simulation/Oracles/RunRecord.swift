@@ -69,6 +69,8 @@ package enum Property: String, CaseIterable, Codable, Hashable, Sendable {
     case repeated
     /// A database goes on under a new replica id without a reason to.
     case needlessReplica
+    /// An erasure counts on a machine that keeps what it covers.
+    case erasureLeft
     /// P28: a store is damaged though its disk kept its promises.
     case damage
     /// P24: what is written does not reach all who are connected at once.
@@ -165,6 +167,9 @@ package enum Mark: String, CaseIterable, Hashable, Sendable {
     case broughtBack
     /// A compaction has dropped something; what was read in the end of an earlier state may need what was dropped.
     case valuesDropped
+    /// The past of a property was erased by a write that was acknowledged; and machines were looked through for it.
+    case pastErased
+    case erasuresChecked
     case pastDropped
     /// Something was written on a branch, and nothing of it showed on the main timeline.
     case branchWritten

@@ -31,6 +31,8 @@ extension Action {
         switch self {
         case .write(let peer, let steps): .write(peer: peer, steps.map { $0.renumberingObjects(number) })
         case .history(let peer, .bringBack(let object)): .history(peer: peer, .bringBack(number(object)))
+        case .history(let peer, .forget(let object, let name)):
+            .history(peer: peer, .forget(number(object), name: name))
         case .branch(let peer, .write(let branch, let steps)):
             .branch(peer: peer, .write(branch, steps.map { $0.renumberingObjects(number) }))
         case .hostile(let peer, let victim, let action):

@@ -16,6 +16,9 @@ extension Action {
         case .branch(let peer, let action): return action.simplerForms(by: peer)
         case .history(let peer, .compact(let keeping)) where keeping > .milliseconds(0):
             return [.history(peer: peer, .compact(keeping: .milliseconds(0)))]
+        case .history(let peer, .forget(let object, let name)):
+            guard let property = Workload.propertyNames.firstIndex(of: name) else { return [] }
+            return [.write(peer: peer, [.set(object, property: property)])]
         case .join, .restamp, .history: return []
         case .pair(let inviter, let trouble):
             return trouble == .none ? [] : [.join(inviter: inviter), .pair(inviter: inviter, .none)]

@@ -105,6 +105,8 @@ package enum HistoryAction: Hashable, Sendable {
     case bringBack(Int)
     /// Drops what was replaced longer ago.
     case compact(keeping: VirtualTime)
+    /// Erases the past of a property on all machines.
+    case forget(Int, name: String)
 }
 
 /// What a peer's user does with branches of the workspace, which are numbered; nil is the main timeline.

@@ -76,6 +76,8 @@ package enum Fault: String, CaseIterable, Sendable, Hashable {
     case branchesUsed
     /// Users drop what was replaced long ago, or just now.
     case historyCompacted
+    /// Users have the past of a property erased.
+    case pastErased
     // Processes.
     case kill
     case powerCut

@@ -43,6 +43,7 @@ extension PlanGenerator {
         case .historyUsed: self.addReversals()
         case .branchesUsed: self.addBranches()
         case .historyCompacted: self.addCompactions()
+        case .pastErased: self.addErasures()
         case .kill, .powerCut, .killAtStoreCall, .powerCutAtStoreCall, .restart, .pause, .clockBackAtRestart:
             self.addProcessFault(fault)
         case .readError, .writeError, .syncError, .diskFull, .lyingSync, .bitRot, .lostLog, .restoredMachine,

@@ -66,4 +66,29 @@ extension PlanGenerator {
             self.add(.write(peer: other, [.set(object, property: 0)]), at: time)
         }
     }
+
+    /// An episode: a property is written again and again, and somebody has its past erased, perhaps while others write
+    /// it, are away, or have it erased as well.
+    mutating func addErasures() {
+        let (peer, other) = self.pair()
+        let (object, property) = (self.tape.below(3, .plan), self.tape.below(2, .plan))
+        var time = self.time()
+        for _ in 0..<1 + self.tape.below(5, .plan) {
+            let writer = self.tape.chance(60, .plan) ? peer : other
+            let step: WorkStep =
+                self.tape.chance(85, .plan) ? .set(object, property: property) : self.step(writer)
+            self.add(.write(peer: writer, [step, self.step(writer)]), at: time)
+            time = time + .milliseconds(self.tape.between(1, 2_000, .plan))
+        }
+        let name = Workload.propertyNames[property]
+        for _ in 0..<1 + self.tape.below(3, .plan) {
+            let asker = self.tape.chance(60, .plan) ? peer : self.peer()
+            self.add(.history(peer: asker, .forget(object, name: name)), at: time)
+            // At one moment, so that neither has seen the other's.
+            if self.tape.chance(40, .plan) {
+                self.add(.write(peer: other, [.set(object, property: property)]), at: time)
+            }
+            time = time + .milliseconds(self.tape.between(1, 5_000, .plan))
+        }
+    }
 }

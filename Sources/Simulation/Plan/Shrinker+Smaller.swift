@@ -109,7 +109,7 @@ extension Recipe {
             switch timed.action {
             case .write(_, let steps): named = steps.flatMap(\.objects)
             case .branch(_, .write(_, let steps)): named = steps.flatMap(\.objects)
-            case .history(_, .bringBack(let object)): named = [object]
+            case .history(_, .bringBack(let object)), .history(_, .forget(let object, _)): named = [object]
             default: named = []
             }
             for object in named where !objects.contains(object) { objects.append(object) }

@@ -19,6 +19,10 @@ extension ScenarioParser {
             let keeping = line.take("keeping") ? try line.duration() : .milliseconds(0)
             return .history(peer: peer, .compact(keeping: keeping))
         }
+        if line.take("forgets") {
+            let (object, name) = try self.property(&line)
+            return .history(peer: peer, .forget(object, name: name))
+        }
         if let action = try self.branchAction(&line) { return .branch(peer: peer, action) }
         if line.take("disk") { return .disk(peer: peer, try self.diskAction(&line)) }
         if line.take("invites") { return .join(inviter: peer) }

@@ -81,6 +81,7 @@ extension ScenarioText {
         case .bringBack(let object): "brings back \(self.object(object))"
         case .compact(let keeping):
             keeping == .milliseconds(0) ? "compacts" : "compacts keeping \(keeping.word)"
+        case .forget(let object, let name): "forgets \(self.object(object)).\(name)"
         }
     }
 

@@ -19,6 +19,7 @@ extension World {
             self.recordVersion(of: machine)
         case .bringBack(let object): self.bringBack(Workload.object(object), on: machine)
         case .compact(let keeping): self.compact(keeping: keeping.milliseconds, on: machine)
+        case .forget(let object, let name): self.forget(name, of: Workload.object(object), on: machine)
         }
     }
 
@@ -44,6 +45,20 @@ extension World {
         }
         // Whatever came of it, the node notices.
         self.handle(machine, .timer)
+    }
+
+    /// Has the past of a property erased on all machines; what is found of it in the end is a fault.
+    private func forget(_ name: String, of object: ObjectID, on machine: Machine) {
+        self.record.count(.pastErased)
+        self.hasCompacted = true
+        let notes = Notes<Int64>()
+        let request = WriteRequest(id: self.work.nextRequestID()) { local throws(WriteRefusal) in
+            notes.content = try local.erasePast(of: name, on: object)
+        }
+        self.handle(machine, .write([request]))
+        if let count = notes.content, count > 0, self.isDurable(request.id, on: machine) {
+            self.record.mark(.pastErased)
+        }
     }
 
     /// Takes the last transaction back, or does one again, and looks at what that did before anything else happens.

@@ -52,6 +52,7 @@ extension World {
         self.checkVersions(core)
         self.compareHistory(core)
         self.checkBranches(core)
+        self.checkErasures(core)
         self.checkSessions(core)
         if self.watchesSilence, !self.plan.endsWhenEqual { self.probe(core) }
     }
