@@ -158,6 +158,16 @@ struct BackupTests {
         #expect(shell.terminationStatus == 0)
     }
 
+    @Test func `the doctor sees that programs miss properties`() async throws {
+        let workspace = try await self.workspace()
+        try await workspace.write { try $0.set(text, to: "written", on: try $0.create("note")) }
+        try self.shell(workspace, "DELETE FROM name_block")
+        let problems = try await workspace.diagnose().findings.filter { $0.level == .problem }
+        #expect(problems.map(\.subject) == ["tables"], "\(problems)")
+        #expect(problems.allSatisfy { $0.detail.contains("name_block") })
+        await workspace.close()
+    }
+
     @Test(arguments: [
         ("CREATE TRIGGER forged AFTER INSERT ON change BEGIN DELETE FROM register; END", Diagnosis.Level.problem),
         ("DROP VIEW objects", Diagnosis.Level.problem), ("SELECT 1", Diagnosis.Level.ok),

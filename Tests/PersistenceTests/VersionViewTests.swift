@@ -138,9 +138,9 @@ import Testing
             #expect(!all.isEmpty)
             #expect(try directory.shell("SELECT * FROM properties WHERE name = '\(name)' ORDER BY id") == all)
         }
-        try store.read { transaction throws(StoreError) in #expect(try transaction.damages() == []) }
+        try store.read { transaction throws(StoreError) in #expect(try !transaction.hasUnlistedName()) }
         _ = try directory.shell("DELETE FROM name_block WHERE block = 4")
-        try store.read { transaction throws(StoreError) in #expect(try transaction.damages().count == 1) }
+        try store.read { transaction throws(StoreError) in #expect(try transaction.hasUnlistedName()) }
         try store.close()
     }
 }

@@ -73,6 +73,7 @@ extension Diagnosis {
     ) async throws {
         do {
             self.checkDatabase(try await snapshots.read { transaction in try transaction.damages() })
+            self.checkNames(hasUnlisted: try await snapshots.read { transaction in try transaction.hasUnlistedName() })
         } catch StoreError.damaged(let reason) {
             return self.checkDatabase([PeerdError(StoreError.damaged(reason)).message])
         } catch let error as StoreError {
@@ -129,6 +130,13 @@ extension Diagnosis {
         if damages.isEmpty { return self.add(.ok, "database", "SQLite reports no damage") }
         let detail = "SQLite reports damage: \(damages.joined(separator: "; "))"
         self.add(.problem, "database", detail, Self.restoreAdvice)
+    }
+
+    /// Says nothing if all is well: what is wrong here is wrong for readers of SQL alone.
+    fileprivate mutating func checkNames(hasUnlisted: Bool) {
+        guard hasUnlisted else { return }
+        let detail = "programs that read the tables do not find some properties: \"name_block\" lacks rows"
+        self.add(.problem, "tables", detail, Self.restoreAdvice)
     }
 
     /// What is missing, or runs beside a write, can spoil the data; what somebody else reads or keeps there cannot.

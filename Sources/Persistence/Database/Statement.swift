@@ -150,8 +150,10 @@ struct Statement {
     }
 
     func objectID(_ column: Int32) throws(StoreError) -> ObjectID {
-        guard let id = ObjectID(characters: self.bytes(column)) else {
-            throw .damaged("the id of an object in the database is none")
+        let characters = self.bytes(column)
+        // Another way to write an id would not be found by it.
+        guard let id = ObjectID(characters: characters), id.characters == characters else {
+            throw .damaged("an id in the database is not written as ids are")
         }
         return id
     }

@@ -51,8 +51,7 @@ package final class SQLiteTransaction: StoreTransaction {
         try self.writeLines()
     }
 
-    /// What SQLite's own check of the file finds wrong, at most three sentences, or what the views for reading would
-    /// leave out; empty if nothing.
+    /// What SQLite's own check of the file finds wrong, at most three sentences; empty if nothing.
     ///
     /// Reads the whole database.
     package func damages() throws(StoreError) -> [String] {
@@ -60,11 +59,16 @@ package final class SQLiteTransaction: StoreTransaction {
         defer { statement.reset() }
         var findings: [String] = []
         while try statement.step() { findings.append(statement.text(0)) }
-        guard findings == ["ok"] else { return findings }
-        let unlisted = try self.statements[.hasUnlistedName]
-        defer { unlisted.reset() }
-        let isUnlisted = try unlisted.step() && unlisted.bool(0)
-        return isUnlisted ? ["the list of the blocks in which each name occurs lacks some"] : []
+        return findings == ["ok"] ? [] : findings
+    }
+
+    /// Whether a property stands in no listed block of its name, so that the views for reading leave it out.
+    ///
+    /// Reads all properties.
+    package func hasUnlistedName() throws(StoreError) -> Bool {
+        let statement = try self.statements[.hasUnlistedName]
+        defer { statement.reset() }
+        return try statement.step() && statement.bool(0)
     }
 
     /// The tables, indexes, views and triggers, each with its type and its text.
