@@ -152,6 +152,8 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case droppedWritesPassedOver
     /// Writes that were dropped elsewhere are not counted.
     case droppedWritesUncounted
+    /// What was dropped elsewhere and is needed here is not asked for.
+    case neededContentNotAskedFor
     /// An erasure that is not done when the process ends is never done.
     case erasuresForgottenAtStart
     /// An edit of a branch shows on the main timeline at once.

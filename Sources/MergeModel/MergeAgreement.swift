@@ -46,6 +46,8 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         package var droppedWriteCount: Int
         /// How many writes they erased.
         package var erasedWriteCount: Int
+        /// How many changes they filled in again, since writes were needed that had been dropped.
+        package var filledChangeCount: Int
     }
 
     /// The ways in which a plan can fail.
@@ -107,7 +109,7 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         let nodes = try (0..<3).map { _ in
             TestNode(store: try self.makeStore(), objects: history.objects, now: start)
         }
-        var (droppedWriteCount, erasedWriteCount) = (0, 0)
+        var (droppedWriteCount, erasedWriteCount, filledChangeCount) = (0, 0, 0)
         while let node = nodes.filter({ $0.stored.count < history.changes.count }).randomElement(using: &random) {
             let setsBack = plan.traits.contains(.clocksSetBack)
             try self.deliver(to: node, of: nodes, history, setsBack: setsBack, &random)
@@ -120,7 +122,14 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
             if plan.traits.contains(.erasures), random.chance(30) {
                 erasedWriteCount += try node.erase().erasedWriteCount
             }
-            if random.chance(25), try node.isComplete(), try node.holdsSuccessors() {
+            let isComplete = try node.isComplete()
+            if !isComplete, random.chance(50) {
+                filledChangeCount += try self.fill(node, history, &random)
+                guard try node.isComplete() else {
+                    throw Disagreement(.state, "a property is incomplete that had everything filled in")
+                }
+                try self.compare(node, history, "filled in on the way")
+            } else if isComplete, random.chance(25) {
                 try self.compare(node, history, "on the way")
             }
         }
@@ -136,6 +145,7 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         for node in nodes where try !node.isComplete() {
             throw Disagreement(.state, "a write was dropped that nothing later has replaced")
         }
+        if self.compacts { filledChangeCount += try self.checkNewcomer(among: nodes, history, &random) }
         for node in nodes { try self.readBack(node, history, &random) }
         try nodes[0].rebuild()
         try self.compare(nodes[0], history, "after rebuilding")
@@ -144,8 +154,40 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
             export: try nodes[0].export(),
             frontier: try nodes[0].frontier(),
             droppedWriteCount: droppedWriteCount,
-            erasedWriteCount: erasedWriteCount
+            erasedWriteCount: erasedWriteCount,
+            filledChangeCount: filledChangeCount
         )
+    }
+
+    /// A newcomer gets a part of what others have left, and then what it needs from somebody who has dropped nothing.
+    private func checkNewcomer(
+        among nodes: [TestNode<Store>],
+        _ history: GeneratedHistory,
+        _ random: inout SplitMix64
+    ) throws -> Int {
+        let newcomer = TestNode(store: try self.makeStore(), objects: history.objects, now: nodes[0].now)
+        for _ in 0..<random.below(4 * history.changes.count) {
+            guard let run = try self.relayed(by: random.pick(nodes), history, &random) else { continue }
+            try newcomer.receive([run])
+        }
+        let filledChangeCount = try self.fill(newcomer, history, &random)
+        guard try newcomer.isComplete() else {
+            throw Disagreement(.state, "a property of a newcomer is incomplete that had everything filled in")
+        }
+        try self.compare(newcomer, history, "of a newcomer")
+        try newcomer.rebuild()
+        try self.compare(newcomer, history, "of a newcomer after rebuilding")
+        return filledChangeCount
+    }
+
+    /// Hands a node everything once more that it has, in an order of its own.
+    private func fill(
+        _ node: TestNode<Store>,
+        _ history: GeneratedHistory,
+        _ random: inout SplitMix64
+    ) throws -> Int {
+        let changes = history.changes.filter { node.stored.contains($0.hash) }.shuffled(using: &random)
+        return try node.fill(from: try changes.map { try history.carried([$0]) })
     }
 
     private func firstDifference(_ left: [UInt8], _ right: [UInt8]) -> String {

@@ -102,24 +102,19 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
         try self.store.read { transaction throws(StoreError) in try transaction.incompleteProperties().isEmpty }
     }
 
-    /// Whether the writes are here, by others, that had seen those which were dropped.
+    /// Fills in what is needed of stored changes, from runs that have them in full.
     ///
-    /// Until they come, too little may be in conflict.
-    package func holdsSuccessors() throws -> Bool {
-        try self.store.read { transaction throws(StoreError) in
-            for key in try transaction.propertiesWithSpentWrites() {
-                guard let spent = try transaction.spentWrites(at: key) else { continue }
-                var writes = try transaction.supersededWrites(at: key, upTo: .max) { _ in true }
-                writes += try transaction.conflicts(at: key)
-                if let winner = try transaction.register(key)?.winner { writes.append(winner) }
-                var ends = SeenLines()
-                for write in writes {
-                    _ = ends.raise(write.line, to: write.sequence)
-                    ends.formUnion(try transaction.context(at: write.point))
-                }
-                guard spent.last.all.allSatisfy({ ends[$0.line] >= $0.sequence }) else { return false }
+    /// - Returns: the number of changes that were filled in.
+    @discardableResult
+    package func fill(from runs: [VerifiedRun]) throws -> Int {
+        let now = self.now
+        return try self.store.write { transaction throws(StoreError) in
+            var merge = Merge(now: now, founder: TestDevice.user)
+            for run in runs {
+                try merge.fill(from: run.run, hashes: run.hashes, in: &transaction, TestDevice.cryptography)
             }
-            return true
+            try merge.finish(in: &transaction)
+            return merge.summary.filledChanges.count
         }
     }
 

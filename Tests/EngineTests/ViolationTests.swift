@@ -171,6 +171,15 @@ struct ViolationTests {
         try self.expectViolation(network, peer, before)
     }
 
+    @Test func `giving what nobody wanted ends the session`() throws {
+        let (network, member) = try self.world()
+        let before = try network.export(0)
+        let peer = try RawPeer(member, to: 0, of: network, connection: 1)
+        peer.send(peer.hello)
+        peer.send(.given)
+        try self.expectViolation(network, peer, before)
+    }
+
     @Test func `endless probes end the session`() throws {
         let (network, member) = try self.world()
         let before = try network.export(0)

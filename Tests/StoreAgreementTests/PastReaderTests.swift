@@ -59,7 +59,7 @@ import Testing
         for change in history.changes where points[change.hash] != nil {
             let state = try node.read { transaction throws(StoreError) -> ([ObjectID: VisibleObject], Set<Hash256>) in
                 guard let point = points[change.hash] else { return ([:], []) }
-                let view = PastView(seen: try transaction.closure(of: [point]), in: transaction)
+                let view = try PastView(seen: try transaction.closure(of: [point]), in: &transaction)
                 var past = PastState(view, of: transaction)
                 let counted = points.filter { $0.value.sequence <= view.seen?[$0.value.line] ?? 0 }.map(\.key)
                 return (try VisibleObject.all(of: &past), Set(counted))
@@ -74,7 +74,7 @@ import Testing
                 let counted = self.counted(history, stamps, through: time, on: timeline)
                 let state = try node.read { transaction throws(StoreError) in
                     let seen = try transaction.seen(through: view.lastStamp, on: timeline)
-                    var past = PastState(PastView(seen: seen, in: transaction), of: transaction)
+                    var past = PastState(try PastView(seen: seen, in: &transaction), of: transaction)
                     let state = try VisibleObject.all(of: &past)
                     if hasBranches { return state }
                     // The same changes by their stamps.

@@ -221,4 +221,30 @@ import Testing
         #expect(try answer([6, 9], ours.hashes) == self.entry(ours, 9))
         #expect(side.session.held == [9])
     }
+
+    @Test func `whoever asks waits for the answer`() throws {
+        let ours = self.chain(10, 1)
+        var side = Side()
+        try side.store(ours)
+        try side.open([self.entry(ours, 10)])
+        let wanted = SampleMessages.wanted(propertyCount: 2)
+        #expect(try side.hear(wanted) == [.resume])
+        #expect(try side.hear(wanted) == [.violation("more is wanted before all was given")])
+    }
+
+    @Test func `changes are given once more to who holds them, and to nobody else`() throws {
+        let ours = self.chain(10, 1)
+        var side = Side()
+        try side.store(ours)
+        try side.open([self.entry(ours, 4)])
+        while try side.next() != nil {}
+        side.session.give([3, 4, 5].map { LinePoint(line: LineIndex(rawValue: 0), sequence: $0) })
+        var givenCount = 0
+        while try side.next() != nil { givenCount += 1 }
+        #expect(givenCount == 2)
+        // Beyond the limit the rest is dropped: what is needed of it is asked for again.
+        let many = (1...UInt64(TransferLimits.givenChangeCountMax) + 5)
+        side.session.give(many.map { LinePoint(line: LineIndex(rawValue: 0), sequence: $0) })
+        #expect(side.session.givenChangeCount == TransferLimits.givenChangeCountMax)
+    }
 }

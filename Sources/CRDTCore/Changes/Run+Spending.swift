@@ -95,7 +95,7 @@ extension Run {
         for position in change.operationRange {
             let operation = self.operations[position]
             if let leaf = leaves[position] {
-                self.copy(operation, to: &builder, payload: leaf.bytes.array)
+                self.copy(operation, to: &builder, payload: leaf.bytes.array[...])
             } else {
                 self.copy(operation, to: &builder, payload: nil)
             }
@@ -104,7 +104,7 @@ extension Run {
     }
 
     /// Copies an operation; with a payload, as a dropped write that it stands for.
-    private func copy(_ operation: Operation, to builder: inout RunBuilder, payload: [UInt8]?) {
+    func copy(_ operation: Operation, to builder: inout RunBuilder, payload: ArraySlice<UInt8>?) {
         var operand: UInt32 = 0
         if operation.kind.hasName {
             operand = builder.index(ofName: self.names[Int(operation.operand)])
@@ -121,7 +121,7 @@ extension Run {
             grant: grant,
             object: operation.kind.hasObject ? builder.index(of: self.objects[Int(operation.object)]) : 0,
             operand: operand,
-            payload: payload ?? Array(self.payload[operation.payloadRange])
+            payload: payload ?? self.payload[operation.payloadRange]
         )
     }
 }

@@ -89,6 +89,14 @@ package struct SeenLines: Sendable {
         self.tree?.raise(line.rawValue, to: sequence)
     }
 
+    /// These, but for one line, which was seen up to another sequence; 0 if it was not seen.
+    func replacing(_ line: LineIndex, by sequence: UInt64) -> SeenLines {
+        var replaced = SeenLines()
+        for (other, seen) in self.all where other != line { _ = replaced.raise(other, to: seen) }
+        if sequence > 0 { _ = replaced.raise(line, to: sequence) }
+        return replaced
+    }
+
     /// What was seen by both.
     package func intersection(_ others: SeenLines) -> SeenLines {
         var both = SeenLines()

@@ -36,6 +36,20 @@ extension Merge {
         }
     }
 
+    /// Computes objects of which more is known now anew.
+    mutating func recompute(
+        _ objects: Set<ObjectIndex>,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        guard !objects.isEmpty else { return }
+        self.examined = ExaminedConflicts()
+        // A history has only moves that are recorded.
+        try self.settleMoves(in: &transaction)
+        for object in objects.sorted(by: { $0.rawValue < $1.rawValue }) {
+            try self.recompute(object, [], in: &transaction)
+        }
+    }
+
     /// Computes an object and its registers anew from its history.
     ///
     /// The moves among the changed operations are taken out of the hierarchy, and in again if they are applied.

@@ -21,15 +21,24 @@ package struct PastView: Sendable {
         self.seen = seen
     }
 
-    /// Some changes, on branches too.
-    package init(seen: SeenLines, in transaction: borrowing some StoreTransaction) {
+    /// Some applied changes, on branches too.
+    ///
+    /// Effective stamps rise along each line, so none of the changes has a later one than the last of its line: later
+    /// writes need not be looked at.
+    package init(seen: SeenLines, in transaction: inout some StoreTransaction) throws(StoreError) {
         self.init(seen: seen)
-        for position in 0..<transaction.lineCount {
-            let line = LineIndex(rawValue: UInt32(position))
+        var lastStamp = Stamp.zero
+        for (line, sequence) in seen.all {
             let progress = transaction.progress(of: line)
-            guard progress.hasUnmerged, seen[line] > progress.countedSequence else { continue }
-            self.unmerged.append(LinePoint(line: line, sequence: seen[line]))
+            if progress.hasUnmerged, sequence > progress.countedSequence {
+                self.unmerged.append(LinePoint(line: line, sequence: sequence))
+            }
+            guard sequence >= progress.firstSequence else { continue }
+            let isLast = sequence >= progress.appliedSequence
+            let end = LinePoint(line: line, sequence: sequence)
+            lastStamp = max(lastStamp, isLast ? progress.appliedStamp : try transaction.effectiveStamp(at: end))
         }
+        self.lastStamp = lastStamp
     }
 
     /// Whether a write counts.
@@ -114,10 +123,10 @@ extension StoreTransaction {
         #if PLANTED_BUGS
         if PlantedBug.branchFollowsMain.isPlanted {
             let heads = try self.heads() + self.heads(of: timeline)
-            return PastView(seen: try self.closure(of: heads), in: self)
+            return try PastView(seen: try self.closure(of: heads), in: &self)
         }
         #endif
-        return PastView(seen: try self.closure(of: try self.heads(of: timeline)), in: self)
+        return try PastView(seen: try self.closure(of: try self.heads(of: timeline)), in: &self)
     }
 
     /// Whether all is here and applied that a branch begins with.

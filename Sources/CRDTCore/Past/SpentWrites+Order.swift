@@ -63,24 +63,8 @@ extension StoreTransaction {
     /// - Complexity: O(*n* log *m*) for *n* properties with dropped writes.
     package mutating func requireKept(in view: PastView) throws(StoreError) {
         let reader = PastReader(view)
-        for key in try self.propertiesWithSpentWrites() { _ = try reader.write(at: key, in: &self) }
-    }
-
-    /// The properties of which only earlier writes are here than one that was dropped elsewhere.
-    ///
-    /// What they are will be known when the later write comes that made it needless. If it never does, somebody has
-    /// dropped what was needed still.
-    /// - Complexity: O(*n* log *m*) for *n* properties with dropped writes.
-    package mutating func incompleteProperties() throws(StoreError) -> [RegisterKey] {
-        var found: [RegisterKey] = []
-        for key in try self.propertiesWithSpentWrites() {
-            do throws(StoreError) {
-                try self.requireKept(try self.register(key)?.winner, at: key)
-            } catch .compacted {
-                found.append(key)
-            }
-        }
-        return found
+        let keys = try self.propertiesWithSpentWrites(after: nil, limit: .max)
+        for key in keys { _ = try reader.write(at: key, in: &self) }
     }
 
     // MARK: - What they had touched

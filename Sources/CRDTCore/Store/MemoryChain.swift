@@ -20,9 +20,9 @@ struct MemoryChain: Sendable {
         var builder = RunBuilder(replica: stored.run.replica, firstSequence: stored.run.firstSequence)
         for position in stored.run.changes.indices {
             if position == place.change {
-                MemoryChain.copy(0, of: run, to: &builder)
+                run.copy(run.changes[0], to: &builder)
             } else {
-                MemoryChain.copy(position, of: stored.run, to: &builder)
+                stored.run.copy(stored.run.changes[position], to: &builder)
             }
         }
         self.runs[place.run] = stored.replacingRun(with: builder.signed(stored.run.signature))
@@ -104,37 +104,12 @@ struct MemoryChain: Sendable {
         var place = first
         for _ in sequence...last {
             if place.change == self.runs[place.run].run.changes.count { place = (place.run + 1, 0) }
-            MemoryChain.copy(place.change, of: self.runs[place.run].run, to: &builder)
+            let run = self.runs[place.run].run
+            run.copy(run.changes[place.change], to: &builder)
             place.change += 1
         }
         let end = self.runs[place.run].run
         return builder.signed(end.lastSequence == last ? end.signature : nil)
-    }
-
-    private static func copy(_ position: Int, of run: Run, to builder: inout RunBuilder) {
-        let change = run.changes[position]
-        builder.beginChange(
-            stamp: change.stamp,
-            context: run.contextEntries[change.contextRange],
-            blinding: run.blinding(of: change),
-            hasLeftOut: change.hasLeftOut,
-            isSpent: change.isSpent
-        )
-        for operation in run.operations[change.operationRange] {
-            var operand: UInt32 = 0
-            if operation.kind.hasName {
-                operand = builder.index(ofName: run.names[Int(operation.operand)])
-            } else if operation.kind == .move, operation.operand > 0 {
-                operand = builder.index(of: run.objects[Int(operation.operand) - 1]) + 1
-            }
-            builder.append(
-                kind: operation.kind,
-                grant: operation.grant == 0 ? 0 : builder.index(of: run.grants[Int(operation.grant) - 1]) + 1,
-                object: operation.kind.hasObject ? builder.index(of: run.objects[Int(operation.object)]) : 0,
-                operand: operand,
-                payload: run.payload[operation.payloadRange]
-            )
-        }
     }
 
     private func lastSequence(from sequence: UInt64, limits: RunLimits, signed: Bool) -> UInt64 {

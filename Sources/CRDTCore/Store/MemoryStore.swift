@@ -146,7 +146,14 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         self.spent[key] = SpentWrites.adding(count, in: change, to: self.spent[key])
     }
 
-    package mutating func propertiesWithSpentWrites() -> [RegisterKey] { Array(self.spent.keys) }
+    package mutating func refillChange(at point: LinePoint, by run: Run, indexes: RunIndexes) {
+        self.replaceChange(at: point, by: run, indexes: indexes)
+    }
+
+    package mutating func propertiesWithSpentWrites(after key: RegisterKey?, limit: Int) -> [RegisterKey] {
+        let keys = self.spent.keys.filter { candidate in key.map { $0.packed < candidate.packed } ?? true }
+        return Array(keys.sorted { $0.packed < $1.packed }.prefix(limit))
+    }
 
     package mutating func addErasure(_ erasure: PendingErasure) {
         let known = self.erasures[erasure.key]?[erasure.change.line]

@@ -106,8 +106,12 @@ package protocol StoreTransaction: StateReading, LineOrdering {
     mutating func spentWrites(at key: RegisterKey) throws(StoreError) -> SpentWrites?
     /// Counts so many more of them, or less, in a change.
     mutating func countSpent(_ count: Int64, in change: LinePoint, at key: RegisterKey) throws(StoreError)
-    /// All properties with dropped writes, in no particular order.
-    mutating func propertiesWithSpentWrites() throws(StoreError) -> [RegisterKey]
+    /// Puts a change in the place of the one that is stored, of which fewer operations are spent; the hash is the same.
+    ///
+    /// `run`: that change alone.
+    mutating func refillChange(at point: LinePoint, by run: Run, indexes: RunIndexes) throws(StoreError)
+    /// Some of the properties with dropped writes, in ascending order, from behind one on.
+    mutating func propertiesWithSpentWrites(after key: RegisterKey?, limit: Int) throws(StoreError) -> [RegisterKey]
 
     // Erasures that are not done yet.
 

@@ -136,6 +136,8 @@ package struct Register: Hashable, Sendable {
 package struct SpentWrites: Hashable, Sendable {
     package var count: Int64
     /// The first and the last change on each line with one of them.
+    ///
+    /// Of what was filled in or withdrawn, the last reaches as far as the change before it.
     package var first: SeenLines
     package var last: SeenLines
 
@@ -148,12 +150,21 @@ package struct SpentWrites: Hashable, Sendable {
         let sum = (known?.count ?? 0) + count
         guard sum > 0 else { return nil }
         var (first, last) = (known?.first ?? SeenLines(), known?.last ?? SeenLines())
+        guard count > 0 else {
+            if last[change.line] == change.sequence {
+                let before = change.sequence - 1
+                if before < first[change.line] {
+                    first = first.replacing(change.line, by: 0)
+                    last = last.replacing(change.line, by: 0)
+                } else {
+                    last = last.replacing(change.line, by: before)
+                }
+            }
+            return SpentWrites(count: sum, first: first, last: last)
+        }
         _ = last.raise(change.line, to: change.sequence)
         if first[change.line] == 0 || change.sequence < first[change.line] {
-            var earlier = SeenLines()
-            for (line, sequence) in first.all where line != change.line { _ = earlier.raise(line, to: sequence) }
-            _ = earlier.raise(change.line, to: change.sequence)
-            first = earlier
+            first = first.replacing(change.line, by: change.sequence)
         }
         return SpentWrites(count: sum, first: first, last: last)
     }

@@ -24,6 +24,8 @@ struct Intake {
     var places: [LinePoint] = []
     var duplicateChangeCount = 0
     var hasIntroductions = false
+    /// Whether writes that had been dropped were among what is new.
+    var hasSpent = false
     /// The branches that are new.
     var forks: [(deviceName: String, sequence: UInt64)] = []
     var refusal: RunRefusal?
@@ -45,12 +47,18 @@ extension Author {
             case .stored(let place):
                 last[place.line] = max(last[place.line] ?? 0, place.sequence)
                 if run.firstSequence == 1 { intake.hasIntroductions = true }
+                if run.operations.contains(where: { $0.kind == .spent }) { intake.hasSpent = true }
             case .duplicate(let place):
                 last[place.line] = max(last[place.line] ?? 0, place.sequence)
                 intake.duplicateChangeCount += run.changes.count
             case .refused(let refusal): intake.refusal = refusal
             }
             if intake.refusal != nil { break }
+        }
+        if intake.hasSpent, !self.mayLackContent {
+            try transaction.setFact(NodeFact.mayLackContent, [1])
+            // A failed commit makes that wrong, which costs a look.
+            self.mayLackContent = true
         }
         try self.finish(&merge, in: &transaction)
         intake.summary = merge.summary
@@ -85,16 +93,19 @@ extension Author {
         guard !run.changes.isEmpty else { return .refused(.violation("an empty run")) }
         guard !run.leavesOut else { return .refused(.violation("a run of which something was left out")) }
         let beginnings = try self.beginnings(of: run, in: &transaction)
-        // Of what is stored the signature says nothing new, if there is no doubt which branch it is of.
-        if let previous = beginnings.first, beginnings.count == 1,
-            transaction.mayHold(run.replica, sequence: run.lastSequence),
-            let hash = ChainHash.hashes(of: run, previous: previous, self.cryptography).last,
-            let place = try transaction.place(of: run.replica, sequence: run.lastSequence, hash: hash)
-        {
-            #if PLANTED_BUGS
-            if PlantedBug.duplicateIsViolation.isPlanted { return .refused(.violation("known")) }
-            #endif
-            return .duplicate(place)
+        // Of what is stored the signature says nothing new, if there is no doubt which branch it is of. What we have
+        // asked for comes without one.
+        if beginnings.count == 1 || run.signature == nil, transaction.mayHold(run.replica, sequence: run.lastSequence) {
+            for previous in beginnings {
+                guard let known = try self.place(of: run, after: previous, in: &transaction) else { continue }
+                #if PLANTED_BUGS
+                if PlantedBug.duplicateIsViolation.isPlanted { return .refused(.violation("known")) }
+                #endif
+                if let refusal = try self.fill(from: run, known.hashes, &merge, in: &transaction) {
+                    return .refused(refusal)
+                }
+                return .duplicate(known.last)
+            }
         }
         let device = transaction.firstLine(of: run.replica).flatMap { transaction.line($0).device }
         for previous in beginnings {
@@ -112,12 +123,47 @@ extension Author {
                 return .refused(.violation("a run was refused: \(error)"))
             }
             let reception = try merge.receive(verified, in: &transaction)
+            if reception != .doesNotFit {
+                _ = try self.fill(from: run, verified.hashes, &merge, in: &transaction)
+            }
             guard reception != .doesNotFit, let hash = verified.hashes.last,
                 let place = try transaction.place(of: run.replica, sequence: run.lastSequence, hash: hash)
             else { return .refused(.violation("a run that does not fit its chain")) }
             return reception == .stored ? .stored(place) : .duplicate(place)
         }
         return .refused(.disputed)
+    }
+
+    /// Fills in what is needed of dropped writes from a run that is stored.
+    ///
+    /// The hash says that the content is the author's. Here it was never looked at.
+    private func fill(
+        from run: Run,
+        _ hashes: [Hash256],
+        _ merge: inout Merge,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> RunRefusal? {
+        guard self.mayLackContent else { return nil }
+        do throws(WireError) {
+            try run.validate()
+        } catch {
+            return .violation("a run was refused: \(error)")
+        }
+        try merge.fill(from: run, hashes: hashes, in: &transaction, self.cryptography)
+        return nil
+    }
+
+    /// The last change of a run, if it is stored, and the hashes of all.
+    private func place(
+        of run: Run,
+        after previous: Hash256,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> (last: LinePoint, hashes: [Hash256])? {
+        let hashes = ChainHash.hashes(of: run, previous: previous, self.cryptography)
+        guard let hash = hashes.last,
+            let last = try transaction.place(of: run.replica, sequence: run.lastSequence, hash: hash)
+        else { return nil }
+        return (last, hashes)
     }
 
     /// The hashes of the changes that a run may continue.
@@ -146,6 +192,7 @@ extension Run {
     /// have equal frontiers and different states. There is no rule yet by which a peer may leave something out.
     ///
     /// Writes that compaction dropped are another matter: what made them needless is in the log, and comes as well.
-    /// That it was so is the sender's word. All members are devices of one user; others will have to prove it.
+    /// That it was so is the sender's word. What turns out to be needed is asked for (`Node+Completion`). All members
+    /// are devices of one user; others will have to prove it.
     fileprivate var leavesOut: Bool { self.operations.contains { $0.kind == .leftOut } }
 }

@@ -22,6 +22,8 @@ struct Author: ~Copyable {
     /// Whether there may be erasures to do, and whether there are some that something barred.
     var hasErasures = false
     var hasBarredErasures = false
+    /// Whether writes may be here of which only a hash is, and that are needed; see `Node+Completion`.
+    var mayLackContent = false
     /// Whether restamps wait to be settled.
     private var hasDueRestamps = false
     /// The changes that wait with all that follow in their lines, since they have late moves.

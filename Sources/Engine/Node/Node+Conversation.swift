@@ -122,6 +122,7 @@ extension Node where Store: ~Copyable {
                 }
             case .lacks(let entries): try self.checkOwnReplica(entries, on: connection)
             case .resume: connection.mayHaveMore = true
+            case .given: break
             case .violation(let reason): self.violation(connection, reason)
             }
         }

@@ -19,6 +19,7 @@ extension Node where Store: ~Copyable {
         self.forgetWhoDidNotCome()
         if let due = self.nextDue, due <= self.now.wall, self.nextDueTry <= now { self.applyDueChanges() }
         if let deadline = self.erasingDeadline, deadline <= now { self.goOnErasing() }
+        if let deadline = self.completionDeadline, deadline <= now { self.goOnCompleting() }
         self.dialWhoeverIsDue()
         if self.configuration.discovers, self.nextBeacon <= now { self.sendBeacon() }
     }
@@ -66,6 +67,7 @@ extension Node where Store: ~Copyable {
         if let due = self.nextDue { consider(max(self.nextDueTry, self.monotonicTime(of: due))) }
         consider(self.settlingDeadline)
         consider(self.erasingDeadline)
+        consider(self.completionDeadline)
         for device in self.pairedDevices {
             if let lapse = device.lapse { consider(max(lapse.deadline, self.monotonicTime(of: lapse.time))) }
         }

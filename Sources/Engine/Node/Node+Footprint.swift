@@ -12,6 +12,8 @@ package struct NodeFootprint: Hashable, Sendable {
     package var unacknowledgedByteCount = 0
     /// Parts of one connection's comparison that are still open, where they are most.
     package var openSpanCount = 0
+    /// Changes that wait to be sent to one connection's peer once more, where they are most.
+    package var givenChangeCount = 0
     /// Invites that are open.
     package var inviteCount = 0
 
@@ -31,6 +33,9 @@ package struct NodeFootprint: Hashable, Sendable {
             return "\(self.unknownEntryCount) entries that mean nothing"
         }
         if self.openSpanCount > TransferLimits.openSpanCountMax { return "\(self.openSpanCount) open ranges" }
+        if self.givenChangeCount > TransferLimits.givenChangeCountMax {
+            return "\(self.givenChangeCount) changes to be sent once more"
+        }
         if self.inviteCount > Invite.openCountMax { return "\(self.inviteCount) invites" }
         return nil
     }
@@ -50,6 +55,7 @@ extension Node where Store: ~Copyable {
             footprint.unknownEntryCount = max(footprint.unknownEntryCount, session.unknownEntryCount)
             footprint.unacknowledgedByteCount = max(footprint.unacknowledgedByteCount, session.window.underWay)
             footprint.openSpanCount = max(footprint.openSpanCount, session.openSpanCount)
+            footprint.givenChangeCount = max(footprint.givenChangeCount, session.givenChangeCount)
             footprint.unsentByteCount = max(footprint.unsentByteCount, connection.unsentByteCount)
         }
         return footprint

@@ -33,6 +33,7 @@ extension Node where Store: ~Copyable {
     private mutating func afterIngest(_ intake: Intake, from connection: PeerConnection) throws(StoreError) {
         if intake.hasIntroductions { try self.refreshBook() }
         if intake.summary.storedChangeCount > 0 || intake.summary.isRevised { try self.refreshWaits() }
+        if intake.hasSpent || !intake.summary.filledChanges.isEmpty { self.contentAge += 1 }
         for fork in intake.forks {
             self.effects.append(.notice(.forked(device: fork.deviceName, sequence: fork.sequence)))
         }
@@ -45,10 +46,12 @@ extension Node where Store: ~Copyable {
                     hash: try transaction.hash(at: place) ?? .zero
                 )
             }
-            let isDuplicate = intake.duplicateChangeCount > 0
+            let isDuplicate = intake.duplicateChangeCount > 0 && intake.summary.filledChanges.isEmpty
             let actions = connection.session.stored(intake.places, sawDuplicate: isDuplicate, in: &transaction)
             let replicas = Set(entries.map(\.replica))
             for other in others { try other.session.logGrew(replicas, in: &transaction) }
+            // Whoever asked before may have got nothing.
+            for other in others where other !== connection { other.session.give(intake.summary.filledChanges) }
             return (actions, entries.sorted())
         }
         if !entries.isEmpty { for other in others { self.send(.stored(entries), on: other) } }

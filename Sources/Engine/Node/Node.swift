@@ -37,6 +37,10 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
     var nextErasing: UInt64 = 0
     /// Whether the files of the store may still hold the bytes of what was erased, in places that nothing uses.
     package internal(set) var holdsErasedBytes = false
+    /// Rises whenever a dropped write comes, or the content of one: then all peers are asked anew.
+    var contentAge = 0
+    /// When to go on looking for what is needed of dropped writes, in monotonic milliseconds.
+    var nextCompletion: UInt64 = 0
     /// What is known of the time beside what our clock shows.
     var clock: ClockEvidence
     /// Whether changes of this device are held here.
@@ -185,11 +189,13 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
             start.invites = try OpenInvite.all(in: &transaction, at: self.now)
             start.hasErasures = try !transaction.erasures(after: nil).isEmpty
             start.holdsErasedBytes = try transaction.fact(NodeFact.erasedBytes) != nil
+            start.mayLackContent = try transaction.fact(NodeFact.mayLackContent) != nil
             return start
         }
         self.clock = ClockEvidence(latestShown: start.latestShown)
         self.author.activeLine = start.active
         self.author.hasErasures = start.hasErasures
+        self.author.mayLackContent = start.mayLackContent
         #if PLANTED_BUGS
         if PlantedBug.erasuresForgottenAtStart.isPlanted { self.author.hasErasures = false }
         #endif
@@ -220,6 +226,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         var acknowledgements: Acknowledgements?
         var hasErasures = false
         var holdsErasedBytes = false
+        var mayLackContent = false
     }
 }
 
@@ -243,4 +250,6 @@ package enum NodeFact {
     static let acknowledgements = "acknowledgements"
     /// Something was erased since the files of the store were last written anew.
     static let erasedBytes = "erased-bytes"
+    /// Writes came that had been dropped, and nobody has looked since whether they are needed.
+    static let mayLackContent = "may-lack-content"
 }

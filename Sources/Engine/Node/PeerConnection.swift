@@ -55,6 +55,8 @@ final class PeerConnection {
     /// The static key proved in the handshake; whose it is, only a hello shows.
     var staticKey: StaticKey?
     var session: SyncSession
+    /// How far what we lack was looked for, to ask this peer for it.
+    var search = ContentSearch()
     /// What the peer's clock shows; nil if it does not know the time, or has not said.
     var clock: PeerClock?
     var traffic = Traffic()

@@ -211,7 +211,7 @@ extension Diagnosis {
             .warning,
             "compaction",
             "a machine has dropped values whose successors are not here: \(names)",
-            "sync with all machines; if it stays, restore the values from a machine or a backup that still has them"
+            "sync with all machines; if it stays, no machine has the values: restore them from a backup, or write them"
         )
     }
 

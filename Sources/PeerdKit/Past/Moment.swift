@@ -97,7 +97,7 @@ extension Moment {
                 return progress.timeline != nil && progress.countedSequence >= progress.firstSequence
             }
             return hasMerged ? PastView(seen: try transaction.seen(through: view.lastStamp)) : view
-        case .changes, .branch: return PastView(seen: try self.seen(in: &transaction), in: transaction)
+        case .changes, .branch: return try PastView(seen: try self.seen(in: &transaction), in: &transaction)
         }
     }
 

@@ -39,7 +39,8 @@ enum StoreQuery: Int, CaseIterable {
     case insertSnapshot, deleteSnapshot, allSnapshots, snapshotsOfObject, snapshotsInRange, snapshotContent
     case clearRegisters, clearNameBlocks, clearVersions, clearMoves, clearObjects, clearRaisedStamps, clearCheckpoints
     case clearUnmerged, clearSpent
-    case replaceChange, deleteOperations, replaceOperation, spentWrites, setSpent, deleteSpent, hasSpent, allSpent
+    case replaceChange, deleteOperations, replaceOperation, refillChange
+    case spentWrites, setSpent, deleteSpent, hasSpent, spentFrom
     case insertErasure, deleteErasure, erasuresFrom, erasuresOf, supersededWrites, clearErasures
     case integrityCheck, dataVersion, schema
 
@@ -104,8 +105,8 @@ enum StoreQuery: Int, CaseIterable {
         case .clearCheckpoints: "DELETE FROM checkpoint"
         case .clearUnmerged: "DELETE FROM unmerged"
         case .clearSpent: "DELETE FROM spent"
-        case .replaceChange, .deleteOperations, .replaceOperation, .spentWrites, .setSpent, .deleteSpent, .hasSpent,
-            .allSpent:
+        case .replaceChange, .deleteOperations, .replaceOperation, .refillChange, .spentWrites, .setSpent, .deleteSpent,
+            .hasSpent, .spentFrom:
             self.compactionSQL
         case .insertErasure, .deleteErasure, .erasuresFrom, .erasuresOf, .supersededWrites, .clearErasures:
             self.erasureSQL
@@ -127,6 +128,11 @@ enum StoreQuery: Int, CaseIterable {
             UPDATE change SET has_left_out = ?3, blinding = ?4, byte_count = ?5, spent = ?6
             WHERE line = ?1 AND sequence = ?2
             """
+        case .refillChange:
+            """
+            UPDATE change SET operation = ?3, has_left_out = ?4, blinding = ?5, byte_count = ?6, spent = NULL
+            WHERE line = ?1 AND sequence = ?2
+            """
         case .deleteOperations: "DELETE FROM operation WHERE operation BETWEEN ? AND ?"
         case .replaceOperation:
             """
@@ -135,7 +141,7 @@ enum StoreQuery: Int, CaseIterable {
         case .spentWrites: "SELECT count, first, last FROM spent WHERE register = ?"
         case .setSpent: "INSERT OR REPLACE INTO spent (register, count, first, last) VALUES (?, ?, ?, ?)"
         case .deleteSpent: "DELETE FROM spent WHERE register = ?"
-        case .allSpent: "SELECT register FROM spent"
+        case .spentFrom: "SELECT register FROM spent WHERE register > ? ORDER BY register LIMIT ?"
         default: "SELECT EXISTS (SELECT 1 FROM spent)"
         }
     }

@@ -3,8 +3,7 @@ package import CRDTCore
 extension SQLiteTransaction {
     package func appendLog(_ verified: VerifiedRun, indexes: RunIndexes) throws(StoreError) {
         let run = verified.run
-        var grants: [Int64] = []
-        for grant in run.grants { grants.append(try self.grantNumber(grant)) }
+        let grants = try self.grantNumbers(of: run)
         var size = ChangeSize.zero
         // The payload must lie still while statements point into it.
         let failure: StoreError? = run.payload.withUnsafeBytes { payload in
@@ -39,6 +38,26 @@ extension SQLiteTransaction {
         }
     }
 
+    /// Writes a change's operations under numbers from one on.
+    func insertOperations(
+        of change: Change,
+        in run: Run,
+        _ indexes: RunIndexes,
+        from first: Int64
+    ) throws(StoreError) {
+        let grants = try self.grantNumbers(of: run)
+        let failure: StoreError? = run.payload.withUnsafeBytes { payload in
+            do throws(StoreError) {
+                let writer = OperationWriter(statement: try self.statements[.insertOperation], payload: payload)
+                try self.write(change, of: run, indexes, grants: grants, from: first, to: writer)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let failure { throw failure }
+    }
+
     /// Appends a change's operations.
     private func append(
         _ change: Change,
@@ -48,9 +67,23 @@ extension SQLiteTransaction {
         to writer: OperationWriter
     ) throws(StoreError) {
         guard !change.isSpent else { return }
+        let first = self.identifiers.next.operation
+        self.identifiers.next.operation += Int64(change.operationCount)
+        try self.write(change, of: run, indexes, grants: grants, from: first, to: writer)
+    }
+
+    private func write(
+        _ change: Change,
+        of run: Run,
+        _ indexes: RunIndexes,
+        grants: [Int64],
+        from first: Int64,
+        to writer: OperationWriter
+    ) throws(StoreError) {
+        var number = first
         for position in change.operationRange {
             let operation = run.operations[position]
-            var references = OperationWriter.References(number: self.identifiers.next.operation)
+            var references = OperationWriter.References(number: number)
             if operation.kind.hasObject { references.object = indexes.objects[Int(operation.object)] }
             if operation.kind.hasName {
                 references.operand = Int64(indexes.names[Int(operation.operand)].rawValue)
@@ -61,7 +94,7 @@ extension SQLiteTransaction {
             }
             if operation.grant > 0 { references.grant = grants[Int(operation.grant) - 1] }
             try writer.write(operation, references)
-            self.identifiers.next.operation += 1
+            number += 1
         }
     }
 
@@ -161,6 +194,12 @@ extension SQLiteTransaction {
     }
 
     // MARK: - Grants
+
+    private func grantNumbers(of run: Run) throws(StoreError) -> [Int64] {
+        var numbers: [Int64] = []
+        for grant in run.grants { numbers.append(try self.grantNumber(grant)) }
+        return numbers
+    }
 
     private func grantNumber(_ grant: GrantID) throws(StoreError) -> Int64 {
         if let number = self.identifiers.grants[grant] { return number }

@@ -4,12 +4,12 @@ extension SQLiteTransaction {
     package func replaceChange(at point: LinePoint, by run: Run, indexes: RunIndexes) throws(StoreError) {
         guard run.changes.count == 1 else { throw .damaged("a change is replaced by another number of them") }
         let change = run.changes[0]
-        let first = try self.firstOperation(of: point, count: Int64(change.operationCount))
+        let (first, isSpent) = try self.operations(of: point, count: Int64(change.operationCount))
+        guard !isSpent else {
+            throw .damaged("change \(point.sequence) of a replica in the log is not the one to be replaced")
+        }
         if change.isSpent {
-            let statement = try self.statements[.deleteOperations]
-            statement.bind(1, first)
-            statement.bind(2, first + Int64(change.operationCount) - 1)
-            try statement.run()
+            try self.deleteOperations(first..<first + Int64(change.operationCount))
         } else {
             for (index, operation) in run.operations.enumerated() where operation.kind == .spent {
                 let statement = try self.statements[.replaceOperation]
@@ -27,14 +27,43 @@ extension SQLiteTransaction {
         try statement.run()
     }
 
-    private func firstOperation(of point: LinePoint, count: Int64) throws(StoreError) -> Int64 {
+    package func refillChange(at point: LinePoint, by run: Run, indexes: RunIndexes) throws(StoreError) {
+        guard run.changes.count == 1 else { throw .damaged("a change is replaced by another number of them") }
+        let change = run.changes[0]
+        var (first, isSpent) = try self.operations(of: point, count: Int64(change.operationCount))
+        if isSpent {
+            // Their numbers may be those of operations that came later.
+            first = self.identifiers.next.operation
+            self.identifiers.next.operation += Int64(change.operationCount)
+        } else {
+            try self.deleteOperations(first..<first + Int64(change.operationCount))
+        }
+        try self.insertOperations(of: change, in: run, indexes, from: first)
+        let statement = try self.statements[.refillChange]
+        statement.bind(point)
+        statement.bind(3, first)
+        statement.bind(4, Redaction(change).rawValue)
+        statement.bind(5, Array(run.blinding(of: change)))
+        statement.bind(6, Int64(run.size(of: change).byteCount))
+        try statement.run()
+    }
+
+    private func deleteOperations(_ numbers: Range<Int64>) throws(StoreError) {
+        let statement = try self.statements[.deleteOperations]
+        statement.bind(1, numbers.lowerBound)
+        statement.bind(2, numbers.upperBound - 1)
+        try statement.run()
+    }
+
+    /// The number of a change's first operation, and whether all are spent, so that none has a row.
+    private func operations(of point: LinePoint, count: Int64) throws(StoreError) -> (first: Int64, areSpent: Bool) {
         let statement = try self.statements[.changeOperations]
         defer { statement.reset() }
         statement.bind(point)
-        guard try statement.step(), statement.int64(1) == count,
-            statement.int64(2) != Redaction.spent.rawValue
-        else { throw .damaged("change \(point.sequence) of a replica in the log is not the one to be replaced") }
-        return statement.int64(0)
+        guard try statement.step(), statement.int64(1) == count else {
+            throw .damaged("change \(point.sequence) of a replica in the log is not the one to be replaced")
+        }
+        return (statement.int64(0), statement.int64(2) == Redaction.spent.rawValue)
     }
 
     /// An object and a name for each operation of a spent change, as its row has them; nil for any other change.
@@ -83,10 +112,15 @@ extension SQLiteTransaction {
         self.hasSpent = true
     }
 
-    package func propertiesWithSpentWrites() throws(StoreError) -> [RegisterKey] {
+    package func propertiesWithSpentWrites(
+        after key: RegisterKey?,
+        limit: Int
+    ) throws(StoreError) -> [RegisterKey] {
         guard try self.hasAnySpent() else { return [] }
-        let statement = try self.statements[.allSpent]
+        let statement = try self.statements[.spentFrom]
         defer { statement.reset() }
+        statement.bind(1, key?.rowNumber ?? -1)
+        statement.bind(2, Int64(limit))
         var found: [RegisterKey] = []
         while try statement.step() { found.append(RegisterKey(rowNumber: statement.int64(0))) }
         return found

@@ -42,6 +42,7 @@ extension PlantedBug {
             .branchesForgottenByCompaction,
             .droppedWritesPassedOver,
             .droppedWritesUncounted,
+            .neededContentNotAskedFor,
             .erasuresForgottenAtStart,
             .branchCountsAtOnce,
             .nestedBranchesForgotten,

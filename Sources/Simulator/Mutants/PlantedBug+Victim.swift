@@ -79,6 +79,7 @@ extension PlantedBug {
         case .branchesForgottenByCompaction: Victim("P22", "P22-open-branch")
         case .droppedWritesPassedOver: Victim("P20", "P22-past")
         case .droppedWritesUncounted: Victim("P19", "P22-newcomer")
+        case .neededContentNotAskedFor: Victim("P22", "P22-successor-lost")
         case .erasuresForgottenAtStart: Victim("P22", "P22-killed-erasure")
         case .branchCountsAtOnce: Victim("P36", "P36-two-machines", "P36-crash")
         case .nestedBranchesForgotten: Victim("P36", "P36-branch-of-a-branch")

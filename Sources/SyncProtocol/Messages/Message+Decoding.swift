@@ -35,6 +35,15 @@ extension Message {
             guard flag <= 1 else { throw .notCanonical }
             self = .eagerness(flag == 1)
         case .probe: self = .probe(try ChainProbe(decoding: &reader))
+        case .wanted:
+            var properties: [WantedProperty] = []
+            for _ in 0..<(try reader.count(atMost: MessageLimits.wantedPropertyCountMax)) {
+                let object = ObjectID(bytes: try reader.bytes16())
+                let name = try reader.text(atMost: Limits.nameByteCountMax)
+                properties.append(WantedProperty(object: object, name: name, sum: try reader.bigEndian()))
+            }
+            self = .wanted(properties)
+        case .given: self = .given
         case .ping: self = .ping(try reader.wallTime())
         case .pong: self = .pong(try reader.wallTime())
         }

@@ -24,6 +24,8 @@ extension Message {
         case .credit: .credit
         case .eagerness: .eagerness
         case .probe: .probe
+        case .wanted: .wanted
+        case .given: .given
         case .ping: .ping
         case .pong: .pong
         }
@@ -43,7 +45,14 @@ extension Message {
             bytes.appendVarint(UInt64(ranges.count))
             for range in ranges { range.encode(to: &bytes) }
         case .run(let run): bytes = Compression.compress(run.encoded())
-        case .caughtUp: break
+        case .caughtUp, .given: break
+        case .wanted(let properties):
+            bytes.appendVarint(UInt64(properties.count))
+            for property in properties {
+                property.object.bytes.append(to: &bytes)
+                bytes.appendPrefixed(Array(property.name.utf8))
+                bytes.appendBigEndian(property.sum)
+            }
         case .stored(let entries):
             bytes.appendVarint(UInt64(entries.count))
             for entry in entries { entry.encode(to: &bytes) }

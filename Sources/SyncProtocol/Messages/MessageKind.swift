@@ -15,6 +15,8 @@ package enum MessageKind: UInt8, CaseIterable {
     case pong = 11
     case join = 12
     case member = 13
+    case wanted = 14
+    case given = 15
 }
 
 /// Every size and count of messages, by name.
@@ -34,6 +36,8 @@ package enum MessageLimits {
     package static let rangeEntryCountMax = 4096
     /// Entries in one announcement of what is stored.
     package static let storedEntryCountMax = 4096
+    /// Properties in one message that asks for their writes.
+    package static let wantedPropertyCountMax = 256
     /// Points of one probe.
     package static let probePointCountMax = 64
 
@@ -45,11 +49,12 @@ package enum MessageLimits {
         case .join: 1024
         case .ranges: 512 << 10
         case .run: self.runByteCountMax
-        case .caughtUp: 0
+        case .caughtUp, .given: 0
         case .stored: 256 << 10
         case .credit, .ping, .pong: 10
         case .eagerness: 1
         case .probe: 8 << 10
+        case .wanted: 2 + self.wantedPropertyCountMax * (Bytes16.byteCount + 2 + Limits.nameByteCountMax + 8)
         }
     }
 }

@@ -65,6 +65,8 @@ package enum TransferLimits {
     package static let rangesCountMax = 64
     /// Probes answered in one session.
     package static let probeCountMax = 4096
+    /// Changes that wait to be sent once more.
+    package static let givenChangeCountMax = 4096
     /// So many changes are rather sent twice than asked for.
     package static let repeatedChangeCountMax: UInt64 = 16
     /// A peer that lets more bytes than this wait for it is dropped: it asks and does not take the answers.

@@ -22,6 +22,7 @@ extension SyncSession {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Outgoing? {
         guard self.phase == .streaming, self.window.free > 0 else { return nil }
+        if let given = try self.nextGiven(in: &transaction) { return given }
         var candidates: [(next: LinePoint, last: UInt64)] = []
         var isAsking = false
         for position in 0..<transaction.lineCount where candidates.count < TransferLimits.candidateCountMax {
@@ -76,6 +77,28 @@ extension SyncSession {
         if PlantedBug.longRunOvershoots.isPlanted, run.changeCount > 5 { self.overshoot(first.line) }
         #endif
         return .run(run)
+    }
+
+    /// What the peer has asked for, once more, or that this was all.
+    private mutating func nextGiven(in transaction: inout some StoreTransaction) throws(StoreError) -> Outgoing? {
+        while let place = self.given.first {
+            self.given.removeFirst()
+            // What the peer does not hold comes in its turn. Of what it holds the hash tells that it is that, so the
+            // change need not be signed.
+            guard self.held[place.line] >= place.sequence else { continue }
+            let limits = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
+            let loaded = try transaction.loadRun(of: place.line, from: place.sequence, limits: limits, signed: false)
+            guard var run = loaded, run.changes.count == 1 else { continue }
+            if run.previous == nil, let before = transaction.place(before: place) {
+                run.previous = try transaction.hash(at: before).map { ChangeName($0) }
+            }
+            let encoded = EncodedRun(run, at: place)
+            self.window.sent(encoded.bytes.count)
+            return .run(encoded)
+        }
+        guard self.owesGiven else { return nil }
+        self.owesGiven = false
+        return .message(.given)
     }
 
     /// Whether the peer wants what is written on a line.

@@ -27,6 +27,8 @@ package struct SyncSession: Sendable {
         case lacks([FrontierEntry])
         /// `next` may have more to send.
         case resume
+        /// All has come that the peer has of what it was asked for.
+        case given
         case violation(String)
     }
 
@@ -57,6 +59,13 @@ package struct SyncSession: Sendable {
     private var askedForLazy = false
     var saidCaughtUp = false
     private var peerIsCaughtUp = false
+    private var peerVersion: UInt64 = 1
+    /// Changes to be sent again, since the peer wants what it lacks of them.
+    var given: [LinePoint] = []
+    /// Whether the peer has asked, and is to hear when all is sent.
+    var owesGiven = false
+    /// Whether we have asked, and the peer has not sent all.
+    package private(set) var awaitsGiven = false
     /// When to ask the peer to push what it announced, in monotonic milliseconds.
     package private(set) var graftDeadline: UInt64?
 
@@ -99,6 +108,15 @@ package struct SyncSession: Sendable {
             self.isPeerLazy = !isEager
             return [.resume]
         case .probe(let probe): return try self.answer(probe, in: &transaction)
+        case .wanted(let properties):
+            guard !self.owesGiven else { return self.violation("more is wanted before all was given") }
+            self.owesGiven = true
+            self.give(try transaction.changesInForce(at: properties))
+            return [.resume]
+        case .given:
+            guard self.awaitsGiven else { return self.violation("more was given than wanted") }
+            self.awaitsGiven = false
+            return [.given]
         case .ping(let time): return [.heardTime(time, isAsked: true)]
         case .pong(let time): return [.heardTime(time, isAsked: false)]
         }
@@ -119,6 +137,7 @@ package struct SyncSession: Sendable {
         var frontier = Frontier()
         swap(&frontier, &self.helloFrontier)
         self.phase = .comparing
+        self.peerVersion = hello.version
         if hello.fingerprint == self.helloFingerprint {
             #if PLANTED_BUGS
             if PlantedBug.helloFrontierReadLate.isPlanted { frontier = try Frontier(of: &transaction) }
@@ -178,7 +197,7 @@ package struct SyncSession: Sendable {
         self.uncreditedByteCount = 0
         if byteCount > 0 { actions.append(.send(.credit(UInt64(byteCount)))) }
         // As long as something is lacking, the peer may have to push what it does not announce any more.
-        if sawDuplicate, !self.askedForLazy, self.peerIsCaughtUp, self.chains.isEmpty {
+        if sawDuplicate, !self.awaitsGiven, !self.askedForLazy, self.peerIsCaughtUp, self.chains.isEmpty {
             self.askedForLazy = true
             actions.append(.send(.eagerness(false)))
         }
@@ -231,6 +250,29 @@ package struct SyncSession: Sendable {
         return [.send(.stored([FrontierEntry(replica: probe.replica, sequence: 0, hash: .zero)]))]
     }
 
+    // MARK: - Content that was dropped and is needed
+
+    /// Whether all is here that the peer has, and all there that we have, as far as is known; and it can be asked for
+    /// what was dropped of that.
+    package var isSettled: Bool {
+        self.phase == .streaming && self.peerIsCaughtUp && self.saidCaughtUp && self.chains.isEmpty
+            && self.peerVersion >= Hello.wantedVersion
+    }
+
+    /// Asks for the writes of properties; one answer at a time is awaited.
+    package mutating func want(_ properties: [WantedProperty]) -> Message {
+        self.awaitsGiven = true
+        return .wanted(properties)
+    }
+
+    /// Sends changes once more, to a peer that may have need of what it lacks of them.
+    package mutating func give(_ places: [LinePoint]) {
+        guard self.peerVersion >= Hello.wantedVersion else { return }
+        let room = TransferLimits.givenChangeCountMax - self.given.count
+        let waiting = Set(self.given)
+        self.given += places.filter { !waiting.contains($0) }.prefix(max(0, room))
+    }
+
     // MARK: - Measures
 
     /// Changes that the peer is not known to hold durably, and changes that it holds and we do not.
@@ -260,6 +302,9 @@ package struct SyncSession: Sendable {
 
     /// How far the peer has stored our lines, as far as it has said.
     package var storedByPeer: SeenLines { self.held }
+
+    /// Changes that wait to be sent once more.
+    package var givenChangeCount: Int { self.given.count }
 
     /// Parts of the comparison that are still open.
     package var openSpanCount: Int { self.comparison.unlearned.count }
