@@ -11,6 +11,7 @@ import Testing
     private static let released: [(version: Int32, checksum: UInt64)] = [
         (1, 0x6fe3_9f2a_1dea_449b), (2, 0x8cd9_bbc4_f89b_83f4), (3, 0x8660_c57c_ad4b_2482),
         (4, 0x8708_0f89_50c7_18e7), (5, 0x6ba7_17aa_626e_f3ce), (6, 0xb433_0c74_d3fe_147a),
+        (7, 0xfc9c_a4cd_adb7_d6a8),
     ]
 
     /// The version of the newest schema.
@@ -147,6 +148,26 @@ import Testing
         }
         var other = Author(number: 2)
         #expect(try store.receive([other.run([[.set(object(1), name: "n", value: .int(1))]])]) == [.stored])
+    }
+
+    @Test func `what was dropped before schema 7 is shown as it was`() throws {
+        let directory = try TemporaryDirectory()
+        try directory.write([], to: directory.database)
+        let origin = "UPDATE fact SET value = x'\(Author.origin)' WHERE name = 'origin';"
+        _ = try directory.shell(FixtureSchema0005.sql + "\n" + origin)
+        var sixth = try self.store(directory, Array(SchemaMigration.all.prefix(6)))
+        try sixth.close()
+        let views = """
+            SELECT * FROM properties ORDER BY id;
+            SELECT * FROM property_versions ORDER BY id;
+            SELECT * FROM property_at WHERE at = 1900000000 ORDER BY object_id, name;
+            """
+        let before = try directory.shell(views)
+        #expect(before.contains("public"))
+        let store = try SQLiteStoreHandle(directory)
+        #expect(try directory.shell("PRAGMA user_version") == "\(Self.last)")
+        #expect(try directory.shell(views) == before)
+        try store.close()
     }
 
     @Test func `the fixture of schema 5 holds branches, what was dropped, and what was erased`() throws {

@@ -91,6 +91,85 @@ import Testing
         try store.close()
     }
 
+    /// Drops all that was replaced.
+    private func compact(_ store: SQLiteStoreHandle, now: WallTime) throws {
+        try store.write { transaction throws(StoreError) in
+            var acknowledged = SeenLines()
+            for position in 0..<transaction.lineCount {
+                let line = LineIndex(rawValue: UInt32(position))
+                _ = acknowledged.raise(line, to: max(1, transaction.progress(of: line).appliedSequence))
+            }
+            let horizon = Stamp(milliseconds: now.milliseconds + 1)
+            var compaction = try Compaction(
+                horizon: horizon,
+                acknowledged: acknowledged,
+                isDryRun: false,
+                in: &transaction
+            )
+            var merge = Merge(now: now, founder: TestDevice.user)
+            var next: LinePoint? = Compaction.start
+            while let place = next {
+                next = try compaction.step(from: place, &merge, in: &transaction, TestDevice.cryptography)
+            }
+        }
+    }
+
+    @Test func `a value that stayed where a later one was dropped has no number, and is not the last`() throws {
+        let directory = try TemporaryDirectory()
+        let store = try SQLiteStoreHandle(directory)
+        var author = Author(number: 1)
+        let id = object(1)
+        // The first stays, since something else in its change does, and takes no more room than its hash.
+        let values = ["first", String(repeating: "second", count: 20), "third"]
+        try store.receive([author.run([[.create(id, type: "t", kind: "")]])])
+        for value in values {
+            author.stamp = Stamp(milliseconds: author.stamp.milliseconds + 1_000)
+            let other = Edit.set(id, name: value == "first" ? "other" : "k", value: .string(value))
+            try store.receive([author.run([[.set(id, name: "k", value: .string(value)), other]])])
+        }
+        let versions = """
+            SELECT version, substr(value, 1, 6) FROM property_versions WHERE name = 'k' ORDER BY created_at, version
+            """
+        let moments = """
+            SELECT coalesce((SELECT substr(value, 1, 6) FROM property_at WHERE name = 'k'
+                AND at = format('%.3f', 1700000000 + second.value + 0.5)), '-') FROM json_each('[0,1,2,3]') AS second
+            """
+        #expect(try directory.shell(versions) == "1|first\n2|second\n3|second\n4|third\n5|third")
+        #expect(try directory.shell(moments) == "-\nfirst\nsecond\nthird")
+        try self.compact(store, now: Author.now)
+        #expect(try directory.shell(versions) == "|first\n4|third\n5|third")
+        #expect(try directory.shell(moments) == "-\n-\n-\nthird")
+        #expect(try directory.shell("SELECT version, value FROM properties WHERE name = 'k'") == "5|third")
+        try store.close()
+    }
+
+    @Test(arguments: 0..<12 as Range<UInt64>)
+    func `after a compaction the views show nothing that they had not shown`(seed: UInt64) throws {
+        let history = Self.history(seed)
+        let directory = try TemporaryDirectory()
+        let store = try self.store(directory, history, history.changes)
+        let moments = try directory.shell("SELECT json_group_array(DISTINCT created_at) FROM property_versions")
+        let past = """
+            SELECT moment.value, object_id, name, quote(a.value), updated_at FROM json_each('\(moments)') AS moment
+            JOIN property_at AS a ON a.at = format('"%s"', moment.value)
+            """
+        let versions = Self.versions.replacing("FROM property", with: "FROM (SELECT * FROM property")
+            .replacing("ORDER", with: "WHERE version IS NOT NULL) ORDER")
+        let questions = [versions, past, "SELECT * FROM properties"]
+        func answers() throws -> [Set<Substring>] {
+            try questions.map { Set(try directory.shell($0).split(separator: "\n")) }
+        }
+        let before = try answers()
+        try self.compact(store, now: history.end)
+        let after = try answers()
+        for (earlier, later) in zip(before, after) {
+            #expect(later.subtracting(earlier).isEmpty)
+            #expect(!later.isEmpty)
+        }
+        #expect(before[2] == after[2])
+        try store.close()
+    }
+
     @Test func `lookups use indexes`() throws {
         let directory = try TemporaryDirectory()
         let store = try self.store(directory, Self.history(1), Self.history(1).changes)

@@ -140,7 +140,7 @@ package struct Compaction {
             )
             let key = Self.key(of: run.operations[position], indexes)
             try transaction.removeVersion(write, at: key)
-            try transaction.countSpent(1, in: place, at: key)
+            try transaction.countSpent(1, in: place, at: stamp, of: key)
         }
         let restIndexes = try merge.indexes(of: rest, on: place.line, in: &transaction)
         try transaction.replaceChange(at: place, by: rest, indexes: restIndexes)

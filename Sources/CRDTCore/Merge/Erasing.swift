@@ -126,7 +126,7 @@ package struct Erasing: Sendable {
             }
             for victim in members {
                 try transaction.removeVersion(victim.write, at: victim.key)
-                try transaction.countSpent(1, in: place, at: victim.key)
+                try transaction.countSpent(1, in: place, at: victim.write.stamp, of: victim.key)
             }
             let indexes = try merge.indexes(of: rest, on: place.line, in: &transaction)
             try transaction.replaceChange(at: place, by: rest, indexes: indexes)
@@ -165,7 +165,7 @@ extension StoreTransaction {
         }
         var spent = try self.spentWrites(at: key)
         for write in writes where !shown.contains(write.point) {
-            spent = SpentWrites.adding(1, in: write.point, to: spent)
+            spent = SpentWrites.adding(1, in: write.point, at: write.stamp, to: spent)
         }
         guard let spent else { return shown }
         for (view, write) in inForce {

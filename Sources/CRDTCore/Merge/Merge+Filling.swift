@@ -63,9 +63,12 @@ extension Merge {
         let stamp = try transaction.effectiveStamp(at: place)
         let seen = try transaction.context(at: place)
         var objects: Set<ObjectIndex> = []
-        for (index, key) in filled.sorted(by: { $0.key < $1.key }) {
+        for (key, places) in wanted.sorted(by: { $0.key.packed < $1.key.packed })
+        where places.contains(where: { filled[$0] != nil }) {
+            try self.uncount(spent: Int64(places.count), in: place, at: key, in: &transaction)
+        }
+        for (index, _) in filled.sorted(by: { $0.key < $1.key }) {
             let write = WriteReference(stamp: stamp, line: place.line, sequence: place.sequence, index: UInt32(index))
-            try self.count(spent: -1, write, at: key, in: &transaction)
             let operation = run.operations[Int(run.changes[0].operationStart) + index]
             guard operation.kind == .set || operation.kind == .unset else {
                 // Nobody may drop that.

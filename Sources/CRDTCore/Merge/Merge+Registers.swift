@@ -128,22 +128,37 @@ extension Merge {
         return WriteOrder.precedes(current.winner, write, transaction)
     }
 
-    /// Counts a write whose content was dropped, or counts it no more.
+    /// Counts a write whose content was dropped.
     ///
     /// It changes nothing else: whatever it had touched, a later write that had seen it has touched as well. So a peer
     /// that claims it of the wrong property changes no state by that.
     mutating func count(
-        spent count: Int64,
-        _ write: WriteReference,
+        spent write: WriteReference,
         at key: RegisterKey,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         #if PLANTED_BUGS
         if PlantedBug.droppedWritesUncounted.isPlanted { return }
         #endif
-        try transaction.countSpent(count, in: write.point, at: key)
+        try transaction.countSpent(1, in: write.point, at: write.stamp, of: key)
         guard var register = try transaction.register(key) else { return }
-        register.writeCount += count
+        register.writeCount += 1
+        try transaction.setRegister(register, at: key)
+    }
+
+    /// Counts so many dropped writes of a change no more.
+    mutating func uncount(
+        spent count: Int64,
+        in change: LinePoint,
+        at key: RegisterKey,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        #if PLANTED_BUGS
+        if PlantedBug.droppedWritesUncounted.isPlanted { return }
+        #endif
+        try transaction.uncountSpent(count, in: change, of: key)
+        guard var register = try transaction.register(key) else { return }
+        register.writeCount -= count
         try transaction.setRegister(register, at: key)
     }
 }

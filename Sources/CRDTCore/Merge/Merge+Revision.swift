@@ -16,6 +16,7 @@ extension Merge {
         for place in places {
             let run = try transaction.loadRun(of: place.line, from: place.sequence, limits: one, signed: false)
             guard let run, let change = run.changes.first else { throw .damaged("a change is missing from the log") }
+            var withdrawn: [RegisterKey: Int64] = [:]
             for operation in run.operations[change.operationRange] where operation.kind.hasObject {
                 let object = try transaction.objectIndex(of: run.objects[Int(operation.object)])
                 guard operation.kind == .spent else {
@@ -24,8 +25,10 @@ extension Merge {
                 }
                 // The changes do not count any more; those that count again are applied anew.
                 let name = try transaction.nameIndex(of: run.names[Int(operation.operand)])
-                let write = WriteReference(stamp: .zero, line: place.line, sequence: place.sequence, index: 0)
-                try self.count(spent: -1, write, at: RegisterKey(object: object, name: name), in: &transaction)
+                withdrawn[RegisterKey(object: object, name: name), default: 0] += 1
+            }
+            for (key, count) in withdrawn.sorted(by: { $0.key.packed < $1.key.packed }) {
+                try self.uncount(spent: count, in: place, at: key, in: &transaction)
             }
         }
         let changed = Set(places)

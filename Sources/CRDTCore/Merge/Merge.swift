@@ -490,7 +490,7 @@ package struct Merge {
         case .delete: try self.delete(object, by: write, context, in: &transaction)
         case .spent:
             let key = RegisterKey(object: object, name: indexes.names[Int(operation.operand)])
-            try self.count(spent: 1, write, at: key, in: &transaction)
+            try self.count(spent: write, at: key, in: &transaction)
         default: break
         }
     }

@@ -14,6 +14,28 @@ extension StoreTransaction {
         return stamp
     }
 
+    /// Counts so many more dropped writes to a property, in a change with an effective stamp.
+    mutating func countSpent(
+        _ count: Int64,
+        in change: LinePoint,
+        at stamp: Stamp,
+        of key: RegisterKey
+    ) throws(StoreError) {
+        let known = try self.spentWrites(at: key)
+        try self.setSpentWrites(SpentWrites.adding(count, in: change, at: stamp, to: known), at: key)
+    }
+
+    /// Counts so many less in a change, of which then none is left there.
+    mutating func uncountSpent(
+        _ count: Int64,
+        in change: LinePoint,
+        of key: RegisterKey
+    ) throws(StoreError) {
+        var rest = try self.spentWrites(at: key)?.removing(count, in: change)
+        if let found = rest { rest?.lastStamp = try self.lastStamp(of: found, in: nil) }
+        try self.setSpentWrites(rest, at: key)
+    }
+
     /// How far dropped writes may count in a view, line by line: from the first one on, which counts itself.
     mutating func counted(
         _ spent: SpentWrites,

@@ -142,9 +142,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package mutating func spentWrites(at key: RegisterKey) -> SpentWrites? { self.spent[key] }
 
-    package mutating func countSpent(_ count: Int64, in change: LinePoint, at key: RegisterKey) {
-        self.spent[key] = SpentWrites.adding(count, in: change, to: self.spent[key])
-    }
+    package mutating func setSpentWrites(_ spent: SpentWrites?, at key: RegisterKey) { self.spent[key] = spent }
 
     package mutating func refillChange(at point: LinePoint, by run: Run, indexes: RunIndexes) {
         self.replaceChange(at: point, by: run, indexes: indexes)

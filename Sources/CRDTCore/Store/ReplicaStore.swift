@@ -104,8 +104,7 @@ package protocol StoreTransaction: StateReading, LineOrdering {
     mutating func replaceChange(at point: LinePoint, by run: Run, indexes: RunIndexes) throws(StoreError)
     /// The writes to a property that were dropped; nil if none was.
     mutating func spentWrites(at key: RegisterKey) throws(StoreError) -> SpentWrites?
-    /// Counts so many more of them, or less, in a change.
-    mutating func countSpent(_ count: Int64, in change: LinePoint, at key: RegisterKey) throws(StoreError)
+    mutating func setSpentWrites(_ spent: SpentWrites?, at key: RegisterKey) throws(StoreError)
     /// Puts a change in the place of the one that is stored, of which fewer operations are spent; the hash is the same.
     ///
     /// `run`: that change alone.

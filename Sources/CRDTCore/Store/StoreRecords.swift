@@ -140,33 +140,37 @@ package struct SpentWrites: Hashable, Sendable {
     /// Of what was filled in or withdrawn, the last reaches as far as the change before it.
     package var first: SeenLines
     package var last: SeenLines
+    /// None of them is ordered after this stamp.
+    package var lastStamp: Stamp
 
-    package init(count: Int64, first: SeenLines, last: SeenLines) {
-        (self.count, self.first, self.last) = (count, first, last)
+    package init(count: Int64, first: SeenLines, last: SeenLines, lastStamp: Stamp) {
+        (self.count, self.first, self.last, self.lastStamp) = (count, first, last, lastStamp)
     }
 
-    /// These, and so many more or less in a change; nil if none is left.
-    package static func adding(_ count: Int64, in change: LinePoint, to known: SpentWrites?) -> SpentWrites? {
-        let sum = (known?.count ?? 0) + count
-        guard sum > 0 else { return nil }
+    /// These, and so many more in a change with a stamp.
+    static func adding(_ count: Int64, in change: LinePoint, at stamp: Stamp, to known: SpentWrites?) -> SpentWrites {
         var (first, last) = (known?.first ?? SeenLines(), known?.last ?? SeenLines())
-        guard count > 0 else {
-            if last[change.line] == change.sequence {
-                let before = change.sequence - 1
-                if before < first[change.line] {
-                    first = first.replacing(change.line, by: 0)
-                    last = last.replacing(change.line, by: 0)
-                } else {
-                    last = last.replacing(change.line, by: before)
-                }
-            }
-            return SpentWrites(count: sum, first: first, last: last)
-        }
         _ = last.raise(change.line, to: change.sequence)
         if first[change.line] == 0 || change.sequence < first[change.line] {
             first = first.replacing(change.line, by: change.sequence)
         }
-        return SpentWrites(count: sum, first: first, last: last)
+        let lastStamp = max(stamp, known?.lastStamp ?? .zero)
+        return SpentWrites(count: (known?.count ?? 0) + count, first: first, last: last, lastStamp: lastStamp)
+    }
+
+    /// These without so many in a change, of which then none is left there; nil if none is left at all.
+    ///
+    /// The last stamp stays what it was.
+    func removing(_ count: Int64, in change: LinePoint) -> SpentWrites? {
+        var rest = self
+        rest.count -= count
+        guard rest.count > 0 else { return nil }
+        guard self.last[change.line] == change.sequence else { return rest }
+        let before = change.sequence - 1
+        let isLeft = before >= self.first[change.line]
+        rest.last = self.last.replacing(change.line, by: isLeft ? before : 0)
+        if !isLeft { rest.first = self.first.replacing(change.line, by: 0) }
+        return rest
     }
 }
 

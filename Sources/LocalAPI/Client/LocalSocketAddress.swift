@@ -13,11 +13,12 @@ package enum LocalSocketAddress {
     /// The caller has made sure that nobody listens there.
     package static func listen(_ path: String) throws(SocketFailure) -> Int32 {
         unlink(path)
-        // Nobody else may connect in the moment before its mode could be changed.
-        let mask = umask(~PrivateFile.fileMode & 0o777)
-        defer { umask(mask) }
         return try self.open(path, flags: 0) { descriptor, address, length in
-            guard bind(descriptor, address, length) == 0 else { return -1 }
+            // Linux gives the file the mode of the socket. To change the mode of the file would leave a moment in which
+            // others may connect, and to change the umask would concern all files that are made meanwhile.
+            guard fchmod(descriptor, PrivateFile.fileMode) == 0, bind(descriptor, address, length) == 0 else {
+                return -1
+            }
             return Foundation.listen(descriptor, self.backlog)
         }
     }

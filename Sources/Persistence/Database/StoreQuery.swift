@@ -138,8 +138,8 @@ enum StoreQuery: Int, CaseIterable {
             """
             UPDATE operation SET kind = 255, grant_reference = NULL, tag = NULL, value = ?2 WHERE operation = ?1
             """
-        case .spentWrites: "SELECT count, first, last FROM spent WHERE register = ?"
-        case .setSpent: "INSERT OR REPLACE INTO spent (register, count, first, last) VALUES (?, ?, ?, ?)"
+        case .spentWrites: "SELECT count, first, last, last_stamp FROM spent WHERE register = ?"
+        case .setSpent: "INSERT OR REPLACE INTO spent (register, count, first, last, last_stamp) VALUES (?, ?, ?, ?, ?)"
         case .deleteSpent: "DELETE FROM spent WHERE register = ?"
         case .spentFrom: "SELECT register FROM spent WHERE register > ? ORDER BY register LIMIT ?"
         default: "SELECT EXISTS (SELECT 1 FROM spent)"

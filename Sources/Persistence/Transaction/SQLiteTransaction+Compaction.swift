@@ -93,21 +93,21 @@ extension SQLiteTransaction {
             let last = try? StoredBytes.seenLines(statement.bytes(2)),
             max(first.endOfLines, last.endOfLines) <= self.lineCount
         else { throw .damaged("a property in the database has dropped writes that there cannot be") }
-        return SpentWrites(count: count, first: first, last: last)
+        return SpentWrites(count: count, first: first, last: last, lastStamp: Stamp(rawValue: statement.bits(3)))
     }
 
-    package func countSpent(_ count: Int64, in change: LinePoint, at key: RegisterKey) throws(StoreError) {
-        let known = try self.spentWrites(at: key)
-        guard let sum = SpentWrites.adding(count, in: change, to: known) else {
+    package func setSpentWrites(_ spent: SpentWrites?, at key: RegisterKey) throws(StoreError) {
+        guard let spent else {
             let statement = try self.statements[.deleteSpent]
             statement.bind(1, key.rowNumber)
             return try statement.run()
         }
         let statement = try self.statements[.setSpent]
         statement.bind(1, key.rowNumber)
-        statement.bind(2, sum.count)
-        statement.bind(3, StoredBytes.encode(sum.first))
-        statement.bind(4, StoredBytes.encode(sum.last))
+        statement.bind(2, spent.count)
+        statement.bind(3, StoredBytes.encode(spent.first))
+        statement.bind(4, StoredBytes.encode(spent.last))
+        statement.bind(5, bits: spent.lastStamp.rawValue)
         try statement.run()
         self.hasSpent = true
     }
