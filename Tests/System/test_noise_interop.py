@@ -70,7 +70,7 @@ def known_as_initiator(daemon, address, python, theirs, welcome):
     channel.send_message(noise.HELLO, python.hello(channel, int(time.time() * 1000)))
     hello = noise.Hello.parse(channel.message_of(noise.HELLO))
     check(hello.is_proved_by(welcome.certificates[1][0], channel), "the daemon has not proved to be who certified us")
-    check(hello.version == 2, f"version {hello.version}")
+    check(hello.version == 3, f"version {hello.version}")
     check(hello.port == daemon.port, f"the hello names port {hello.port}")
     channel.send_message(noise.PING, noise.varint(int(time.time() * 1000)))
     shown = noise.Reader(channel.message_of(noise.PONG)).varint()
