@@ -97,7 +97,11 @@ package struct PastReader {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [NameIndex] {
         var names = try transaction.registers(of: object).map(\.0)
-        let known = Set(names)
+        var known = Set(names)
+        // Of some, nothing may be here but that there was something.
+        for name in try transaction.namesWithSpentWrites(of: object) where known.insert(name).inserted {
+            names.append(name)
+        }
         let added = Set(try self.unmergedOperations(on: object, in: &transaction).map(\.key.name))
         names += added.filter { !known.contains($0) && $0 != .lifetime && $0 != .place }
             .sorted { $0.rawValue < $1.rawValue }

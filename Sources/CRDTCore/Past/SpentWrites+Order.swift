@@ -94,10 +94,27 @@ extension StoreTransaction {
     /// The dropped writes to properties of an object.
     mutating func spentWrites(on object: ObjectIndex) throws(StoreError) -> [SpentWrites] {
         var found: [SpentWrites] = []
-        for (name, _) in try self.registers(of: object) {
+        for name in try self.namesWithSpentWrites(of: object) {
             if let spent = try self.spentWrites(at: RegisterKey(object: object, name: name)) { found.append(spent) }
         }
         return found
+    }
+
+    /// The properties of an object that have dropped writes, and perhaps no other.
+    mutating func namesWithSpentWrites(of object: ObjectIndex) throws(StoreError) -> [NameIndex] {
+        var names: [NameIndex] = []
+        var last = RegisterKey(packed: RegisterKey(object: object, name: NameIndex(rawValue: 0)).packed &- 1)
+        var isFirst = object.rawValue == 0
+        while true {
+            let keys = try self.propertiesWithSpentWrites(after: isFirst ? nil : last, limit: 64)
+            for key in keys {
+                guard key.object == object else { return names }
+                names.append(key.name)
+                last = key
+            }
+            guard keys.count == 64 else { return names }
+            isFirst = false
+        }
     }
 
     /// Whether a dropped write to an object counts in a view that none of some deletions had seen.

@@ -149,6 +149,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     }
 
     package mutating func propertiesWithSpentWrites(after key: RegisterKey?, limit: Int) -> [RegisterKey] {
+        guard !self.spent.isEmpty else { return [] }
         let keys = self.spent.keys.filter { candidate in key.map { $0.packed < candidate.packed } ?? true }
         return Array(keys.sorted { $0.packed < $1.packed }.prefix(limit))
     }

@@ -56,6 +56,13 @@ package struct RegisterKey: Hashable, Sendable {
 
     /// Both numbers in one.
     var packed: UInt64 { UInt64(self.object.rawValue) << 32 | UInt64(self.name.rawValue) }
+
+    init(packed: UInt64) {
+        self.init(
+            object: ObjectIndex(rawValue: UInt32(truncatingIfNeeded: packed >> 32)),
+            name: NameIndex(rawValue: UInt32(truncatingIfNeeded: packed))
+        )
+    }
 }
 
 /// Where an operation stands in the log, and its effective stamp: what orders writes.

@@ -138,6 +138,10 @@ private struct UndoPlan {
         }
         // Before values, which can fill a change.
         for object in self.moved { try self.restorePlace(of: object, on: &plan, in: &store) }
+        let moved = Set(self.moved)
+        for object in self.revived where !self.left.contains(object) && !moved.contains(object) {
+            try self.settlePlace(of: object, on: &plan, in: &store)
+        }
         for (object, name) in self.properties { try self.restore(name, of: object, on: &plan, in: &store) }
         let others = try WriteRefusal.from { () throws(StoreError) in try self.propertiesOfRevived(in: &store) }
         for (object, name) in others {
@@ -472,13 +476,38 @@ private struct UndoPlan {
         guard found.isUntouched else {
             return self.keep(object, .place, .edited, found.move.flatMap { store.line($0.write.line).introduction })
         }
+        try self.put(object, where: found.move, on: &plan, in: &store)
+    }
+
+    /// Puts an object that comes back where it stood without what is taken back, if the change did not move it.
+    ///
+    /// Another one that was taken back may have moved it while it was gone, and what was above it too.
+    private mutating func settlePlace(
+        of object: ObjectID,
+        on plan: inout TransactionPlan,
+        in store: inout some StoreTransaction
+    ) throws(WriteRefusal) {
+        guard case .undo(_, var without) = self.way else { return }
+        let move = try WriteRefusal.from { () throws(StoreError) in
+            try without.lastMove(of: try store.objectIndex(of: object), in: &store)
+        }
+        try self.put(object, where: move, on: &plan, in: &store)
+    }
+
+    /// Puts an object where a move has put it; nil for where it was made.
+    private mutating func put(
+        _ object: ObjectID,
+        where move: MoveRecord?,
+        on plan: inout TransactionPlan,
+        in store: inout some StoreTransaction
+    ) throws(WriteRefusal) {
         let wanted = try WriteRefusal.from { () throws(StoreError) -> Place in
-            let parent = try found.move?.parent.map { above throws(StoreError) in try store.object(above).id }
-            return Place(parent: parent, position: found.move?.position ?? .initial)
+            let parent = try move?.parent.map { above throws(StoreError) in try store.object(above).id }
+            return Place(parent: parent, position: move?.position ?? .initial)
         }
         let isThere = try WriteRefusal.from { () throws(StoreError) -> Bool in
             let record = try store.object(try store.objectIndex(of: object))
-            return record.parent == found.move?.parent && record.position == wanted.position
+            return record.parent == move?.parent && record.position == wanted.position
         }
         if isThere { return }
         if let parent = wanted.parent, try !plan.isVisible(parent, in: &store) {
