@@ -235,6 +235,9 @@ export class Drawing {
     this.#changed(null);
   }
 
+  /** The workspace, or the branch of it that is shown. */
+  get timeline() { return this.#target; }
+
   /** Resolves when all that was changed here is written: an undo takes back what the workspace knows. */
   async settled() {
     this.endStep();

@@ -26,7 +26,7 @@ workspace.on("state", showState);
 const layers = new LayerTree(find("#layers"), drawing, {
   select, perform, selected: () => selectedID, conflicts: () => conflicts,
 });
-const undo = new Undo(workspace, drawing);
+const undo = new Undo(drawing);
 const trial = new Trial(workspace, drawing, text => {
   if (text) showReport(text);
   showTrial();
@@ -244,8 +244,9 @@ function showTrial() {
   find("#try").hidden = trial.isOn;
   find("#trial-name").textContent = trial.name;
   find("main").inert = trial.isSwitching;
-  const isOff = String(trial.isOn || trial.isSwitching);
-  for (const button of document.querySelectorAll("[data-reverse]")) button.setAttribute("aria-disabled", isOff);
+  for (const button of document.querySelectorAll("[data-reverse]")) {
+    button.setAttribute("aria-disabled", String(trial.isSwitching));
+  }
 }
 
 /** The button that was pressed goes, so the focus goes to the one that comes. */
@@ -262,8 +263,7 @@ find("#discard").addEventListener("click", () => switchTrial(trial.discard(), "#
 // Undo
 
 async function reverse(way) {
-  if (drawing.isHeld) return;
-  if (trial.isOn) return showReport("Undo is off while you try a layout. Discard takes all of it back.");
+  if (drawing.isHeld || trial.isSwitching) return;
   const text = await perform(undo.reverse(way));
   if (text) showReport(text);
 }

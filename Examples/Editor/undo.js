@@ -1,5 +1,6 @@
 /**
- * Undo and redo through the daemon: of everything that this user wrote, in whichever window or machine.
+ * Undo and redo through the daemon: of everything that this user wrote, in whichever window or machine. While a layout
+ * is tried, they act on its branch.
  *
  * Text fields keep the undo that the browser gives them.
  */
@@ -21,14 +22,10 @@ export function wayOf({ key, ctrlKey, metaKey, altKey, shiftKey, target }) {
 }
 
 export class Undo {
-  #workspace;
   #drawing;
   #isRunning = false;
 
-  constructor(workspace, drawing) {
-    this.#workspace = workspace;
-    this.#drawing = drawing;
-  }
+  constructor(drawing) { this.#drawing = drawing; }
 
   /**
    * Takes the last transaction back, or does it again; one at a time, however fast the keys are.
@@ -40,10 +37,11 @@ export class Undo {
     this.#isRunning = true;
     try {
       await this.#drawing.settled();
-      const [transaction] = await this.#workspace[way]();
+      const timeline = this.#drawing.timeline;
+      const [transaction] = await timeline[way]();
       if (!transaction) return WAYS[way][1];
       if (way === "undo" && this.#isBeginning(transaction)) {
-        await this.#workspace.redo();
+        await timeline.redo();
         return WAYS.undo[1];
       }
       return this.#text(way, transaction);

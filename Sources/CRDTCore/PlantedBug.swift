@@ -164,6 +164,8 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case laterEditsMerged
     /// A branch shows what is written on the main timeline after it began.
     case branchFollowsMain
+    /// An undo on a branch takes back what counts on the main timeline.
+    case branchUndoneAsMain
     /// A redo leaves properties as the undo has made them.
     case redoForgetsValues
     /// Properties that an object did not have stay when it is brought back.

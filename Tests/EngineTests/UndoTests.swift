@@ -124,6 +124,46 @@ import Testing
         #expect(states[0] == ideal, "seed \(seed): \(states[0]), expected \(ideal)")
     }
 
+    /// A branch that has no other history finds everything by way of the past; the main timeline, in what is recorded.
+    @Test(arguments: Seeds.range(from: 33_000, count: 200))
+    func `on a branch, what is taken back is what would be on the main timeline`(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        let users = [TestDevice.user, TestDevice.user, TestDevice.otherUser]
+        var main = try UndoWorld(users: users)
+        var branch = try UndoWorld(users: users, isOnBranch: true)
+        let creations = Self.objects.map { Transaction.Creation(id: .given($0), type: "t") }
+        func create(_ local: inout LocalTransaction) throws(WriteRefusal) {
+            for creation in creations { try local.perform(.create(creation)) }
+        }
+        try main.write(0, create)
+        try branch.write(0, create)
+        try main.synchronise()
+        try branch.synchronise()
+        var reportCount = 0
+        for step in 0..<30 {
+            let device = random.below(3)
+            switch random.below(10) {
+            case 0...4:
+                var same = random
+                try self.write(&main, device, &random)
+                try self.write(&branch, device, &same)
+            case 5, 6:
+                try main.synchronise()
+                try branch.synchronise()
+            default:
+                let isRedo = random.below(3) == 0
+                let reports = try [main.reverse(device, isRedo: isRedo), branch.reverse(device, isRedo: isRedo)]
+                // Their chains begin with other changes, so the names of all that follow differ.
+                #expect(reports[0]?.change.sequence == reports[1]?.change.sequence, "seed \(seed), step \(step)")
+                #expect(reports[0]?.kept == reports[1]?.kept, "seed \(seed), step \(step)")
+                if reports[0] != nil { reportCount += 1 }
+            }
+            let states = try [main.state(device), branch.state(device)]
+            #expect(states[0] == states[1], "seed \(seed), step \(step)")
+        }
+        #expect(reportCount > 0, "seed \(seed)")
+    }
+
     /// Found by the simulator, seed 285.
     @Test func `an object that comes back stands where it stood, although it was made anew meanwhile`() throws {
         var world = try UndoWorld(users: [TestDevice.user, TestDevice.user])

@@ -5,8 +5,12 @@ import PeerCrypto
 @testable import Engine
 
 /// Devices of two users that write, take back and exchange changes, over stores in memory.
+///
+/// They write to the main timeline, or to a branch that begins with nothing.
 struct UndoWorld {
     private(set) var history = GeneratedHistory()
+    /// The branch that is written to; nil for the main timeline.
+    private let timeline: TimelineID?
     private var devices: [Device] = []
     private var time = WallTime(milliseconds: 1_700_000_000_000)
     /// The changes that are taken back, by their hashes, and those that say so.
@@ -21,7 +25,8 @@ struct UndoWorld {
         var tip: Hash256?
     }
 
-    init(users: [UserID]) throws {
+    init(users: [UserID], isOnBranch: Bool = false) throws {
+        self.timeline = isOnBranch ? TimelineID(of: users[0], nonce: 1) : nil
         for (number, user) in users.enumerated() {
             let device = TestDevice(number: UInt64(number), user: user)
             let nonce = Bytes16(high: UInt64(number), low: 9)
@@ -30,8 +35,26 @@ struct UndoWorld {
             let store = MemoryStore(origin: ChainHash.origin(TestDevice.workspace))
             let node = TestNode(store: store, objects: [], now: self.time)
             self.devices.append(Device(replica: replica, user: user, node: node))
-            try self.append([.introduce(device.introduction(nonce: nonce))], by: number)
+            let introduction = Edit.introduce(device.introduction(nonce: nonce))
+            try self.append([introduction] + self.belonging, by: number)
         }
+        if let timeline { try self.open(timeline, by: users[0]) }
+    }
+
+    /// What the first change of each chain says of the branch.
+    private var belonging: [Edit] { self.timeline.map { [.timeline(.belongs($0))] } ?? [] }
+
+    /// Opens the branch on the main timeline, for everybody.
+    private mutating func open(_ timeline: TimelineID, by user: UserID) throws {
+        let device = TestDevice(number: 99, user: user)
+        let nonce = Bytes16(high: 99, low: 9)
+        let replica = device.replica(nonce: nonce)
+        self.history.devices[replica] = device
+        let opening = TimelineOpening(id: timeline, parent: nil, name: "b", base: [])
+        let edits: [Edit] = [.introduce(device.introduction(nonce: nonce)), .timeline(.opens(opening))]
+        let stamp = Stamp(milliseconds: self.time.milliseconds)
+        let change = self.history.append(replica, after: nil, stamp: stamp, context: [], edits)
+        for device in self.devices { try device.node.receive([self.history.sealed([change])]) }
     }
 
     /// Writes what a caller wants as one change; returns what was refused.
@@ -47,15 +70,18 @@ struct UndoWorld {
         for position in 0..<8 { seed[position] = UInt8(truncatingIfNeeded: self.seed >> (8 * position)) }
         let secret = SecretBytes(seed)
         var (edits, refusal): ([Edit], WriteRefusal?) = ([], nil)
+        let timeline = self.timeline
         try self.devices[device].node.read { transaction throws(StoreError) in
             guard let entropy = EntropyStream(seed: secret) else { return }
             let plan = TransactionPlan(namespace: ObjectID(bytes: Bytes16(high: 1, low: 1)), user: user)
+            var state: any StateReading = transaction
+            if let timeline { state = PastState(try transaction.view(of: timeline), of: transaction) }
             var local = LocalTransaction(
                 plan: plan,
                 entropy: entropy,
                 store: transaction,
-                state: transaction,
-                timeline: nil
+                state: state,
+                timeline: timeline
             )
             do throws(WriteRefusal) {
                 try body(&local)
@@ -115,8 +141,11 @@ struct UndoWorld {
     // MARK: - States
 
     func state(_ device: Int) throws -> [ObjectID: VisibleObject] {
-        try self.devices[device].node.read { transaction throws(StoreError) in
-            try VisibleObject.all(of: &transaction)
+        let timeline = self.timeline
+        return try self.devices[device].node.read { transaction throws(StoreError) in
+            guard let timeline else { return try VisibleObject.all(of: &transaction) }
+            var state = PastState(try transaction.view(of: timeline), of: transaction)
+            return try VisibleObject.all(of: &state)
         }
     }
 

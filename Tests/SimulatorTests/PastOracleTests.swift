@@ -64,7 +64,7 @@ struct PastOracleTests {
         func state() throws -> ReversalCheck.State {
             try #require(
                 try machine.read { transaction throws(StoreError) in
-                    try ReversalCheck.State(of: &transaction, founder: machine.founder, now: now)
+                    try ReversalCheck.State(of: nil, in: &transaction, founder: machine.founder, now: now)
                 }
             )
         }

@@ -54,9 +54,20 @@ def try_it(mine, theirs, phone, box):
         mine.here.check_contrast(f"the editor while a layout is tried, in {scheme}")
         mine.here.picture(f"editor-layout-{scheme}")
     mine.here.scheme(None)
-    mine.here.chord(Keys.CONTROL, "z")
-    mine.here.sees("Undo is off while you try a layout.")
     check(theirs.shape(box) == before and theirs.shape(circle) is None, "others see what is tried")
+    say("undo and redo act on what is tried")
+    mine.here.chord(Keys.CONTROL, "z")
+    mine.here.sees("Undone: the change of Ellipse")
+    shows(mine, "the layout without the ellipse", lambda shapes: set(shapes) == {box})
+    mine.here.chord(Keys.CONTROL, "z")
+    shows(mine, "the shape where it was", lambda shapes: shapes[box]["x"] == before["x"]
+          and shapes[box]["fill"] == "#d81b60")
+    mine.here.find("[data-reverse=redo]").click()
+    mine.here.sees("Done again: the change of")
+    shows(mine, "the shape moved again", lambda shapes: shapes[box]["x"] == before["x"] + 20)
+    mine.here.find("[data-reverse=redo]").click()
+    shows(mine, "the whole layout again", lambda shapes: set(shapes) == {box, circle})
+    check(theirs.shape(box) == before, "others see what is taken back")
     check(circle not in phone.objects(), "it is on the main timeline")
     return circle
 

@@ -92,7 +92,7 @@ package struct PastReader {
     }
 
     /// The properties that an object ever had.
-    private func names(
+    func names(
         of object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [NameIndex] {
@@ -109,6 +109,27 @@ package struct PastReader {
     }
 
     // MARK: - Existence
+
+    /// Every operation on an object that counts, moves and creations and deletions included, in no particular order.
+    func operations(
+        on object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [WriteReference] {
+        var found = try transaction.countedHistory(of: object).filter(self.view.counts)
+        for operation in try self.unmergedOperations(on: object, in: &transaction) {
+            found.append(try transaction.write(of: operation))
+        }
+        return found
+    }
+
+    /// Those of them that delete it.
+    func deletions(
+        of object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [WriteReference] {
+        let recorded = try transaction.deletions(of: object).filter(self.view.counts)
+        return try recorded + self.unmerged(.delete, of: object, in: &transaction)
+    }
 
     /// Whether an object lived: some touch counts that no deletion that counts had seen.
     ///
@@ -133,8 +154,7 @@ package struct PastReader {
             return try transaction.history(of: object).contains(where: self.view.counts)
         }
         #endif
-        var deletions = try transaction.deletions(of: object).filter(self.view.counts)
-        deletions += try self.unmerged(.delete, of: object, in: &transaction)
+        let deletions = try self.deletions(of: object, in: &transaction)
         if deletions.isEmpty, let creation = try transaction.look(at: object, { $0.creation }),
             self.view.counts(creation.write)
         {
@@ -243,13 +263,22 @@ package struct PastReader {
         return self.places[object] ?? Place(parent: nil, position: .initial)
     }
 
-    /// Does the moves of an object again, with those of all that they put it below.
+    /// All moves of an object that count among some changes, with the effect that they had.
+    mutating func moves(
+        of object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [MoveRecord] {
+        try self.replay(object, in: &transaction).filter { $0.object == object }
+    }
+
+    /// Does the moves of an object again, with those of all that they put it below; returns them in their order.
     ///
     /// - Complexity: O(*n* log *n* + *n* *d*) for *n* moves and *d* levels.
+    @discardableResult
     private mutating func replay(
         _ object: ObjectIndex,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) {
+    ) throws(StoreError) -> [MoveRecord] {
         var moves: [MoveRecord] = []
         var (met, waiting): (Set<ObjectIndex>, [ObjectIndex]) = ([object], [object])
         while let next = waiting.popLast() {
@@ -260,12 +289,15 @@ package struct PastReader {
         }
         moves.sort { WriteOrder.precedes($0.write, $1.write, transaction) }
         var places: [ObjectIndex: Place] = [:]
-        for move in moves {
+        for number in moves.indices {
+            let move = moves[number]
             var above = move.parent
             while let next = above, next != move.object { above = places[next]?.parent }
+            moves[number].isEffective = above == nil
             if above == nil { places[move.object] = Place(parent: move.parent, position: move.position) }
         }
         for object in met { self.places[object] = places[object] ?? Place(parent: nil, position: .initial) }
+        return moves
     }
 
     private func unmergedMoves(

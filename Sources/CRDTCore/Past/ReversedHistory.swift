@@ -5,15 +5,16 @@
 /// as it is, whether they take something back by it or not.
 package struct ReversedHistory {
     private let user: UserID
+    private var history: TimelineHistory
     /// Whether changes are taken back, as far as that is known beforehand.
     private let known: [LinePoint: Bool]
     private var marks: [LinePoint: ReversedChange?] = [:]
 
     /// The history if the change that is next is taken back, or is not.
-    package init(of user: UserID, around next: NextReversal, isUndone: Bool) {
+    package init(_ history: TimelineHistory, of user: UserID, around next: NextReversal, isUndone: Bool) {
         var known = next.isUndone
         known[next.target] = isUndone
-        (self.user, self.known) = (user, known)
+        (self.history, self.user, self.known) = (history, user, known)
     }
 
     /// The last write to a property that counts; nil if none does.
@@ -27,15 +28,15 @@ package struct ReversedHistory {
         var verdicts = self.known
         var bound = Stamp(rawValue: .max)
         while true {
-            let group = try transaction.lastWrites(at: key, through: bound, where: { _ in true })
+            let group = try self.history.lastWrites(at: key, through: bound, in: &transaction)
             let stamp = group.first?.stamp ?? .zero
             for write in group.sorted(by: { WriteOrder.precedes($1, $0, transaction) })
             where try self.counts(write, &verdicts, in: &transaction) {
-                try transaction.requireKept(write, at: key)
+                try self.history.requireKept(write, at: key, in: &transaction)
                 return write
             }
             guard stamp.rawValue > 0 else {
-                try transaction.requireKept(nil, at: key)
+                try self.history.requireKept(nil, at: key, in: &transaction)
                 return nil
             }
             bound = Stamp(rawValue: stamp.rawValue - 1)
@@ -50,8 +51,8 @@ package struct ReversedHistory {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> MoveRecord? {
         var verdicts = self.known
-        let moves = try transaction.moves(of: object).sorted { WriteOrder.precedes($1.write, $0.write, transaction) }
-        for move in moves {
+        let moves = try self.history.moves(of: object, in: &transaction)
+        for move in moves.sorted(by: { WriteOrder.precedes($1.write, $0.write, transaction) }) {
             // A move without effect can still be that of a change which says something.
             let counts = try self.counts(move.write, &verdicts, in: &transaction)
             if counts, move.isEffective { return move }
@@ -68,10 +69,11 @@ package struct ReversedHistory {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
         var verdicts = self.known
-        let history = try transaction.countedHistory(of: object).sorted { WriteOrder.precedes($1, $0, transaction) }
-        let deletions = Set(try transaction.deletions(of: object))
+        let operations = try self.history.operations(on: object, in: &transaction)
+        let deletions = Set(try self.history.deletions(of: object, in: &transaction))
         var (touches, contexts): ([WriteReference], [CausalContext]) = ([], [])
-        for write in history where try self.counts(write, &verdicts, in: &transaction) {
+        for write in operations.sorted(by: { WriteOrder.precedes($1, $0, transaction) })
+        where try self.counts(write, &verdicts, in: &transaction) {
             if deletions.contains(write) {
                 let seen = try transaction.context(at: write.point)
                 contexts.append(CausalContext(seen: seen, author: write.line, ordinal: write.ordinal))
@@ -82,11 +84,9 @@ package struct ReversedHistory {
         }
         if touches.contains(where: { touch in !contexts.contains { $0.covers(touch) } }) { return true }
         // Whose the dropped writes are is not known any more, so they count: nothing goes that somebody has edited.
-        for spent in try transaction.spentWrites(on: object) {
-            for (line, sequence) in spent.last.all {
-                let end = ChainOrdinal(sequence: sequence, index: 0)
-                if !contexts.contains(where: { $0.covers(line, end) }) { return true }
-            }
+        for last in try self.history.lastSpentWrites(on: object, in: &transaction) {
+            let end = ChainOrdinal(sequence: last.sequence, index: 0)
+            if !contexts.contains(where: { $0.covers(last.line, end) }) { return true }
         }
         return false
     }
@@ -169,18 +169,16 @@ extension StoreTransaction {
 
     /// The last change of a user that an undo can take back, or the last undo that a redo can; nil if there is none.
     ///
-    /// Whoever edits after an undo cannot do again what was undone before.
+    /// Changes of a branch that was merged are among them, as if they had been made offline. Whoever edits after an
+    /// undo cannot do again what was undone before.
     /// - Complexity: O(*k* *l*) for *k* later changes of the user, on *l* chains.
-    package mutating func nextReversal(of user: UserID, isRedo: Bool) throws(StoreError) -> NextReversal? {
+    package mutating func nextReversal(
+        of user: UserID,
+        isRedo: Bool,
+        in history: TimelineHistory
+    ) throws(StoreError) -> NextReversal? {
         var heads: [WriteReference] = []
-        for position in 0..<self.lineCount {
-            let line = LineIndex(rawValue: UInt32(position))
-            guard self.line(line).introduction?.user == user, self.progress(of: line).hasApplied,
-                self.progress(of: line).timeline == nil
-            else { continue }
-            let last = LinePoint(line: line, sequence: self.progress(of: line).appliedSequence)
-            heads.append(try self.firstOperation(of: last))
-        }
+        for last in history.ends(of: user, in: &self) { heads.append(try self.firstOperation(of: last)) }
         // The last word on each change that was ever taken back.
         var isUndone: [LinePoint: Bool] = [:]
         while let next = heads.indices.max(by: { WriteOrder.precedes(heads[$0], heads[$1], self) }) {

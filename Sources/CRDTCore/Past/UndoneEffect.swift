@@ -7,20 +7,31 @@ package struct UndoneEffect {
     private let undo: LinePoint
     private let context: CausalContext
     private let before: PastReader
+    /// What counts where the redo is written.
+    private var history: TimelineHistory
 
     /// `undo`: a change of the user that takes another one back.
     package init(
         of undo: LinePoint,
         by user: UserID,
+        _ history: TimelineHistory,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        (self.undo, self.user) = (undo, user)
-        self.before = PastReader(PastView(seen: try transaction.seen(before: undo)))
+        (self.undo, self.user, self.history) = (undo, user, history)
+        self.before = PastReader(try Self.view(before: undo, in: &transaction))
         self.context = CausalContext(
             seen: try transaction.context(at: undo),
             author: undo.line,
             ordinal: .end(ofSequence: undo.sequence)
         )
+    }
+
+    /// What counted for the author of a change.
+    private static func view(
+        before point: LinePoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> PastView {
+        try PastView(seen: try transaction.seen(before: point), in: &transaction)
     }
 
     /// The write to a property that was in force before the undo, if the property is as the undo left it.
@@ -30,12 +41,12 @@ package struct UndoneEffect {
         at key: RegisterKey,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> (before: WriteReference?, isUntouched: Bool) {
-        var current = try transaction.register(key)?.winner
+        var current = try self.history.write(at: key, in: &transaction)
         while let write = current, write.point != self.undo {
             guard let reversal = try transaction.reversal(by: self.user, at: write.point) else {
                 return (current, false)
             }
-            let reader = PastReader(PastView(seen: try transaction.seen(before: reversal.target)))
+            let reader = PastReader(try Self.view(before: reversal.target, in: &transaction))
             current = try reader.write(at: key, in: &transaction)
         }
         guard current != nil else { return (nil, false) }
@@ -43,18 +54,18 @@ package struct UndoneEffect {
     }
 
     /// The move of an object that was in force before the undo, if the object stands where the undo put it.
-    package func move(
+    package mutating func move(
         of object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> (before: MoveRecord?, isUntouched: Bool) {
-        let moves = try transaction.moves(of: object).filter(\.isEffective)
+        let moves = try self.history.moves(of: object, in: &transaction).filter(\.isEffective)
             .sorted { WriteOrder.precedes($1.write, $0.write, transaction) }
         var current = moves.first
         while let move = current, move.write.point != self.undo {
             guard let reversal = try transaction.reversal(by: self.user, at: move.write.point) else {
                 return (current, false)
             }
-            let view = PastView(seen: try transaction.seen(before: reversal.target))
+            let view = try Self.view(before: reversal.target, in: &transaction)
             current = moves.first { view.counts($0.write) }
         }
         guard current != nil else { return (nil, false) }
@@ -78,14 +89,12 @@ package struct UndoneEffect {
     ) throws(StoreError) -> (before: Bool, isUntouched: Bool) {
         var reader = self.before
         let before = try reader.isAlive(object, in: &transaction)
-        for write in try transaction.countedHistory(of: object) where !self.context.covers(write) {
+        for write in try self.history.operations(on: object, in: &transaction) where !self.context.covers(write) {
             if try transaction.reversal(by: self.user, at: write.point) == nil { return (before, false) }
         }
-        for spent in try transaction.spentWrites(on: object) {
-            for (line, sequence) in spent.last.all
-            where !self.context.covers(line, ChainOrdinal(sequence: sequence, index: 0)) {
-                return (before, false)
-            }
+        for last in try self.history.lastSpentWrites(on: object, in: &transaction)
+        where !self.context.covers(last.line, ChainOrdinal(sequence: last.sequence, index: 0)) {
+            return (before, false)
         }
         return (before, true)
     }

@@ -219,6 +219,12 @@ export interface Branch extends Past {
   readonly id: string;
   /** One transaction on the branch: all its edits count, or none. While the daemon is away, it waits. */
   write(compose: (transaction: Transaction) => unknown, options?: WriteOptions): Promise<{ readonly created: ID[] }>;
+  /** Takes back the last transactions of this user that count on the branch; the main timeline stays. */
+  undo(count?: number): Promise<ReversedTransaction[]>;
+  /** Does transactions again that `undo` took back. */
+  redo(count?: number): Promise<ReversedTransaction[]>;
+  /** Makes an object and what was below it, or one property, what it was at a moment, by new edits on the branch. */
+  restore(id: ID, options: { at: Moment | Date; property?: string }): Promise<Restoration>;
   /** The objects that differ: `before` is on the branch, `after` on the main timeline or on another branch. */
   diff(other?: string | null): Promise<Difference[]>;
   /** What a merge would find changed on both sides. */

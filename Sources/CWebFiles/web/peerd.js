@@ -398,11 +398,7 @@ class Workspace {
    *
    * These are new edits: nothing of the history is lost, and `undo` takes them back.
    */
-  restore(id, { at, property } = {}) {
-    return this.fetch(`${objectPath(id)}/restore`, {
-      method: "POST", json: compact({ at: momentText(at), property }),
-    });
-  }
+  restore(id, { at, property } = {}) { return restore(this, id, at, property); }
 
   /**
    * Takes back the last transactions of this user, from whichever page or machine they came.
@@ -410,14 +406,10 @@ class Workspace {
    * Resolves with these transactions, the latest first: none if nothing is left. What somebody has edited since stays as
    * it is; `kept` of a transaction names it.
    */
-  async undo(count = 1) {
-    return (await this.fetch("/api/undo", { method: "POST", json: { count } })).transactions;
-  }
+  undo(count = 1) { return reverse(this, "undo", count); }
 
   /** Does transactions again that `undo` took back, the last of them first. */
-  async redo(count = 1) {
-    return (await this.fetch("/api/redo", { method: "POST", json: { count } })).transactions;
-  }
+  redo(count = 1) { return reverse(this, "redo", count); }
 
   /** The branches that are not deleted, in the order of their names. */
   async branches() { return (await this.fetch("/api/branches")).branches; }
@@ -433,8 +425,8 @@ class Workspace {
   }
 
   /**
-   * A branch by its id or name: it reads as `at` does, and has `write`, `diff`, `conflicts`, `merge`, `update` and
-   * `delete`. A name may come to mean two branches, an id never does.
+   * A branch by its id or name: it reads as `at` does, and has `write`, `undo`, `redo`, `restore`, `diff`, `conflicts`,
+   * `merge`, `update` and `delete`. A name may come to mean two branches, an id never does.
    */
   branch(id) { return new Branch(this, id); }
 
@@ -759,6 +751,18 @@ class Past {
 }
 
 /** What can be read, written and done on a branch; `workspace.branch` makes one. */
+/** Takes transactions back, or does them again, on a branch or on the main timeline. */
+async function reverse(workspace, way, count, branch) {
+  const path = `/api/${way}${search({ branch })}`;
+  return (await workspace.fetch(path, { method: "POST", json: { count } })).transactions;
+}
+
+function restore(workspace, id, at, property, branch) {
+  return workspace.fetch(`${objectPath(id)}/restore${search({ branch })}`, {
+    method: "POST", json: compact({ at: momentText(at), property }),
+  });
+}
+
 class Branch extends Past {
   #workspace;
   #path;
@@ -792,6 +796,15 @@ class Branch extends Past {
       }
     }
   }
+
+  /** Takes back the last transactions of this user that count on the branch; main stays. As `undo` of the workspace. */
+  undo(count = 1) { return reverse(this.#workspace, "undo", count, this.id); }
+
+  /** Does transactions again on the branch that `undo` took back there. */
+  redo(count = 1) { return reverse(this.#workspace, "redo", count, this.id); }
+
+  /** Makes an object, with all that was below it, or one property, what it was at a moment; on the branch. */
+  restore(id, { at, property } = {}) { return restore(this.#workspace, id, at, property, this.id); }
 
   /** The objects that differ; `before` is on the branch, `after` on the main timeline or the branch `other`. */
   diff(other = null) { return this.#workspace.diff(this.moment, other && `branch:${other}`); }

@@ -130,8 +130,9 @@ package struct WriteRequest: Sendable {
         case body(@Sendable (inout LocalTransaction) throws(WriteRefusal) -> Void)
     }
 
-    package init(id: RequestID, transaction: Transaction) {
+    package init(id: RequestID, transaction: Transaction, timeline: TimelineID? = nil) {
         self.id = id
+        self.timeline = timeline
         self.content = .steps(transaction)
     }
 

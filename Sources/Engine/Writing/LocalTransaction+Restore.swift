@@ -20,7 +20,7 @@ extension LocalTransaction {
     ) throws(WriteRefusal) -> RestoreReport {
         if let refusal = self.refusal { throw refusal }
         do throws(WriteRefusal) {
-            return try self.plan.restore(name, of: object, to: view, in: &self.store)
+            return try self.plan.restore(name, of: object, to: view, of: self.store, in: &self.state)
         } catch {
             self.refusal = error
             throw error
@@ -33,7 +33,7 @@ extension LocalTransaction {
     package mutating func restore(_ object: ObjectID, to view: PastView) throws(WriteRefusal) -> RestoreReport {
         if let refusal = self.refusal { throw refusal }
         do throws(WriteRefusal) {
-            return try self.plan.restore(object, to: view, in: &self.store)
+            return try self.plan.restore(object, to: view, of: self.store, in: &self.state)
         } catch {
             self.refusal = error
             throw error
@@ -46,9 +46,10 @@ extension TransactionPlan {
         _ name: String,
         of object: ObjectID,
         to view: PastView,
-        in store: inout some StoreTransaction
+        of store: some StoreTransaction,
+        in state: inout some StateReading
     ) throws(WriteRefusal) -> RestoreReport {
-        guard try self.isVisible(object, in: &store) else { throw .noSuchObject(object) }
+        guard try self.isVisible(object, in: &state) else { throw .noSuchObject(object) }
         let found = try WriteRefusal.from { () throws(StoreError) -> (wasThere: Bool, value: Value?) in
             var past = PastState(view, of: store)
             guard let index = try past.existingObjectIndex(of: object), try past.object(index).isVisible else {
@@ -57,7 +58,7 @@ extension TransactionPlan {
             return (true, try past.property(name, of: index))
         }
         guard found.wasThere else { throw .wasNotThere(object) }
-        let now = try self.properties(of: object, in: &store)[ExactText(name)]
+        let now = try self.properties(of: object, in: &state)[ExactText(name)]
         if let value = found.value, value != now { try self.set(object, name: name, value: value) }
         if found.value == nil, now != nil { try self.unset(object, name: name) }
         return RestoreReport(objectCount: 1)
@@ -66,7 +67,8 @@ extension TransactionPlan {
     fileprivate mutating func restore(
         _ object: ObjectID,
         to view: PastView,
-        in store: inout some StoreTransaction
+        of store: some StoreTransaction,
+        in state: inout some StateReading
     ) throws(WriteRefusal) -> RestoreReport {
         let objects = try WriteRefusal.from { () throws(StoreError) -> [PastObject] in
             try PastObject.tree(object, view, in: store)
@@ -74,12 +76,12 @@ extension TransactionPlan {
         guard !objects.isEmpty else { throw .wasNotThere(object) }
         var report = RestoreReport(objectCount: objects.count)
         for then in objects {
-            let isThere = try self.isVisible(then.id, in: &store)
+            let isThere = try self.isVisible(then.id, in: &state)
             if !isThere {
                 report.revivedCount += 1
                 try self.revive(then.id, type: then.type, kind: then.kind)
             }
-            let now = try self.properties(of: then.id, in: &store)
+            let now = try self.properties(of: then.id, in: &state)
             for (name, value) in then.properties.sorted(by: { $0.key < $1.key }) where now[name] != value {
                 try self.set(then.id, name: name.text, value: value)
             }
@@ -89,7 +91,7 @@ extension TransactionPlan {
                 #endif
                 try self.unset(then.id, name: name.text)
             }
-            if try !self.restorePlace(of: then, in: &store) { report.staysInPlace = true }
+            if try !self.restorePlace(of: then, in: &state) { report.staysInPlace = true }
         }
         return report
     }
@@ -97,18 +99,18 @@ extension TransactionPlan {
     /// Puts an object where it was; returns false if that cannot be.
     private mutating func restorePlace(
         of then: PastObject,
-        in store: inout some StoreTransaction
+        in state: inout some StateReading
     ) throws(WriteRefusal) -> Bool {
         var place = then.place
         var isPossible = true
         if let parent = place.parent {
-            isPossible = try self.isVisible(parent, in: &store)
-            if isPossible { isPossible = try !self.wouldCloseCycle(then.id, under: parent, in: &store) }
+            isPossible = try self.isVisible(parent, in: &state)
+            if isPossible { isPossible = try !self.wouldCloseCycle(then.id, under: parent, in: &state) }
         }
-        let now = try self.exactPlace(of: then.id, in: &store)
+        let now = try self.exactPlace(of: then.id, in: &state)
         if !isPossible {
             // It shows where it is, unless it would show something that is gone.
-            guard let parent = now.parent, try !self.isVisible(parent, in: &store) else { return false }
+            guard let parent = now.parent, try !self.isVisible(parent, in: &state) else { return false }
             place.parent = nil
         }
         if place != now { try self.put(then.id, under: place.parent, at: place.position) }
@@ -118,13 +120,13 @@ extension TransactionPlan {
     /// Where an object stands with this transaction's moves.
     private func exactPlace(
         of object: ObjectID,
-        in store: inout some StoreTransaction
+        in state: inout some StateReading
     ) throws(WriteRefusal) -> Place {
-        let parent = try self.place(of: object, in: &store)
+        let parent = try self.place(of: object, in: &state)
         if let position = self.position(putFor: object) { return Place(parent: parent, position: position) }
         return try WriteRefusal.from { () throws(StoreError) -> Place in
-            guard let index = try store.existingObjectIndex(of: object) else { return .initial }
-            return Place(parent: parent, position: try store.look(at: index) { $0.position })
+            guard let index = try state.existingObjectIndex(of: object) else { return .initial }
+            return Place(parent: parent, position: try state.object(index).position)
         }
     }
 }

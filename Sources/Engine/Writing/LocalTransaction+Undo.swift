@@ -5,19 +5,23 @@ extension LocalTransaction {
     /// Takes the user's last change back that is in force, or does the one again that was taken back last.
     ///
     /// Only what nobody has edited since changes, as far as one change can hold it: the rest is named in the report,
-    /// and stays as it is.
+    /// and stays as it is. On a branch, the changes are those that count there.
     ///
     /// - Returns: nil if there is no such change.
     package mutating func reverse(isRedo: Bool) throws(WriteRefusal) -> UndoReport? {
         if let refusal = self.refusal { throw refusal }
         do throws(WriteRefusal) {
             let user = self.plan.user
+            let timeline = self.timeline
+            let history = try WriteRefusal.from { () throws(StoreError) in
+                try TimelineHistory(of: timeline, in: &self.store)
+            }
             let next = try WriteRefusal.from { () throws(StoreError) in
-                try self.store.nextReversal(of: user, isRedo: isRedo)
+                try self.store.nextReversal(of: user, isRedo: isRedo, in: history)
             }
             guard let next else { return nil }
-            var plan = try UndoPlan(of: next, by: user, isRedo: isRedo, in: &self.store)
-            return try plan.perform(on: &self.plan, in: &self.store)
+            var plan = try UndoPlan(of: next, by: user, isRedo: isRedo, history, in: &self.store)
+            return try plan.perform(on: &self.plan, in: &self.state, &self.store)
         } catch {
             self.refusal = error
             throw error
@@ -33,6 +37,8 @@ private struct UndoPlan {
     private let target: LinePoint
     private let reversal: Reversal
     private let edits: [Edit]
+    /// What counts on the timeline that is written to.
+    private var history: TimelineHistory
     private var way: Way
     private var report: UndoReport
     /// Objects that come and go as a whole, and those that are left as they are.
@@ -59,11 +65,13 @@ private struct UndoPlan {
         of next: NextReversal,
         by user: UserID,
         isRedo: Bool,
+        _ history: TimelineHistory,
         in store: inout some StoreTransaction
     ) throws(WriteRefusal) {
         do throws(StoreError) {
             let target = next.target
             self.target = target
+            self.history = history
             self.edits = try UndoPlan.edits(of: target, in: &store)
             self.reversal = Reversal(
                 replica: store.replicaID(target.line),
@@ -74,11 +82,11 @@ private struct UndoPlan {
             var change = target
             if isRedo {
                 change = try store.reversal(by: user, at: target)?.change ?? target
-                self.way = .redo(try UndoneEffect(of: target, by: user, in: &store))
+                self.way = .redo(try UndoneEffect(of: target, by: user, history, in: &store))
             } else {
                 self.way = .undo(
-                    with: ReversedHistory(of: user, around: next, isUndone: false),
-                    without: ReversedHistory(of: user, around: next, isUndone: true)
+                    with: ReversedHistory(history, of: user, around: next, isUndone: false),
+                    without: ReversedHistory(history, of: user, around: next, isUndone: true)
                 )
             }
             self.report = UndoReport(
@@ -124,25 +132,26 @@ private struct UndoPlan {
 
     mutating func perform(
         on plan: inout TransactionPlan,
-        in store: inout some StoreTransaction
+        in state: inout some StateReading,
+        _ store: inout some StoreTransaction
     ) throws(WriteRefusal) -> UndoReport {
         try plan.note(self.reversal)
         try self.decideLives(in: &store)
-        try self.spareFullFolders(in: &store)
-        try self.spareOrphans(in: &store)
+        try self.spareFullFolders(in: &state, &store)
+        try self.spareOrphans(in: &state, &store)
         for object in self.revived {
-            let creation = try WriteRefusal.from { () throws(StoreError) in try Self.kind(of: object, in: &store) }
+            let creation = try WriteRefusal.from { () throws(StoreError) in try Self.kind(of: object, in: &state) }
             let edit = Edit.create(object, type: creation.type, kind: creation.kind)
             guard self.finds(room: edit, of: .object, on: object, in: plan) else { continue }
             try plan.revive(object, type: creation.type, kind: creation.kind)
         }
         // Before values, which can fill a change.
-        for object in self.moved { try self.restorePlace(of: object, on: &plan, in: &store) }
+        for object in self.moved { try self.restorePlace(of: object, on: &plan, in: &state, &store) }
         let moved = Set(self.moved)
         for object in self.revived where !self.left.contains(object) && !moved.contains(object) {
-            try self.settlePlace(of: object, on: &plan, in: &store)
+            try self.settlePlace(of: object, on: &plan, in: &state, &store)
         }
-        for (object, name) in self.properties { try self.restore(name, of: object, on: &plan, in: &store) }
+        for (object, name) in self.properties { try self.restore(name, of: object, on: &plan, in: &state, &store) }
         let others = try WriteRefusal.from { () throws(StoreError) in try self.propertiesOfRevived(in: &store) }
         for (object, name) in others {
             let found = try WriteRefusal.from { () throws(StoreError) -> Found in
@@ -156,7 +165,7 @@ private struct UndoPlan {
                 self.keep(object, .property(name), .unknown, nil)
                 continue
             }
-            let now = try plan.properties(of: object, in: &store)[ExactText(name)]
+            let now = try plan.properties(of: object, in: &state)[ExactText(name)]
             if value != now { try self.put(value, name, of: object, on: &plan) }
         }
         // Last, so that they cover what was written before; everything before has left them room.
@@ -222,7 +231,7 @@ private struct UndoPlan {
     ) throws(WriteRefusal) -> (shouldLive: Bool?, lives: Bool) {
         do throws(StoreError) {
             let index = try store.objectIndex(of: object)
-            let lives = try store.look(at: index) { $0.existence.isAlive }
+            let lives = try self.history.isAlive(index, in: &store)
             switch self.way {
             case .undo(_, var without):
                 let shouldLive = try without.isAlive(index, in: &store)
@@ -243,7 +252,10 @@ private struct UndoPlan {
     }
 
     /// What somebody has put something into stays.
-    private mutating func spareFullFolders(in store: inout some StoreTransaction) throws(WriteRefusal) {
+    private mutating func spareFullFolders(
+        in state: inout some StateReading,
+        _ store: inout some StoreTransaction
+    ) throws(WriteRefusal) {
         var going = Set(self.deleted)
         let moved = Set(self.moved)
         var isSettled = false
@@ -252,8 +264,8 @@ private struct UndoPlan {
             for object in self.deleted where going.contains(object) {
                 let isFull = try WriteRefusal.from { () throws(StoreError) -> Bool in
                     let parent = try store.objectIndex(of: object)
-                    for child in try store.children(of: parent) {
-                        let record = try store.object(child)
+                    for child in try state.children(of: parent) {
+                        let record = try state.object(child)
                         guard record.isVisible, !going.contains(record.id) else { continue }
                         if moved.contains(record.id), let found = try self.foundMove(of: record.id, in: &store),
                             found.isUntouched, found.move?.parent != parent
@@ -279,7 +291,10 @@ private struct UndoPlan {
     }
 
     /// What would bring a folder back that somebody else has deleted stays deleted.
-    private mutating func spareOrphans(in store: inout some StoreTransaction) throws(WriteRefusal) {
+    private mutating func spareOrphans(
+        in state: inout some StateReading,
+        _ store: inout some StoreTransaction
+    ) throws(WriteRefusal) {
         var coming = Set(self.revived)
         var isSettled = false
         while !isSettled {
@@ -287,12 +302,12 @@ private struct UndoPlan {
             for object in self.revived where coming.contains(object) {
                 let hasParent = try WriteRefusal.from { () throws(StoreError) -> Bool in
                     // It may have been made anew elsewhere while it was gone.
-                    var parent = try store.parent(of: try store.objectIndex(of: object))
+                    var parent = try state.object(try store.objectIndex(of: object)).parent
                     if let found = try self.foundMove(of: object, in: &store), found.isUntouched {
                         parent = found.move?.parent
                     }
                     guard let parent else { return true }
-                    let record = try store.object(parent)
+                    let record = try state.object(parent)
                     if record.isVisible || coming.contains(record.id) { return true }
                     return try self.isAsBeforeUndo(parent, in: &store)
                 }
@@ -318,10 +333,11 @@ private struct UndoPlan {
 
     private static func kind(
         of object: ObjectID,
-        in store: inout some StoreTransaction
+        in state: inout some StateReading
     ) throws(StoreError) -> (type: String, kind: String) {
-        guard let creation = try store.object(try store.objectIndex(of: object)).creation else { return ("", "") }
-        return (try store.name(creation.type), try store.name(creation.kind))
+        guard let index = try state.existingObjectIndex(of: object), let creation = try state.object(index).creation
+        else { return ("", "") }
+        return (try state.name(creation.type), try state.name(creation.kind))
     }
 
     // MARK: - Properties
@@ -333,7 +349,7 @@ private struct UndoPlan {
         guard case .undo = self.way else { return [] }
         var found: [(ObjectID, String)] = []
         for object in self.revived where !self.left.contains(object) {
-            for (name, _) in try store.registers(of: try store.objectIndex(of: object)) {
+            for name in try self.history.names(of: try store.objectIndex(of: object), in: &store) {
                 found.append((object, try store.name(name)))
             }
         }
@@ -371,24 +387,25 @@ private struct UndoPlan {
     private func takesEdits(
         _ object: ObjectID,
         on plan: TransactionPlan,
-        in store: inout some StoreTransaction
+        in state: inout some StateReading
     ) throws(WriteRefusal) -> Bool {
         if self.going.contains(object) { return true }
-        return try plan.isVisible(object, in: &store)
+        return try plan.isVisible(object, in: &state)
     }
 
     private mutating func restore(
         _ name: String,
         of object: ObjectID,
         on plan: inout TransactionPlan,
-        in store: inout some StoreTransaction
+        in state: inout some StateReading,
+        _ store: inout some StoreTransaction
     ) throws(WriteRefusal) {
-        guard try self.takesEdits(object, on: plan, in: &store) else {
+        guard try self.takesEdits(object, on: plan, in: &state) else {
             return try self.keep(object, .object, .deleted, in: &store)
         }
         let found = try WriteRefusal.from { () throws(StoreError) -> Found? in
             do throws(StoreError) {
-                return try self.found(name, of: object, in: &store)
+                return try self.found(name, of: object, in: &state, &store)
             } catch .compacted {
                 return .unknown
             }
@@ -411,7 +428,8 @@ private struct UndoPlan {
     private mutating func found(
         _ name: String,
         of object: ObjectID,
-        in store: inout some StoreTransaction
+        in state: inout some StateReading,
+        _ store: inout some StoreTransaction
     ) throws(StoreError) -> Found? {
         let key = RegisterKey(object: try store.objectIndex(of: object), name: try store.nameIndex(of: name))
         let wanted: WriteReference?
@@ -434,7 +452,7 @@ private struct UndoPlan {
         case .unset, nil: value = nil
         default: return .unknown
         }
-        return try store.value(of: key.name, on: key.object) == value ? nil : .value(value)
+        return try state.value(of: key.name, on: key.object) == value ? nil : .value(value)
     }
 
     /// The value of a property without what is taken back.
@@ -466,9 +484,10 @@ private struct UndoPlan {
     private mutating func restorePlace(
         of object: ObjectID,
         on plan: inout TransactionPlan,
-        in store: inout some StoreTransaction
+        in state: inout some StateReading,
+        _ store: inout some StoreTransaction
     ) throws(WriteRefusal) {
-        guard try self.takesEdits(object, on: plan, in: &store) else {
+        guard try self.takesEdits(object, on: plan, in: &state) else {
             return try self.keep(object, .object, .deleted, in: &store)
         }
         let found = try WriteRefusal.from { () throws(StoreError) in try self.foundMove(of: object, in: &store) }
@@ -476,7 +495,7 @@ private struct UndoPlan {
         guard found.isUntouched else {
             return self.keep(object, .place, .edited, found.move.flatMap { store.line($0.write.line).introduction })
         }
-        try self.put(object, where: found.move, on: &plan, in: &store)
+        try self.put(object, where: found.move, on: &plan, in: &state, &store)
     }
 
     /// Puts an object that comes back where it stood without what is taken back, if the change did not move it.
@@ -485,13 +504,14 @@ private struct UndoPlan {
     private mutating func settlePlace(
         of object: ObjectID,
         on plan: inout TransactionPlan,
-        in store: inout some StoreTransaction
+        in state: inout some StateReading,
+        _ store: inout some StoreTransaction
     ) throws(WriteRefusal) {
         guard case .undo(_, var without) = self.way else { return }
         let move = try WriteRefusal.from { () throws(StoreError) in
             try without.lastMove(of: try store.objectIndex(of: object), in: &store)
         }
-        try self.put(object, where: move, on: &plan, in: &store)
+        try self.put(object, where: move, on: &plan, in: &state, &store)
     }
 
     /// Puts an object where a move has put it; nil for where it was made.
@@ -499,24 +519,25 @@ private struct UndoPlan {
         _ object: ObjectID,
         where move: MoveRecord?,
         on plan: inout TransactionPlan,
-        in store: inout some StoreTransaction
+        in state: inout some StateReading,
+        _ store: inout some StoreTransaction
     ) throws(WriteRefusal) {
         let wanted = try WriteRefusal.from { () throws(StoreError) -> Place in
             let parent = try move?.parent.map { above throws(StoreError) in try store.object(above).id }
             return Place(parent: parent, position: move?.position ?? .initial)
         }
         let isThere = try WriteRefusal.from { () throws(StoreError) -> Bool in
-            let record = try store.object(try store.objectIndex(of: object))
+            let record = try state.object(try store.objectIndex(of: object))
             return record.parent == move?.parent && record.position == wanted.position
         }
         if isThere { return }
-        if let parent = wanted.parent, try !plan.isVisible(parent, in: &store) {
+        if let parent = wanted.parent, try !plan.isVisible(parent, in: &state) {
             let isAsBefore = try WriteRefusal.from { () throws(StoreError) in
                 try self.isAsBeforeUndo(try store.objectIndex(of: parent), in: &store)
             }
             guard isAsBefore else { return self.keep(object, .place, .parentGone, nil) }
         }
-        if try plan.wouldCloseCycle(object, under: wanted.parent, in: &store) {
+        if try plan.wouldCloseCycle(object, under: wanted.parent, in: &state) {
             return self.keep(object, .place, .parentGone, nil)
         }
         guard self.finds(room: .move(object, wanted), of: .place, on: object, in: plan) else { return }
@@ -535,7 +556,7 @@ private struct UndoPlan {
             guard let last = try with.lastMove(of: index, in: &store) else { return nil }
             guard last.write.point == self.target else { return (last, false) }
             return (try without.lastMove(of: index, in: &store), true)
-        case .redo(let effect):
+        case .redo(var effect):
             let found = try effect.move(of: index, in: &store)
             if !found.isUntouched, found.before == nil { return nil }
             return (found.before, found.isUntouched)
@@ -564,8 +585,9 @@ private struct UndoPlan {
         in store: inout some StoreTransaction
     ) throws(WriteRefusal) {
         let author = try WriteRefusal.from { () throws(StoreError) -> Introduction? in
-            let history = try store.history(of: try store.objectIndex(of: object)).filter { $0.point != self.target }
-            guard let last = history.max(by: { WriteOrder.precedes($0, $1, store) }) else { return nil }
+            let operations = try self.history.operations(on: try store.objectIndex(of: object), in: &store)
+            let others = operations.filter { $0.point != self.target }
+            guard let last = others.max(by: { WriteOrder.precedes($0, $1, store) }) else { return nil }
             return store.line(last.line).introduction
         }
         self.keep(object, part, reason, author)

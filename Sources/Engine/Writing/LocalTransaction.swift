@@ -8,7 +8,7 @@ package struct LocalTransaction: ~Copyable {
     /// Everything that is stored.
     var store: any StoreTransaction
     /// The state of the timeline that is written to.
-    private var state: any StateReading
+    var state: any StateReading
     /// The branch that is written to; nil for the main timeline.
     let timeline: TimelineID?
     /// Why a step was refused.

@@ -9,12 +9,13 @@ struct ImportRoute: Sendable {
     func respond(to request: Request) async throws -> Response {
         let workspace = self.workspace
         try request.requireJSON()
+        let branch = try await request.branch(in: workspace)
         return try await LineStream.response(to: request) { progress in
             // Read within the work, so that a client hears of it while its file is on the way.
             let file = try await ImportBody(request.body, in: workspace.paths.directory)
             let done = Progress()
             do {
-                let report = try await workspace.importObjects(from: file.text) { report in
+                let report = try await workspace.importObjects(from: file.text, on: branch) { report in
                     done.report.withLock { $0 = report }
                     progress("imported \(report.objectCount) of \(report.totalCount) objects")
                 }

@@ -17,9 +17,13 @@ struct PastRoutes: Sendable {
                 try await self.history($0)
             },
             Route(.GET, "/api/diff", query: .only(["from", "to", "under"])) { try await self.differences($0) },
-            Route(.POST, "/api/objects/{id}/restore") { try await self.restore($0) },
-            Route(.POST, "/api/undo") { try await self.reverse($0) { try await self.workspace.undo($0) } },
-            Route(.POST, "/api/redo") { try await self.reverse($0) { try await self.workspace.redo($0) } },
+            Route(.POST, "/api/objects/{id}/restore", query: .branch) { try await self.restore($0) },
+            Route(.POST, "/api/undo", query: .branch) {
+                try await self.reverse($0) { try await self.workspace.undo($0, on: $1) }
+            },
+            Route(.POST, "/api/redo", query: .branch) {
+                try await self.reverse($0) { try await self.workspace.redo($0, on: $1) }
+            },
         ]
     }
 
@@ -79,9 +83,10 @@ struct PastRoutes: Sendable {
         let moment = try Moment(try members.requiredText("at"))
         let property = try members.text("property")
         try members.requireNoOthers()
+        let branch = try await request.branch(in: self.workspace)
         let name = request.parameters[0]
-        let object = try await self.workspace.reading { transaction in
-            let found: FoundObject = try ObjectLookup.find(name, includingDeleted: true, in: &transaction)
+        let object = try await self.workspace.reading(at: branch.map { .branch($0) }) { state in
+            let found: FoundObject = try ObjectLookup.find(name, includingDeleted: true, in: &state)
             return found.id
         }
         let restoration: Restoration
@@ -89,9 +94,9 @@ struct PastRoutes: Sendable {
             guard try await !self.workspace.history(of: object, property: property, limit: 1).entries.isEmpty else {
                 throw Self.neverWritten(property, of: object)
             }
-            restoration = try await self.workspace.restore(property, of: object, to: moment)
+            restoration = try await self.workspace.restore(property, of: object, to: moment, on: branch)
         } else {
-            restoration = try await self.workspace.restore(object, to: moment)
+            restoration = try await self.workspace.restore(object, to: moment, on: branch)
         }
         return Response(
             json: .object([
@@ -110,12 +115,12 @@ struct PastRoutes: Sendable {
 
     private func reverse(
         _ request: Request,
-        _ body: (Int) async throws -> [ReversedTransaction]
+        _ body: (Int, BranchID?) async throws -> [ReversedTransaction]
     ) async throws -> Response {
         let members = try Members(try await request.jsonOrNothing(), of: "The body")
         let count = try members.number("count", in: 1...Workspace.reversedCountMax) ?? 1
         try members.requireNoOthers()
-        let reversed = try await body(count)
+        let reversed = try await body(count, try await request.branch(in: self.workspace))
         return Response(json: .object(["transactions": .array(reversed.map(\.json))]))
     }
 }

@@ -10,10 +10,10 @@ struct SnapshotRoutes: Sendable {
     var routes: [Route] {
         [
             Route(.GET, "/api/snapshots", query: .only(["object"])) { try await self.list($0) },
-            Route(.POST, "/api/snapshots") { try await self.take($0) },
+            Route(.POST, "/api/snapshots", query: .branch) { try await self.take($0) },
             Route(.POST, "/api/snapshots/import") { try await self.importSnapshot($0) },
             Route(.GET, "/api/snapshots/{id}") { try await self.export($0) },
-            Route(.POST, "/api/snapshots/{id}/restore") { try await self.restore($0) },
+            Route(.POST, "/api/snapshots/{id}/restore", query: .branch) { try await self.restore($0) },
             Route(.DELETE, "/api/snapshots/{id}") { request in
                 try await self.workspace.deleteSnapshot(try await self.snapshot(request).id)
                 return .noContent
@@ -39,8 +39,11 @@ struct SnapshotRoutes: Sendable {
         let members = try Members(try await request.json(), of: "The body")
         let (object, name) = (try members.requiredText("object"), try members.text("name"))
         try members.requireNoOthers()
-        let id = try await ObjectReference.object(object, in: self.workspace).id
-        return Response(.created, json: try await self.workspace.takeSnapshot(of: id, name: name).json)
+        let branch = try await request.branch(in: self.workspace)
+        let moment = branch.map { Moment.branch($0) }
+        let id = try await ObjectReference.object(object, in: self.workspace, at: moment).id
+        let snapshot = try await self.workspace.takeSnapshot(of: id, name: name, on: branch)
+        return Response(.created, json: snapshot.json)
     }
 
     private func importSnapshot(_ request: Request) async throws -> Response {
@@ -58,8 +61,9 @@ struct SnapshotRoutes: Sendable {
         let members = try Members(try await request.jsonOrNothing(), of: "The body")
         try members.requireNoOthers()
         let (workspace, id) = (self.workspace, try await self.snapshot(request).id)
+        let branch = try await request.branch(in: workspace)
         return try await LineStream.response(to: request) { progress in
-            try await workspace.restoreSnapshot(id) { part in
+            try await workspace.restoreSnapshot(id, on: branch) { part in
                 let count = part.createdCount + part.changedCount + part.movedCount
                 progress("restored \(PlainText.count(count, "object"))")
             }.json

@@ -313,8 +313,13 @@ package actor NodeDriver {
     /// Writes a transaction; what the receipt says is durable.
     ///
     /// Transactions that come in meanwhile share its commit.
-    package func write(_ transaction: Transaction) async -> Result<WriteReceipt, WriteRefusal> {
-        await self.answerOnceUnlocked { self.inbox.post(WriteRequest(id: $0, transaction: transaction)) }
+    package func write(
+        _ transaction: Transaction,
+        on timeline: TimelineID? = nil
+    ) async -> Result<WriteReceipt, WriteRefusal> {
+        await self.answerOnceUnlocked { id in
+            self.inbox.post(WriteRequest(id: id, transaction: transaction, timeline: timeline))
+        }
     }
 
     /// Writes what a caller's own code wants as it reads; what the receipt says is durable.

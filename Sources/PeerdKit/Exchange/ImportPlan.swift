@@ -11,22 +11,22 @@ struct ImportPlan {
         self.namespace = namespace
     }
 
-    mutating func add(_ object: ImportedObject, in transaction: inout some StoreTransaction) throws {
+    mutating func add(_ object: ImportedObject, in state: inout some StateReading) throws {
         let id = try self.id(of: object.reference)
         var parent = try object.parent.map { try self.id(of: $0) }
         // The parent of an exported subtree's root may be unknown here; the object then stands at the root.
-        if let named = parent, try !self.isThere(named, in: &transaction) { parent = nil }
+        if let named = parent, try !self.isThere(named, in: &state) { parent = nil }
         var properties: [ExactText: Value] = [:]
         for (name, text) in object.properties {
             properties[name] = JSON(parsing: text.utf8).map { Value($0) } ?? .string(text)
         }
-        if let index = try self.visible(id, in: &transaction) {
-            for (name, value) in try StateExport.properties(of: index, in: &transaction)
+        if let index = try self.visible(id, in: &state) {
+            for (name, value) in try StateExport.properties(of: index, in: &state)
             where properties[name] == value {
                 properties[name] = nil
             }
-            let place = try transaction.object(index).parent
-            if let place, try transaction.object(place).id == parent { parent = nil }
+            let place = try state.object(index).parent
+            if let place, try state.object(place).id == parent { parent = nil }
             self.planned.insert(id)
             if place != nil, object.isPlacedAtRoot { self.steps.append(.move(id, parent: nil, before: nil)) }
             if properties.isEmpty, parent == nil { return }
@@ -71,18 +71,18 @@ struct ImportPlan {
     /// Whether the workspace has what a reference means.
     func isKnown(
         _ reference: ImportedObject.Reference,
-        in transaction: inout some StoreTransaction
+        in state: inout some StateReading
     ) throws -> Bool {
-        try self.visible(try self.id(of: reference), in: &transaction) != nil
+        try self.visible(try self.id(of: reference), in: &state) != nil
     }
 
-    private func isThere(_ id: ObjectID, in transaction: inout some StoreTransaction) throws -> Bool {
+    private func isThere(_ id: ObjectID, in state: inout some StateReading) throws -> Bool {
         if self.planned.contains(id) { return true }
-        return try self.visible(id, in: &transaction) != nil
+        return try self.visible(id, in: &state) != nil
     }
 
-    private func visible(_ id: ObjectID, in transaction: inout some StoreTransaction) throws -> ObjectIndex? {
-        guard let index = try transaction.existingObjectIndex(of: id), try transaction.object(index).isVisible else {
+    private func visible(_ id: ObjectID, in state: inout some StateReading) throws -> ObjectIndex? {
+        guard let index = try state.existingObjectIndex(of: id), try state.object(index).isVisible else {
             return nil
         }
         return index

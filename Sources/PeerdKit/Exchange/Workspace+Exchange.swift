@@ -30,35 +30,39 @@ extension Workspace {
     ///
     /// - Parameters:
     ///   - json: the text of the array.
+    ///   - branch: the branch that takes the edits; nil for the main timeline.
     ///   - progress: a function that is called after each transaction.
     /// - Returns: the number of objects.
-    /// - Throws: ``PeerdError`` with `importInvalid`, and nothing was imported. With `readOnly`, `closed`, what a disk
-    ///   can refuse, or `CancellationError`, the objects of earlier transactions stay; the import can be repeated.
+    /// - Throws: ``PeerdError`` with `importInvalid` or `noSuchBranch`, and nothing was imported. With `readOnly`,
+    ///   `closed`, what a disk can refuse, or `CancellationError`, the objects of earlier transactions stay; the import
+    ///   can be repeated.
     /// - Complexity: O(*n*) in the bytes of the text; memory for the place of each object.
     @discardableResult
     public func importObjects(
         from json: Data,
+        on branch: BranchID? = nil,
         progress: (@Sendable (ImportReport) -> Void)? = nil
     ) async throws -> ImportReport {
-        try await self.importObjects(from: ImportText(json), progress: progress)
+        try await self.importObjects(from: ImportText(json), on: branch, progress: progress)
     }
 
     /// The same, of a text that need not be in memory.
     package func importObjects(
         from text: ImportText,
+        on branch: BranchID? = nil,
         progress: (@Sendable (ImportReport) -> Void)? = nil
     ) async throws -> ImportReport {
         guard var entropy = EntropyStream(seed: SystemEntropy.seed()) else { throw PeerdError.noRandomness }
         let file = try ImportFile(reading: text) {
             ObjectID(random: Bytes16(high: entropy.nextUInt64(), low: entropy.nextUInt64()))
         }
-        let notes = try await self.notes(on: file)
+        let notes = try await self.notes(on: file, branch)
         var count = 0
         var batches = ImportBatches(file)
         while let batch = try batches.next() {
             try Task.checkCancellation()
             do {
-                count += try await self.importBatch(batch)
+                count += try await self.importBatch(batch, on: branch)
             } catch let error as PeerdError {
                 throw error.naming(batch)
             }
@@ -68,21 +72,21 @@ extension Workspace {
     }
 
     /// Checks the file against the workspace before anything is written; returns what will not be as the file says.
-    private func notes(on file: ImportFile) async throws -> [String] {
+    private func notes(on file: ImportFile, _ branch: BranchID?) async throws -> [String] {
         let (strangers, typeless) = file.placesToCheck()
         guard !strangers.isEmpty || !typeless.isEmpty else { return [] }
         let plan = ImportPlan(namespace: self.identity.objectNamespace)
-        return try await self.reading { transaction in
+        return try await self.reading(at: branch.map { .branch($0) }) { state in
             for place in typeless {
                 let object = try file.object(at: place)
-                guard try !plan.isKnown(object.reference, in: &transaction) else { continue }
+                guard try !plan.isKnown(object.reference, in: &state) else { continue }
                 let what = "has no \"type\", and is not in the workspace"
                 throw ImportFile.failure(object.number, line: object.line, what)
             }
             var (first, count): (ImportedObject?, Int) = (nil, 0)
             for place in strangers {
                 let object = try file.object(at: place)
-                guard let parent = object.parent, try !plan.isKnown(parent, in: &transaction) else { continue }
+                guard let parent = object.parent, try !plan.isKnown(parent, in: &state) else { continue }
                 count += 1
                 if object.number < first?.number ?? .max { first = object }
             }
@@ -93,15 +97,18 @@ extension Workspace {
     /// Imports objects as one transaction.
     ///
     /// Objects that are there already get only what differs. Returns the number of objects that begin in this batch.
-    package func importBatch(_ objects: [ImportedObject]) async throws -> Int {
+    package func importBatch(_ objects: [ImportedObject], on branch: BranchID? = nil) async throws -> Int {
         let driver = try self.driver()
         let namespace = self.identity.objectNamespace
-        let steps = try await self.reading { transaction in
+        let steps = try await self.reading(at: branch.map { .branch($0) }) { state in
             var plan = ImportPlan(namespace: namespace)
-            for object in objects { try plan.add(object, in: &transaction) }
+            for object in objects { try plan.add(object, in: &state) }
             return plan.steps
         }
-        if !steps.isEmpty { _ = try await driver.write(Transaction(steps)).mapError { PeerdError($0) }.get() }
+        if !steps.isEmpty {
+            let answer = await driver.write(Transaction(steps), on: branch?.timeline)
+            _ = try answer.mapError { PeerdError($0) }.get()
+        }
         return objects.count { !$0.isContinuation }
     }
 

@@ -26,45 +26,44 @@ struct RestorePlan {
     private static let createdPropertyCountMax = 1 << 10
     private static let createdByteCountMax = 1 << 20
 
-    init(_ snapshot: SnapshotContent, in transaction: inout some StoreTransaction) throws {
+    init(_ snapshot: SnapshotContent, in state: inout some StateReading) throws {
         self.members = Set(snapshot.objects.map(\.id))
         let elements = snapshot.inTreeOrder.map(\.element)
         var wanted: [ObjectID: [ObjectID]] = [:]
         for element in elements {
             guard element.id == snapshot.object else {
                 if let parent = element.parent { wanted[parent, default: []].append(element.id) }
-                try self.add(element, under: element.parent, in: &transaction)
+                try self.add(element, under: element.parent, in: &state)
                 continue
             }
-            try self.addTop(element, in: &transaction)
+            try self.addTop(element, in: &state)
         }
         for element in elements {
             guard let children = wanted[element.id] else { continue }
-            let (present, count) = try self.order(of: children, element.id, in: &transaction)
+            let (present, count) = try self.order(of: children, element.id, in: &state)
             self.arrange(children, under: element.id, from: present, siblingCount: count)
         }
     }
 
     // MARK: - Objects
 
-    private mutating func addTop(_ element: SnapshotContent.Element, in transaction: inout some StoreTransaction) throws
-    {
-        let present = try Self.visible(element.id, in: &transaction)
+    private mutating func addTop(_ element: SnapshotContent.Element, in state: inout some StateReading) throws {
+        let present = try Self.visible(element.id, in: &state)
         var parent = element.parent
         var isInPlace = true
         if let wanted = parent {
-            if try self.canHold(wanted, in: &transaction) == false {
+            if try self.canHold(wanted, in: &state) == false {
                 self.missingParent = wanted
                 isInPlace = false
-                parent = try present.flatMap { try transaction.object($0).parent }
-                    .map { try transaction.object($0).id }
-                if let stays = parent, try !self.canHold(stays, in: &transaction) { parent = nil }
+                parent = try present.flatMap { try state.object($0).parent }
+                    .map { try state.object($0).id }
+                if let stays = parent, try !self.canHold(stays, in: &state) { parent = nil }
             }
         }
-        try self.add(element, under: parent, in: &transaction)
+        try self.add(element, under: parent, in: &state)
         guard isInPlace else { return }
-        let index = try parent.flatMap { try transaction.existingObjectIndex(of: $0) }
-        try self.placeTop(element, under: parent, index, present: present, in: &transaction)
+        let index = try parent.flatMap { try state.existingObjectIndex(of: $0) }
+        try self.placeTop(element, under: parent, index, present: present, in: &state)
     }
 
     /// Puts the object at the top among siblings that are not in the snapshot, by the position that it had.
@@ -73,16 +72,16 @@ struct RestorePlan {
         under parent: ObjectID?,
         _ parentIndex: ObjectIndex?,
         present: ObjectIndex?,
-        in transaction: inout some StoreTransaction
+        in state: inout some StateReading
     ) throws {
         let place = SiblingPlace(position: element.position, id: element.id)
-        let behind = try transaction.visibleChildren(of: parentIndex, after: place, limit: 2)
-        let next = try behind.map { try transaction.object($0).id }.first { $0 != element.id }
-        if let present, case let record = try transaction.object(present), record.parent == parentIndex {
+        let behind = try state.visibleChildren(of: parentIndex, after: place, limit: 2)
+        let next = try behind.map { try state.object($0).id }.first { $0 != element.id }
+        if let present, case let record = try state.object(present), record.parent == parentIndex {
             // Where it is, it may have that neighbour already.
             let place = SiblingPlace(position: record.position, id: element.id)
-            let neighbour = try transaction.visibleChildren(of: parentIndex, after: place, limit: 1).first
-            if try neighbour.map({ try transaction.object($0).id }) == next { return }
+            let neighbour = try state.visibleChildren(of: parentIndex, after: place, limit: 1).first
+            if try neighbour.map({ try state.object($0).id }) == next { return }
         } else if next == nil {
             // It comes last, where new ones and those from elsewhere are put.
             return
@@ -94,12 +93,12 @@ struct RestorePlan {
     private mutating func add(
         _ element: SnapshotContent.Element,
         under parent: ObjectID?,
-        in transaction: inout some StoreTransaction
+        in state: inout some StateReading
     ) throws {
-        guard let index = try Self.visible(element.id, in: &transaction) else {
-            return try self.create(element, under: parent, in: &transaction)
+        guard let index = try Self.visible(element.id, in: &state) else {
+            return try self.create(element, under: parent, in: &state)
         }
-        let present = try StateExport.properties(of: index, in: &transaction)
+        let present = try StateExport.properties(of: index, in: &state)
         for (name, json) in element.properties.sorted(by: { $0.key < $1.key }) {
             let value = Value(json)
             // Two values may have one form in an export.
@@ -109,14 +108,14 @@ struct RestorePlan {
         for name in present.keys.sorted() where element.properties[name] == nil {
             self.append(.unset(element.id, name: name.text), .unset(element.id, name: name.text))
         }
-        let place = try transaction.object(index).parent.map { try transaction.object($0).id }
+        let place = try state.object(index).parent.map { try state.object($0).id }
         if place != parent { self.move(element.id, under: parent, before: nil) }
     }
 
     private mutating func create(
         _ element: SnapshotContent.Element,
         under parent: ObjectID?,
-        in transaction: inout some StoreTransaction
+        in state: inout some StateReading
     ) throws {
         var creation = Transaction.Creation(
             id: .given(element.id),
@@ -140,8 +139,8 @@ struct RestorePlan {
             }
         }
         // What it held before its deletion is removed along with the creation.
-        if let index = try transaction.existingObjectIndex(of: element.id) {
-            for name in try StateExport.properties(of: index, in: &transaction).keys
+        if let index = try state.existingObjectIndex(of: element.id) {
+            for name in try StateExport.properties(of: index, in: &state).keys
             where creation.properties[name] == nil { edits.append(.unset(element.id, name: name.text)) }
         }
         edits.append(Self.move(element.id, under: parent))
@@ -162,15 +161,15 @@ struct RestorePlan {
     private func order(
         of children: [ObjectID],
         _ parent: ObjectID,
-        in transaction: inout some StoreTransaction
+        in state: inout some StateReading
     ) throws -> (order: [ObjectID], siblingCount: Int) {
         let wanted = Set(children)
         var present: [ObjectID] = []
         var siblingCount = children.count
-        if let index = try transaction.existingObjectIndex(of: parent) {
-            siblingCount += Int(try transaction.object(index).childCount)
-            for child in try transaction.children(of: index) {
-                let record = try transaction.object(child)
+        if let index = try state.existingObjectIndex(of: parent) {
+            siblingCount += Int(try state.object(index).childCount)
+            for child in try state.children(of: index) {
+                let record = try state.object(child)
                 if record.isVisible, wanted.contains(record.id) { present.append(record.id) }
             }
         }
@@ -229,9 +228,9 @@ struct RestorePlan {
 
     private static func visible(
         _ id: ObjectID,
-        in transaction: inout some StoreTransaction
+        in state: inout some StateReading
     ) throws -> ObjectIndex? {
-        guard let index = try transaction.existingObjectIndex(of: id), try transaction.object(index).isVisible else {
+        guard let index = try state.existingObjectIndex(of: id), try state.object(index).isVisible else {
             return nil
         }
         return index
@@ -240,11 +239,11 @@ struct RestorePlan {
     /// Whether something exists that is neither in the snapshot nor below an object of it.
     ///
     /// What is put below it closes no circle.
-    private func canHold(_ id: ObjectID, in transaction: inout some StoreTransaction) throws -> Bool {
-        guard var index = try Self.visible(id, in: &transaction) else { return false }
+    private func canHold(_ id: ObjectID, in state: inout some StateReading) throws -> Bool {
+        guard var index = try Self.visible(id, in: &state) else { return false }
         var watch = CircleWatch<ObjectIndex>()
         while true {
-            let record = try transaction.object(index)
+            let record = try state.object(index)
             if self.members.contains(record.id) { return false }
             guard let parent = record.parent else { return true }
             try watch.pass(parent)

@@ -49,20 +49,20 @@ package struct SnapshotContent: Sendable {
         of object: ObjectID,
         name: String?,
         time: UInt64,
-        in transaction: inout some StoreTransaction
+        in state: inout some StateReading
     ) throws -> SnapshotContent? {
-        guard let top = try transaction.existingObjectIndex(of: object), try transaction.object(top).isVisible else {
+        guard let top = try state.existingObjectIndex(of: object), try state.object(top).isVisible else {
             return nil
         }
         var identified: [(id: ObjectID, index: ObjectIndex)] = []
-        for index in try StateExport.subtree(top, in: &transaction) {
-            identified.append((try transaction.object(index).id, index))
+        for index in try StateExport.subtree(top, in: &state) {
+            identified.append((try state.object(index).id, index))
         }
         identified.sort { $0.id < $1.id }
         var objects: [Element] = []
         var byteCount = 0
         for (_, index) in identified {
-            let json = try StateExport.json(of: index, in: &transaction)
+            let json = try StateExport.json(of: index, in: &state)
             byteCount += json.canonicalText.utf8.count
             guard byteCount <= ObjectSnapshot.byteCountMax else { throw self.tooLarge }
             objects.append(try Element(json))

@@ -11,12 +11,17 @@ extension Workspace {
     /// - Parameters:
     ///   - object: the object at the top.
     ///   - name: a name for people, of at most 512 bytes.
+    ///   - branch: the branch whose state it takes; nil for the main timeline.
     /// - Returns: the snapshot.
-    /// - Throws: ``PeerdError`` with `noSuchObject`, or `tooLarge` beyond 32 MiB of canonical JSON; `readOnly`,
-    ///   `closed`, or what a disk can refuse.
+    /// - Throws: ``PeerdError`` with `noSuchObject`, `noSuchBranch`, or `tooLarge` beyond 32 MiB of canonical JSON;
+    ///   `readOnly`, `closed`, or what a disk can refuse.
     /// - Complexity: O(*n* log *n*) in the objects, with memory for all of them.
     @discardableResult
-    public func takeSnapshot(of object: ObjectID, name: String? = nil) async throws -> ObjectSnapshot {
+    public func takeSnapshot(
+        of object: ObjectID,
+        name: String? = nil,
+        on branch: BranchID? = nil
+    ) async throws -> ObjectSnapshot {
         let driver = try self.driver()
         guard name?.utf8.count ?? 0 <= Limits.nameByteCountMax else {
             throw PeerdError(
@@ -26,8 +31,8 @@ extension Workspace {
             )
         }
         let time = SystemClock.now().wall.milliseconds
-        let content = try await self.reading { transaction in
-            try SnapshotContent.take(of: object, name: name, time: time, in: &transaction)
+        let content = try await self.reading(at: branch.map { .branch($0) }) { state in
+            try SnapshotContent.take(of: object, name: name, time: time, in: &state)
         }
         guard let content else {
             throw PeerdError(.noSuchObject, "There is no object \(object).", advice: "Check the id.")
@@ -86,12 +91,14 @@ extension Workspace {
     ///
     /// - Parameters:
     ///   - id: the snapshot.
+    ///   - branch: the branch that takes the edits; nil for the main timeline.
     ///   - progress: a function that is called after each transaction.
     /// - Returns: the changes.
-    /// - Throws: ``PeerdError`` with `noSuchObject` if there is no such snapshot; as ``write(_:)`` does.
+    /// - Throws: ``PeerdError`` with `noSuchObject` if there is no such snapshot; `noSuchBranch`; as ``write(_:)`` does.
     @discardableResult
     public func restoreSnapshot(
         _ id: ObjectSnapshot.ID,
+        on branch: BranchID? = nil,
         progress: (@Sendable (SnapshotRestoration) -> Void)? = nil
     ) async throws -> SnapshotRestoration {
         let driver = try self.driver()
@@ -99,10 +106,12 @@ extension Workspace {
         var restore = SnapshotRestore(content: content)
         while true {
             try Task.checkCancellation()
-            let plan = try await self.reading { transaction in try RestorePlan(content, in: &transaction) }
+            let plan = try await self.reading(at: branch.map { .branch($0) }) { state in
+                try RestorePlan(content, in: &state)
+            }
             let part = restore.nextPart(of: plan)
             if part.isEmpty { return restore.result }
-            switch await driver.write(Transaction(part.map(\.step))) {
+            switch await driver.write(Transaction(part.map(\.step)), on: branch?.timeline) {
             case .success:
                 restore.wrote(part)
                 progress?(restore.result)

@@ -106,56 +106,84 @@ extension Workspace {
     /// be without it. What somebody has edited since stays as it is, and is named. Nothing that somebody else deleted
     /// comes back.
     ///
-    /// - Parameter count: the most transactions to take back, from 1 to 1,000.
+    /// On a branch, these are the transactions that count there; the main timeline stays as it is. Once a branch is
+    /// merged, its transactions are taken back like those of the main timeline.
+    ///
+    /// - Parameters:
+    ///   - count: the most transactions to take back, from 1 to 1,000.
+    ///   - branch: the branch; nil for the main timeline.
     /// - Returns: the transactions, the latest first; fewer than asked for if there are no more.
-    /// - Throws: ``PeerdError`` with `invalidArgument`, `tooLarge`, or as ``write(_:)`` does. Earlier ones of several
-    ///   stay taken back.
+    /// - Throws: ``PeerdError`` with `invalidArgument`, `tooLarge`, `noSuchBranch`, or as ``write(_:)`` does. Earlier
+    ///   ones of several stay taken back.
     /// - Complexity: O(*n* log *m*) for *n* edits to properties with *m* writes.
     @discardableResult
-    public func undo(_ count: Int = 1) async throws -> [ReversedTransaction] {
-        try await self.reverse(count, isRedo: false)
+    public func undo(_ count: Int = 1, on branch: BranchID? = nil) async throws -> [ReversedTransaction] {
+        try await self.reverse(count, isRedo: false, on: branch)
     }
 
-    /// Does transactions of this user again that ``undo(_:)`` took back, the last of them first.
+    /// Does transactions of this user again that ``undo(_:on:)`` took back, the last of them first.
     ///
     /// A redo right after an undo restores the state exactly, but for the times of the last update. Once the user has
     /// written something else, there is nothing to redo.
     ///
-    /// - Parameter count: the most transactions to do again, from 1 to 1,000.
+    /// - Parameters:
+    ///   - count: the most transactions to do again, from 1 to 1,000.
+    ///   - branch: the branch; nil for the main timeline.
     /// - Returns: the transactions, in the order in which they were done again.
-    /// - Throws: as ``undo(_:)`` does.
+    /// - Throws: as ``undo(_:on:)`` does.
     @discardableResult
-    public func redo(_ count: Int = 1) async throws -> [ReversedTransaction] {
-        try await self.reverse(count, isRedo: true)
+    public func redo(_ count: Int = 1, on branch: BranchID? = nil) async throws -> [ReversedTransaction] {
+        try await self.reverse(count, isRedo: true, on: branch)
     }
 
     /// Makes a property what it was at a moment, by a new write.
     ///
+    /// - Parameters:
+    ///   - name: the name of the property.
+    ///   - object: the object that has it.
+    ///   - moment: the moment.
+    ///   - branch: the branch that takes the write; nil for the main timeline.
     /// - Returns: the number of objects, which is 1.
-    /// - Throws: ``PeerdError`` with `noSuchMoment`; `noSuchObject` if the object is deleted, or was not there then; or
-    ///   as ``write(_:)`` does.
+    /// - Throws: ``PeerdError`` with `noSuchMoment`; `noSuchObject` if the object is deleted, or was not there then;
+    ///   `noSuchBranch`; or as ``write(_:)`` does.
     @discardableResult
-    public func restore(_ name: String, of object: ObjectID, to moment: Moment) async throws -> Restoration {
-        try await self.restoring { transaction in try transaction.restore(name, of: object, to: moment) }
+    public func restore(
+        _ name: String,
+        of object: ObjectID,
+        to moment: Moment,
+        on branch: BranchID? = nil
+    ) async throws -> Restoration {
+        try await self.restoring(on: branch) { transaction in
+            try transaction.restore(name, of: object, to: moment)
+        }
     }
 
     /// Makes an object what it was at a moment, with everything that was below it, by new writes.
     ///
     /// Objects that were deleted since are created again. Objects that came below it since stay.
     ///
+    /// - Parameters:
+    ///   - object: the object at the top.
+    ///   - moment: the moment.
+    ///   - branch: the branch that takes the writes; nil for the main timeline.
     /// - Returns: how many objects that were.
-    /// - Throws: ``PeerdError`` with `noSuchMoment`; `noSuchObject` if the object was not there then; `tooLarge`; or as
-    ///   ``write(_:)`` does.
+    /// - Throws: ``PeerdError`` with `noSuchMoment`; `noSuchObject` if the object was not there then; `tooLarge`;
+    ///   `noSuchBranch`; or as ``write(_:)`` does.
     /// - Complexity: O(*n* log *n*) in the objects below it and their properties.
     @discardableResult
-    public func restore(_ object: ObjectID, to moment: Moment) async throws -> Restoration {
-        try await self.restoring { transaction in try transaction.restore(object, to: moment) }
+    public func restore(
+        _ object: ObjectID,
+        to moment: Moment,
+        on branch: BranchID? = nil
+    ) async throws -> Restoration {
+        try await self.restoring(on: branch) { transaction in try transaction.restore(object, to: moment) }
     }
 
     private func restoring(
+        on branch: BranchID?,
         _ body: @escaping @Sendable (inout WriteTransaction) throws -> RestoreReport
     ) async throws -> Restoration {
-        let report = try await self.write(body)
+        let report = try await self.write(on: branch, body)
         return Restoration(
             objectCount: report.objectCount,
             revivedCount: report.revivedCount,
@@ -165,7 +193,7 @@ extension Workspace {
 
     package static let reversedCountMax = 1000
 
-    private func reverse(_ count: Int, isRedo: Bool) async throws -> [ReversedTransaction] {
+    private func reverse(_ count: Int, isRedo: Bool, on branch: BranchID?) async throws -> [ReversedTransaction] {
         guard (1...Self.reversedCountMax).contains(count) else {
             throw PeerdError(
                 .invalidArgument,
@@ -175,7 +203,8 @@ extension Workspace {
         }
         var reversed: [ReversedTransaction] = []
         for _ in 0..<count {
-            guard let report = try await self.write({ try $0.reverse(isRedo: isRedo) }) else { break }
+            let report = try await self.write(on: branch) { transaction in try transaction.reverse(isRedo: isRedo) }
+            guard let report else { break }
             reversed.append(ReversedTransaction(report, readBy: self.identity.device))
         }
         return reversed

@@ -15,19 +15,38 @@ struct ReversalCheck {
     /// A log is merged by the naive model only if it has no more changes.
     private static let modelChangeCountMax: UInt64 = 80
 
-    /// What shows on a device, and what its log says if that is short.
+    /// What shows on a device, of the main timeline or of a branch, and what its log says if that is short.
     struct State: Sendable {
         let visible: [ObjectID: VisibleObject]
+        /// As if the timeline were all that there is.
         let history: NaiveHistory?
+        private let timeline: TimelineID?
         private let applied: [UInt64]
 
-        init(of transaction: inout some StoreTransaction, founder: UserID, now: WallTime) throws(StoreError) {
-            self.visible = try VisibleObject.all(of: &transaction)
+        /// `timeline`: the branch; nil for the main timeline.
+        init(
+            of timeline: TimelineID?,
+            in transaction: inout some StoreTransaction,
+            founder: UserID,
+            now: WallTime
+        ) throws(StoreError) {
+            self.timeline = timeline
+            if let timeline {
+                var state = PastState(try transaction.view(of: timeline), of: transaction)
+                self.visible = try VisibleObject.all(of: &state)
+            } else {
+                self.visible = try VisibleObject.all(of: &transaction)
+            }
             let lines = (0..<transaction.lineCount).map { transaction.progress(of: LineIndex(rawValue: UInt32($0))) }
             self.applied = lines.map { $0.hasApplied ? $0.appliedSequence : 0 }
             let count = lines.reduce(0) { $0 &+ $1.storedSequence &+ 1 &- $1.firstSequence }
             let isShort = count <= ReversalCheck.modelChangeCountMax
-            self.history = isShort ? try LogReading(of: &transaction, founder: founder, now: now).history : nil
+            guard isShort else {
+                self.history = nil
+                return
+            }
+            let log = try LogReading(of: &transaction, founder: founder, now: now).history
+            self.history = log.madeOffline(on: timeline, log.verdicts())
         }
 
         /// Whether so many changes came on top of an earlier state and nothing else.
@@ -42,7 +61,7 @@ struct ReversalCheck {
         }
 
         /// Whether what is applied is the same.
-        func isAt(_ other: State) -> Bool { self.applied == other.applied }
+        func isAt(_ other: State) -> Bool { self.timeline == other.timeline && self.applied == other.applied }
     }
 
     /// What should not have happened, in words; nil if all is well.

@@ -162,6 +162,8 @@ package enum Mark: String, CaseIterable, Hashable, Sendable {
     /// A transaction was taken back, and one done again.
     case undone
     case redone
+    /// One of these on a branch.
+    case undoneOnBranch
     /// An undo or redo left something as it was, and named it.
     case undoKept
     case broughtBack

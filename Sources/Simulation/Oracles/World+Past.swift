@@ -137,7 +137,7 @@ extension World {
                 past = World.difference(actual, expected)
             }
             guard isWhole, try transaction.movesWithoutEffect().isEmpty else { return (past, nil) }
-            let undone = UndoneChanges(log.history)
+            let undone = UndoneChanges(log.history.madeOffline(on: nil, log.history.verdicts()))
             let hasRestamps = transaction.restamps.count > 0
             guard !undone.marks.isEmpty, !hasRestamps, undone.isInOrder else { return (past, nil) }
             let expected = VisibleObject.all(of: NaiveModel(undone.history()))

@@ -214,6 +214,7 @@ extension BranchAction {
         case .write(let branch, let steps):
             let fewer = Action.simplerForms(of: steps).map { Action.branch(peer: peer, .write(branch, $0)) }
             return [.write(peer: peer, steps)] + fewer
+        case .reverse(_, let isRedo): return [.history(peer: peer, isRedo ? .redo : .undo)]
         case .merge(let branch?, .some): return [.branch(peer: peer, .merge(branch, into: nil))]
         case .merge, .close: return []
         }

@@ -114,6 +114,8 @@ package enum BranchAction: Hashable, Sendable {
     /// Creates a branch with the state that its parent has, or that the peer last kept in mind.
     case open(Int, leaving: Int?, isOfThePast: Bool)
     case write(Int, [WorkStep])
+    /// Takes back, on the branch, the user's last transaction that counts there, or does one again.
+    case reverse(Int, isRedo: Bool)
     case merge(Int?, into: Int?)
     case close(Int)
 }

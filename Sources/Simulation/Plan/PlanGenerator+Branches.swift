@@ -35,6 +35,12 @@ extension PlanGenerator {
             let beside = Action.write(peer: writer, [step])
             self.add(isOnBranch ? .branch(peer: writer, .write(branch, [step])) : beside, at: next(1, 300))
         }
+        if self.plan.faults.contains(.historyUsed), self.tape.chance(60, .plan) {
+            for _ in 0..<1 + self.tape.below(4, .plan) {
+                let isRedo = self.tape.chance(35, .plan)
+                self.add(.branch(peer: someone(), .reverse(branch, isRedo: isRedo)), at: next(1, 200))
+            }
+        }
         if self.tape.chance(30, .plan) { self.addNested(in: branch, by: someone(), at: next(1, 200)) }
         if self.tape.chance(25, .plan) {
             self.add(.branch(peer: someone(), .merge(nil, into: branch)), at: next(1, 200))
@@ -44,6 +50,9 @@ extension PlanGenerator {
         self.add(.branch(peer: peer, .merge(branch, into: target)), at: next(1, 500))
         // Both at one moment, so that neither has seen the other's.
         if self.tape.chance(35, .plan) { self.add(.branch(peer: other, .merge(branch, into: target)), at: time) }
+        if self.plan.faults.contains(.historyUsed), self.tape.chance(40, .plan) {
+            self.add(.history(peer: someone(), self.tape.chance(65, .plan) ? .undo : .redo), at: next(1, 200))
+        }
         if self.tape.chance(50, .plan) {
             self.add(.branch(peer: someone(), .write(branch, [self.step(peer)])), at: next(1, 200))
             if self.tape.chance(40, .plan) {

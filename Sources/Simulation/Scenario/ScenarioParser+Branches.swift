@@ -20,6 +20,16 @@ extension ScenarioParser {
         return line.take("drops") ? .close(try self.branch(&line)) : nil
     }
 
+    /// An undo or redo, `on` a branch or on the main timeline.
+    mutating func reversal(
+        _ peer: Int,
+        isRedo: Bool,
+        _ line: inout ScenarioLine
+    ) throws(ScenarioError) -> Action {
+        guard line.take("on") else { return .history(peer: peer, isRedo ? .redo : .undo) }
+        return .branch(peer: peer, .reverse(try self.branch(&line), isRedo: isRedo))
+    }
+
     /// A branch, or nil for the main timeline.
     private mutating func timeline(_ line: inout ScenarioLine) throws(ScenarioError) -> Int? {
         line.take(Self.mainName) ? nil : try self.branch(&line)

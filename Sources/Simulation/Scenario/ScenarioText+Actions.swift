@@ -91,6 +91,7 @@ extension ScenarioText {
             "branches \(self.timeline(branch))" + (parent.map { " off \(self.timeline($0))" } ?? "")
                 + (isOfThePast ? " as remembered" : "")
         case .write(let branch, let steps): "on \(self.timeline(branch)) \(self.words(steps))"
+        case .reverse(let branch, let isRedo): "\(isRedo ? "redo" : "undo") on \(self.timeline(branch))"
         case .merge(let branch, let target):
             "merges \(self.timeline(branch))" + (target == nil ? "" : " into \(self.timeline(target))")
         case .close(let branch): "drops \(self.timeline(branch))"

@@ -12,6 +12,9 @@ extension World {
         case .open(let branch, let parent, let isOfThePast):
             self.open(branch, leaving: parent, at: isOfThePast ? machine.remembered : nil, on: machine)
         case .write(let branch, let steps): self.write(steps, onBranch: branch, of: machine)
+        case .reverse(let branch, let isRedo):
+            guard let timeline = self.timeline(branch, of: machine) else { return }
+            self.reverse(isRedo: isRedo, onBranch: timeline, of: machine)
         case .merge(let branch, let target): self.merge(branch, into: target, on: machine)
         case .close(let branch):
             guard let timeline = self.timeline(branch, of: machine) else { return }
@@ -57,14 +60,30 @@ extension World {
     /// Writes on a branch: nothing of that shows on the main timeline of the machine.
     private func write(_ steps: [WorkStep], onBranch number: Int, of machine: Machine) {
         guard let timeline = self.timeline(number, of: machine) else { return }
+        let isSeen = self.mainTimelineStays(on: machine) {
+            self.handle(machine, .write([self.work.request(steps, on: timeline)]))
+        }
+        if isSeen { self.record.mark(.branchWritten) }
+    }
+
+    /// Takes back, or does again, on a branch.
+    private func reverse(isRedo: Bool, onBranch timeline: TimelineID, of machine: Machine) {
+        _ = self.mainTimelineStays(on: machine) { self.reverse(isRedo: isRedo, on: machine, timeline) }
+    }
+
+    /// Looks whether the main timeline shows anything of what is written to a branch; returns whether that could be
+    /// seen.
+    private func mainTimelineStays(on machine: Machine, _ write: () -> Void) -> Bool {
         let before = self.mainTimeline(of: machine)
-        self.handle(machine, .write([self.work.request(steps, on: timeline)]))
-        guard let before, let after = self.mainTimeline(of: machine), before.applied == after.applied else { return }
-        self.record.mark(.branchWritten)
-        guard before.export != after.export else { return }
+        write()
+        guard let before, let after = self.mainTimeline(of: machine), before.applied == after.applied else {
+            return false
+        }
+        guard before.export != after.export else { return true }
         let difference = World.firstDifference(before.export, after.export)
         let message = "machine \(machine.number) shows an edit of a branch on the main timeline: \(difference)"
         self.record.find(.branchDiffers, message)
+        return true
     }
 
     /// What is applied of the main timeline, and what it shows; nil if something waits, which any write may settle.

@@ -48,6 +48,7 @@ extension PlantedBug {
             .nestedBranchesForgotten,
             .laterEditsMerged,
             .branchFollowsMain,
+            .branchUndoneAsMain,
             .fingerprintWithoutHashes:
             .merge
         case .formerLifeReturns,

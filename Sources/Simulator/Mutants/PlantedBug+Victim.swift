@@ -85,6 +85,7 @@ extension PlantedBug {
         case .nestedBranchesForgotten: Victim("P36", "P36-branch-of-a-branch")
         case .laterEditsMerged: Victim("P36", "P36-edits-after")
         case .branchFollowsMain: Victim("P36", "P36-two-machines", "P36-from-the-past")
+        case .branchUndoneAsMain: Victim("P21", "P21-on-a-branch")
         case .livePushForgotten,
             .announcedNotAskedFor,
             .nothingLeftAnswered,

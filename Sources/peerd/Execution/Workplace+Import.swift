@@ -7,8 +7,8 @@ internal import PeerdKit
 extension Workplace {
     /// Takes in the objects of a file.
     func importObjects(from file: ImportSource) async throws {
-        try await self.requireMainTimeline("import")
         var request = APIRequest(.post, "api", "import")
+        request.query = try self.branchQuery
         request.body = .pieces(try file.pieces(keptIn: self.paths.directory))
         let report: JSON
         do {

@@ -50,8 +50,8 @@ extension Workplace {
     }
 
     func restore(_ object: String, _ name: String?, at moment: String) async throws {
-        try await self.requireMainTimeline("restore")
         var request = try ObjectArgument.request(.post, object, "restore")
+        request.query = try self.branchQuery
         var members: [ExactText: JSON] = ["at": .string(moment)]
         if let name { members["property"] = .string(name) }
         request.body = .json(.object(members))
@@ -70,8 +70,8 @@ extension Workplace {
     /// Takes transactions back, or does them again.
     func reverse(_ verb: String, _ count: Int) async throws {
         guard (1...1000).contains(count) else { throw CommandFailure(.usage, "\(verb) takes 1 to 1000 transactions.") }
-        try await self.requireMainTimeline(verb)
         var request = APIRequest(.post, "api", verb)
+        request.query = try self.branchQuery
         request.body = .json(.object(["count": .int(Int64(count))]))
         let answer = try await self.caller.json(request)
         if self.output.format.isJSON { return try await self.output.json(answer["transactions"] ?? .array([])) }

@@ -6,8 +6,8 @@ internal import PeerdKit
 /// The verbs of snapshots.
 extension Workplace {
     func takeSnapshot(of object: String, name: String?) async throws {
-        try await self.requireMainTimeline("snapshot create")
         var request = APIRequest(.post, "api", "snapshots")
+        request.query = try self.branchQuery
         var members: [ExactText: JSON] = ["object": .string(try ObjectArgument.checked(object))]
         if let name { members["name"] = .string(name) }
         request.body = .json(.object(members))
@@ -38,10 +38,9 @@ extension Workplace {
     }
 
     func restoreSnapshot(_ snapshot: String) async throws {
-        try await self.requireMainTimeline("snapshot restore")
-        let result = try await self.work(
-            APIRequest(.post, "api", "snapshots", try ObjectArgument.checked(snapshot), "restore")
-        )
+        var request = APIRequest(.post, "api", "snapshots", try ObjectArgument.checked(snapshot), "restore")
+        request.query = try self.branchQuery
+        let result = try await self.work(request)
         if self.output.format.isJSON { return try await self.output.json(result) }
         func count(_ name: String) -> Int64 { result[name]?.integer ?? 0 }
         if count("transactions") == 0 {
@@ -70,7 +69,6 @@ extension Workplace {
     }
 
     func importSnapshot(from file: ImportSource) async throws {
-        try await self.requireMainTimeline("snapshot import")
         var request = APIRequest(.post, "api", "snapshots", "import")
         request.body = .pieces(try file.pieces(keptIn: self.paths.directory, upTo: ObjectSnapshot.byteCountMax))
         let snapshot: JSON
