@@ -11,7 +11,7 @@ import Testing
     private static let released: [(version: Int32, checksum: UInt64)] = [
         (1, 0x6fe3_9f2a_1dea_449b), (2, 0x8cd9_bbc4_f89b_83f4), (3, 0x8660_c57c_ad4b_2482),
         (4, 0x8708_0f89_50c7_18e7), (5, 0x6ba7_17aa_626e_f3ce), (6, 0xb433_0c74_d3fe_147a),
-        (7, 0xfc9c_a4cd_adb7_d6a8),
+        (7, 0xfc9c_a4cd_adb7_d6a8), (8, 0xd948_77e0_ae3e_c1aa),
     ]
 
     /// The version of the newest schema.
@@ -187,6 +187,7 @@ import Testing
         let export = try store.export()
         let onBranch = try store.read { transaction throws(StoreError) -> [String] in
             #expect(try !transaction.hasUnlistedName())
+            #expect(try !transaction.hasUnlistedPlace())
             return transaction.timelines.open.map { transaction.timelines[$0]?.opening.name ?? "" }.sorted()
         }
         #expect(onBranch == ["draft", "other"])
@@ -199,6 +200,31 @@ import Testing
         #expect(try store.export() == export)
         #expect(try directory.shell(views) == FixtureSchema0005.objects)
         #expect(try directory.shell("SELECT count(*) FROM unmerged; SELECT count(*) FROM spent") == "2\n2")
-        try store.read { transaction throws(StoreError) in #expect(try !transaction.hasUnlistedName()) }
+        try store.read { transaction throws(StoreError) in
+            #expect(try !transaction.hasUnlistedName())
+            #expect(try !transaction.hasUnlistedPlace())
+        }
+    }
+
+    @Test(arguments: 5..<SchemaMigration.all.count)
+    func `a database of each later schema opens and shows what it showed`(version: Int) throws {
+        let directory = try TemporaryDirectory()
+        try directory.write([], to: directory.database)
+        let origin = "UPDATE fact SET value = x'\(Author.origin)' WHERE name = 'origin';"
+        _ = try directory.shell(FixtureSchema0005.sql + "\n" + origin)
+        var old = try self.store(directory, Array(SchemaMigration.all.prefix(version)))
+        try old.close()
+        #expect(try directory.shell("PRAGMA user_version") == "\(version)")
+        let store = try SQLiteStoreHandle(directory)
+        let views = """
+            SELECT id, type, kind, parent FROM objects ORDER BY id;
+            SELECT object_id, name, quote(value), version FROM properties ORDER BY object_id, name;
+            SELECT name, quote(value) FROM property_versions ORDER BY object_id, name, version;
+            """
+        #expect(try directory.shell(views) == FixtureSchema0005.objects)
+        #expect(try directory.shell("SELECT name FROM branches ORDER BY name") == "draft\nother")
+        // Of the two operations that are not merged, the other is a move.
+        #expect(try directory.shell("SELECT count(*) FROM branch_versions") == "1")
+        try store.close()
     }
 }

@@ -33,6 +33,22 @@ import Testing
         }
     }
 
+    /// All objects of a state, with a look at whether it lists those at its root.
+    private func state(
+        _ past: inout some StateReading,
+        _ plan: String
+    ) throws(StoreError) -> [ObjectID: VisibleObject] {
+        let objects = try VisibleObject.all(of: &past)
+        let root = objects.filter { $0.value.parent == nil }
+            .sorted { ($0.value.position, $0.key) < ($1.value.position, $1.key) }
+        var listed: [ObjectID] = []
+        for index in try past.visibleChildren(of: nil, after: nil, limit: .max) {
+            listed.append(try past.object(index).id)
+        }
+        #expect(listed == root.map(\.key), "\(plan)")
+        return objects
+    }
+
     /// Looks at every change with all that its author had seen, and at every moment.
     private func check<Store: ReplicaStore & ~Copyable>(
         _ history: GeneratedHistory,
@@ -62,7 +78,7 @@ import Testing
                 let view = try PastView(seen: try transaction.closure(of: [point]), in: &transaction)
                 var past = PastState(view, of: transaction)
                 let counted = points.filter { $0.value.sequence <= view.seen?[$0.value.line] ?? 0 }.map(\.key)
-                return (try VisibleObject.all(of: &past), Set(counted))
+                return (try self.state(&past, "PEERD_PLAN='\(plan.text)'"), Set(counted))
             }
             self.compare(state.0, self.expected(history, state.1), "PEERD_PLAN='\(plan.text)'")
             viewCount += 1
@@ -75,7 +91,7 @@ import Testing
                 let state = try node.read { transaction throws(StoreError) in
                     let seen = try transaction.seen(through: view.lastStamp, on: timeline)
                     var past = PastState(try PastView(seen: seen, in: &transaction), of: transaction)
-                    let state = try VisibleObject.all(of: &past)
+                    let state = try self.state(&past, "PEERD_PLAN='\(plan.text)'")
                     if hasBranches { return state }
                     // The same changes by their stamps.
                     var same = PastState(view, of: transaction)

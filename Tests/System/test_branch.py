@@ -3,7 +3,9 @@
 until it is merged, both machines that merge it apart get the same state, acknowledged writes survive a killed daemon,
 and verbs never act on another timeline than the one that the user has chosen."""
 
+import contextlib
 import json
+import sqlite3
 
 from peerd_harness import Agreement, CommandFailed, World, check, main_of_test, say, wait_until
 
@@ -25,6 +27,12 @@ def refusal(peer, code, *verb):
 def shown(peer, branch):
     """The export of a branch, or of main."""
     return peer.raw("export", "--at", f"branch:{branch}")
+
+
+def sql(peer, question, *values):
+    """What another program reads in the database."""
+    with contextlib.closing(sqlite3.connect(f"file:{peer.directory}/peerd.sqlite?mode=ro", uri=True)) as database:
+        return database.execute(question, values).fetchall()
 
 
 def names(peer):
@@ -149,6 +157,12 @@ def both(a, b, album):
     agreed([a, b], "inner")
     for peer in (a, b):
         check(shown(peer, "layout") == state and shown(peer, "main") == before, "an edit went to another timeline")
+    rows = sql(b, "SELECT name, parent FROM branches ORDER BY name")
+    check(rows == [("inner", layout["id"]), ("layout", None)], f"branches in SQL: {rows}")
+    written = sql(b, "SELECT value FROM branch_versions WHERE object_id = ? AND branch_id = ? AND name = 'b'",
+                  album, layout["id"])
+    check(written == [(1,)], f"what was written on the branch, in SQL: {written}")
+    check(sql(b, "SELECT * FROM property_versions WHERE name = 'b'") == [], "an edit of the branch is on main, in SQL")
     check(b.run("branch", "merge", "inner") == "merged inner into layout", "inner is merged into what it leaves")
     check(b.json("branch", "diff", "inner", "layout") == [], "the merged branch differs")
     check(b.json("branch", "merge", "inner")["merged"] is False, "a second merge found something")
@@ -183,6 +197,7 @@ def merged_apart(a, b, album, pages, new):
     b.start(peers=[a.address])
     agreement.settle([a, b])
     check(b.run("get", album, "title") == "Main" and b.run("get", pages[1], "note") == "kept", "the merge of both")
+    check(sql(b, "SELECT * FROM branch_versions") == [], "something is not merged, in SQL")
     check(a.json("branch", "merge", "layout")["merged"] is False, "there was more to merge")
     # A daemon that starts again shows the same.
     state = a.export()
@@ -232,6 +247,7 @@ def odd_names(a, b):
         check(a.json("status")["branch"] == {"id": id, "name": name}, f"switched to {name!r}")
         a.run("branch", "switch", "main")
         check(a.json("branch", "diff", "--", name) == [], f"{name!r} differs at once")
+        check((id, name, None) in sql(a, "SELECT id, name, parent FROM branches"), f"{name!r} in SQL")
         a.run("branch", "delete", "--", name)
     for name in ("main", "", " a", "a\nb", "x" * 513, "0" * 32):
         refusal(a, USAGE, "branch", "create", name)

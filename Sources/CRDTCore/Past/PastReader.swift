@@ -327,7 +327,7 @@ package struct PastReader {
 
     /// The same with their places.
     ///
-    /// - Complexity: O(*n* log *n*) for *n* objects that ever stood there; of the root, for all that ever were.
+    /// - Complexity: O(*n* log *n*) for *n* objects that ever stood there.
     mutating func placedChildren(
         of parent: ObjectIndex?,
         in transaction: inout some StoreTransaction

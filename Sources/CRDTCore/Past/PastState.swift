@@ -1,7 +1,7 @@
 /// The state of objects at some point of the past, for everything that reads the state of a store.
 ///
 /// - Complexity: Each function costs what it reads, and for each property O(log *n*) in its writes. Lists of all
-///   objects, and the children of the root, look at all objects that ever were.
+///   objects look at all that ever were, and the children of a parent at all that ever stood there.
 package struct PastState<Rows: StoreTransaction>: StateReading {
     private var rows: Rows
     private let found: Found

@@ -73,7 +73,11 @@ extension Diagnosis {
     ) async throws {
         do {
             self.checkDatabase(try await snapshots.read { transaction in try transaction.damages() })
-            self.checkNames(hasUnlisted: try await snapshots.read { transaction in try transaction.hasUnlistedName() })
+            let (hasUnlistedName, hasUnlistedPlace) = try await snapshots.read { transaction in
+                (try transaction.hasUnlistedName(), try transaction.hasUnlistedPlace())
+            }
+            self.checkNames(hasUnlisted: hasUnlistedName)
+            self.checkPlaces(hasUnlisted: hasUnlistedPlace)
         } catch StoreError.damaged(let reason) {
             return self.checkDatabase([PeerdError(StoreError.damaged(reason)).message])
         } catch let error as StoreError {
@@ -136,6 +140,13 @@ extension Diagnosis {
     fileprivate mutating func checkNames(hasUnlisted: Bool) {
         guard hasUnlisted else { return }
         let detail = "programs that read the tables do not find some properties: \"name_block\" lacks rows"
+        self.add(.problem, "tables", detail, Self.restoreAdvice)
+    }
+
+    /// Says nothing if all is well: what is wrong here is wrong for who reads the past.
+    fileprivate mutating func checkPlaces(hasUnlisted: Bool) {
+        guard hasUnlisted else { return }
+        let detail = "the root of an earlier state may lack objects: \"unplaced\" lacks rows"
         self.add(.problem, "tables", detail, Self.restoreAdvice)
     }
 

@@ -28,7 +28,8 @@ enum StoreQuery: Int, CaseIterable {
     case historyOfObject, creationsOfObject, objectsWithDifferentCreations, deletionsOfObject, lastStampsOfObject
     case lastVersions
     case insertMove, setMove, deleteMove, movesInRange, movesOfObject, objectsWithoutEffect, objectsWithOpenMoves
-    case allMovesOfObject, objectsMovedBelow, objectsMovedToRoot, objectsNotPlacedAtFirst
+    case allMovesOfObject, objectsMovedBelow, objectsMovedToRoot
+    case unplacedObjects, insertUnplaced, insertIfUnplaced, hasUnlistedPlace, clearUnplaced
     case fact, setFact, deleteFact
     case pairedDevices, addPairedDevice, clearPairedDevices
     case invites, addInvite, clearInvites
@@ -76,8 +77,8 @@ enum StoreQuery: Int, CaseIterable {
             .objectsWithDifferentCreations, .deletionsOfObject, .lastStampsOfObject, .lastVersions:
             self.registerSQL
         case .insertMove, .setMove, .deleteMove, .movesInRange, .movesOfObject, .objectsWithoutEffect,
-            .objectsWithOpenMoves, .allMovesOfObject, .objectsMovedBelow, .objectsMovedToRoot,
-            .objectsNotPlacedAtFirst:
+            .objectsWithOpenMoves, .allMovesOfObject, .objectsMovedBelow, .objectsMovedToRoot, .unplacedObjects,
+            .insertUnplaced, .insertIfUnplaced, .hasUnlistedPlace:
             self.moveSQL
         case .pairedDevices, .addPairedDevice, .clearPairedDevices, .invites, .addInvite, .clearInvites, .addresses,
             .addAddress, .clearAddresses:
@@ -99,6 +100,7 @@ enum StoreQuery: Int, CaseIterable {
         case .schema: "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'"
         case .clearRegisters: "DELETE FROM register"
         case .clearNameBlocks: "DELETE FROM name_block"
+        case .clearUnplaced: "DELETE FROM unplaced"
         case .clearVersions: "DELETE FROM version"
         case .clearMoves: "DELETE FROM move"
         case .clearRaisedStamps: "DELETE FROM raised"
@@ -537,11 +539,30 @@ enum StoreQuery: Int, CaseIterable {
         case .objectsMovedBelow: "SELECT DISTINCT object FROM move INDEXED BY move_parent WHERE parent = ?"
         case .objectsMovedToRoot:
             "SELECT DISTINCT object FROM move INDEXED BY move_parent WHERE parent IS NULL"
-        case .objectsNotPlacedAtFirst:
+        case .unplacedObjects: "SELECT object FROM unplaced"
+        case .insertUnplaced:
             """
+            INSERT OR IGNORE INTO unplaced
             SELECT object FROM object WHERE NOT EXISTS (
                 SELECT * FROM move INDEXED BY move_object
                 WHERE move.object = object.object AND effective = 1 AND stamp = created_stamp
+            )
+            """
+        case .insertIfUnplaced:
+            """
+            INSERT OR IGNORE INTO unplaced
+            SELECT object FROM object WHERE object = ? AND NOT EXISTS (
+                SELECT * FROM move INDEXED BY move_object
+                WHERE move.object = object.object AND effective = 1 AND stamp = created_stamp
+            )
+            """
+        case .hasUnlistedPlace:
+            """
+            SELECT EXISTS (
+                SELECT 1 FROM object WHERE NOT EXISTS (
+                    SELECT * FROM move INDEXED BY move_object
+                    WHERE move.object = object.object AND effective = 1 AND stamp = created_stamp
+                ) AND NOT EXISTS (SELECT 1 FROM unplaced WHERE unplaced.object = object.object)
             )
             """
         case .objectsWithOpenMoves:

@@ -7,5 +7,5 @@ struct SchemaMigration: Sendable {
     /// Every step, in order.
     ///
     /// A new database takes all of them, an older one those it lacks.
-    static let all: [SchemaMigration] = [.first, .second, .third, .fourth, .fifth, .sixth, .seventh]
+    static let all: [SchemaMigration] = [.first, .second, .third, .fourth, .fifth, .sixth, .seventh, .eighth]
 }

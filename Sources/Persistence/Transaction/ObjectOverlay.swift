@@ -10,6 +10,8 @@ struct ObjectOverlay {
         let isNew: Bool
         /// Whether the object stands elsewhere than in the database, so that the index of places must be changed.
         fileprivate(set) var isMoved: Bool
+        /// Whether another creation decides what the object is than the one in the database, or that has another stamp.
+        fileprivate(set) var isCreationChanged = false
     }
 
     /// Where an object is held, until all are let go.
@@ -58,8 +60,10 @@ struct ObjectOverlay {
     mutating func update<Result>(_ place: Place, _ change: (inout ObjectRecord) -> Result) -> Result {
         let position = place.position
         let before = (parent: self.entries[position].record.parent, position: self.entries[position].record.position)
+        let creation = self.entries[position].record.creation?.write
         let result = change(&self.entries[position].record)
         self.entries[position].isChanged = true
+        if creation != self.entries[position].record.creation?.write { self.entries[position].isCreationChanged = true }
         let isElsewhere = before.parent != self.entries[position].record.parent
         if isElsewhere || before.position != self.entries[position].record.position {
             #if PLANTED_BUGS

@@ -144,6 +144,7 @@ extension SQLiteTransaction {
             if entry.isNew { statement.bind(19, record.id) }
             statement.bind(20, commit)
             try statement.run()
+            if entry.isNew || entry.isCreationChanged { self.unsettledPlaces.append(entry.index) }
         }
     }
 }

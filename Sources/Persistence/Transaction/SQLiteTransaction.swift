@@ -15,6 +15,10 @@ package final class SQLiteTransaction: StoreTransaction {
     var versions = VersionOverlay()
     var objects = ObjectOverlay()
     var commits = CommitNumbers()
+    /// Objects of which it is to be looked whether they stood somewhere from the first.
+    var unsettledPlaces: [ObjectIndex] = []
+    /// Whether that is to be looked at for all of them.
+    var isEachPlaceUnsettled = false
     /// Whether any write was ever dropped; nil if that is to be looked up.
     ///
     /// Most databases need not be asked for each new property then.
@@ -48,6 +52,7 @@ package final class SQLiteTransaction: StoreTransaction {
     /// Writes what is left before the commit.
     func prepareCommit() throws(StoreError) {
         try self.flush()
+        try self.listUnplaced()
         try self.writeLines()
     }
 
@@ -100,6 +105,8 @@ package final class SQLiteTransaction: StoreTransaction {
         self.registers.removeAll()
         self.versions.removeAll()
         self.objects.removeAll()
+        self.unsettledPlaces.removeAll()
+        self.isEachPlaceUnsettled = false
         #if PLANTED_BUGS
         if PlantedBug.rolledBackChainsKept.isPlanted { return self.identifiers.rollback() }
         #endif
@@ -217,8 +224,8 @@ package final class SQLiteTransaction: StoreTransaction {
         self.versions.removeAll()
         try self.flushObjects()
         let derived: [StoreQuery] = [
-            .clearRegisters, .clearNameBlocks, .clearVersions, .clearMoves, .clearObjects, .clearRaisedStamps,
-            .clearCheckpoints, .clearUnmerged, .clearSpent, .clearErasures,
+            .clearRegisters, .clearNameBlocks, .clearVersions, .clearMoves, .clearUnplaced, .clearObjects,
+            .clearRaisedStamps, .clearCheckpoints, .clearUnmerged, .clearSpent, .clearErasures,
         ]
         for query in derived {
             #if PLANTED_BUGS
@@ -228,5 +235,6 @@ package final class SQLiteTransaction: StoreTransaction {
             if query == .clearObjects { statement.bind(1, self.takeCommit()) }
             try statement.run()
         }
+        self.isEachPlaceUnsettled = true
     }
 }
