@@ -141,6 +141,7 @@ extension Merge {
         if PlantedBug.droppedWritesUncounted.isPlanted { return }
         #endif
         try transaction.countSpent(1, in: write.point, at: write.stamp, of: key)
+        self.summary.countedSpentCount += 1
         guard var register = try transaction.register(key) else { return }
         register.writeCount += 1
         try transaction.setRegister(register, at: key)

@@ -20,6 +20,8 @@ package struct Merge {
         package var restampCost = 0
         /// Erasures that were noted, to be done later.
         package var notedErasureCount = 0
+        /// Dropped writes that count newly, and may be needed.
+        package var countedSpentCount = 0
         /// Changes in which dropped writes that were needed have been filled in.
         package var filledChanges: [LinePoint] = []
         /// How many moves were done again for the sake of late ones.

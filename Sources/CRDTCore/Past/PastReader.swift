@@ -8,6 +8,7 @@ package struct PastReader {
     /// The places that were found.
     private var places: [ObjectIndex: Place] = [:]
     private var lives: [ObjectIndex: Bool] = [:]
+    private var visibilities: [ObjectIndex: Bool] = [:]
 
     /// The number of objects that are looked at in one go.
     static let pageCount = 256
@@ -201,17 +202,35 @@ package struct PastReader {
     }
 
     /// Whether an object showed: it lived, or something below it did.
+    ///
+    /// - Complexity: O(*n*) for *n* objects below one that did not live, which are then known.
     package mutating func isVisible(
         _ object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        var (waiting, met): ([ObjectIndex], Set<ObjectIndex>) = ([object], [object])
+        if let known = self.visibilities[object] { return known }
+        if self.visibilities.count >= Self.keptCountMax { self.visibilities.removeAll(keepingCapacity: true) }
+        // What was met, each with what it stood below; that is nil for the first.
+        var (waiting, met): ([ObjectIndex], [ObjectIndex: ObjectIndex?]) = ([object], [object: nil])
         while let next = waiting.popLast() {
-            if try self.isAlive(next, in: &transaction) { return true }
-            for child in try self.children(of: next, in: &transaction) where met.insert(child).inserted {
+            let known = self.visibilities[next]
+            var isShown = known ?? false
+            if known == nil { isShown = try self.isAlive(next, in: &transaction) }
+            if isShown {
+                var shown: ObjectIndex? = next
+                while let above = shown {
+                    self.visibilities[above] = true
+                    shown = met[above] ?? nil
+                }
+                return true
+            }
+            guard known == nil else { continue }
+            for child in try self.children(of: next, in: &transaction) where met[child] == nil {
+                met[child] = .some(next)
                 waiting.append(child)
             }
         }
+        for hidden in met.keys { self.visibilities[hidden] = false }
         return false
     }
 
@@ -247,7 +266,7 @@ package struct PastReader {
         if let known = self.places[object] { return known }
         if self.places.count >= Self.keptCountMax { self.places.removeAll(keepingCapacity: true) }
         if self.view.seen != nil {
-            try self.replay(object, in: &transaction)
+            try self.replay(object, stoppingAtKnown: true, in: &transaction)
         } else {
             let move = try transaction.lastEffectiveMove(of: object, through: self.view.lastStamp)
             self.places[object] = Place(parent: move?.parent, position: move?.position ?? .initial)
@@ -268,15 +287,18 @@ package struct PastReader {
         of object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [MoveRecord] {
-        try self.replay(object, in: &transaction).filter { $0.object == object }
+        try self.replay(object, stoppingAtKnown: false, in: &transaction).filter { $0.object == object }
     }
 
     /// Does the moves of an object again, with those of all that they put it below; returns them in their order.
     ///
-    /// - Complexity: O(*n* log *n* + *n* *d*) for *n* moves and *d* levels.
+    /// Everything that was ever above something whose place is known is known too. So an object that is not known was
+    /// never above one that is: moves below what is known close no cycle, and one need not look further up.
+    /// - Complexity: O(*n* log *n* + *n* *d*) for *n* moves and *d* levels that are not known.
     @discardableResult
     private mutating func replay(
         _ object: ObjectIndex,
+        stoppingAtKnown isEnough: Bool,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [MoveRecord] {
         var moves: [MoveRecord] = []
@@ -285,7 +307,9 @@ package struct PastReader {
             var found = try transaction.moves(of: next).filter { self.view.counts($0.write) }
             found += try self.unmergedMoves(of: next, in: &transaction)
             moves += found
-            for case let parent? in found.map(\.parent) where met.insert(parent).inserted { waiting.append(parent) }
+            for case let parent? in found.map(\.parent) where !(isEnough && self.places[parent] != nil) {
+                if met.insert(parent).inserted { waiting.append(parent) }
+            }
         }
         moves.sort { WriteOrder.precedes($0.write, $1.write, transaction) }
         var places: [ObjectIndex: Place] = [:]

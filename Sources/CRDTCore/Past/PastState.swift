@@ -46,6 +46,10 @@ package struct PastState<Rows: StoreTransaction>: StateReading {
         return record
     }
 
+    package mutating func parent(of index: ObjectIndex) throws(StoreError) -> ObjectIndex? {
+        try self.found.reader.place(of: index, in: &self.rows).parent
+    }
+
     package mutating func visibleChildCount(of index: ObjectIndex) throws(StoreError) -> Int {
         try self.visibleChildren(of: index, after: nil, limit: .max).count
     }

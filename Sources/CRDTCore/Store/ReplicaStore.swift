@@ -235,8 +235,6 @@ package protocol StoreTransaction: StateReading, LineOrdering {
 
     // Objects and the hierarchy.
 
-    /// The parent in an object's record.
-    mutating func parent(of index: ObjectIndex) throws(StoreError) -> ObjectIndex?
     /// Looks at the record of an object without copying it.
     mutating func look<Result>(
         at object: ObjectIndex,

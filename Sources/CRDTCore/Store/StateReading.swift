@@ -15,6 +15,8 @@ package protocol StateReading {
 
     /// What an object was: id, creation, place, and whether it showed. A state may leave the other fields empty.
     mutating func object(_ index: ObjectIndex) throws(StoreError) -> ObjectRecord
+    /// Where it stood alone; nil for the root.
+    mutating func parent(of index: ObjectIndex) throws(StoreError) -> ObjectIndex?
     /// How many objects show directly below one.
     mutating func visibleChildCount(of index: ObjectIndex) throws(StoreError) -> Int
     /// Whether any does.
@@ -56,6 +58,10 @@ package protocol StateReading {
 }
 
 extension StateReading {
+    package mutating func parent(of index: ObjectIndex) throws(StoreError) -> ObjectIndex? {
+        try self.object(index).parent
+    }
+
     package mutating func visibleChildCount(of index: ObjectIndex) throws(StoreError) -> Int {
         Int(try self.object(index).visibleChildCount)
     }

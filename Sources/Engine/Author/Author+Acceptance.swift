@@ -55,11 +55,7 @@ extension Author {
             }
             if intake.refusal != nil { break }
         }
-        if intake.hasSpent, !self.mayLackContent {
-            try transaction.setFact(NodeFact.mayLackContent, [1])
-            // A failed commit makes that wrong, which costs a look.
-            self.mayLackContent = true
-        }
+        if intake.hasSpent { try self.noteLack(in: &transaction) }
         try self.finish(&merge, in: &transaction)
         intake.summary = merge.summary
         intake.places = last.map { LinePoint(line: $0.key, sequence: $0.value) }

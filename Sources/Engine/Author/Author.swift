@@ -24,6 +24,8 @@ struct Author: ~Copyable {
     var hasBarredErasures = false
     /// Whether writes may be here of which only a hash is, and that are needed; see `Node+Completion`.
     var mayLackContent = false
+    /// How often that has become true since the start.
+    private(set) var lackCount = 0
     /// Whether restamps wait to be settled.
     private var hasDueRestamps = false
     /// The changes that wait with all that follow in their lines, since they have late moves.
@@ -111,8 +113,24 @@ struct Author: ~Copyable {
         self.putOff = merge.putOff
         // A failed commit makes that wrong, which costs a look.
         if merge.summary.notedErasureCount > 0 { self.hasErasures = true }
+        // They may have come long ago, and be needed now: the clock may have been set back, so that what made them
+        // needless is held.
+        var hasSpent = merge.summary.countedSpentCount > 0
+        if merge.summary.isRevised, !hasSpent {
+            hasSpent = try !transaction.propertiesWithSpentWrites(after: nil, limit: 1).isEmpty
+        }
+        if hasSpent { try self.noteLack(in: &transaction) }
         // With any change, a branch may have gone on.
         if self.hasBarredErasures, merge.summary.storedChangeCount > 0 { self.hasErasures = true }
+    }
+
+    /// Notes that content may be needed here of writes that were dropped.
+    mutating func noteLack(in transaction: inout some StoreTransaction) throws(StoreError) {
+        self.lackCount += 1
+        if self.mayLackContent { return }
+        try transaction.setFact(NodeFact.mayLackContent, [1])
+        // A failed commit makes that wrong, which costs a look.
+        self.mayLackContent = true
     }
 
     /// Writes what a local caller wants, or finds that it was written before.

@@ -9,11 +9,19 @@ struct ContentSearch {
     fileprivate var last: RegisterKey?
     fileprivate var hasFound = false
     fileprivate var isDone = false
+    /// How often it has begun again, and when it goes on, in monotonic milliseconds.
+    fileprivate var repeatCount = 0
+    fileprivate var next: UInt64 = 0
 
     /// Properties that one step looks at.
     static let stepPropertyCountMax = 1_024
     /// The time from one step to the next, in milliseconds.
     static let stepInterval: UInt64 = 20
+    /// The milliseconds after which a search that has found something begins again, twice as many each time.
+    ///
+    /// The peer may have what is needed and not show it yet: a change that restamps it may be under way.
+    static let repeatInterval: UInt64 = 1_000
+    static let repeatCountMax = 5
 }
 
 /// Getting the content of writes that were dropped, and are needed.
@@ -30,8 +38,9 @@ extension Node where Store: ~Copyable {
         if PlantedBug.neededContentNotAskedFor.isPlanted { return nil }
         #endif
         guard self.author.mayLackContent else { return nil }
-        let age = self.contentAge
-        return self.connections.values.contains { $0.isToBeAsked(for: age) } ? self.nextCompletion : nil
+        let (age, next) = (self.contentAge, self.nextCompletion)
+        return self.connections.values.filter { $0.isToBeAsked(for: age) }
+            .map { max(next, $0.search.start(for: age)) }.min()
     }
 
     /// Looks at some properties for each peer that can be asked.
@@ -39,6 +48,7 @@ extension Node where Store: ~Copyable {
         let now = self.now.monotonicMilliseconds
         self.nextCompletion = now + ContentSearch.stepInterval
         for connection in self.readyConnections where connection.isToBeAsked(for: self.contentAge) {
+            guard connection.search.start(for: self.contentAge) <= now else { continue }
             do throws(StoreError) {
                 try self.search(for: connection)
             } catch {
@@ -58,6 +68,7 @@ extension Node where Store: ~Copyable {
         let wanted = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
             try search.step(in: &transaction)
         }
+        search.repeatIfNeeded(at: self.now.monotonicMilliseconds)
         connection.search = search
         if !wanted.isEmpty { return self.send(connection.session.want(wanted), on: connection) }
         guard search.isDone, !search.hasFound else { return }
@@ -77,6 +88,17 @@ extension PeerConnection {
 }
 
 extension ContentSearch {
+    /// When it begins or goes on if the content is of an age.
+    fileprivate func start(for age: Int) -> UInt64 { self.age == age ? self.next : 0 }
+
+    /// Begins again some time later if something was found incomplete.
+    fileprivate mutating func repeatIfNeeded(at now: UInt64) {
+        guard self.isDone, self.hasFound, self.repeatCount < Self.repeatCountMax else { return }
+        self.next = now + Self.repeatInterval << UInt64(self.repeatCount)
+        self.repeatCount += 1
+        (self.last, self.hasFound, self.isDone) = (nil, false, false)
+    }
+
     /// Goes on to the next properties that are incomplete.
     fileprivate mutating func step(
         in transaction: inout some StoreTransaction

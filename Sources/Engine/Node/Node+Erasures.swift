@@ -73,3 +73,10 @@ extension Node where Store: ~Copyable {
         return erasing.summary.cost - before.cost
     }
 }
+
+extension StoreTransaction {
+    /// Whether the files of the database may hold bytes of values that were erased.
+    package mutating func holdsErasedBytes() throws(StoreError) -> Bool {
+        try self.fact(NodeFact.erasedBytes) != nil
+    }
+}

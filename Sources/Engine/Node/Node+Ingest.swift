@@ -33,7 +33,7 @@ extension Node where Store: ~Copyable {
     private mutating func afterIngest(_ intake: Intake, from connection: PeerConnection) throws(StoreError) {
         if intake.hasIntroductions { try self.refreshBook() }
         if intake.summary.storedChangeCount > 0 || intake.summary.isRevised { try self.refreshWaits() }
-        if intake.hasSpent || !intake.summary.filledChanges.isEmpty { self.contentAge += 1 }
+        if !intake.summary.filledChanges.isEmpty { self.fillCount += 1 }
         for fork in intake.forks {
             self.effects.append(.notice(.forked(device: fork.deviceName, sequence: fork.sequence)))
         }

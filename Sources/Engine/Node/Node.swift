@@ -37,8 +37,11 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
     var nextErasing: UInt64 = 0
     /// Whether the files of the store may still hold the bytes of what was erased, in places that nothing uses.
     package internal(set) var holdsErasedBytes = false
-    /// Rises whenever a dropped write comes, or the content of one: then all peers are asked anew.
-    var contentAge = 0
+    /// Rises whenever a dropped write comes, or the content of one, or the clock is set back: then all peers are asked
+    /// anew.
+    var contentAge: Int { self.author.lackCount + self.fillCount }
+    /// How often content of dropped writes has come.
+    var fillCount = 0
     /// When to go on looking for what is needed of dropped writes, in monotonic milliseconds.
     var nextCompletion: UInt64 = 0
     /// What is known of the time beside what our clock shows.

@@ -7,7 +7,8 @@ extension LocalTransaction {
     ///
     /// A property of an object that is deleted loses its last value too; the object stays deleted.
     ///
-    /// - Returns: the number of writes that are erased; nil if the object never had that property.
+    /// - Returns: the number of values that are erased, without the one that the property keeps; nil if the object never
+    ///   had that property.
     package mutating func erasePast(of name: String, on object: ObjectID) throws(WriteRefusal) -> Int64? {
         if let refusal = self.refusal { throw refusal }
         do throws(WriteRefusal) {
@@ -27,6 +28,7 @@ extension LocalTransaction {
         if isErased { return 0 }
         if let branch = past.branch { throw .shownOnBranch(name: branch, of: name) }
         try self.plan.note(Erasure(object: object, name: name))
+        let keptCount: Int64 = past.lives && past.value != nil ? 1 : 0
         if past.lives, let value = past.value {
             try self.plan.set(object, name: name, value: value)
         } else {
@@ -34,7 +36,7 @@ extension LocalTransaction {
         }
         // A write brings back what is deleted; this one, which has seen it, takes it away again.
         if !past.lives { try self.plan.deleteAlone(object) }
-        return past.writeCount
+        return past.writeCount - keptCount
     }
 }
 

@@ -103,11 +103,14 @@ extension TransactionPlan {
     ) throws(WriteRefusal) -> Bool {
         var place = then.place
         var isPossible = true
+        let now = try self.exactPlace(of: then.id, in: &state)
         if let parent = place.parent {
             isPossible = try self.isVisible(parent, in: &state)
-            if isPossible { isPossible = try !self.wouldCloseCycle(then.id, under: parent, in: &state) }
+            // What stands there already closes no cycle.
+            if isPossible, parent != now.parent {
+                isPossible = try !self.wouldCloseCycle(then.id, under: parent, in: &state)
+            }
         }
-        let now = try self.exactPlace(of: then.id, in: &state)
         if !isPossible {
             // It shows where it is, unless it would show something that is gone.
             guard let parent = now.parent, try !self.isVisible(parent, in: &state) else { return false }

@@ -170,6 +170,7 @@ private struct UndoPlan {
         }
         // Last, so that they cover what was written before; everything before has left them room.
         for object in self.deleted { try plan.deleteAlone(object) }
+        self.report.hasEffect = plan.edits.contains { $0.object != nil }
         return self.report
     }
 

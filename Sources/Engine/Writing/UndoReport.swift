@@ -11,6 +11,8 @@ package struct UndoReport: Hashable, Sendable {
     package var edits: [Edit]
     /// What was left as it is.
     package var kept: [Kept]
+    /// Whether anything was taken back, or done again.
+    package var hasEffect = false
 
     /// A part of the state that somebody has changed since.
     package struct Kept: Hashable, Sendable {

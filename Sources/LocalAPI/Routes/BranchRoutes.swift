@@ -45,6 +45,7 @@ struct BranchRoutes: Sendable {
     private func conflicts(_ request: Request) async throws -> Response {
         let branch = try await BranchReference.id(request.parameters[0], in: self.workspace)
         let target = try await BranchReference.id(try request.head.query.one("into"), in: self.workspace)
+        try Self.requireDifferent(branch, target)
         let conflicts = try await self.workspace.conflicts(merging: branch, into: target)
         return Response(json: .object(["conflicts": .array(conflicts.map(\.json))]))
     }
@@ -55,7 +56,7 @@ struct BranchRoutes: Sendable {
         try members.requireNoOthers()
         let branch = try await BranchReference.id(request.parameters[0], in: self.workspace)
         let target = try await BranchReference.id(into, in: self.workspace)
-        guard branch != target else { throw Problem.invalid("A branch cannot be merged into itself.") }
+        try Self.requireDifferent(branch, target)
         // Once it is merged, nobody can tell any more what both sides had changed.
         let conflicts = try await self.knownConflicts(merging: branch, into: target)
         let isNew = try await self.workspace.merge(branch, into: target)
@@ -64,6 +65,10 @@ struct BranchRoutes: Sendable {
 }
 
 extension BranchRoutes {
+    private static func requireDifferent(_ branch: BranchID?, _ target: BranchID?) throws(Problem) {
+        guard branch != target else { throw Problem.invalid("A branch cannot be merged into itself.") }
+    }
+
     /// What both sides changed; none if a compaction has dropped what the branch began with, which hinders no merge.
     private func knownConflicts(merging branch: BranchID?, into target: BranchID?) async throws -> [MergeConflict] {
         do {

@@ -176,6 +176,7 @@ extension ReversedTransaction {
                 }
             ),
             "kept": .array(self.kept.map(\.json)),
+            "has_effect": .bool(self.hasEffect),
         ])
     }
 }

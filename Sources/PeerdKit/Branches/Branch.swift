@@ -46,6 +46,8 @@ public struct Branch: Identifiable, Hashable, Sendable {
     /// The name that its author gave it; two machines that were apart can have given the same.
     public let name: String
     /// The branch that it leaves; nil for the main timeline.
+    ///
+    /// If that one was deleted, it is the nearest one above that is not.
     public let parent: BranchID?
     /// The machine that created it.
     public let author: Author
@@ -66,12 +68,13 @@ extension Branch {
         let opening = entry.opening
         self.id = BranchID(opening.id)
         self.name = opening.name
-        self.parent = opening.parent.map { BranchID($0) }
+        let parent = Self.parent(of: opening, in: transaction)
+        self.parent = parent.map { BranchID($0) }
         self.author = Author(transaction.line(entry.author.line).introduction, of: device)
         let stamp = try transaction.header(at: entry.author)?.stamp ?? .zero
         self.date = Date(milliseconds: stamp.milliseconds)
         var parentSeen: SeenLines?
-        if let parent = opening.parent {
+        if let parent {
             parentSeen = try transaction.closure(of: transaction.heads(of: parent))
         }
         var count = 0
@@ -84,6 +87,20 @@ extension Branch {
             count += try Self.editCount(on: line, after: merged, through: progress.appliedSequence, in: &transaction)
         }
         self.unmergedCount = count
+    }
+
+    /// The nearest branch above that is not deleted; nil for the main timeline.
+    private static func parent(
+        of opening: TimelineOpening,
+        in transaction: borrowing some StoreTransaction
+    ) -> TimelineID? {
+        var (parent, met): (TimelineID?, Set<TimelineID>) = (opening.parent, [])
+        while let next = parent, met.insert(next).inserted {
+            guard let entry = transaction.timelines[next] else { return nil }
+            if !entry.isClosed { return next }
+            parent = entry.opening.parent
+        }
+        return nil
     }
 
     /// The number of changes that do more than take something in.

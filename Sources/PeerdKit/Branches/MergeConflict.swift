@@ -56,9 +56,9 @@ extension Workspace {
                 let id = try transaction.look(at: index) { $0.id }
                 found += MergeConflict.all(
                     of: id,
-                    before: try Object.find(id, in: &before),
-                    branch: try Object.find(id, in: &theirs),
-                    target: try Object.find(id, in: &ours)
+                    before: try Side(of: index, in: &before),
+                    branch: try Side(of: index, in: &theirs),
+                    target: try Side(of: index, in: &ours)
                 )
             }
             return found.sorted { ($0.object, $0.kind.rank, $0.kind.name) < ($1.object, $1.kind.rank, $1.kind.name) }
@@ -74,32 +74,47 @@ extension Workspace {
     }
 }
 
+/// An object on one timeline, or where two parted: what it has, whether it shows or not.
+private struct Side {
+    let shows: Bool
+    let properties: [ExactText: Value]
+    let parent: ObjectID?
+    let position: Position
+
+    init(of index: ObjectIndex, in state: inout some StateReading) throws(StoreError) {
+        let record = try state.object(index)
+        self.shows = record.isVisible
+        self.position = record.position
+        self.parent = try record.parent.map { parent throws(StoreError) in try state.object(parent).id }
+        self.properties = try StateExport.properties(of: index, in: &state)
+    }
+
+    /// Whether another side has it otherwise.
+    func differs(from other: Side) -> Bool {
+        self.properties != other.properties || self.parent != other.parent || self.position != other.position
+    }
+}
+
 extension MergeConflict {
-    fileprivate static func all(
-        of id: ObjectID,
-        before: Object?,
-        branch: Object?,
-        target: Object?
-    ) -> [MergeConflict] {
-        guard let branch, let target else {
-            guard before != nil, branch != nil || target != nil else { return [] }
-            let isEdited = ObjectDifference(id, before: before, after: branch ?? target) != nil
-            guard isEdited else { return [] }
-            return [MergeConflict(object: id, kind: branch == nil ? .deletedOnBranch : .deletedOnTarget)]
-        }
+    fileprivate static func all(of id: ObjectID, before: Side, branch: Side, target: Side) -> [MergeConflict] {
+        guard branch.shows || target.shows else { return [] }
         var found: [MergeConflict] = []
-        var names: Set<ExactText> = []
-        for object in [branch, target] { for (name, _) in object.properties { names.insert(ExactText(name)) } }
-        for (name, _) in before?.properties ?? Properties([:]) { names.insert(ExactText(name)) }
-        for name in names.sorted().map(\.text) {
-            let (old, theirs, ours) = (
-                before?.properties[name], branch.properties[name], target.properties[name]
-            )
-            guard theirs != ours, theirs != old, ours != old else { continue }
-            found.append(MergeConflict(object: id, kind: .property(name: name, branch: theirs, target: ours)))
+        if branch.shows != target.shows {
+            let edited = branch.shows ? branch : target
+            guard before.shows, edited.differs(from: before) else { return [] }
+            found.append(MergeConflict(object: id, kind: branch.shows ? .deletedOnTarget : .deletedOnBranch))
         }
-        let places = [before, branch, target].map { $0.map { [$0.parent?.description ?? "", $0.position] } }
-        if places[1] != places[2], places[1] != places[0], places[2] != places[0] {
+        // What was written before a deletion competes, too.
+        let names = Set(before.properties.keys).union(branch.properties.keys).union(target.properties.keys)
+        for name in names.sorted() {
+            let (old, theirs, ours) = (before.properties[name], branch.properties[name], target.properties[name])
+            guard theirs != ours, theirs != old, ours != old else { continue }
+            found.append(MergeConflict(object: id, kind: .property(name: name.text, branch: theirs, target: ours)))
+        }
+        let isBranchMoved = branch.parent != before.parent || branch.position != before.position
+        let isTargetMoved = target.parent != before.parent || target.position != before.position
+        let isApart = branch.parent != target.parent || branch.position != target.position
+        if isApart, isBranchMoved, isTargetMoved {
             found.append(MergeConflict(object: id, kind: .place(branch: branch.parent, target: target.parent)))
         }
         return found

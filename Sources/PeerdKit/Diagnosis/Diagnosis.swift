@@ -73,11 +73,15 @@ extension Diagnosis {
     ) async throws {
         do {
             self.checkDatabase(try await snapshots.read { transaction in try transaction.damages() })
-            let (hasUnlistedName, hasUnlistedPlace) = try await snapshots.read { transaction in
-                (try transaction.hasUnlistedName(), try transaction.hasUnlistedPlace())
+            let (hasUnlistedName, hasUnlistedPlace, holdsErasedBytes) = try await snapshots.read { transaction in
+                (
+                    try transaction.hasUnlistedName(), try transaction.hasUnlistedPlace(),
+                    try transaction.holdsErasedBytes()
+                )
             }
             self.checkNames(hasUnlisted: hasUnlistedName)
             self.checkPlaces(hasUnlisted: hasUnlistedPlace)
+            self.checkErasures(holdsErasedBytes: holdsErasedBytes)
         } catch StoreError.damaged(let reason) {
             return self.checkDatabase([PeerdError(StoreError.damaged(reason)).message])
         } catch let error as StoreError {
@@ -141,6 +145,13 @@ extension Diagnosis {
         guard hasUnlisted else { return }
         let detail = "programs that read the tables do not find some properties: \"name_block\" lacks rows"
         self.add(.problem, "tables", detail, Self.restoreAdvice)
+    }
+
+    /// Says nothing if all is well, as it is but for seconds.
+    fileprivate mutating func checkErasures(holdsErasedBytes: Bool) {
+        guard holdsErasedBytes else { return }
+        let advice = "end programs that read the database for long; a daemon tries again every few seconds"
+        self.add(.warning, "erasures", "the files of the database may hold bytes of erased values still", advice)
     }
 
     /// Says nothing if all is well: what is wrong here is wrong for who reads the past.

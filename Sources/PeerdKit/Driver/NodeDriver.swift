@@ -52,6 +52,10 @@ package actor NodeDriver {
     /// Waits to write the files anew, after something was erased; and not before when, in monotonic milliseconds.
     private var scrub: Task<Void, Never>?
     private var nextScrub: UInt64 = 0
+    /// When the files may be written anew again.
+    private var nextFullScrub: UInt64 = 0
+    /// Whether they were written anew, and somebody reads an older state, which keeps the write-ahead log.
+    private var isScrubBarred = false
     /// Waits for what is kept back to be due.
     private var release: Task<Void, Never>?
 
@@ -466,12 +470,26 @@ package actor NodeDriver {
 
     private func scrubNow() {
         self.scrub = nil
-        guard self.node?.holdsErasedBytes ?? false else { return }
+        guard self.node?.holdsErasedBytes ?? false else {
+            self.isScrubBarred = false
+            return
+        }
         let start = SystemClock.now().monotonicMilliseconds
+        if self.isScrubBarred, start < self.nextFullScrub {
+            // The files were written anew already; it is the log alone that somebody's older state keeps.
+            let isLogEmpty = try? self.storing { node throws(StoreError) in
+                try node.tend { store throws(StoreError) in try store.emptyLog() }
+            }
+            self.isScrubBarred = !(isLogEmpty ?? false)
+            self.nextScrub = self.isScrubBarred ? start + Self.scrubDelayMilliseconds : self.nextFullScrub
+            return self.scheduleScrub()
+        }
         // What fails is tried again later, also after another start.
-        _ = try? self.writeFilesAnew()
+        let isDone = try? self.writeFilesAnew()
         let end = SystemClock.now().monotonicMilliseconds
-        self.nextScrub = end + max(Self.scrubIntervalMilliseconds, Self.scrubRestFactor * (end - min(start, end)))
+        self.nextFullScrub = end + max(Self.scrubIntervalMilliseconds, Self.scrubRestFactor * (end - min(start, end)))
+        self.isScrubBarred = isDone == false
+        self.nextScrub = self.isScrubBarred ? end + Self.scrubDelayMilliseconds : self.nextFullScrub
         self.scheduleScrub()
     }
 

@@ -61,20 +61,20 @@ extension Workspace {
             let seen = (try moments.0.seen(in: &transaction), try moments.1.seen(in: &transaction))
             var before = PastState(try moments.0.view(in: &transaction), of: transaction)
             var after = PastState(try moments.1.view(in: &transaction), of: transaction)
-            var touched = try transaction.objects(between: seen.0, and: seen.1)
+            let edited = try transaction.objects(between: seen.0, and: seen.1)
             // What is edited below a deleted object brings it back.
-            for index in Array(touched) {
-                touched.formUnion(try before.ancestors(of: index))
-                touched.formUnion(try after.ancestors(of: index))
-            }
+            var touched = edited
+            touched.formUnion(try before.ancestors(of: edited))
+            touched.formUnion(try after.ancestors(of: edited))
             var found: [ObjectDifference] = []
             let top = try object.flatMap { try transaction.existingObjectIndex(of: $0) }
             if object != nil, top == nil { return found }
+            if let top {
+                let below = try before.members(of: touched, below: top)
+                touched = below.union(try after.members(of: touched, below: top))
+            }
             for index in touched {
-                if let top {
-                    let isBelow = try index == top || before.ancestors(of: index).contains(top)
-                    guard try isBelow || after.ancestors(of: index).contains(top) else { continue }
-                }
+                try Task.checkCancellation()
                 let id = try transaction.look(at: index) { $0.id }
                 let states = (try Object.find(id, in: &before), try Object.find(id, in: &after))
                 if let difference = ObjectDifference(id, before: states.0, after: states.1) { found.append(difference) }
@@ -85,16 +85,37 @@ extension Workspace {
 }
 
 extension StateReading {
-    /// The objects above one, the nearest first.
-    fileprivate mutating func ancestors(of object: ObjectIndex) throws(StoreError) -> [ObjectIndex] {
-        var (found, watch): ([ObjectIndex], CircleWatch<ObjectIndex>) = ([], CircleWatch())
-        var next = try self.object(object).parent
-        while let parent = next {
-            try watch.pass(parent)
-            found.append(parent)
-            next = try self.object(parent).parent
+    /// The objects above some.
+    ///
+    /// - Complexity: O(*n*) for *n* objects and those above them.
+    fileprivate mutating func ancestors(of objects: Set<ObjectIndex>) throws(StoreError) -> Set<ObjectIndex> {
+        var found: Set<ObjectIndex> = []
+        for object in objects {
+            var next = try self.parent(of: object)
+            while let parent = next, found.insert(parent).inserted { next = try self.parent(of: parent) }
         }
         return found
+    }
+
+    /// Those of some objects that are one, or stand below it.
+    ///
+    /// - Complexity: O(*n*) for *n* objects and those above them.
+    fileprivate mutating func members(
+        of objects: Set<ObjectIndex>,
+        below top: ObjectIndex
+    ) throws(StoreError) -> Set<ObjectIndex> {
+        var isBelow: [ObjectIndex: Bool] = [top: true]
+        for object in objects {
+            var (path, met): ([ObjectIndex], Set<ObjectIndex>) = ([], [])
+            var next: ObjectIndex? = object
+            while let object = next, isBelow[object] == nil, met.insert(object).inserted {
+                path.append(object)
+                next = try self.parent(of: object)
+            }
+            let answer = next.flatMap { isBelow[$0] } ?? false
+            for object in path { isBelow[object] = answer }
+        }
+        return objects.filter { isBelow[$0] ?? false }
     }
 }
 

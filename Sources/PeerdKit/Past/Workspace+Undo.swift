@@ -61,11 +61,14 @@ public struct ReversedTransaction: Hashable, Sendable {
     public let edits: [Edit]
     /// What stays as it is; empty if all of the transaction was taken back, or done again.
     public let kept: [Kept]
+    /// Tells whether anything changed: everything may stay, or be what it should be already.
+    public let hasEffect: Bool
 
     init(_ report: UndoReport, readBy device: DeviceID) {
         self.moment = Moment(.changes([report.change]))
         self.date = Date(milliseconds: report.stamp.milliseconds)
         self.author = report.deviceName
+        self.hasEffect = report.hasEffect
         self.edits = report.edits.map { Edit(object: $0.object, action: LogEntry.Action($0)) }
         self.kept = report.kept.map { kept in
             let part: Kept.Part =

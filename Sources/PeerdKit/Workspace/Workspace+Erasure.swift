@@ -4,7 +4,7 @@ internal import Persistence
 
 /// The result of erasing the past of a property.
 public struct ErasureReport: Hashable, Sendable, Codable {
-    /// The writes whose values were erased; 0 if the property was written only once.
+    /// The number of earlier values that were erased; 0 if the property was written only once.
     public let erasedWriteCount: Int
     /// The snapshots of this machine that hold the property; they stay as they are.
     public let snapshots: [ObjectSnapshot.ID]
@@ -59,7 +59,7 @@ extension Workspace {
         var failure: String?
         do {
             if try await !driver.writeFilesAnew() {
-                failure = "Another program reads an older state of the database."
+                failure = "A program, or a long request to the daemon, reads an older state of the database."
             }
         } catch let error as PeerdError {
             failure = error.message

@@ -114,6 +114,21 @@ final class DatabaseFile {
         }
     }
 
+    /// Writes what the write-ahead log holds into the database, and cuts the log off.
+    ///
+    /// Does not wait for readers: returns false if somebody reads an older state.
+    func emptyLog() throws(StoreError) -> Bool {
+        try StoreError.translating {
+            try self.queue.writeWithoutTransaction { database in
+                let patience = try Int.fetchOne(database, sql: "PRAGMA busy_timeout") ?? 0
+                try database.execute(sql: "PRAGMA busy_timeout = 0")
+                defer { try? database.execute(sql: "PRAGMA busy_timeout = \(patience)") }
+                let isBusy = try Bool.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)") ?? true
+                return !isBusy
+            }
+        }
+    }
+
     private static func open(
         _ path: String,
         mustCheck: Bool,

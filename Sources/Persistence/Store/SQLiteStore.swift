@@ -89,6 +89,9 @@ package struct SQLiteStore: ReplicaStore, ~Copyable {
         try self.file.shrink(always: always)
     }
 
+    /// Cuts the write-ahead log off; returns false if somebody reads an older state.
+    package mutating func emptyLog() throws(StoreError) -> Bool { try self.file.emptyLog() }
+
     package mutating func write<Result>(
         _ body: (inout SQLiteTransaction) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {

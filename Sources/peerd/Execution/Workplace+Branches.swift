@@ -56,9 +56,10 @@ extension Workplace {
         var conflicts = JSON.array([])
         do {
             conflicts = try await self.caller.json(look)["conflicts"] ?? conflicts
-        } catch let problem as Problem where problem.code == "no-such-moment" && !isTrial {
+        } catch let problem as Problem where problem.code == "no-such-moment" {
             try await self.output.note(
-                "What both sides changed cannot be listed: a compaction has dropped values that the branch began with."
+                "What both sides changed cannot be listed: values that the branch began with were dropped by a "
+                    + "compaction, or erased."
             )
         }
         if !isJSON {

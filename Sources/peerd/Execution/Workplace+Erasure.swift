@@ -31,7 +31,8 @@ extension Workplace {
         }
         if let failure = report["file_failure"]?.text {
             try await self.output.line(
-                "The files of the database may hold erased bytes still: \(failure) Run \"peerd forget\" once more."
+                "The files of the database may hold erased bytes still: \(failure) A daemon tries again until they "
+                    + "are gone; without one, run \"peerd forget\" once more."
             )
         }
     }

@@ -138,7 +138,11 @@ enum PastText {
     static func lines(ofReversed transaction: JSON, _ verb: String) -> [String] {
         let time = PlainText.time(milliseconds: UInt64(clamping: transaction["time_ms"]?.integer ?? 0))
         let edits = transaction["edits"]?.elements ?? []
-        let word = verb == "undo" ? "took back" : "did again"
+        let isUndo = verb == "undo"
+        let hasEffect = transaction["has_effect"]?.isTrue ?? true
+        let word =
+            hasEffect
+            ? isUndo ? "took back" : "did again" : isUndo ? "nothing to take back of" : "nothing to do again of"
         var what = edits.first.map { "\(self.edit($0["action"])) of \($0["object"]?.text ?? "")" } ?? ""
         if edits.count > 1 { what += ", and \(edits.count - 1) more" }
         var lines = ["\(word) \(what)  (\(time), \(transaction["device_name"]?.text ?? "?"))"]
