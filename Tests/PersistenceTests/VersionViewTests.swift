@@ -91,6 +91,52 @@ import Testing
         try store.close()
     }
 
+    /// The writes in force at a time, as the tables call them: object, name, and the time of the write.
+    private func expected(_ store: SQLiteStoreHandle, at time: WallTime) throws -> Set<String> {
+        try store.read { transaction throws(StoreError) in
+            let stamp = PastView(at: time).lastStamp
+            let seen = try transaction.seen(through: stamp)
+            let reader = PastReader(try PastView(seen: seen, in: &transaction))
+            var rows: Set<String> = []
+            for object in try transaction.knownObjects(after: nil, limit: .max) {
+                let id = try transaction.look(at: object) { $0.id }
+                for (name, _) in try transaction.registers(of: object) {
+                    let key = RegisterKey(object: object, name: name)
+                    guard let write = try reader.write(at: key, in: &transaction),
+                        case .set? = try transaction.edit(write)
+                    else { continue }
+                    rows.insert("\(id)|\(try transaction.name(name))|\(write.stamp.milliseconds)")
+                }
+            }
+            return rows
+        }
+    }
+
+    /// What was written on a branch counts from the merge on, and of two merges from the earlier one on.
+    @Test(arguments: 0..<12 as Range<UInt64>)
+    func `a property at a moment is not what a branch had that was not merged`(seed: UInt64) throws {
+        let plan = MergePlanGenerator.plan(seed: 70_000 + seed, changes: 50, troubles: [.branches, .variety, .forks])
+        let history = GeneratedHistory(plan)
+        let chains = history.replicas.reversed().map { replica in history.changes.filter { $0.replica == replica } }
+        for changes in [history.changes, chains.flatMap { $0 }] {
+            let directory = try TemporaryDirectory()
+            let store = try self.store(directory, history, changes)
+            let times = Set(try directory.shell("SELECT stamp >> 16 FROM change").split(separator: "\n"))
+            for text in times {
+                let time = try #require(UInt64(text))
+                let question = """
+                    SELECT object_id || '|' || name || '|' ||
+                    CAST(round((julianday(updated_at) - 2440587.5) * 86400000) AS INTEGER)
+                    FROM property_at WHERE at = '\(time / 1000).\(String(1000 + time % 1000).dropFirst())'
+                    """
+                let found = Set(try directory.shell(question).split(separator: "\n").map(String.init))
+                let expected = try self.expected(store, at: WallTime(milliseconds: time))
+                #expect(found == expected, "\(time): PEERD_PLAN='\(plan.text)'")
+            }
+            try store.close()
+        }
+    }
+
     /// Drops all that was replaced.
     private func compact(_ store: SQLiteStoreHandle, now: WallTime) throws {
         try store.write { transaction throws(StoreError) in

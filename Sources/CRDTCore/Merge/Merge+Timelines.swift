@@ -72,6 +72,23 @@ extension Merge {
         }
     }
 
+    /// Notes, for programs that read the tables, that branches count from a change on which had seen some of theirs.
+    ///
+    /// Two that merge a branch at once are both noted: the earlier by its stamp is not always the one that came first.
+    /// `known`: what its chain had seen before.
+    func noteTaken(
+        _ seen: [LinePoint],
+        by change: LinePoint,
+        beyond known: SeenLines,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        let taken = seen.filter { transaction.progress(of: $0.line).timeline != nil }
+        for (line, sequence) in try transaction.closure(of: taken).all
+        where sequence > known[line] && transaction.progress(of: line).timeline != nil {
+            try transaction.noteTaken(line, through: sequence, by: change)
+        }
+    }
+
     /// How far lines of branches were seen by some changes, and by what those had seen, where that does not count yet.
     private func unmergedEnds(
         seenBy places: [LinePoint],

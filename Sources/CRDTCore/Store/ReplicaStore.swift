@@ -188,6 +188,15 @@ package protocol StoreTransaction: StateReading, LineOrdering {
     /// The objects that some of them put below a parent (nil: the root).
     mutating func objectsUnmerged(below parent: ObjectIndex?) throws(StoreError) -> [ObjectIndex]
 
+    /// Notes that a change of the main timeline had seen a line of a branch up to a sequence when it merged it.
+    ///
+    /// It is for programs that read the tables; a store without any has nothing to do.
+    mutating func noteTaken(
+        _ line: LineIndex,
+        through sequence: UInt64,
+        by change: LinePoint
+    ) throws(StoreError)
+
     // Registers and their earlier or concurrent writes.
 
     mutating func register(_ key: RegisterKey) throws(StoreError) -> Register?
@@ -304,6 +313,8 @@ package protocol StoreTransaction: StateReading, LineOrdering {
 
 extension StoreTransaction {
     package var lastCommit: Int64 { 0 }
+
+    package mutating func noteTaken(_ line: LineIndex, through sequence: UInt64, by change: LinePoint) {}
 
     package mutating func firstConflicts(
         at key: RegisterKey,

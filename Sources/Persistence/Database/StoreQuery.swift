@@ -36,7 +36,7 @@ enum StoreQuery: Int, CaseIterable {
     case addresses, addAddress, clearAddresses
     case rememberedWrite, rememberWrite, forgetWrites
     case allTimelines, insertTimeline, insertUnmerged, deleteUnmerged, unmergedAtKey, lastUnmerged, unmergedOfObject
-    case unmergedBelow, unmergedToRoot
+    case unmergedBelow, unmergedToRoot, insertTaken, clearTaken
     case insertSnapshot, deleteSnapshot, allSnapshots, snapshotsOfObject, snapshotsInRange, snapshotContent
     case clearRegisters, clearNameBlocks, clearVersions, clearMoves, clearObjects, clearRaisedStamps, clearCheckpoints
     case clearUnmerged, clearSpent
@@ -88,7 +88,7 @@ enum StoreQuery: Int, CaseIterable {
             "INSERT INTO remembered_write (name, content, created) VALUES (?, ?, ?) RETURNING remembered_write"
         case .forgetWrites: "DELETE FROM remembered_write WHERE remembered_write <= ?"
         case .allTimelines, .insertTimeline, .insertUnmerged, .deleteUnmerged, .unmergedAtKey, .lastUnmerged,
-            .unmergedOfObject, .unmergedBelow, .unmergedToRoot:
+            .unmergedOfObject, .unmergedBelow, .unmergedToRoot, .insertTaken, .clearTaken:
             self.timelineSQL
         case .insertSnapshot, .deleteSnapshot, .allSnapshots, .snapshotsOfObject, .snapshotsInRange, .snapshotContent:
             self.snapshotSQL
@@ -179,6 +179,9 @@ enum StoreQuery: Int, CaseIterable {
             INSERT OR REPLACE INTO unmerged (object, name, line, sequence, idx, kind, parent)
             VALUES (?, ?, ?, ?, ?, ?, ?)
             """
+        case .insertTaken:
+            "INSERT OR IGNORE INTO taken_in (line, sequence, by_line, by_sequence) VALUES (?, ?, ?, ?)"
+        case .clearTaken: "DELETE FROM taken_in"
         case .deleteUnmerged: "DELETE FROM unmerged WHERE line = ? AND sequence = ? AND object = ?"
         case .unmergedAtKey:
             """

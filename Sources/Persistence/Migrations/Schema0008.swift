@@ -1,4 +1,5 @@
-/// The eighth schema: an index of objects that were created without a place, and branches for readers of SQL.
+/// The eighth schema: an index of objects that were created without a place, and branches for readers of SQL: what is
+/// written on them, and from when on it counts.
 extension SchemaMigration {
     static let eighth = SchemaMigration(
         version: 8,
@@ -73,6 +74,93 @@ extension SchemaMigration {
             JOIN change ON change.line = unmerged.line AND change.sequence = unmerged.sequence
             LEFT JOIN raised ON raised.line = unmerged.line AND raised.sequence = unmerged.sequence
             JOIN operation ON operation.operation = change.operation + unmerged.idx;
+
+            -- How far a change of the main timeline had seen lines of branches when it merged them: from its stamp on,
+            -- that counts. Of what was merged before this schema it is known that it counted at the last merge.
+            CREATE TABLE taken_in (
+                line INTEGER NOT NULL,
+                sequence INTEGER NOT NULL,
+                by_line INTEGER NOT NULL,
+                by_sequence INTEGER NOT NULL,
+                PRIMARY KEY (line, sequence, by_line, by_sequence)
+            ) WITHOUT ROWID;
+            INSERT INTO taken_in
+            SELECT line.line, line.merged_sequence, last.line, last.sequence FROM line JOIN (
+                SELECT timeline.line, timeline.sequence FROM timeline
+                JOIN line ON line.line = timeline.line AND line.timeline IS NULL
+                JOIN change ON change.line = timeline.line AND change.sequence = timeline.sequence
+                WHERE substr(timeline.statement, 1, 1) = x'03' ORDER BY change.stamp DESC LIMIT 1
+            ) AS last
+            WHERE line.timeline IS NOT NULL AND line.merged_sequence > 0;
+
+            -- That of before, but what was written on a branch counts from the merge on; and times after the year 6429
+            -- count as that year, since stamps end there.
+            DROP VIEW property_at;
+            CREATE VIEW property_at (object_id, name, at, value, updated_at) AS
+            SELECT
+                object.id, name.text, moment.at,
+                CASE WHEN operation.tag = 4 AND typeof(operation.value) = 'blob' THEN NULL ELSE operation.value END,
+                strftime(
+                    '%Y-%m-%d %H:%M:%f',
+                    (coalesce(past.stamp, register.stamp) >> 16 & 281474976710655) / 1000.0, 'unixepoch'
+                )
+            FROM (
+                SELECT json AS at, min(
+                    CAST(round(1000 * CASE typeof(value) WHEN 'text'
+                        THEN (julianday(value) - 2440587.5) * 86400 ELSE value END) AS INTEGER),
+                    140737488355327
+                ) << 16 | 65535 AS last_stamp
+                FROM json_each
+            ) AS moment
+            JOIN object
+            JOIN register ON register.object = object.object
+                AND register.register BETWEEN object.object << 32 AND object.object << 32 | 4294967294
+            JOIN name ON name.name = register.name
+            JOIN name_block ON name_block.name = name.name AND name_block.block = object.object >> 6
+                AND object.object BETWEEN name_block.block << 6 AND name_block.block << 6 | 63
+                AND register.register = (object.object << 32 | name.name)
+            JOIN line AS own ON own.line = register.line
+            JOIN (SELECT 0 AS is_past UNION ALL SELECT 1) AS side ON side.is_past = NOT (
+                register.stamp <= moment.last_stamp AND (own.timeline IS NULL OR EXISTS (
+                    SELECT * FROM taken_in
+                    JOIN line AS taker ON taker.line = taken_in.by_line
+                        AND taker.applied_sequence >= taken_in.by_sequence
+                    JOIN change AS taking ON taking.line = taken_in.by_line
+                        AND taking.sequence = taken_in.by_sequence
+                    LEFT JOIN raised ON raised.line = taken_in.by_line
+                        AND raised.sequence = taken_in.by_sequence
+                    WHERE taken_in.line = own.line AND taken_in.sequence >= register.sequence
+                        AND coalesce(raised.stamp, taking.stamp) <= moment.last_stamp
+                ))
+            )
+            LEFT JOIN version AS past ON side.is_past AND past.register = register.register
+                AND (past.stamp, past.line, past.sequence, past.idx) = (
+                    SELECT version.stamp, version.line, version.sequence, version.idx FROM version
+                    JOIN line ON line.line = version.line
+                    JOIN change ON change.line = version.line AND change.sequence = version.sequence
+                    WHERE version.register = register.register AND version.stamp <= moment.last_stamp
+                        AND (line.timeline IS NULL OR EXISTS (
+                            SELECT * FROM taken_in
+                            JOIN line AS taker ON taker.line = taken_in.by_line
+                                AND taker.applied_sequence >= taken_in.by_sequence
+                            JOIN change AS taking ON taking.line = taken_in.by_line
+                                AND taking.sequence = taken_in.by_sequence
+                            LEFT JOIN raised ON raised.line = taken_in.by_line
+                                AND raised.sequence = taken_in.by_sequence
+                            WHERE taken_in.line = line.line AND taken_in.sequence >= version.sequence
+                                AND coalesce(raised.stamp, taking.stamp) <= moment.last_stamp
+                        ))
+                    ORDER BY version.stamp DESC, line.replica DESC, version.sequence DESC, change.hash DESC,
+                        version.idx DESC
+                    LIMIT 1
+                )
+            JOIN change ON change.line = iif(past.register IS NULL, register.line, past.line)
+                AND change.sequence = iif(past.register IS NULL, register.sequence, past.sequence)
+            JOIN operation ON operation.operation
+                = change.operation + iif(past.register IS NULL, register.idx, past.idx)
+            LEFT JOIN spent ON spent.register = register.register
+            WHERE operation.kind = 2 AND (past.register IS NOT NULL OR NOT side.is_past)
+                AND (spent.register IS NULL OR coalesce(past.stamp, register.stamp) > spent.last_stamp);
             """
     )
 }

@@ -40,6 +40,18 @@ extension SQLiteTransaction {
         try statement.run()
     }
 
+    package func noteTaken(
+        _ line: LineIndex,
+        through sequence: UInt64,
+        by change: LinePoint
+    ) throws(StoreError) {
+        let statement = try self.statements[.insertTaken]
+        statement.bind(LinePoint(line: line, sequence: sequence))
+        statement.bind(3, change.line.rawValue)
+        statement.bind(4, bits: change.sequence)
+        try statement.run()
+    }
+
     package func removeUnmerged(_ point: LinePoint, of object: ObjectIndex) throws(StoreError) {
         let statement = try self.statements[.deleteUnmerged]
         statement.bind(point)

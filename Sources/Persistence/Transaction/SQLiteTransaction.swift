@@ -225,7 +225,7 @@ package final class SQLiteTransaction: StoreTransaction {
         try self.flushObjects()
         let derived: [StoreQuery] = [
             .clearRegisters, .clearNameBlocks, .clearVersions, .clearMoves, .clearUnplaced, .clearObjects,
-            .clearRaisedStamps, .clearCheckpoints, .clearUnmerged, .clearSpent, .clearErasures,
+            .clearRaisedStamps, .clearCheckpoints, .clearUnmerged, .clearTaken, .clearSpent, .clearErasures,
         ]
         for query in derived {
             #if PLANTED_BUGS
