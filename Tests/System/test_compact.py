@@ -50,7 +50,7 @@ def in_step(*peers):
 
 
 def check_healthy(peer):
-    report = peer.json("doctor")
+    report = peer.json("doctor", "--verify")
     check(report["healthy"], f"{peer.name}: {report}")
 
 

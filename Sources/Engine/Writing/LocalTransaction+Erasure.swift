@@ -7,8 +7,8 @@ extension LocalTransaction {
     ///
     /// A property of an object that is deleted loses its last value too; the object stays deleted.
     ///
-    /// - Returns: the number of values that are erased, without the one that the property keeps; nil if the object never
-    ///   had that property.
+    /// - Returns: the number of values that are erased, without the one that the property keeps; nil if the object
+    ///   never had that property.
     package mutating func erasePast(of name: String, on object: ObjectID) throws(WriteRefusal) -> Int64? {
         if let refusal = self.refusal { throw refusal }
         do throws(WriteRefusal) {

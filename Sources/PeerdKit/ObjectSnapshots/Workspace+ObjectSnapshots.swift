@@ -94,7 +94,8 @@ extension Workspace {
     ///   - branch: the branch that takes the edits; nil for the main timeline.
     ///   - progress: a function that is called after each transaction.
     /// - Returns: the changes.
-    /// - Throws: ``PeerdError`` with `noSuchObject` if there is no such snapshot; `noSuchBranch`; as ``write(_:)`` does.
+    /// - Throws: ``PeerdError`` with `noSuchObject` if there is no such snapshot; `noSuchBranch`; as ``write(_:)``
+    ///   does.
     @discardableResult
     public func restoreSnapshot(
         _ id: ObjectSnapshot.ID,

@@ -30,13 +30,17 @@ struct DoctorCommand: AsyncParsableCommand {
         verb: "doctor",
         abstract: "Check the store, the keys and the connections, and advise on each problem.",
         discussion: """
-            Rebuilds the whole state from the log, in memory, and compares it with the stored state. Exits with code 1 \
-            if there is a problem; warnings alone do not count.
+            Checks every hash and every signature of the log, rebuilds the whole state from it in the data directory, \
+            and compares that with the stored state. Exits with code 1 if there is a problem; warnings alone do not \
+            count.
             """,
         exitCodes: ExitStatus.common
     )
 
     @OptionGroup var options: DataOptions
+
+    @Flag(name: .customLong("verify"), help: "Check every hash and signature, as is done in any case.")
+    var verifies = false
 
     func run() async throws {
         let isHealthy = try await self.options.work { try await $0.doctor() }

@@ -1,0 +1,54 @@
+/// Whether objects show: settled once for a transaction, from what has changed up to their ancestors.
+extension Merge {
+    /// Takes note that an object may have to show, or to show no more.
+    ///
+    /// It is settled once for the transaction: above an object may be very many that show only with it.
+    mutating func noteStale(_ object: ObjectIndex) {
+        if self.stale.last != object { self.stale.append(object) }
+    }
+
+    /// Lets objects show that should, and then those show no more that should not: so none changes more than twice.
+    mutating func settleVisibility(in transaction: inout some StoreTransaction) throws(StoreError) {
+        var stale: [ObjectIndex] = []
+        swap(&stale, &self.stale)
+        for becomesVisible in [true, false] {
+            for object in stale where try transaction.look(at: object, { $0.shouldBeVisible }) == becomesVisible {
+                try self.refreshVisibility(of: object, in: &transaction)
+            }
+        }
+    }
+
+    /// Carries a change of an object's visibility up to its ancestors.
+    private mutating func refreshVisibility(
+        of object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        var current = object
+        while try transaction.look(at: current, { $0.isVisible != $0.shouldBeVisible }) {
+            let isVisible = try transaction.update(current) { record in
+                record.isVisible.toggle()
+                return record.isVisible
+            }
+            guard let parent = try transaction.parent(of: current) else { return }
+            let step: Int64 = isVisible ? 1 : -1
+            try transaction.update(parent) { above in
+                // A damaged database may count less than there is.
+                above.visibleChildCount = UInt32(clamping: Int64(above.visibleChildCount) + step)
+            }
+            #if PLANTED_BUGS
+            if PlantedBug.visibilityStopsAtParent.isPlanted { return }
+            #endif
+            current = parent
+        }
+    }
+}
+
+extension ObjectRecord {
+    /// An object shows if it lives, or if something below it shows.
+    package var shouldBeVisible: Bool {
+        #if PLANTED_BUGS
+        if PlantedBug.folderHidesContent.isPlanted { return self.existence.isAlive }
+        #endif
+        return self.visibleChildCount > 0 || self.existence.isAlive
+    }
+}
