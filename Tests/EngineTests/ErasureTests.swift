@@ -63,7 +63,7 @@ import Testing
         let (network, object) = try self.world()
         let before = try self.values(network, 2)
         #expect(before == ["first secret", "second secret", "open"])
-        #expect(try self.forget(network, 0, object) == 3)
+        #expect(try self.forget(network, 0, object) == 2)
         network.settle()
         for machine in 0..<3 {
             #expect(try self.values(network, machine) == ["open"], "machine \(machine)")
