@@ -178,11 +178,36 @@ struct BranchRouteTests {
     @Test func `what cannot be on a branch does not take one`() async throws {
         let service = try await self.service()
         _ = try await self.made(service, "/api/branches", #"{"name":"b"}"#)
-        for target in ["/api/undo", "/api/redo", "/api/import", "/api/snapshots"] {
+        for target in ["/api/conflicts/resolve", "/api/erasure", "/api/compaction"] {
             let answer = try await self.ask(service, .POST, "\(target)?branch=b", "{}")
             #expect(answer.status == 400 && answer.text("code") == "bad-request", "\(target)")
         }
+        for (target, body) in [
+            ("undo", "{}"), ("redo", "{}"), ("import", "[]"), ("snapshots", #"{"object":"abcd"}"#),
+        ] {
+            let answer = try await self.ask(service, .POST, "/api/\(target)?branch=c", body)
+            #expect(answer.status == 404 && answer.text("code") == "no-such-branch", "\(target): \(answer.status)")
+        }
         let unknown = try await self.ask(service, .POST, "/api/objects?branch=c", #"{"type":"item"}"#)
         #expect(unknown.status == 404 && unknown.text("code") == "no-such-branch")
+    }
+
+    @Test func `what is taken back on a branch stays on main`() async throws {
+        let service = try await self.service()
+        let id = try await self.made(service, "/api/objects", #"{"type":"item","properties":{"n":1}}"#)
+        _ = try await self.made(service, "/api/branches", #"{"name":"b"}"#)
+        func value(_ timeline: String) async throws -> JSON? {
+            let answer = try await self.ask(service, .GET, "/api/objects/\(id)?at=branch:\(timeline)")
+            return answer.json["properties"]?["n"]
+        }
+        #expect(try await self.ask(service, .PUT, "/api/objects/\(id)/properties/n?branch=b", "2").status < 300)
+        let undo = try await self.ask(service, .POST, "/api/undo?branch=b")
+        let undone = undo.json["transactions"]?.elements.first
+        #expect(undo.status == 200 && undone?["has_effect"] == .bool(true) && undone?["kept"] == .array([]))
+        #expect(try await value("b") == .int(1))
+        let redo = try await self.ask(service, .POST, "/api/redo?branch=b", #"{"count":3}"#)
+        #expect(redo.json["transactions"]?.elements.count == 1)
+        let values = try await [value("b"), value("main")]
+        #expect(values == [.int(2), .int(1)])
     }
 }
