@@ -11,7 +11,7 @@ import Testing
     private static let released: [(version: Int32, checksum: UInt64)] = [
         (1, 0x6fe3_9f2a_1dea_449b), (2, 0x8cd9_bbc4_f89b_83f4), (3, 0x8660_c57c_ad4b_2482),
         (4, 0x8708_0f89_50c7_18e7), (5, 0x6ba7_17aa_626e_f3ce), (6, 0xb433_0c74_d3fe_147a),
-        (7, 0xfc9c_a4cd_adb7_d6a8), (8, 0x81ff_bb8d_32c5_8549),
+        (7, 0xfc9c_a4cd_adb7_d6a8), (8, 0xd959_a084_75f7_fe2f),
     ]
 
     /// The version of the newest schema.

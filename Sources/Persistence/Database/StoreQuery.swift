@@ -29,7 +29,7 @@ enum StoreQuery: Int, CaseIterable {
     case lastVersions
     case insertMove, setMove, deleteMove, movesInRange, movesOfObject, objectsWithoutEffect, objectsWithOpenMoves
     case allMovesOfObject, objectsMovedBelow, objectsMovedToRoot
-    case unplacedObjects, insertUnplaced, insertIfUnplaced, hasUnlistedPlace, clearUnplaced
+    case unplacedObjects, allUnplaced, isUnplaced, insertUnplaced, hasUnlistedPlace, clearUnplaced
     case fact, setFact, deleteFact
     case pairedDevices, addPairedDevice, clearPairedDevices
     case invites, addInvite, clearInvites
@@ -78,7 +78,7 @@ enum StoreQuery: Int, CaseIterable {
             self.registerSQL
         case .insertMove, .setMove, .deleteMove, .movesInRange, .movesOfObject, .objectsWithoutEffect,
             .objectsWithOpenMoves, .allMovesOfObject, .objectsMovedBelow, .objectsMovedToRoot, .unplacedObjects,
-            .insertUnplaced, .insertIfUnplaced, .hasUnlistedPlace:
+            .allUnplaced, .isUnplaced, .insertUnplaced, .hasUnlistedPlace:
             self.moveSQL
         case .pairedDevices, .addPairedDevice, .clearPairedDevices, .invites, .addInvite, .clearInvites, .addresses,
             .addAddress, .clearAddresses:
@@ -542,22 +542,25 @@ enum StoreQuery: Int, CaseIterable {
         case .objectsMovedBelow: "SELECT DISTINCT object FROM move INDEXED BY move_parent WHERE parent = ?"
         case .objectsMovedToRoot:
             "SELECT DISTINCT object FROM move INDEXED BY move_parent WHERE parent IS NULL"
-        case .unplacedObjects: "SELECT object FROM unplaced"
-        case .insertUnplaced:
+        case .unplacedObjects: "SELECT block, objects FROM unplaced"
+        case .allUnplaced:
             """
-            INSERT OR IGNORE INTO unplaced
             SELECT object FROM object WHERE NOT EXISTS (
                 SELECT * FROM move INDEXED BY move_object
                 WHERE move.object = object.object AND effective = 1 AND stamp = created_stamp
             )
             """
-        case .insertIfUnplaced:
+        case .isUnplaced:
             """
-            INSERT OR IGNORE INTO unplaced
-            SELECT object FROM object WHERE object = ? AND NOT EXISTS (
+            SELECT NOT EXISTS (
                 SELECT * FROM move INDEXED BY move_object
                 WHERE move.object = object.object AND effective = 1 AND stamp = created_stamp
-            )
+            ) FROM object WHERE object = ?
+            """
+        case .insertUnplaced:
+            """
+            INSERT INTO unplaced (block, objects) VALUES (?, ?)
+            ON CONFLICT DO UPDATE SET objects = objects | excluded.objects
             """
         case .hasUnlistedPlace:
             """
@@ -565,7 +568,9 @@ enum StoreQuery: Int, CaseIterable {
                 SELECT 1 FROM object WHERE NOT EXISTS (
                     SELECT * FROM move INDEXED BY move_object
                     WHERE move.object = object.object AND effective = 1 AND stamp = created_stamp
-                ) AND NOT EXISTS (SELECT 1 FROM unplaced WHERE unplaced.object = object.object)
+                ) AND NOT EXISTS (
+                    SELECT 1 FROM unplaced WHERE block = object >> 6 AND objects >> (object & 63) & 1
+                )
             )
             """
         case .objectsWithOpenMoves:

@@ -4,14 +4,18 @@ extension SchemaMigration {
     static let eighth = SchemaMigration(
         version: 8,
         sql: """
-            -- Objects that stood at the root before a move put them anywhere. Almost every object is put somewhere by
-            -- the change that creates it, and is not here. Some may be here that need not be.
-            CREATE TABLE unplaced (object INTEGER PRIMARY KEY);
+            -- Objects that stood at the root before a move put them anywhere: one bit an object, of each block of 64
+            -- objects that has some. Almost every object is put somewhere by the change that creates it, and is not
+            -- here. Some may be here that need not be.
+            CREATE TABLE unplaced (
+                block INTEGER PRIMARY KEY,
+                objects INTEGER NOT NULL
+            );
             INSERT INTO unplaced
-            SELECT object FROM object WHERE NOT EXISTS (
+            SELECT object >> 6, sum(1 << (object & 63)) FROM object WHERE NOT EXISTS (
                 SELECT * FROM move INDEXED BY move_object
                 WHERE move.object = object.object AND effective = 1 AND stamp = created_stamp
-            );
+            ) GROUP BY 1;
 
             -- The branches that are not deleted. A statement about a branch has a byte that says what it does, and the
             -- id; that of an opening goes on with the id of the branch that it leaves behind a 1, or with a 0, and with
@@ -93,6 +97,12 @@ extension SchemaMigration {
             ) AS last
             WHERE line.timeline IS NOT NULL AND line.merged_sequence > 0;
 
+            CREATE VIEW taken (line, sequence, stamp) AS
+            SELECT taken_in.line, taken_in.sequence, coalesce(raised.stamp, change.stamp) FROM taken_in
+            JOIN line ON line.line = taken_in.by_line AND line.applied_sequence >= taken_in.by_sequence
+            JOIN change ON change.line = taken_in.by_line AND change.sequence = taken_in.by_sequence
+            LEFT JOIN raised ON raised.line = taken_in.by_line AND raised.sequence = taken_in.by_sequence;
+
             -- That of before, but what was written on a branch counts from the merge on; and times after the year 6429
             -- count as that year, since stamps end there.
             DROP VIEW property_at;
@@ -122,15 +132,8 @@ extension SchemaMigration {
             JOIN line AS own ON own.line = register.line
             JOIN (SELECT 0 AS is_past UNION ALL SELECT 1) AS side ON side.is_past = NOT (
                 register.stamp <= moment.last_stamp AND (own.timeline IS NULL OR EXISTS (
-                    SELECT * FROM taken_in
-                    JOIN line AS taker ON taker.line = taken_in.by_line
-                        AND taker.applied_sequence >= taken_in.by_sequence
-                    JOIN change AS taking ON taking.line = taken_in.by_line
-                        AND taking.sequence = taken_in.by_sequence
-                    LEFT JOIN raised ON raised.line = taken_in.by_line
-                        AND raised.sequence = taken_in.by_sequence
-                    WHERE taken_in.line = own.line AND taken_in.sequence >= register.sequence
-                        AND coalesce(raised.stamp, taking.stamp) <= moment.last_stamp
+                    SELECT * FROM taken WHERE taken.line = own.line AND taken.sequence >= register.sequence
+                        AND taken.stamp <= moment.last_stamp
                 ))
             )
             LEFT JOIN version AS past ON side.is_past AND past.register = register.register
@@ -140,15 +143,8 @@ extension SchemaMigration {
                     JOIN change ON change.line = version.line AND change.sequence = version.sequence
                     WHERE version.register = register.register AND version.stamp <= moment.last_stamp
                         AND (line.timeline IS NULL OR EXISTS (
-                            SELECT * FROM taken_in
-                            JOIN line AS taker ON taker.line = taken_in.by_line
-                                AND taker.applied_sequence >= taken_in.by_sequence
-                            JOIN change AS taking ON taking.line = taken_in.by_line
-                                AND taking.sequence = taken_in.by_sequence
-                            LEFT JOIN raised ON raised.line = taken_in.by_line
-                                AND raised.sequence = taken_in.by_sequence
-                            WHERE taken_in.line = line.line AND taken_in.sequence >= version.sequence
-                                AND coalesce(raised.stamp, taking.stamp) <= moment.last_stamp
+                            SELECT * FROM taken WHERE taken.line = line.line AND taken.sequence >= version.sequence
+                                AND taken.stamp <= moment.last_stamp
                         ))
                     ORDER BY version.stamp DESC, line.replica DESC, version.sequence DESC, change.hash DESC,
                         version.idx DESC

@@ -11,6 +11,7 @@ extension SQLiteTransaction {
         statement.bind(7, move.position.bytes)
         statement.bind(8, move.isEffective)
         try statement.run()
+        if move.isEffective { self.placements.note(move) }
     }
 
     package func setMove(_ move: MoveRecord) throws(StoreError) {
@@ -21,7 +22,7 @@ extension SQLiteTransaction {
         SQLiteTransaction.bind(move.write, to: statement)
         statement.bind(5, move.isEffective)
         try statement.run()
-        if !move.isEffective { self.unsettledPlaces.append(move.object) }
+        if !move.isEffective { self.placements.noteChanged(move.object) }
     }
 
     package func removeMove(
@@ -32,7 +33,7 @@ extension SQLiteTransaction {
         defer { statement.reset() }
         SQLiteTransaction.bind(write, to: statement)
         statement.bind(5, object.rawValue)
-        self.unsettledPlaces.append(object)
+        self.placements.noteChanged(object)
         return try statement.step() ? write : nil
     }
 
@@ -111,40 +112,8 @@ extension SQLiteTransaction {
         try self.listUnplaced()
         var found = Set(try SQLiteTransaction.indexes(try self.statements[.objectsMovedToRoot]))
         // All begin at the root; most are put elsewhere as they are created.
-        found.formUnion(try SQLiteTransaction.indexes(try self.statements[.unplacedObjects]))
+        found.formUnion(try self.unplacedObjects())
         return Array(found)
-    }
-
-    /// Lists those of the objects that this transaction created, or whose moves it changed, which stood at the root
-    /// before a move put them anywhere.
-    ///
-    /// It looks when the moves are there. An object stays in the list if a move comes later that has put it somewhere.
-    func listUnplaced() throws(StoreError) {
-        if self.isEachPlaceUnsettled {
-            self.isEachPlaceUnsettled = false
-            self.unsettledPlaces.removeAll()
-            return try self.statements[.insertUnplaced].run()
-        }
-        guard !self.unsettledPlaces.isEmpty else { return }
-        let objects = self.unsettledPlaces.sorted { $0.rawValue < $1.rawValue }
-        self.unsettledPlaces.removeAll(keepingCapacity: objects.count <= SQLiteTransaction.overlayCountMax)
-        let statement = try self.statements[.insertIfUnplaced]
-        var last: ObjectIndex?
-        for object in objects where object != last {
-            last = object
-            statement.bind(1, object.rawValue)
-            try statement.run()
-        }
-    }
-
-    /// Whether an object is not listed that stood at the root before a move put it anywhere, so that root listings of
-    /// the past leave it out.
-    ///
-    /// Reads all objects.
-    package func hasUnlistedPlace() throws(StoreError) -> Bool {
-        let statement = try self.statements[.hasUnlistedPlace]
-        defer { statement.reset() }
-        return try statement.step() && statement.bool(0)
     }
 
     package func movesWithoutEffect() throws(StoreError) -> [MoveRecord] {

@@ -144,7 +144,11 @@ extension SQLiteTransaction {
             if entry.isNew { statement.bind(19, record.id) }
             statement.bind(20, commit)
             try statement.run()
-            if entry.isNew || entry.isCreationChanged { self.unsettledPlaces.append(entry.index) }
+            if entry.isNew {
+                self.placements.noteNew(entry.index, createdAt: creation?.write.stamp)
+            } else if entry.isCreationChanged {
+                self.placements.noteChanged(entry.index)
+            }
         }
     }
 }

@@ -15,10 +15,7 @@ package final class SQLiteTransaction: StoreTransaction {
     var versions = VersionOverlay()
     var objects = ObjectOverlay()
     var commits = CommitNumbers()
-    /// Objects of which it is to be looked whether they stood somewhere from the first.
-    var unsettledPlaces: [ObjectIndex] = []
-    /// Whether that is to be looked at for all of them.
-    var isEachPlaceUnsettled = false
+    var placements = Placements()
     /// Whether any write was ever dropped; nil if that is to be looked up.
     ///
     /// Most databases need not be asked for each new property then.
@@ -105,8 +102,7 @@ package final class SQLiteTransaction: StoreTransaction {
         self.registers.removeAll()
         self.versions.removeAll()
         self.objects.removeAll()
-        self.unsettledPlaces.removeAll()
-        self.isEachPlaceUnsettled = false
+        self.placements = Placements()
         #if PLANTED_BUGS
         if PlantedBug.rolledBackChainsKept.isPlanted { return self.identifiers.rollback() }
         #endif
@@ -235,6 +231,6 @@ package final class SQLiteTransaction: StoreTransaction {
             if query == .clearObjects { statement.bind(1, self.takeCommit()) }
             try statement.run()
         }
-        self.isEachPlaceUnsettled = true
+        self.placements.areUnknown = true
     }
 }
