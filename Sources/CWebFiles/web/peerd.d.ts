@@ -180,6 +180,8 @@ export interface ReversedTransaction {
   readonly device_name: string | null;
   readonly edits: readonly { readonly object: ID | null; readonly action: { readonly [kind: string]: unknown } }[];
   readonly kept: readonly Kept[];
+  /** Whether anything changed: all may stay, or be what it should be already. */
+  readonly has_effect: boolean;
 }
 
 /** A workspace as it was. It reads when it is asked. */

@@ -453,8 +453,19 @@ package actor NodeDriver {
     /// - Returns: false if somebody reads an older state, so that the write-ahead log may hold such bytes still.
     package func writeFilesAnew() throws -> Bool {
         let isDone = try self.shrink(always: true).isLogEmpty
-        if isDone { try self.storing { node throws(StoreError) in try node.forgetErasedBytes() } }
-        return isDone
+        guard !isDone else {
+            try self.storing { node throws(StoreError) in try node.forgetErasedBytes() }
+            return true
+        }
+        // From now on the log is tried again and again, whatever was planned.
+        let now = SystemClock.now().monotonicMilliseconds
+        self.isScrubBarred = true
+        self.nextScrub = now + Self.scrubDelayMilliseconds
+        self.nextFullScrub = max(self.nextFullScrub, now + Self.scrubIntervalMilliseconds)
+        self.scrub?.cancel()
+        self.scrub = nil
+        self.scheduleScrub()
+        return false
     }
 
     /// Sees to it that what others have erased leaves the files of a machine that takes part.
@@ -489,6 +500,8 @@ package actor NodeDriver {
         let end = SystemClock.now().monotonicMilliseconds
         self.nextFullScrub = end + max(Self.scrubIntervalMilliseconds, Self.scrubRestFactor * (end - min(start, end)))
         self.isScrubBarred = isDone == false
+        self.scrub?.cancel()
+        self.scrub = nil
         self.nextScrub = self.isScrubBarred ? end + Self.scrubDelayMilliseconds : self.nextFullScrub
         self.scheduleScrub()
     }

@@ -10,8 +10,11 @@ struct ObjectOverlay {
         let isNew: Bool
         /// Whether the object stands elsewhere than in the database, so that the index of places must be changed.
         fileprivate(set) var isMoved: Bool
+        /// The creation that the database has.
+        fileprivate let storedCreation: WriteReference?
+
         /// Whether another creation decides what the object is than the one in the database, or that has another stamp.
-        fileprivate(set) var isCreationChanged = false
+        var isCreationChanged: Bool { self.storedCreation != self.record.creation?.write }
     }
 
     /// Where an object is held, until all are let go.
@@ -40,12 +43,24 @@ struct ObjectOverlay {
 
     /// Holds an object that got its number in this transaction.
     mutating func insertNew(_ record: ObjectRecord, at index: ObjectIndex) {
-        _ = self.insert(Entry(index: index, record: record, isChanged: true, isNew: true, isMoved: true))
+        _ = self.insert(
+            Entry(index: index, record: record, isChanged: true, isNew: true, isMoved: true, storedCreation: nil)
+        )
     }
 
     /// Holds what the database has.
     mutating func note(_ record: ObjectRecord, at index: ObjectIndex) -> Place {
-        self.insert(Entry(index: index, record: record, isChanged: false, isNew: false, isMoved: false))
+        let creation = record.creation?.write
+        return self.insert(
+            Entry(
+                index: index,
+                record: record,
+                isChanged: false,
+                isNew: false,
+                isMoved: false,
+                storedCreation: creation
+            )
+        )
     }
 
     private mutating func insert(_ entry: Entry) -> Place {
@@ -60,10 +75,8 @@ struct ObjectOverlay {
     mutating func update<Result>(_ place: Place, _ change: (inout ObjectRecord) -> Result) -> Result {
         let position = place.position
         let before = (parent: self.entries[position].record.parent, position: self.entries[position].record.position)
-        let creation = self.entries[position].record.creation?.write
         let result = change(&self.entries[position].record)
         self.entries[position].isChanged = true
-        if creation != self.entries[position].record.creation?.write { self.entries[position].isCreationChanged = true }
         let isElsewhere = before.parent != self.entries[position].record.parent
         if isElsewhere || before.position != self.entries[position].record.position {
             #if PLANTED_BUGS
