@@ -87,9 +87,17 @@ struct ObjectOverlay {
         return result
     }
 
-    /// What has changed, in the order of the numbers.
-    func changes() -> [Entry] {
-        self.entries.filter(\.isChanged).sorted { $0.index.rawValue < $1.index.rawValue }
+    /// Where that is held which has changed, in the order of the numbers.
+    func changes() -> [Place] {
+        var positions = self.entries.indices.filter { self.entries[$0].isChanged }
+        // Those that are new come in order.
+        let isOrdered = zip(positions, positions.dropFirst()).allSatisfy {
+            self.entries[$0].index.rawValue < self.entries[$1].index.rawValue
+        }
+        if !isOrdered {
+            positions.sort { self.entries[$0].index.rawValue < self.entries[$1].index.rawValue }
+        }
+        return positions.map { Place(position: $0) }
     }
 
     mutating func removeAll() {

@@ -113,7 +113,8 @@ extension SQLiteTransaction {
         guard !changes.isEmpty else { return }
         let commit = self.takeCommit()
         var existence: [UInt8] = []
-        for entry in changes {
+        for place in changes {
+            let entry = self.objects[place]
             let query: StoreQuery =
                 entry.isNew ? .insertObject : entry.isMoved ? .updateObjectAndPlace : .updateObject
             let statement = try self.statements[query]
