@@ -173,6 +173,7 @@ struct BranchRouteTests {
         let difference = try await self.ask(service, .GET, "/api/diff?from=branch:main&to=branch:b")
         #expect(difference.status == 200 && difference.json["objects"] == .array([]))
         #expect(try await self.ask(service, .POST, "/api/branches/b/merge", #"{"into":"b"}"#).status == 422)
+        #expect(try await self.ask(service, .GET, "/api/branches/b/conflicts?into=b").status == 422)
     }
 
     @Test func `what cannot be on a branch does not take one`() async throws {

@@ -119,6 +119,48 @@ import Testing
         await workspace.close()
     }
 
+    @Test func `what both sides wrote is listed, also if one of them has deleted the object`() async throws {
+        let workspace = try await Workspace.create(at: self.place.directory("a"), name: "first")
+        let ids = try await workspace.write { transaction in try (0..<2).map { _ in try transaction.create("note") } }
+        let branch = try await workspace.createBranch(named: "try")
+        try await workspace.write(on: branch.id) { transaction in
+            for id in ids { try transaction.set(Self.title, to: "theirs", on: id) }
+        }
+        try await workspace.write { transaction in
+            for id in ids { try transaction.set(Self.title, to: "ours", on: id) }
+        }
+        try await workspace.write(on: branch.id) { try $0.delete(ids[0]) }
+        try await workspace.write { try $0.delete(ids[1]) }
+        let both = MergeConflict.Kind.property(name: "title", branch: .string("theirs"), target: .string("ours"))
+        let expected = [
+            MergeConflict(object: ids[0], kind: .deletedOnBranch), MergeConflict(object: ids[0], kind: both),
+            MergeConflict(object: ids[1], kind: .deletedOnTarget), MergeConflict(object: ids[1], kind: both),
+        ]
+        #expect(Set(try await workspace.conflicts(merging: branch.id)) == Set(expected))
+        try await workspace.merge(branch.id)
+        for id in ids { #expect(try await workspace.object(id)?[Self.title] == "ours") }
+        #expect(Set(try await workspace.conflicts().map(\.object)) == Set(ids))
+        await workspace.close()
+    }
+
+    @Test func `a branch whose parent is deleted leaves what that one left`() async throws {
+        let workspace = try await Workspace.create(at: self.place.directory("a"), name: "first")
+        let note = try await workspace.write { try $0.create("note") }
+        let outer = try await workspace.createBranch(named: "outer")
+        let middle = try await workspace.createBranch(named: "middle", leaving: outer.id)
+        let inner = try await workspace.createBranch(named: "inner", leaving: middle.id)
+        try await workspace.write(on: inner.id) { try $0.set(Self.title, to: "inner", on: note) }
+        try await workspace.deleteBranch(middle.id)
+        #expect(try await workspace.branch("inner").parent == outer.id)
+        try await workspace.deleteBranch(outer.id)
+        let left = try await workspace.branch("inner")
+        #expect(left.parent == nil && left.unmergedCount == 1)
+        try await workspace.merge(inner.id, into: left.parent)
+        #expect(try await workspace.object(note)?[Self.title] == "inner")
+        #expect(try await workspace.branch("inner").unmergedCount == 0)
+        await workspace.close()
+    }
+
     @Test func `names are checked, and a branch can begin in the past`() async throws {
         let workspace = try await Workspace.create(at: self.place.directory("a"), name: "first")
         let note = try await workspace.write { try $0.create("note") }

@@ -11,6 +11,34 @@ import Testing
         return (try await Workspace.create(at: directory, name: "first"), directory)
     }
 
+    /// With a look below each object again, or at everything above it, this would take many minutes.
+    @Test(arguments: [false, true])
+    func `a large tree that was deleted is compared and brought back`(isDeep: Bool) async throws {
+        let (workspace, directory) = try await self.workspace()
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let (title, count) = (self.title, 1_500)
+        let ids = try await workspace.write { transaction in
+            var ids: [ObjectID] = []
+            for number in 0..<count {
+                let id = try transaction.create("item", in: isDeep ? ids.last : ids.first)
+                try transaction.set(title, to: "\(number)", on: id)
+                ids.append(id)
+            }
+            return ids
+        }
+        let moment = try await workspace.moment()
+        try await workspace.write { try $0.delete(ids[0]) }
+        let lost = try await workspace.differences(from: moment)
+        #expect(Set(lost.map(\.id)) == Set(ids) && lost.allSatisfy { $0.after == nil })
+        let below = try await workspace.differences(from: moment, under: ids[count - 1])
+        #expect(below.map(\.id) == [ids[count - 1]])
+        #expect(try await workspace.restore(ids[0], to: moment).revivedCount == count)
+        #expect(try await workspace.differences(from: moment).isEmpty)
+        #expect(try await workspace.undo().first?.kept == [])
+        #expect(try await workspace.object(ids[0]) == nil)
+        await workspace.close()
+    }
+
     @Test func `a moment is read as it was, whatever is written later`() async throws {
         let (workspace, directory) = try await self.workspace()
         defer { try? FileManager.default.removeItem(at: directory) }

@@ -11,7 +11,7 @@ import Testing
     private static let released: [(version: Int32, checksum: UInt64)] = [
         (1, 0x6fe3_9f2a_1dea_449b), (2, 0x8cd9_bbc4_f89b_83f4), (3, 0x8660_c57c_ad4b_2482),
         (4, 0x8708_0f89_50c7_18e7), (5, 0x6ba7_17aa_626e_f3ce), (6, 0xb433_0c74_d3fe_147a),
-        (7, 0xfc9c_a4cd_adb7_d6a8), (8, 0xd959_a084_75f7_fe2f),
+        (7, 0xfc9c_a4cd_adb7_d6a8), (8, 0x74c3_311f_d1d2_e0f0),
     ]
 
     /// The version of the newest schema.
@@ -152,9 +152,7 @@ import Testing
 
     @Test func `what was dropped before schema 7 is shown as it was`() throws {
         let directory = try TemporaryDirectory()
-        try directory.write([], to: directory.database)
-        let origin = "UPDATE fact SET value = x'\(Author.origin)' WHERE name = 'origin';"
-        _ = try directory.shell(FixtureSchema0005.sql + "\n" + origin)
+        try self.writeFixtureOfSchema5(to: directory)
         var sixth = try self.store(directory, Array(SchemaMigration.all.prefix(6)))
         try sixth.close()
         let views = """
@@ -170,19 +168,26 @@ import Testing
         try store.close()
     }
 
-    @Test func `the fixture of schema 5 holds branches, what was dropped, and what was erased`() throws {
-        let directory = try TemporaryDirectory()
+    /// A database of schema 5, which holds branches, dropped writes and an erasure.
+    private func writeFixtureOfSchema5(to directory: TemporaryDirectory) throws {
         try directory.write([], to: directory.database)
         // The workspace was another one.
         let origin = "UPDATE fact SET value = x'\(Author.origin)' WHERE name = 'origin';"
         _ = try directory.shell(FixtureSchema0005.sql + "\n" + origin)
+    }
+
+    /// What the fixture of schema 5 shows.
+    private static let views = """
+        SELECT id, type, kind, parent FROM objects ORDER BY id;
+        SELECT object_id, name, quote(value), version FROM properties ORDER BY object_id, name;
+        SELECT name, quote(value) FROM property_versions ORDER BY object_id, name, version;
+        """
+
+    @Test func `the fixture of schema 5 holds branches, what was dropped, and what was erased`() throws {
+        let directory = try TemporaryDirectory()
+        try self.writeFixtureOfSchema5(to: directory)
         let store = try SQLiteStoreHandle(directory)
-        let views = """
-            SELECT id, type, kind, parent FROM objects ORDER BY id;
-            SELECT object_id, name, quote(value), version FROM properties ORDER BY object_id, name;
-            SELECT name, quote(value) FROM property_versions ORDER BY object_id, name, version;
-            """
-        #expect(try directory.shell(views) == FixtureSchema0005.objects)
+        #expect(try directory.shell(Self.views) == FixtureSchema0005.objects)
         #expect(try directory.shell("SELECT count(*) FROM unmerged; SELECT count(*) FROM spent") == "2\n2")
         let export = try store.export()
         let onBranch = try store.read { transaction throws(StoreError) -> [String] in
@@ -198,7 +203,7 @@ import Testing
             try merge.rebuild(in: &transaction)
         }
         #expect(try store.export() == export)
-        #expect(try directory.shell(views) == FixtureSchema0005.objects)
+        #expect(try directory.shell(Self.views) == FixtureSchema0005.objects)
         #expect(try directory.shell("SELECT count(*) FROM unmerged; SELECT count(*) FROM spent") == "2\n2")
         try store.read { transaction throws(StoreError) in
             #expect(try !transaction.hasUnlistedName())
@@ -209,19 +214,12 @@ import Testing
     @Test(arguments: 5..<SchemaMigration.all.count)
     func `a database of each later schema opens and shows what it showed`(version: Int) throws {
         let directory = try TemporaryDirectory()
-        try directory.write([], to: directory.database)
-        let origin = "UPDATE fact SET value = x'\(Author.origin)' WHERE name = 'origin';"
-        _ = try directory.shell(FixtureSchema0005.sql + "\n" + origin)
+        try self.writeFixtureOfSchema5(to: directory)
         var old = try self.store(directory, Array(SchemaMigration.all.prefix(version)))
         try old.close()
         #expect(try directory.shell("PRAGMA user_version") == "\(version)")
         let store = try SQLiteStoreHandle(directory)
-        let views = """
-            SELECT id, type, kind, parent FROM objects ORDER BY id;
-            SELECT object_id, name, quote(value), version FROM properties ORDER BY object_id, name;
-            SELECT name, quote(value) FROM property_versions ORDER BY object_id, name, version;
-            """
-        #expect(try directory.shell(views) == FixtureSchema0005.objects)
+        #expect(try directory.shell(Self.views) == FixtureSchema0005.objects)
         #expect(try directory.shell("SELECT name FROM branches ORDER BY name") == "draft\nother")
         // Of the two operations that are not merged, the other is a move.
         #expect(try directory.shell("SELECT count(*) FROM branch_versions") == "1")

@@ -240,6 +240,28 @@ def from_the_past(a, album):
     check(a.run("get", album, "title") == "Main", "main has changed")
 
 
+SCHEMA_7 = """
+    DROP VIEW property_at; DROP VIEW branches; DROP VIEW branch_versions; DROP VIEW taken;
+    DROP TABLE taken_in; DROP TABLE unplaced;
+    CREATE VIEW property_at AS SELECT 1;
+    PRAGMA user_version = 7;
+"""
+
+
+def migrated(a):
+    """A database of before schema 8, which did not know when branches were merged: they count now, as they did."""
+    question = "SELECT object_id, name, value FROM property_at WHERE at = unixepoch('now', '+1 day') ORDER BY 1, 2"
+    now = sql(a, question)
+    a.stop()
+    with contextlib.closing(sqlite3.connect(a.directory / "peerd.sqlite")) as database:
+        database.executescript(SCHEMA_7)
+    a.start()
+    check(sql(a, "PRAGMA user_version") == [(8,)], "the database is not migrated")
+    check(sql(a, question) == now != [], f"after a migration property_at shows {sql(a, question)}, before {now}")
+    report = a.json("doctor")
+    check(report["healthy"], f"after a migration: {report}")
+
+
 def odd_names(a, b):
     for name in ODD_NAMES:
         id = a.run("branch", "create", "--", name)
@@ -249,6 +271,7 @@ def odd_names(a, b):
         check(a.json("branch", "diff", "--", name) == [], f"{name!r} differs at once")
         check((id, name, None) in sql(a, "SELECT id, name, parent FROM branches"), f"{name!r} in SQL")
         a.run("branch", "delete", "--", name)
+        check(id not in {row[0] for row in sql(a, "SELECT id FROM branches")}, f"{name!r} is deleted, in SQL")
     for name in ("main", "", " a", "a\nb", "x" * 513, "0" * 32):
         refusal(a, USAGE, "branch", "create", name)
     refusal(a, FAILURE, "branch", "create", "old")
@@ -286,6 +309,7 @@ def run():
         from_the_past(a, album)
         odd_names(a, b)
         say("deleted, begun in the past, oddly named")
+        migrated(a)
 
 
 if __name__ == "__main__":

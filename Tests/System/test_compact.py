@@ -191,6 +191,11 @@ def main():
         wait_until(has_dropped_one, 30, "the first of two values is dropped")
         undone = first.json("undo")
         check(undone[0]["kept"][0]["reason"] == "unknown", f"an undo of what was dropped: {undone}")
+        check(undone[0]["has_effect"] is False, f"an undo without effect: {undone}")
+        first.run("redo")
+        text = first.run("undo")
+        check("could not take back set last" in text and "its former value is not here any more" in text, text)
+        check(first.json("get", ids[0], "last") == "two", "an undo without effect changed something")
 
         # The third comes back, meets only those that have compacted, and loses nothing.
         second.json("compact", "--keep", "0")

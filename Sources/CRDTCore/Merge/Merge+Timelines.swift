@@ -47,9 +47,21 @@ extension Merge {
     }
 
     /// Lets changes of branches count that a change of the main timeline had seen, with all that they had seen.
-    mutating func merge(_ seen: [LinePoint], in transaction: inout some StoreTransaction) throws(StoreError) {
+    ///
+    /// For programs that read the tables it is noted how much of which branches counts from that change on: all that
+    /// counts newly, and what the change itself names. Of two that merge a branch at once both name it, and the earlier
+    /// by its stamp is not always the one that came first. So there is no more to note than was sent.
+    mutating func merge(
+        _ seen: [LinePoint],
+        by change: LinePoint,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        for place in seen where transaction.progress(of: place.line).timeline != nil {
+            try transaction.noteTaken(place.line, through: place.sequence, by: change)
+        }
         let ends = try self.unmergedEnds(seenBy: seen, in: &transaction)
         guard !ends.isEmpty else { return }
+        for (line, sequence) in ends { try transaction.noteTaken(line, through: sequence, by: change) }
         let places = try self.unmergedChanges(upTo: ends, in: &transaction)
         var contexts = ContextCursor()
         for (place, stamp) in places {
@@ -69,23 +81,6 @@ extension Merge {
             record.mergedSequence = place.sequence
             try transaction.setLine(record, at: place.line)
             self.summary.appliedChangeCount += 1
-        }
-    }
-
-    /// Notes, for programs that read the tables, that branches count from a change on which had seen some of theirs.
-    ///
-    /// Two that merge a branch at once are both noted: the earlier by its stamp is not always the one that came first.
-    /// `known`: what its chain had seen before.
-    func noteTaken(
-        _ seen: [LinePoint],
-        by change: LinePoint,
-        beyond known: SeenLines,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) {
-        let taken = seen.filter { transaction.progress(of: $0.line).timeline != nil }
-        for (line, sequence) in try transaction.closure(of: taken).all
-        where sequence > known[line] && transaction.progress(of: line).timeline != nil {
-            try transaction.noteTaken(line, through: sequence, by: change)
         }
     }
 

@@ -421,13 +421,11 @@ package struct Merge {
             record.trail = ContextTrail()
             record.trail.inherited = record.context
         }
-        if record.timeline == nil, self.seen.contains(where: { transaction.progress(of: $0.line).timeline != nil }) {
-            let place = LinePoint(line: indexes.line, sequence: sequence)
-            try self.noteTaken(self.seen, by: place, beyond: record.context, in: &transaction)
-        }
         for place in self.seen { transaction.cover(place, in: &record.context, noting: &record.trail.recent) }
         record.trail.recentPointCount += change.contextRange.count
-        if record.timeline == nil { try self.merge(self.seen, in: &transaction) }
+        if record.timeline == nil {
+            try self.merge(self.seen, by: LinePoint(line: indexes.line, sequence: sequence), in: &transaction)
+        }
         var write = WriteReference(stamp: stamp, line: indexes.line, sequence: sequence, index: 0)
         var context = CausalContext(seen: record.context, author: indexes.line, ordinal: write.ordinal)
         var asksForErasure = false

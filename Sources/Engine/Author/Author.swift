@@ -24,7 +24,7 @@ struct Author: ~Copyable {
     var hasBarredErasures = false
     /// Whether writes may be here of which only a hash is, and that are needed; see `Node+Completion`.
     var mayLackContent = false
-    /// How often that has become true since the start.
+    /// How often that was noted since the start.
     private(set) var lackCount = 0
     /// Whether restamps wait to be settled.
     private var hasDueRestamps = false

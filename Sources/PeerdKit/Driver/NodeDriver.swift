@@ -499,10 +499,10 @@ package actor NodeDriver {
         let isDone = try? self.writeFilesAnew()
         let end = SystemClock.now().monotonicMilliseconds
         self.nextFullScrub = end + max(Self.scrubIntervalMilliseconds, Self.scrubRestFactor * (end - min(start, end)))
-        self.isScrubBarred = isDone == false
-        self.scrub?.cancel()
-        self.scrub = nil
-        self.nextScrub = self.isScrubBarred ? end + Self.scrubDelayMilliseconds : self.nextFullScrub
+        // What is barred is planned already.
+        guard isDone ?? true else { return }
+        self.isScrubBarred = false
+        self.nextScrub = self.nextFullScrub
         self.scheduleScrub()
     }
 

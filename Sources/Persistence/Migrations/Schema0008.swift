@@ -80,7 +80,7 @@ extension SchemaMigration {
             JOIN operation ON operation.operation = change.operation + unmerged.idx;
 
             -- How far a change of the main timeline had seen lines of branches when it merged them: from its stamp on,
-            -- that counts. Of what was merged before this schema it is known that it counted at the last merge.
+            -- that counts. Of what was merged before this schema it is known that it counted at the last change of all.
             CREATE TABLE taken_in (
                 line INTEGER NOT NULL,
                 sequence INTEGER NOT NULL,
@@ -89,11 +89,9 @@ extension SchemaMigration {
                 PRIMARY KEY (line, sequence, by_line, by_sequence)
             ) WITHOUT ROWID;
             INSERT INTO taken_in
-            SELECT line.line, line.merged_sequence, last.line, last.sequence FROM line JOIN (
-                SELECT timeline.line, timeline.sequence FROM timeline
-                JOIN line ON line.line = timeline.line AND line.timeline IS NULL
-                JOIN change ON change.line = timeline.line AND change.sequence = timeline.sequence
-                WHERE substr(timeline.statement, 1, 1) = x'03' ORDER BY change.stamp DESC LIMIT 1
+            SELECT line.line, line.merged_sequence, last.line, last.applied_sequence FROM line JOIN (
+                SELECT line, applied_sequence FROM line
+                WHERE timeline IS NULL AND applied_sequence > 0 ORDER BY applied_stamp DESC LIMIT 1
             ) AS last
             WHERE line.timeline IS NOT NULL AND line.merged_sequence > 0;
 

@@ -138,11 +138,9 @@ enum PastText {
     static func lines(ofReversed transaction: JSON, _ verb: String) -> [String] {
         let time = PlainText.time(milliseconds: UInt64(clamping: transaction["time_ms"]?.integer ?? 0))
         let edits = transaction["edits"]?.elements ?? []
-        let isUndo = verb == "undo"
-        let hasEffect = transaction["has_effect"]?.isTrue ?? true
-        let word =
-            hasEffect
-            ? isUndo ? "took back" : "did again" : isUndo ? "nothing to take back of" : "nothing to do again of"
+        let hasFailed = transaction["has_effect"] == .bool(false) && transaction["kept"]?.elements.isEmpty == false
+        let words = verb == "undo" ? ("took back", "could not take back") : ("did again", "could not do again")
+        let word = hasFailed ? words.1 : words.0
         var what = edits.first.map { "\(self.edit($0["action"])) of \($0["object"]?.text ?? "")" } ?? ""
         if edits.count > 1 { what += ", and \(edits.count - 1) more" }
         var lines = ["\(word) \(what)  (\(time), \(transaction["device_name"]?.text ?? "?"))"]
