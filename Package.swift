@@ -1,13 +1,25 @@
 // swift-tools-version:6.2
 import PackageDescription
 
-let settings: [SwiftSetting] = [
+/// The build that is tested (`make test` sets this): our modules are optimised as users get them, and check themselves.
+///
+/// It changes no constant. Its conditions add assertions and invariants (`CHECKED`), and bugs that can be planted for
+/// the simulator to find (`PLANTED_BUGS`). Tests and dependencies are not optimised, which saves most of the time.
+let isChecked = Context.environment["PEERD_CHECKED"] == "1"
+
+let commonSettings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     .treatAllWarnings(as: .error),
 ]
+let checkedSettings: [SwiftSetting] = [
+    .define("CHECKED"), .define("PLANTED_BUGS"),
+    .unsafeFlags(["-O", "-whole-module-optimization", "-num-threads", "2", "-assert-config", "Debug"]),
+]
+let settings = commonSettings + (isChecked ? checkedSettings : [])
+let testSettings = commonSettings + (isChecked ? [.define("CHECKED"), .define("PLANTED_BUGS")] : [])
 
 /// The merge core is also held to strict memory safety: every unsafe expression in it is marked `unsafe`.
 let coreSettings = settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]
@@ -27,12 +39,11 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         // The dashboard and other files that the local server has within itself.
         .target(name: "CWebFiles", exclude: ["web"]),
@@ -44,11 +55,7 @@ let package = Package(
         .target(name: "Engine", dependencies: ["CRDTCore", "PeerCrypto", "SyncProtocol"], swiftSettings: settings),
         .target(
             name: "Persistence",
-            dependencies: [
-                "CRDTCore",
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ],
+            dependencies: ["CRDTCore", "CSQLite"],
             swiftSettings: settings
         ),
         .target(
@@ -88,7 +95,6 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOConcurrencyHelpers", package: nio),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings
         ),
@@ -96,8 +102,7 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "CRDTCore", "Engine", "MergeModel", "PeerCrypto", "PeerdKit", "Persistence", "SyncProtocol",
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "CRDTCore", "CSQLite", "Engine", "MergeModel", "PeerCrypto", "PeerdKit", "Persistence", "SyncProtocol",
             ],
             swiftSettings: settings
         ),
@@ -132,6 +137,37 @@ let package = Package(
             packageAccess: false,
             swiftSettings: settings
         ),
+        // As packages of others they have manifests of their own, which `make hunt` builds.
+        .executableTarget(
+            name: "Guide",
+            dependencies: ["PeerdKit"],
+            path: "Examples/Guide/Sources/Guide",
+            packageAccess: false
+        ),
+        .target(
+            name: "HabitsModel",
+            dependencies: ["PeerdKit"],
+            path: "Examples/Habits/Sources/HabitsModel",
+            packageAccess: false
+        ),
+        .executableTarget(
+            name: "Habits",
+            dependencies: ["HabitsModel"],
+            path: "Examples/Habits/Sources/Habits",
+            packageAccess: false
+        ),
+        .executableTarget(
+            name: "HabitsWidget",
+            dependencies: ["HabitsModel"],
+            path: "Examples/Habits/Sources/HabitsWidget",
+            packageAccess: false
+        ),
+        .executableTarget(
+            name: "Quickstart",
+            dependencies: ["PeerdKit"],
+            path: "Examples/Quickstart/Sources/Quickstart",
+            packageAccess: false
+        ),
         .target(
             name: "DecoderExercises",
             dependencies: ["CRDTCore", "Engine", "PeerCrypto", "SyncProtocol"],
@@ -141,12 +177,12 @@ let package = Package(
         .testTarget(
             name: "CRDTCoreTests",
             dependencies: ["CRDTCore", "MergeModel", "PeerCrypto"],
-            swiftSettings: settings
+            swiftSettings: testSettings
         ),
         .testTarget(
             name: "EngineTests",
             dependencies: ["CRDTCore", "Engine", "MergeModel", "PeerCrypto", "SyncProtocol"],
-            swiftSettings: settings
+            swiftSettings: testSettings
         ),
         .testTarget(
             name: "LocalAPITests",
@@ -155,14 +191,14 @@ let package = Package(
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
             ],
-            swiftSettings: settings
+            swiftSettings: testSettings
         ),
-        .testTarget(name: "NoiseTests", dependencies: ["PeerCrypto", "SyncProtocol"], swiftSettings: settings),
-        .testTarget(name: "PeerCryptoTests", dependencies: ["PeerCrypto"], swiftSettings: settings),
+        .testTarget(name: "NoiseTests", dependencies: ["PeerCrypto", "SyncProtocol"], swiftSettings: testSettings),
+        .testTarget(name: "PeerCryptoTests", dependencies: ["PeerCrypto"], swiftSettings: testSettings),
         .testTarget(
             name: "PeerTransportTests",
             dependencies: ["PeerTransport", .product(name: "NIOConcurrencyHelpers", package: nio)],
-            swiftSettings: settings
+            swiftSettings: testSettings
         ),
         .testTarget(
             name: "PeerdTests",
@@ -172,15 +208,19 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOConcurrencyHelpers", package: nio),
             ],
-            swiftSettings: settings
+            swiftSettings: testSettings
         ),
-        .testTarget(name: "PeerdKitTests", dependencies: ["PeerdKit", "peerd"], swiftSettings: settings),
+        .testTarget(
+            name: "PeerdKitTests",
+            dependencies: ["MergeModel", "PeerdKit", "peerd"],
+            swiftSettings: testSettings
+        ),
         .testTarget(
             name: "PersistenceTests",
             dependencies: ["CRDTCore", "MergeModel", "Persistence", "SyncProtocol"],
-            swiftSettings: settings
+            swiftSettings: testSettings
         ),
-        .testTarget(name: "RepositoryTests", swiftSettings: settings),
+        .testTarget(name: "RepositoryTests", swiftSettings: testSettings),
         .testTarget(
             name: "SimulatorTests",
             dependencies: [
@@ -188,17 +228,17 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["LEDGER.md", "Lives", "Scenarios"],
-            swiftSettings: settings
+            swiftSettings: testSettings
         ),
         .testTarget(
             name: "StoreAgreementTests",
             dependencies: ["CRDTCore", "MergeModel", "Persistence"],
-            swiftSettings: settings
+            swiftSettings: testSettings
         ),
         .testTarget(
             name: "SyncProtocolTests",
             dependencies: ["CRDTCore", "DecoderExercises", "PeerCrypto", "SyncProtocol"],
-            swiftSettings: settings
+            swiftSettings: testSettings
         ),
     ],
     swiftLanguageModes: [.v6]

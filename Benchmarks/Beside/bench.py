@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import textwrap
 
 import live_latency
 
@@ -15,8 +14,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 DATABASE = "peerd.sqlite"
 STREAMED = 4096
 REPEATS = 3
-# Rows below half of their number say why; what is said was found with a profiler.
-REASONS_FILE = os.path.join(HERE, "reasons.json")
 
 
 def shorter(number):
@@ -98,24 +95,12 @@ class Bench:
         reached = self.verdict(ratio, target, higher)
         bound = "" if target is None else f"{'≥' if higher else '≤'} {target:g} {unit}"
         print(f"{work:<58}  {ours:>12}  {theirs:<32}  {ratio:>7.3g} {unit:<2}  {bound:<9} {reached}", flush=True)
-        missed = target is not None and (ratio < target / 2 if higher else ratio > target * 2)
-        if missed:
-            for line in textwrap.wrap(self.reason(work), 110):
-                print("    " + line, flush=True)
 
     @staticmethod
     def verdict(ratio, target, higher):
         if target is None:
             return ""
         return "reached" if (ratio >= target if higher else ratio <= target) else "not reached"
-
-    def reason(self, work):
-        with open(REASONS_FILE, encoding="utf-8") as file:
-            reasons = json.load(file)
-        for prefix, sentence in reasons.items():
-            if work.startswith(prefix):
-                return sentence
-        return "Why is not known yet."
 
     def merge_row(self, work, workload, count, target, peers=("Loro", "Yrs")):
         if not self.wants(work):

@@ -33,7 +33,7 @@ struct Measurement {
         if !wholly {
             _ = try self.merge([self.base], into: &store)
             // What filling the database leaves behind, a write-ahead log of its size, is no cost of the news.
-            try store.close()
+            store.close()
             store = try SQLiteStore(directory: directory, origin: self.origin)
         }
         var intake = Intake(membership: self.membership)
@@ -42,7 +42,7 @@ struct Measurement {
         var timing = intake.timing
         // What is neither decoding nor verifying is the store's: statements, commit, and moving the log into the file.
         timing.merging = whole - timing.decoding - timing.verifying
-        try store.close()
+        store.close()
         var report = Report(intake, timing: timing)
         report.add("database_bytes", Double(RunFile(path: directory + "/" + SQLiteStore.fileName).byteCount))
         return report
@@ -59,7 +59,7 @@ struct Measurement {
         }
         var timing = intake.timing
         timing.merging = whole - timing.decoding - timing.verifying
-        try store.close()
+        store.close()
         return Report(intake, timing: timing)
     }
 

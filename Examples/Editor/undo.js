@@ -7,7 +7,10 @@
 
 import { nameOf } from "./drawing.js";
 
-const WAYS = { undo: ["Undone", "There is nothing to undo."], redo: ["Done again", "There is nothing to redo."] };
+const WAYS = {
+  undo: ["Undone", "There is nothing to undo.", "Could not undo"],
+  redo: ["Done again", "There is nothing to redo.", "Could not do again"],
+};
 const REASONS = {
   edited: "was edited since", deleted: "was deleted since", "has-children": "has other objects in it",
   "parent-gone": "cannot go back to where it was", unknown: "had a value that is not known any more",
@@ -55,11 +58,12 @@ export class Undo {
     return edits.some(({ object, action }) => action.create && object === this.#drawing.rootID);
   }
 
-  #text(way, { edits, kept }) {
+  #text(way, { edits, kept, has_effect }) {
     const names = [...new Set(edits.map(({ object }) => object).filter(Boolean))].map(id => this.#name(id));
     const stays = kept.slice(0, NAMED_MAX).map(part => this.#keptText(part));
     const more = kept.length > NAMED_MAX ? ` And ${kept.length - NAMED_MAX} more.` : "";
-    const done = `${WAYS[way][0]}: the change of ${listed(names)}.`;
+    const word = WAYS[way][has_effect || kept.length === 0 ? 0 : 2];
+    const done = `${word}: the change of ${listed(names)}.`;
     return stays.length > 0 ? `${done} Left as it is: ${stays.join("; ")}.${more}` : done;
   }
 

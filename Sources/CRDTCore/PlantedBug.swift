@@ -1,9 +1,9 @@
 #if PLANTED_BUGS
 /// Bugs that can be switched on, one at a time, to see that the simulator finds them.
 ///
-/// They exist only in a build with the condition `PLANTED_BUGS`, which `scripts/mutants.sh` makes: nothing of them is
-/// in any other. Each is planted beside the code that it spoils. What it breaks, `PlantedBug.victim` in the simulator
-/// says.
+/// They exist only in a build with the condition `PLANTED_BUGS`, such as the one that is tested: nothing of them is in
+/// the program that users get. Each is planted beside the code that it spoils. What it breaks, `PlantedBug.victim` in
+/// the simulator says.
 package enum PlantedBug: String, CaseIterable, Sendable {
     // MARK: Registers
 

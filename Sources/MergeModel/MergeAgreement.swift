@@ -106,8 +106,8 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         let history = GeneratedHistory(plan)
         var random = SplitMix64(seed: plan.seed ^ 0x5eed)
         let start = WallTime(milliseconds: history.end.milliseconds - 1_000)
-        let nodes = try (0..<3).map { _ in
-            TestNode(store: try self.makeStore(), objects: history.objects, now: start)
+        let nodes = try (0..<3).map { number in
+            TestNode(store: try self.makeStore(), objects: history.objects, now: start, number: number)
         }
         var (droppedWriteCount, erasedWriteCount, filledChangeCount) = (0, 0, 0)
         while let node = nodes.filter({ $0.stored.count < history.changes.count }).randomElement(using: &random) {

@@ -7,8 +7,10 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
     /// The hashes of the changes that have been stored.
     package private(set) var stored: Set<Hash256> = []
     package var now: WallTime
+    private let number: Int
 
-    package init(store: consuming Store, objects: [ObjectID], now: WallTime) {
+    package init(store: consuming Store, objects: [ObjectID], now: WallTime, number: Int = 0) {
+        self.number = number
         self.store = store
         self.objects = objects
         self.now = now
@@ -19,9 +21,9 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
     /// Returns whether each was taken in.
     @discardableResult
     package func receive(_ runs: [VerifiedRun]) throws -> [Merge.Reception] {
-        let now = self.now
+        let (now, number) = (self.now, self.number)
         let receptions = try self.store.write { transaction throws(StoreError) in
-            var merge = Merge(now: now, founder: TestDevice.user)
+            var merge = Merge.ofTestNode(number, at: now)
             var receptions: [Merge.Reception] = []
             for run in runs { receptions.append(try merge.receive(run, in: &transaction)) }
             try merge.finish(in: &transaction)
@@ -53,9 +55,9 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
 
     /// Computes the state anew from the log.
     package func rebuild() throws {
-        let now = self.now
+        let (now, number) = (self.now, self.number)
         try self.store.write { transaction throws(StoreError) in
-            var merge = Merge(now: now, founder: TestDevice.user)
+            var merge = Merge.ofTestNode(number, at: now)
             try merge.rebuild(in: &transaction)
         }
     }
@@ -77,7 +79,7 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
                 isDryRun: false,
                 in: &transaction
             )
-            var merge = Merge(now: now, founder: TestDevice.user)
+            var merge = Merge.ofTestNode(number, at: now)
             var next: LinePoint? = Compaction.start
             while let place = next {
                 next = try compaction.step(from: place, &merge, in: &transaction, TestDevice.cryptography)
@@ -89,9 +91,9 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
     /// Erases what the changes that were handed to the store ask for.
     @discardableResult
     package func erase() throws -> Erasing.Summary {
-        let now = self.now
+        let (now, number) = (self.now, self.number)
         return try self.store.write { transaction throws(StoreError) in
-            var (erasing, merge) = (Erasing(), Merge(now: now, founder: TestDevice.user))
+            var (erasing, merge) = (Erasing(), Merge.ofTestNode(number, at: now))
             while !erasing.isDone { try erasing.step(&merge, in: &transaction, TestDevice.cryptography) }
             return erasing.summary
         }
@@ -107,9 +109,9 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
     /// - Returns: the number of changes that were filled in.
     @discardableResult
     package func fill(from runs: [VerifiedRun]) throws -> Int {
-        let now = self.now
+        let (now, number) = (self.now, self.number)
         return try self.store.write { transaction throws(StoreError) in
-            var merge = Merge(now: now, founder: TestDevice.user)
+            var merge = Merge.ofTestNode(number, at: now)
             for run in runs {
                 try merge.fill(from: run.run, hashes: run.hashes, in: &transaction, TestDevice.cryptography)
             }

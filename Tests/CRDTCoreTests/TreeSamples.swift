@@ -38,13 +38,13 @@ struct TreeSample {
         saw seen: [String] = [],
         _ edits: [Edit]? = nil
     ) {
-        guard let before = self.changes[previous] else { return }
+        let before = self[previous]
         let write = Edit.set(TreeSample.object, name: "title", value: .string(name))
         self.changes[name] = self.history.append(
             before.replica,
             after: before.hash,
             stamp: Stamp(rawValue: stamp),
-            context: seen.compactMap { self.changes[$0]?.point }.sorted(),
+            context: seen.map { self[$0].point }.sorted(),
             salt: UInt64(self.changes.count),
             edits ?? [write]
         )
@@ -116,7 +116,7 @@ final class SampleStore {
         ignoring ignored: Set<Restamp>? = nil
     ) throws -> ([Merge.Reception], Merge.Summary) {
         try self.store.write { transaction throws(StoreError) in
-            var merge = Merge(now: now, founder: TestDevice.user)
+            var merge = Merge.ofTestNode(0, at: now)
             merge.putsOffRestamps = puttingOff
             if let ignored { (merge.hasDueRestamps, merge.ignoredRestamps) = (true, ignored) }
             var receptions: [Merge.Reception] = []

@@ -84,7 +84,8 @@ struct RedialTests {
         #expect(dials().isEmpty && network.machines[0].node.isDialling, "it will be dialled once more")
         network.sleep(seconds: 1)
         network.handle(0, .timer)
-        if let late = dials().first { network.handle(0, .dialFailed(late.id)) }
+        let late = try #require(dials().first)
+        network.handle(0, .dialFailed(late.id))
         #expect(dials().isEmpty && !network.machines[0].node.isDialling)
     }
 

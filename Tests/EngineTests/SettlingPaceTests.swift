@@ -164,19 +164,19 @@ struct SettlingPaceTests {
     }
 
     @Test func `what was looked at is made up for by time`() {
-        var pace = SettlingPace.lateMoves
+        var pace = SettlingPace(LateWorkLimits().lateMoves)
         pace.advance(to: 1_000)
-        pace.note(cost: pace.costMax)
+        pace.note(cost: pace.limits.costMax)
         #expect(pace.nextTime == 1_000)
         pace.note(cost: 1_000)
-        #expect(pace.nextTime == 1_000 + 1_000 / UInt64(pace.costPerMillisecond))
+        #expect(pace.nextTime == 1_000 + 1_000 / UInt64(pace.limits.costPerMillisecond))
         let due = pace.nextTime
         pace.advance(to: due - 1)
         #expect(pace.nextTime == due)
         pace.advance(to: due)
         #expect(pace.nextTime == due)
         pace.advance(to: .max)
-        pace.note(cost: pace.costMax + 1)
+        pace.note(cost: pace.limits.costMax + 1)
         #expect(pace.nextTime == .max)
     }
 }

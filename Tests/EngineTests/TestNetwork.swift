@@ -36,6 +36,14 @@ final class TestNetwork {
     private(set) var machines: [Machine] = []
     /// Whether machines that are added take note of beacons.
     var discovers = false
+    /// Little, so that a few operations are put off.
+    var lateWork = {
+        var limits = LateWorkLimits()
+        limits.restamps = SettlingLimits(costMax: 30, costPerMillisecond: 4)
+        limits.lateMoves = limits.restamps
+        limits.climbedCountMax = 3
+        return limits
+    }()
     /// Whether beacons reach the other machines.
     var carriesBeacons = false
     /// Hosts from which nobody answers a dial, not even to refuse it.
@@ -135,8 +143,10 @@ final class TestNetwork {
     }
 
     /// Lets time pass in which nothing happens.
-    func sleep(seconds: UInt64) {
-        self.time += seconds * 1000
+    func sleep(seconds: UInt64) { self.sleep(milliseconds: seconds * 1_000) }
+
+    func sleep(milliseconds: UInt64) {
+        self.time += milliseconds
         for machine in self.machines.indices where self.machines[machine].isUp { self.handle(machine, .timer) }
     }
 
@@ -196,7 +206,8 @@ final class TestNetwork {
             listenPort: Self.port,
             discovers: self.discovers,
             acceptedTokens: [[token]],
-            nextToken: [token]
+            nextToken: [token],
+            lateWork: self.lateWork
         )
     }
 

@@ -86,8 +86,18 @@ import Testing
         return reports.allSatisfy(\.kept.isEmpty)
     }
 
-    @Test(arguments: Seeds.range(from: 31_000, count: 200))
-    func `what is taken back is as if it had never been`(seed: UInt64) throws {
+    /// Where something had to be kept, or a move has no effect, the model does not say what is right.
+    ///
+    /// Of the other seeds there must be enough.
+    @Test func `what is taken back is as if it had never been`() throws {
+        let seeds = Seeds.range(from: 31_000, count: 200)
+        var comparedCount = 0
+        for seed in seeds where try self.compare(seed) { comparedCount += 1 }
+        #expect(seeds.count == 1 || comparedCount > seeds.count / 3, "\(comparedCount) of \(seeds.count)")
+    }
+
+    /// Writes, takes back and exchanges at random; returns whether that could be compared with the model.
+    private func compare(_ seed: UInt64) throws -> Bool {
         var random = SplitMix64(seed: seed)
         var world = try UndoWorld(users: [TestDevice.user, TestDevice.user, TestDevice.otherUser])
         // What one user takes back is an edit like any other for the other one, so only one of them can be compared.
@@ -119,9 +129,10 @@ import Testing
         try world.synchronise()
         let states = try (0..<3).map { try world.state($0) }
         #expect(states[0] == states[1] && states[1] == states[2], "seed \(seed)")
-        guard isWhole else { return }
+        guard isWhole else { return false }
         let ideal = world.ideal()
         #expect(states[0] == ideal, "seed \(seed): \(states[0]), expected \(ideal)")
+        return true
     }
 
     /// A branch that has no other history finds everything by way of the past; the main timeline, in what is recorded.

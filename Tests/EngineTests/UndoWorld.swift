@@ -72,7 +72,7 @@ struct UndoWorld {
         var (edits, refusal): ([Edit], WriteRefusal?) = ([], nil)
         let timeline = self.timeline
         try self.devices[device].node.read { transaction throws(StoreError) in
-            guard let entropy = EntropyStream(seed: secret) else { return }
+            guard let entropy = EntropyStream(seed: secret) else { preconditionFailure("32 bytes") }
             let plan = TransactionPlan(namespace: ObjectID(bytes: Bytes16(high: 1, low: 1)), user: user)
             var state: any StateReading = transaction
             if let timeline { state = PastState(try transaction.view(of: timeline), of: transaction) }

@@ -117,9 +117,11 @@ enum NaiveMovie {
         return found
     }
 
+    struct NoMovie: Error {}
+
     /// The chunk offsets of each track, in order.
     static func offsets(_ file: some RandomAccessBytes) throws -> [[UInt64]] {
-        guard let movie = try self.boxes(file).first(where: { $0.type == "moov" }) else { return [] }
+        guard let movie = try self.boxes(file).first(where: { $0.type == "moov" }) else { throw NoMovie() }
         let bytes = try file.read(Int(movie.end - movie.start), at: movie.start)
         return self.tables(bytes[Int(movie.content - movie.start)...])
     }

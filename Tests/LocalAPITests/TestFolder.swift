@@ -65,16 +65,19 @@ extension FilePath {
 }
 
 extension FileTree {
+    /// An open file; throws if a folder is there.
+    func file(_ path: String) throws -> OpenFile {
+        guard case .file(let file) = try self.open(.of(path)) else { throw FileTreeError.isFolder }
+        return file
+    }
+
     /// The whole text of a file.
     func text(_ path: String) throws -> String {
-        guard case .file(let file) = try self.open(.of(path)) else { throw FileTreeError.isFolder }
+        let file = try self.file(path)
         return String(decoding: try file.read(Int(file.length), at: 0), as: UTF8.self)
     }
 
-    func version(_ path: String) throws -> FileVersion {
-        guard case .file(let file) = try self.open(.of(path)) else { throw FileTreeError.isFolder }
-        return file.version
-    }
+    func version(_ path: String) throws -> FileVersion { try self.file(path).version }
 
     @discardableResult
     func write(

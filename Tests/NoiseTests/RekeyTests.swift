@@ -60,11 +60,55 @@ struct RekeyTests {
         #expect(opened.end == .violation(.overusedKey))
     }
 
-    @Test func `what a sender keeps to is well below what a receiver puts up with`() {
-        let (sender, receiver) = (KeyLimits.ofSender, KeyLimits.ofReceiver)
-        #expect(sender.recordCount < receiver.recordCount)
-        #expect(sender.byteCount < receiver.byteCount)
-        #expect(sender.ageMilliseconds < receiver.ageMilliseconds)
+    @Test func `a sender with the limits of users has a new key after 65,536 records, and is not dropped`() throws {
+        var pair = try ChannelPair()
+        var (recordCount, received) = (0, 0)
+        for _ in 0..<66 {
+            var sealed: [UInt8] = []
+            for _ in 0..<1_000 { sealed += pair.left.seal([7], now: 0) }
+            recordCount += records(in: sealed).count
+            let opened = pair.right.open(sealed, now: 0)
+            #expect(opened.end == nil)
+            received += opened.stream.count
+        }
+        // One of the records says that the key is new.
+        #expect(received == 66_000 && recordCount == received + 1)
+    }
+
+    @Test func `a sender with the limits of users has a new key after an hour, and records may come as late`() throws {
+        let hour: UInt64 = 60 * 60 * 1_000
+        var pair = try ChannelPair()
+        let first = pair.left.seal([1], now: 0)
+        #expect(pair.right.open(first, now: 0).end == nil)
+        let last = pair.left.seal([2], now: hour - 1)
+        let next = pair.left.seal([3], now: hour)
+        #expect(records(in: last).count == 1 && records(in: next).count == 2)
+        let opened = pair.right.open(last + next, now: 2 * hour - 1)
+        #expect(Array(opened.stream) == [2, 3] && opened.end == nil)
+    }
+
+    @Test func `both sides use the new key from the record behind a rekey on, and the old one no more`() throws {
+        let never = KeyLimits(recordCount: .max, byteCount: .max, ageMilliseconds: .max)
+        // The same messages, sealed by one who keeps to one key, and by one who uses each for two records.
+        var old: [[UInt8]] = []
+        var new: [[UInt8]] = []
+        var keeper = try ChannelPair(sendingLimits: never, receivingLimits: never)
+        var changer = try ChannelPair(sendingLimits: .records(2), receivingLimits: never)
+        for number in 0..<4 as Range<UInt8> {
+            old += records(in: keeper.left.seal([number], now: 0))
+            new += records(in: changer.left.seal([number], now: 0))
+        }
+        #expect(old.count == 4 && new.count == 5)
+        #expect(Array(new[..<2]) == Array(old[..<2]))
+        let opened = changer.right.open(Array(new.joined()), now: 0)
+        #expect(Array(opened.stream) == [0, 1, 2, 3] && opened.end == nil)
+        // The old key is refused behind the rekey, and the new one before it.
+        var behind = try ChannelPair(receivingLimits: never)
+        #expect(behind.right.open(Array(new[..<3].joined()), now: 0).end == nil)
+        #expect(behind.right.open(old[3], now: 0).end == .violation(.badTag))
+        var before = try ChannelPair(receivingLimits: never)
+        #expect(before.right.open(Array(old[..<3].joined()), now: 0).end == nil)
+        #expect(before.right.open(new[3], now: 0).end == .violation(.badTag))
     }
 
     @Test func `a rekey record is not accepted a second time`() throws {

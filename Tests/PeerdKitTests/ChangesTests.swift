@@ -1,4 +1,5 @@
 import Foundation
+import MergeModel
 import PeerdKit
 import Testing
 
@@ -224,7 +225,7 @@ private let rank = Property<Int>("rank")
     init() throws { self.place = try TemporaryPlace() }
 
     /// Writes something at random, from the state that a machine has.
-    private static func write(_ workspace: Workspace, _ random: inout SystemRandomNumberGenerator) async throws {
+    private static func write(_ workspace: Workspace, _ random: inout SplitMix64) async throws {
         let known = try await workspace.page(.all, limit: 10_000).objects.map(\.id)
         let picks = (0..<4).map { _ in known.randomElement(using: &random) }
         let (choice, number) = (Int.random(in: 0..<9, using: &random), Int.random(in: 0..<5, using: &random))
@@ -249,8 +250,9 @@ private let rank = Property<Int>("rank")
         }
     }
 
-    @Test func `whatever happens, what a reader has put together is the state`() async throws {
-        var random = SystemRandomNumberGenerator()
+    @Test(arguments: Seeds.range(from: 51_000, count: 1))
+    func `whatever happens, what a reader has put together is the state`(seed: UInt64) async throws {
+        var random = SplitMix64(seed: seed)
         let first = try await Workspace.create(at: self.place.directory("a"), name: "first")
         let top = try await first.write { transaction in
             let top = try transaction.create("folder")

@@ -1,4 +1,5 @@
 import Foundation
+import MergeModel
 import PeerdKit
 import Testing
 
@@ -58,7 +59,9 @@ import Testing
         try await mirror.catchUp(&changes, of: scope, in: reader, patience: .seconds(30))
     }
 
-    @Test func `what readers have put together is the state, after each of 200 kills of the writer`() async throws {
+    @Test(arguments: Seeds.range(from: 52_000, count: 1))
+    func `what readers have put together is the state, after each of 200 kills of the writer`(seed: UInt64) async throws
+    {
         try FileManager.default.createDirectory(at: self.place, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: self.place) }
         try #require(try self.run(["init", "--name", "killed"]) == 0)
@@ -71,7 +74,7 @@ import Testing
         let scopes: [Scope] = [.everything, .subtree(top.id), .query(ranked), .object(top.id)]
         var mirrors = Array(repeating: Mirror(), count: scopes.count)
         var unfinishedCount = 0
-        var random = SystemRandomNumberGenerator()
+        var random = SplitMix64(seed: seed)
         for number in 0..<Self.killCount {
             let milliseconds = Int.random(in: 20..<250, using: &random)
             let status = try self.run(["import", files[number % 3]], killedAfter: milliseconds)

@@ -1,19 +1,58 @@
 import ArgumentParser
+import Foundation
 import PeerdKit
 import Testing
 
 @testable import peerd
 
 @Suite struct HelpTests {
-    static let verbs = [
-        "init", "run", "invite", "join", "peers", "status", "sync", "create", "set", "unset", "get", "mv", "rm", "ls",
-        "tree", "conflicts", "preview", "log", "history", "diff", "restore", "undo", "redo", "import", "export",
-        "branch", "snapshot", "backup", "compact", "forget", "doctor", "restamp", "open", "api", "completion",
-    ]
+    /// The rows of the table in README.md with this first line: the text of each cell.
+    private static func table(_ head: String) throws -> [[String]] {
+        let root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let text = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
+        let start = try #require(text.firstRange(of: "\n\(head)\n")).upperBound
+        return text[start...].split(separator: "\n", omittingEmptySubsequences: false).prefix { $0.hasPrefix("|") }
+            .dropFirst().map { line in
+                // A bar within a cell is escaped.
+                line.replacing("\\|", with: "\u{0}").split(separator: "|").map { cell in
+                    cell.replacing("\u{0}", with: "|").trimmingCharacters(in: .whitespaces)
+                }
+            }
+    }
 
-    @Test func `every verb is there`() {
-        let names = Peerd.configuration.subcommands.compactMap { verb in verb.configuration.commandName }
-        #expect(names == Self.verbs)
+    /// What can be run, by the words that name it.
+    private static var commands: [String: any ParsableCommand.Type] {
+        var commands: [String: any ParsableCommand.Type] = [:]
+        for verb in Peerd.configuration.subcommands {
+            let name = verb.configuration.commandName ?? "?"
+            let usual = verb.configuration.defaultSubcommand.map { ObjectIdentifier($0) }
+            if verb.configuration.subcommands.isEmpty { commands[name] = verb }
+            for part in verb.configuration.subcommands {
+                let isUsual = ObjectIdentifier(part) == usual
+                commands[isUsual ? name : "\(name) \(part.configuration.commandName ?? "?")"] = part
+            }
+        }
+        return commands
+    }
+
+    @Test func `README lists every command, and names only options that it takes`() throws {
+        let commands = Self.commands
+        var listed: Set<String> = []
+        for row in try Self.table("| command | effect |") {
+            for match in row[0].matches(of: /`([^`]+)`/) {
+                let words = match.output.1.split(separator: " ")
+                let name = words.prefix(2).prefix { $0.allSatisfy { $0.isASCII && $0.isLowercase } }
+                    .joined(separator: " ")
+                listed.insert(name)
+                let command = try #require(commands[name], "\(name)")
+                let help = Peerd.helpMessage(for: command)
+                for option in match.output.1.matches(of: /--[a-z-]+/) {
+                    #expect(help.contains(option.output), "\(name)")
+                }
+            }
+        }
+        #expect(listed == Set(commands.keys))
     }
 
     @Test func `the help of each verb names its exit codes`() {
@@ -47,9 +86,9 @@ import Testing
         }
     }
 
-    @Test func `the exit codes are those that scripts know`() {
-        let codes = ExitStatus.allCases.map(\.rawValue)
-        #expect(codes == Array(0...7))
+    @Test func `the exit codes are those that README promises to scripts`() throws {
+        let promised = try Self.table("| code | meaning |").map { row in row.map { $0.filter { $0 != "`" } } }
+        #expect(promised == ExitStatus.allCases.map { ["\($0.rawValue)", $0.meaning] })
         let help = Peerd.helpMessage()
         for status in ExitStatus.allCases { #expect(help.contains("  \(status.rawValue)  ")) }
     }

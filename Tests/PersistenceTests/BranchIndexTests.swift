@@ -54,7 +54,7 @@ import Testing
             }
         }
         let export = try store.export()
-        try store.close()
+        store.close()
         store = try SQLiteStoreHandle(directory)
         try store.read { transaction throws(StoreError) in
             try self.check(&transaction, bush, storedCount: count)

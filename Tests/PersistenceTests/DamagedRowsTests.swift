@@ -139,7 +139,7 @@ struct DamagedRowsTests {
                     try transaction.remember(RememberedWrite(content: .zero, created: [object(1)]), as: name)
                 }
             }
-            try store.close()
+            store.close()
         }
 
         private static let names = ["a", "b"]
@@ -185,7 +185,7 @@ struct DamagedRowsTests {
                 try merge.rebuild(in: &transaction)
             }
             self.read(store)
-            try? store.close()
+            store.close()
         }
 
         private func read(_ store: SQLiteStoreHandle) {

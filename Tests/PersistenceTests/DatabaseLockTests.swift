@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `a writer that is opened beside a reader has locks`() async throws {
-        try self.store.close()
+        self.store.close()
         let pool = SnapshotPool(directory: self.directory.path)
         #expect(try await pool.read { $0.lineCount } == 1)
         let store = try SQLiteStoreHandle(self.directory)

@@ -73,7 +73,7 @@ import Testing
         }
         try self.check(store, tree)
         let (records, export) = (try self.records(store), try store.export())
-        try store.close()
+        store.close()
         store = try SQLiteStoreHandle(directory)
         #expect(try self.records(store) == records)
         #expect(try store.export() == export)
@@ -135,7 +135,7 @@ import Testing
         let sound = try TemporaryDirectory()
         let store = try SQLiteStoreHandle(sound)
         for branch in Tree().branches { try store.receive(branch.runs) }
-        try store.close()
+        store.close()
         let changes = [
             "parent_line = NULL WHERE line = 1", "parent_line = 1 WHERE line = 1", "parent_line = 2 WHERE line = 1",
             "parent_line = 0 WHERE line = 0", "parent_sequence = 5 WHERE line = 1",
@@ -181,7 +181,7 @@ import Testing
             }
             try transaction.removeCheckpoints(of: line, after: 4)
         }
-        try store.close()
+        store.close()
         store = try SQLiteStoreHandle(directory)
         try store.write { transaction throws(StoreError) in
             for (number, stamp) in stamps.enumerated() {

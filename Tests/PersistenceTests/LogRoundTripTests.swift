@@ -77,7 +77,7 @@ import Testing
         runs.append(author.runLeavingOut([0, 5, Self.edits.count - 1], of: Self.edits))
         for run in runs { #expect(try store.receive([run]) == [.stored]) }
         try self.check(runs, in: store)
-        try store.close()
+        store.close()
         try self.check(runs, in: try SQLiteStoreHandle(try self.copy(of: directory)))
     }
 

@@ -47,7 +47,7 @@ import Testing
         var author = Author(number: 1)
         try old.receive([author.run([[.set(object(1), name: "n", value: .string("kept"))]])])
         let export = try old.export()
-        try old.close()
+        old.close()
         try self.upgrade(directory, export)
     }
 
@@ -61,7 +61,7 @@ import Testing
         var store = try self.store(directory, SchemaMigration.all + [next])
         let found = try store.read { transaction throws(StoreError) in try StateExport.json(of: &transaction) }
         #expect(String(decoding: found, as: UTF8.self) == export)
-        try store.close()
+        store.close()
         #expect(try directory.shell("SELECT a FROM added; PRAGMA user_version") == "7\n\(Self.last + 1)")
         let backup = directory.database + ".schema-\(Self.last)"
         #expect(try directory.permissions(of: backup) == 0o600)
@@ -154,7 +154,7 @@ import Testing
         let directory = try TemporaryDirectory()
         try self.writeFixtureOfSchema5(to: directory)
         var sixth = try self.store(directory, Array(SchemaMigration.all.prefix(6)))
-        try sixth.close()
+        sixth.close()
         let views = """
             SELECT * FROM properties ORDER BY id;
             SELECT * FROM property_versions ORDER BY id;
@@ -165,7 +165,7 @@ import Testing
         let store = try SQLiteStoreHandle(directory)
         #expect(try directory.shell("PRAGMA user_version") == "\(Self.last)")
         #expect(try directory.shell(views) == before)
-        try store.close()
+        store.close()
     }
 
     /// A database of schema 5, which holds branches, dropped writes and an erasure.
@@ -216,13 +216,13 @@ import Testing
         let directory = try TemporaryDirectory()
         try self.writeFixtureOfSchema5(to: directory)
         var old = try self.store(directory, Array(SchemaMigration.all.prefix(version)))
-        try old.close()
+        old.close()
         #expect(try directory.shell("PRAGMA user_version") == "\(version)")
         let store = try SQLiteStoreHandle(directory)
         #expect(try directory.shell(Self.views) == FixtureSchema0005.objects)
         #expect(try directory.shell("SELECT name FROM branches ORDER BY name") == "draft\nother")
         // Of the two operations that are not merged, the other is a move.
         #expect(try directory.shell("SELECT count(*) FROM branch_versions") == "1")
-        try store.close()
+        store.close()
     }
 }

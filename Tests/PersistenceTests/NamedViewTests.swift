@@ -23,7 +23,7 @@ import Testing
             let rest = table == "property_at" ? " WHERE at = 0" : ""
             #expect(try directory.shell("SELECT count(*) FROM \(table)\(rest)") == "0", "\(table)")
         }
-        try store.close()
+        store.close()
     }
 
     private let folder = "11223344-5566-4788-0000-000000000001"

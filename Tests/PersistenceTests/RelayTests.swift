@@ -66,7 +66,7 @@ import Testing
         #expect(throws: WireError.overLimit) { try large.run.validate() }
         let store = try SQLiteStoreHandle(directory)
         try store.receive([large])
-        try store.close()
+        store.close()
         let reopened = try SQLiteStoreHandle(directory)
         #expect(try reopened.runs(of: author.replica).count == 1)
         try reopened.receive([author.run([[.set(object(1), name: "v", value: .int(1))]])])

@@ -31,7 +31,7 @@ struct RememberedWriteTests {
                 }
                 #expect(try transaction.rememberedWrite("b") == nil)
             }
-            try store.close()
+            store.close()
             store = try SQLiteStoreHandle(directory)
         }
     }
@@ -74,7 +74,7 @@ struct RememberedWriteTests {
         let directory = try TemporaryDirectory()
         let store = try SQLiteStoreHandle(directory)
         try store.write { transaction throws(StoreError) in try Self.fill(&transaction) }
-        try store.close()
+        store.close()
         #expect(try directory.shell("SELECT count(*) BETWEEN 65536 AND 65791 FROM remembered_write") == "1")
         var memory = MemoryStore(origin: Author.origin)
         try memory.write { transaction throws(StoreError) in try Self.fill(&transaction) }

@@ -11,7 +11,7 @@ final class SQLiteStoreHandle {
 
     var endedUncleanly: Bool { self.store.endedUncleanly }
 
-    func close() throws { try self.store.close() }
+    func close() { self.store.close() }
 
     func write<Result>(_ body: (inout SQLiteTransaction) throws(StoreError) -> Result) throws(StoreError) -> Result {
         try self.store.write(body)

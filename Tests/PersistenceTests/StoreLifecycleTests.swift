@@ -31,7 +31,7 @@ import Testing
         var author = Author(number: 1)
         try store.receive([author.run([[.create(object(1), type: "note", kind: "")]])])
         #expect(try store.read { transaction throws(StoreError) in try transaction.damages() } == [])
-        try store.close()
+        store.close()
         // The index is said to be in another order than it is.
         let sql = "UPDATE sqlite_schema SET sql = 'CREATE INDEX object_place ON object (position, parent)'"
         _ = try directory.shell("PRAGMA writable_schema = ON; \(sql) WHERE name = 'object_place'")
@@ -50,7 +50,7 @@ import Testing
         }
         #expect(sentence.contains(directory.path))
         try first.write { transaction throws(StoreError) in try transaction.setFact("still", [1]) }
-        try first.close()
+        first.close()
         _ = try SQLiteStoreHandle(directory)
     }
 
@@ -59,7 +59,7 @@ import Testing
         let store = try SQLiteStoreHandle(directory)
         let attempt = ["flock", "--nonblock", directory.path + "/lock", "true"]
         #expect(try Program.run(attempt).status != 0)
-        try store.close()
+        store.close()
         #expect(try Program.run(attempt).status == 0)
     }
 
@@ -74,7 +74,7 @@ import Testing
         try SQLiteStoreHandle(directory).close()
         var store = try SQLiteStore(directory: directory.path, origin: nil)
         #expect(store.origin == Author.origin)
-        try store.close()
+        store.close()
     }
 
     @Test func `the database of another workspace is not opened`() throws {
@@ -132,7 +132,7 @@ import Testing
             let reopened = try SQLiteStoreHandle(crashed)
             #expect(reopened.endedUncleanly)
             #expect(try reopened.export() == store.export())
-            try reopened.close()
+            reopened.close()
         }
         #expect(try !SQLiteStoreHandle(crashed).endedUncleanly)
 
@@ -148,8 +148,8 @@ import Testing
 
     @Test func `a closed store says so`() throws {
         let store = try SQLiteStoreHandle(try TemporaryDirectory())
-        try store.close()
-        try store.close()
+        store.close()
+        store.close()
         let refusal = self.error { _ = try store.export() }
         guard case .unavailable = refusal else {
             Issue.record("\(String(describing: refusal))")

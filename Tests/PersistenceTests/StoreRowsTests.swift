@@ -160,14 +160,14 @@ import Testing
             try transaction.setInvites(Self.invites)
             try transaction.setAddresses(Self.addresses)
         }
-        try store.close()
+        store.close()
         store = try SQLiteStoreHandle(directory)
         try store.read { transaction throws(StoreError) in
             #expect(try transaction.pairedDevices() == Self.devices)
             #expect(try transaction.invites() == Self.invites)
             #expect(try transaction.addresses() == Self.addresses)
         }
-        try store.close()
+        store.close()
     }
 
     @Test func `the secret of an invite that is used up is nowhere in the file`() throws {
@@ -179,7 +179,7 @@ import Testing
         for invites in [Self.invites, [Self.invites[0], Self.invites[2]]] {
             let store = try SQLiteStoreHandle(directory)
             try store.write { transaction throws(StoreError) in try transaction.setInvites(invites) }
-            try store.close()
+            store.close()
             #expect(try isInFile() == invites.contains(Self.invites[1]))
         }
     }

@@ -85,7 +85,7 @@ import Testing
             let store = try SQLiteStoreHandle(directory)
             try store.receive([author.run([edits]), other.run([edits])])
             let state = try self.state(of: store)
-            try store.close()
+            store.close()
             return state
         }
         for round in 0..<3 {
@@ -99,7 +99,7 @@ import Testing
             let after = try self.state(of: store)
             #expect(after.0 == before.0)
             #expect(after.1 == before.1)
-            try store.close()
+            store.close()
         }
     }
 
@@ -146,7 +146,7 @@ import Testing
         configuration.pageCountMax = 100
         let store = try SQLiteStoreHandle(directory, configuration: configuration)
         try self.checkFullDisk(store, makeRoom: nil)
-        try store.close()
+        store.close()
         #expect(try directory.shell("PRAGMA integrity_check") == "ok")
     }
 
@@ -157,7 +157,7 @@ import Testing
         let store = try SQLiteStoreHandle(directory)
         try disk.fill(leavingKilobytes: 1500)
         try self.checkFullDisk(store, makeRoom: disk.empty)
-        try store.close()
+        store.close()
         #expect(try directory.shell("PRAGMA integrity_check") == "ok")
     }
 }

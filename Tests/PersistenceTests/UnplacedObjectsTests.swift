@@ -63,6 +63,6 @@ import Testing
         try store.read { transaction throws(StoreError) in #expect(try !transaction.hasUnlistedPlace()) }
         _ = try directory.shell("DELETE FROM unplaced")
         try store.read { transaction throws(StoreError) in #expect(try transaction.hasUnlistedPlace()) }
-        try store.close()
+        store.close()
     }
 }

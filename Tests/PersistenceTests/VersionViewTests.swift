@@ -48,8 +48,8 @@ import Testing
             AND v.version = p.version WHERE v.value IS NOT p.value OR v.created_at <> p.updated_at;
             """
         #expect(try first.shell(gaps) == "0\n0")
-        try one.close()
-        try two.close()
+        one.close()
+        two.close()
     }
 
     @Test(arguments: 0..<6 as Range<UInt64>)
@@ -88,7 +88,7 @@ import Testing
             let found = try directory.shell(question.replacing("FORM", with: form))
             #expect(found == "1|0|0", "\(form)")
         }
-        try store.close()
+        store.close()
     }
 
     /// The writes in force at a time, as the tables call them: object, name, and the time of the write.
@@ -133,7 +133,7 @@ import Testing
                 let expected = try self.expected(store, at: WallTime(milliseconds: time))
                 #expect(found == expected, "\(time): PEERD_PLAN='\(plan.text)'")
             }
-            try store.close()
+            store.close()
         }
     }
 
@@ -186,7 +186,7 @@ import Testing
         #expect(try directory.shell(versions) == "|first\n4|third\n5|third")
         #expect(try directory.shell(moments) == "-\n-\n-\nthird")
         #expect(try directory.shell("SELECT version, value FROM properties WHERE name = 'k'") == "5|third")
-        try store.close()
+        store.close()
     }
 
     @Test(arguments: 0..<12 as Range<UInt64>)
@@ -213,7 +213,7 @@ import Testing
             #expect(!later.isEmpty)
         }
         #expect(before[2] == after[2])
-        try store.close()
+        store.close()
     }
 
     @Test func `lookups use indexes`() throws {
@@ -241,7 +241,7 @@ import Testing
             }
             #expect(scans.isEmpty, "\(question): \(scans)")
         }
-        try store.close()
+        store.close()
     }
 
     @Test func `a search by name finds the properties that a look at all of them finds`() throws {
@@ -267,6 +267,6 @@ import Testing
         try store.read { transaction throws(StoreError) in #expect(try !transaction.hasUnlistedName()) }
         _ = try directory.shell("DELETE FROM name_block WHERE block = 4")
         try store.read { transaction throws(StoreError) in #expect(try transaction.hasUnlistedName()) }
-        try store.close()
+        store.close()
     }
 }

@@ -127,7 +127,7 @@ import Testing
             size = size % 40 + 13
         }
         try self.check(&store, growth, "as they came")
-        try store.close()
+        store.close()
         store = try SQLiteStoreHandle(directory)
         try self.check(&store, growth, "after opening")
         // What comes then builds upon what was read.
@@ -137,9 +137,9 @@ import Testing
         for number in 0..<300 { more.write(on: &late, seeing: [number * 4]) }
         try store.receive(Array(more.runs.dropFirst(growth.runs.count)))
         try self.check(&store, more, "with what came later")
-        try store.close()
+        store.close()
         store = try SQLiteStoreHandle(directory)
         try self.check(&store, more, "after opening again")
-        try store.close()
+        store.close()
     }
 }

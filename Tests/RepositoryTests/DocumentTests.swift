@@ -50,14 +50,36 @@ import Testing
         #expect(!ChangelogRules.violations(in: changed).isEmpty)
     }
 
-    /// The first bytes on a connection name the protocol's version, so a new pair of them is news to users.
-    @Test func `the changelog names the prologues the sources use`() throws {
-        let changelog = try Repository.text("CHANGELOG.md")
-        for file in try Repository.swiftFiles() where file.module == "SyncProtocol" {
-            for match in file.text.matches(of: /peerd\/\d+[pk]/) {
-                #expect(changelog.contains(match.output), "\(file.path) uses \(match.output)")
-            }
+    private static let documents = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"]
+
+    /// The first bytes on a connection and of a beacon name the protocol's version, so new ones are news to users.
+    @Test func `the changelog names the preambles that the sources use, and no document names others`() throws {
+        let sources = try Repository.swiftFiles().filter { ["SyncProtocol", "Engine"].contains($0.module) }
+        let used = Set(sources.flatMap { $0.text.matches(of: /"(peerd\/\w*\d\w*)"/).map { String($0.1) } })
+        #expect(used.count >= 4, "\(used)")
+        func named(in text: Substring) -> Set<String> {
+            Set(text.matches(of: /`(peerd\/\w+)`/).map { String($0.1) })
         }
+        for document in Self.documents {
+            let text = try Repository.text(document)
+            guard document == "CHANGELOG.md" else {
+                #expect(named(in: text[...]).isSubset(of: used), "\(document)")
+                continue
+            }
+            let newest = try #require(text.split(separator: "\n## ", maxSplits: 2).dropFirst().first)
+            #expect(named(in: newest) == used, "\(document)")
+        }
+    }
+
+    @Test func `each limit that a document names by its identifier is declared`() throws {
+        let declarations = try Repository.swiftFiles().filter { $0.module != nil }.flatMap { file in
+            file.text.matches(of: /\b(?:let|var)\s+(\w+(?:Max|Min))\b/).map { String($0.1) }
+        }
+        let named = try Self.documents.flatMap { document in
+            try Repository.text(document).matches(of: /`(?:\w+\.)?([a-z]\w*(?:Max|Min))`/).map { String($0.1) }
+        }
+        #expect(named.contains("redactionByteCountMax"))
+        #expect(Set(named).isSubset(of: declarations), "\(Set(named).subtracting(declarations))")
     }
 
     @Test(arguments: ["README.md", "CONTRIBUTING.md"])

@@ -1,6 +1,7 @@
-/// Whoever performs the effects of a node names each of them: a new effect must not compile until both drivers do.
+/// Whoever performs the effects of a node names each of them: a new effect must not compile until all drivers do.
 enum EffectSwitchRules {
-    static let drivers: Set<String> = ["PeerdKit", "Simulation", "peerd"]
+    /// The modules that perform effects.
+    static let drivers: Set<String> = ["PeerdKit", "Simulation"]
 
     static func violations(in file: SourceFile) -> [String] {
         guard let module = file.module, self.drivers.contains(module) else { return [] }

@@ -6,14 +6,10 @@ import Testing
         #expect(violations.isEmpty, "\(violations.joined(separator: "\n"))")
     }
 
-    @Test func `each driver has a switch over its effects`() throws {
-        let files = try Repository.swiftFiles()
-        for driver in EffectSwitchRules.drivers {
-            let ours = files.filter { $0.module == driver }
-            guard ours.contains(where: { $0.code.text.contains(/\bEffect\b/) }) else { continue }
-            let switches = ours.flatMap { EffectSwitchRules.effectSwitches(in: $0.code) }
-            #expect(!switches.isEmpty, "\(driver) uses Effect, but has no switch over a variable named effect")
-        }
+    /// A driver whose switch the rule cannot see, or that nobody has listed, would be one without a rule.
+    @Test func `the modules with a switch over effects are the drivers`() throws {
+        let files = try Repository.swiftFiles().filter { !EffectSwitchRules.effectSwitches(in: $0.code).isEmpty }
+        #expect(Set(files.compactMap(\.module)).subtracting(["Engine"]) == EffectSwitchRules.drivers)
     }
 
     @Test(arguments: [
@@ -39,6 +35,6 @@ import Testing
     }
 
     private static func driverFile(_ source: String) -> SourceFile {
-        SourceFile(path: "Sources/peerd/NodeDriver.swift", text: source)
+        SourceFile(path: "Sources/PeerdKit/NodeDriver.swift", text: source)
     }
 }

@@ -8,21 +8,21 @@ enum ImportRules {
     ]
     private static let pure: Set<String> = ["CRDTCore", "PeerCrypto", "SyncProtocol", "Engine"]
     private static let shells: Set<String> = ["Persistence", "PeerTransport", "LocalAPI"]
-    private static let commandLine: Set<String> = ["ArgumentParser", "Logging", "UnixSignals"]
+    private static let commandLine: Set<String> = ["ArgumentParser", "Logging"]
 
     static let allowed: [String: Set<String>] = [
         "CRDTCore": collections,
         "PeerCrypto": ["CSodium"],
         "SyncProtocol": ["CRDTCore", "PeerCrypto", "CZstd"],
         "Engine": ["CRDTCore", "PeerCrypto", "SyncProtocol"],
-        "Persistence": system.union(["CRDTCore", "Dispatch", "GRDB", "GRDBSQLite", "Logging", "PeerCrypto"]),
+        "Persistence": system.union(["CRDTCore", "CSQLite", "Dispatch", "Logging", "PeerCrypto"]),
         "PeerTransport": system.union(pure).union(["NIO*", "Logging"]),
         "LocalAPI": system.union(pure).union(["CQREncode", "CWebFiles", "NIO*", "PeerdKit", "Persistence"]),
         "PeerdKit": system.union(pure).union(["NIOConcurrencyHelpers", "PeerTransport", "Persistence"]),
         "peerd": system.union(pure).union(shells).union(commandLine)
             .union(["CProgramMemory", "Dispatch", "NIOConcurrencyHelpers", "PeerdKit"]),
         "MergeModel": system.union(["CRDTCore"]),
-        "Simulation": system.union(pure).union(shells).union(["GRDBSQLite", "MergeModel", "PeerdKit"]),
+        "Simulation": system.union(pure).union(shells).union(["CSQLite", "MergeModel", "PeerdKit"]),
         "Simulator": system.union(pure).union(["ArgumentParser", "MergeModel", "Simulation"]),
         "Workbench": system.union(pure).union(["Persistence"]),
         "BareServer": system.union(["NIO*"]),

@@ -4,39 +4,7 @@ import Testing
 @testable import Simulation
 @testable import Simulator
 
-/// A part of what `Simulator explore` tries in full.
 struct ExhaustiveTests {
-    @Test func `four concurrent moves end in one tree in every order of arrival`() {
-        let result = TreeSearch.run(lastMoves: [6]) { _ in }
-        #expect(result.findings == [])
-        #expect(result.caseCount == TreeWorld.historyCount / 12 * 24)
-    }
-
-    @Test func `two replicas agree on what lives after every short history`() {
-        let result = ExistenceSearch.run(length: 4) { _ in }
-        #expect(result.findings == [])
-        #expect(result.caseCount > 3_000)
-    }
-
-    @Test func `branches come to one state in every order of arrival`() {
-        let result = BranchSearch.run(stride: 1_009) { _ in }
-        #expect(result.findings == [])
-        #expect(result.caseCount > 1_000)
-    }
-
-    @Test(arguments: CrashSearch.Way.all)
-    func `after an end at any store call of a commit, all that was acknowledged is there`(_ way: CrashSearch.Way) {
-        let result = CrashSearch.run(way, stride: 4)
-        #expect(result.findings == [])
-        #expect(result.caseCount > 10)
-    }
-
-    @Test func `after a cut at any byte, machines become equal and nothing is sent twice`() {
-        let result = CutSearch.run(stride: 97) { _ in }
-        #expect(result.findings == [])
-        #expect(result.caseCount > 18)
-    }
-
     @Test func `results come in the order of the jobs, whoever was faster`() {
         let results = Workers.map(200, workers: 4) { job in
             (0..<(job % 7) * 1_000).reduce(job) { $0 ^ $1 ^ $1 }
@@ -62,7 +30,8 @@ struct ExhaustiveCanaryTests {
     @Test func `the number that stands for a tree tells apart all that a state tells apart`() throws {
         let world = try TreeWorld()
         var states: [TreeStanding: Int] = [:]
-        for number in stride(from: 0, to: TreeWorld.historyCount, by: 53) {
+        var comparisonCount = 0
+        for number in stride(from: 0, to: TreeWorld.historyCount, by: 29) {
             let state = world.model(TreeWorld.moves(ofHistory: number), arrived: [0, 1, 2, 3])
             let earlier = states.updateValue(number, forKey: TreeStanding(of: state))
             guard let earlier else { continue }
@@ -74,8 +43,9 @@ struct ExhaustiveCanaryTests {
                 other.objects[position].openMoves = state.objects[position].openMoves
             }
             #expect(other == state, "histories \(earlier) and \(number)")
+            comparisonCount += 1
         }
-        #expect(states.count > 100)
+        #expect(states.count > 100 && comparisonCount > 10)
     }
 
     @Test(

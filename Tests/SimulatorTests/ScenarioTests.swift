@@ -11,22 +11,8 @@ struct ScenarioTests {
         try FileManager.default.contentsOfDirectory(atPath: self.folder.path).filter { $0.hasSuffix(".scn") }.sorted()
     }
 
-    private static let sampleCount = 2
-
     static func text(of name: String) throws -> String {
         try String(contentsOf: self.folder.appendingPathComponent(name), encoding: .utf8)
-    }
-
-    @Test(arguments: try ScenarioTests.names())
-    func `a scenario comes out as it says`(_ name: String) throws {
-        let variants = try ScenarioParser.variants(of: try Self.text(of: name))
-        // A debug build takes a sample; `make simulate` runs them all.
-        let step = max(1, variants.count / Self.sampleCount)
-        for variant in stride(from: 0, to: variants.count, by: step).map({ variants[$0] }) {
-            let outcome = ScenarioRunner.run(variant.scenario)
-            #expect(outcome.failure == nil, "\(name)\(variant.label)")
-            #expect(outcome.isPassed)
-        }
     }
 
     @Test func `an expectation that is not met is reported with its line`() throws {

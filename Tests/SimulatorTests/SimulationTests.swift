@@ -42,6 +42,7 @@ struct TopologyTests {
             links: .wifi,
             faults: [],
             checkpointPageCount: 1_000,
+            hasShippedLimits: false,
             duration: .seconds(60),
             actions: [],
             core: Array(0..<6)
@@ -68,6 +69,7 @@ struct CanaryTests {
             links: .lan,
             faults: [],
             checkpointPageCount: 1_000,
+            hasShippedLimits: false,
             duration: .seconds(10),
             actions: [],
             core: Array(0..<peers)
@@ -156,6 +158,23 @@ struct CanaryTests {
         for machine in world.machines { world.compareWithReplay(machine, isReversed: isReversed) }
         #expect(world.record.findings == [])
         #expect(world.record.marks.contains(.comparedWithReplay))
+    }
+
+    /// No link of a core fails, so one of them writes so often that the other has never heard of the last write when
+    /// they are compared.
+    @Test func `a core that is not equal in time is found`() {
+        let world = self.world(peers: 2)
+        let writer = world.machines[1]
+        for second in 1...World.settlingTime.milliseconds / 1_000 {
+            let write = Event.write([world.work.request([.set(0, property: 0)])])
+            world.schedule(
+                .event(machine: writer.number, incarnation: writer.incarnation, write),
+                after: .seconds(second) - .microseconds(100)
+            )
+        }
+        world.settle(core: [0, 1])
+        #expect(world.record.findings.map(\.property) == [.notConverged])
+        #expect(!world.record.marks.contains(.equalInTime))
     }
 
     @Test func `a core that is healed converges, and one that cannot meet does not`() {

@@ -9,6 +9,7 @@ extension World {
             links: .lan,
             faults: [],
             checkpointPageCount: 1_000,
+            hasShippedLimits: false,
             duration: .seconds(60),
             actions: [],
             core: [0, 1]

@@ -1,27 +1,49 @@
 import CRDTCore
+import PeerCrypto
 import Testing
 
 @testable import SyncProtocol
 
 @Suite struct SendWindowTests {
-    @Test func `what may be under way grows with what was acknowledged`() {
+    /// What a broken link loses is small at first, and never more than is kept for a peer.
+    @Test(arguments: 1...20 as ClosedRange<UInt8>)
+    func `whatever is acknowledged and when, no more is under way than the link has earned`(seed: UInt8) {
+        let bytes = SecretBytes([UInt8](repeating: seed, count: EntropyStream.seedByteCount))
+        guard var random = EntropyStream(seed: bytes) else { preconditionFailure("a seed of 32 bytes") }
         var window = SendWindow()
-        #expect(window.byteCount == TransferLimits.windowByteCountFirst)
-        var carried = 0
-        while window.byteCount < TransferLimits.windowByteCountMax {
-            let byteCount = window.free
-            window.sent(byteCount)
-            #expect(window.free == 0)
-            let bound = TransferLimits.windowByteCountFirst + carried / TransferLimits.windowGrowthDivisor
-            #expect(window.underWay <= bound)
-            let isAccepted1 = window.acknowledge(UInt64(byteCount))
-            #expect(isAccepted1)
-            carried += byteCount
+        var (underWay, acknowledged, largest) = (0, 0, 0)
+        for step in 0..<3_000 {
+            // Some send all that they may, others little by little.
+            if random.below(4) > 0, window.free > 0 {
+                let byteCount = random.below(2) == 0 ? window.free : 1 + random.below(window.free)
+                window.sent(byteCount)
+                underWay += byteCount
+            } else if underWay > 0 {
+                let byteCount = random.below(3) == 0 ? 1 + random.below(underWay) : underWay
+                let isAccepted = window.acknowledge(UInt64(byteCount))
+                #expect(isAccepted, "step \(step)")
+                underWay -= byteCount
+                acknowledged += byteCount
+            }
+            #expect(window.underWay == underWay, "step \(step)")
+            #expect(underWay <= min(4 << 20, 8 << 10 + acknowledged / 16), "step \(step)")
+            // It never shrinks, and whoever waits for nothing may send.
+            #expect(window.byteCount >= largest && (underWay > 0 || window.free > 0), "step \(step)")
+            largest = window.byteCount
         }
-        window.sent(window.free)
-        let isAccepted2 = window.acknowledge(UInt64(window.underWay))
-        #expect(isAccepted2)
-        #expect(window.byteCount == TransferLimits.windowByteCountMax)
+        #expect(acknowledged > 1 << 20)
+    }
+
+    @Test func `a link that carries everything earns the whole window after some hundred rounds`() {
+        var window = SendWindow()
+        var roundCount = 0
+        while window.byteCount < TransferLimits.windowByteCountMax, roundCount < 1_000 {
+            window.sent(window.free)
+            let isAccepted = window.acknowledge(UInt64(window.underWay))
+            #expect(isAccepted)
+            roundCount += 1
+        }
+        #expect((50..<200).contains(roundCount))
     }
 
     @Test func `no more can be acknowledged than is under way`() {
@@ -49,4 +71,8 @@ import Testing
         #expect(isAccepted8)
         #expect(TransferLimits.streamed(window).byteCountMax <= 2 * window.free)
     }
+}
+
+extension EntropyStream {
+    fileprivate mutating func below(_ bound: Int) -> Int { Int(self.nextUInt64() % UInt64(bound)) }
 }

@@ -116,7 +116,7 @@ extension Merge {
             return false
         }
         var ancestor: ObjectIndex? = parent
-        for _ in 0..<MoveWindow.climbedCountMax {
+        for _ in 0..<self.climbedCountMax {
             guard let current = ancestor else { return false }
             if current == move.object { return true }
             ancestor = try self.parent(of: current, window, in: &transaction)
@@ -234,14 +234,6 @@ private struct MoveWindow {
 
     /// The hierarchy above the places that lay too deep to climb up from each time.
     var forest = AncestorForest()
-
-    #if DEBUG || PLANTED_BUGS
-    /// Few, so that whatever looks for errors uses the forest, too.
-    static let climbedCountMax = 3
-    #else
-    /// Steps up the hierarchy before the forest is asked.
-    static let climbedCountMax = 64
-    #endif
 
     subscript(object: ObjectIndex) -> Standing? { self.number(of: object).map { self.standings[$0] } }
 

@@ -1,5 +1,5 @@
-#if DEBUG
-/// The invariants that hold between the rows of a store after each transaction, checked in debug builds.
+#if CHECKED
+/// The invariants that hold between the rows of a store after each transaction, checked in the build of the tests.
 ///
 /// A row that contradicts another is reported as damage, as it would be where somebody else has changed the database:
 /// the transaction is not kept, and whoever tests sees it at the transaction that caused it.

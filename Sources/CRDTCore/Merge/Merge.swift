@@ -62,6 +62,8 @@ package struct Merge {
     package var ignoredRestamps: Set<Restamp> = []
     /// So many recorded moves may be done again for the sake of late ones; changes beyond that are put off.
     package var redoneMoveCountMax = Int.max
+    /// So many steps up the hierarchy are taken one by one, before a forest of what is above is made.
+    package var climbedCountMax = 64
     /// The first change of a line that is put off, and with it all that follow: the state is as if they had not come.
     package var putOff: [LineIndex: UInt64] = [:]
     /// The line of which nothing is put off.
@@ -74,7 +76,7 @@ package struct Merge {
     private var spareIndexes = RunIndexes(line: LineIndex(rawValue: 0), objects: [], names: [])
     /// What the change that is looked at adds to its line's context.
     private var seen: [LinePoint] = []
-    #if DEBUG
+    #if CHECKED
     /// The objects that this transaction has touched, or the first of them.
     var touched: [ObjectIndex] = []
     #endif
@@ -149,7 +151,7 @@ package struct Merge {
         try self.applyPending(in: &transaction)
         try self.settleMoves(in: &transaction)
         try self.settleVisibility(in: &transaction)
-        #if DEBUG
+        #if CHECKED
         try self.checkInvariants(in: &transaction)
         #endif
     }
@@ -472,7 +474,7 @@ package struct Merge {
     ) throws(StoreError) {
         guard operation.kind.hasObject else { return }
         let object = indexes.objects[Int(operation.object)]
-        #if DEBUG
+        #if CHECKED
         self.noteTouched(object)
         #endif
         switch operation.kind {

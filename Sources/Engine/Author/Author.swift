@@ -17,8 +17,9 @@ struct Author: ~Copyable {
     /// The wall time of the event being handled.
     var now: WallTime
     /// What has been looked at for the sake of restamps and late moves, and how much of that is little.
-    var restampPace = SettlingPace.restamps
-    var lateMovePace = SettlingPace.lateMoves
+    private(set) var restampPace: SettlingPace
+    private(set) var lateMovePace: SettlingPace
+    private let climbedCountMax: Int
     /// Whether there may be erasures to do, and whether there are some that something barred.
     var hasErasures = false
     var hasBarredErasures = false
@@ -35,8 +36,12 @@ struct Author: ~Copyable {
         identity: consuming DeviceIdentity,
         entropy: consuming EntropyStream,
         cryptography: SodiumCryptography,
+        limits: LateWorkLimits,
         at now: WallTime
     ) {
+        self.restampPace = SettlingPace(limits.restamps)
+        self.lateMovePace = SettlingPace(limits.lateMoves)
+        self.climbedCountMax = limits.climbedCountMax
         self.cryptography = cryptography
         self.membership = identity.membership
         self.identity = identity
@@ -92,6 +97,7 @@ struct Author: ~Copyable {
     /// `settlesAt`: with what was put off and is due by then.
     func merge(settlesAt time: UInt64? = nil) -> Merge {
         var merge = Merge(now: self.now, founder: self.membership.founder)
+        merge.climbedCountMax = self.climbedCountMax
         merge.hasDueRestamps = self.hasDueRestamps
         if time.map({ self.lateMovePace.nextTime > $0 }) ?? true {
             merge.putOff = self.putOff

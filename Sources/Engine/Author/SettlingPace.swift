@@ -6,51 +6,34 @@
 /// transaction of their own. What follows a late move in its line waits with it; everything else waits for the length
 /// of that transaction alone, whoever sent it.
 struct SettlingPace {
-    /// Of restamps, by changes and operations that are looked at: a core does 50 times as much in a millisecond.
-    static let restamps = SettlingPace(costMax: 20_000, costPerMillisecond: 4)
-    /// Of late moves, by moves that are done again: a core does ten times as much in a millisecond.
-    ///
-    /// More than of restamps, since devices that come back have late moves, and what follows in their lines waits for
-    /// them.
-    static let lateMoves = SettlingPace(costMax: 200_000, costPerMillisecond: 40)
+    let limits: SettlingLimits
 
-    /// So much may be looked at at any time.
-    let costMax: Int
-    /// What is beyond that waits until so much for each millisecond has passed.
-    let costPerMillisecond: Int
     /// So many moves may be done again within what takes in the late one, since who passes that on pays for it.
     private static let allowanceMax = 20_000
     /// The part of `costMax` that may always be done at once, so that devices that write at the same time do not wait.
     private static let allowanceDivisor = 640
 
-    private init(costMax: Int, costPerMillisecond: Int) {
-        #if DEBUG || PLANTED_BUGS
-        // Little, so that whatever looks for errors puts things off, too.
-        (self.costMax, self.costPerMillisecond) = (30, 4)
-        #else
-        (self.costMax, self.costPerMillisecond) = (costMax, costPerMillisecond)
-        #endif
-    }
-
     /// What was looked at, less what is made up for by time, at a moment in monotonic milliseconds.
     private var debt = 0
     private var time: UInt64 = 0
 
+    init(_ limits: SettlingLimits) { self.limits = limits }
+
     /// The number of moves that may be done again at once for the sake of a late one.
     var allowance: Int {
-        min(Self.allowanceMax, max(self.costMax / Self.allowanceDivisor, self.costMax - self.debt))
+        min(Self.allowanceMax, max(self.limits.costMax / Self.allowanceDivisor, self.limits.costMax - self.debt))
     }
 
     /// When more is allowed.
     var nextTime: UInt64 {
-        let excess = max(0, self.debt - self.costMax)
-        let wait = UInt64((excess + self.costPerMillisecond - 1) / self.costPerMillisecond)
+        let excess = max(0, self.debt - self.limits.costMax)
+        let wait = UInt64((excess + self.limits.costPerMillisecond - 1) / self.limits.costPerMillisecond)
         return self.time > .max - wait ? .max : self.time + wait
     }
 
     mutating func advance(to now: UInt64) {
         let passed = Int(min(now - min(now, self.time), UInt64(Int32.max)))
-        self.debt = max(0, self.debt - passed * self.costPerMillisecond)
+        self.debt = max(0, self.debt - passed * self.limits.costPerMillisecond)
         self.time = now
     }
 

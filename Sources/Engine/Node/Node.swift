@@ -76,6 +76,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
             identity: identity.remembering(in: memo),
             entropy: entropy,
             cryptography: SodiumCryptography(memo: memo),
+            limits: configuration.lateWork,
             at: now.wall
         )
         self.configuration = configuration

@@ -250,6 +250,10 @@ package enum Notice: Hashable, Sendable {
     /// A peer broke the protocol; the connection was ended.
     case protocolViolation(device: String?, reason: String)
     case storeFailed(StoreError)
+    /// Bytes of what was erased are still in the files, which could not be written anew; that is tried again.
+    case erasedBytesRemain(reason: String)
+    /// Something that the next start would need could not be kept in a file.
+    case notKept(String, reason: String)
 }
 
 /// Why a database goes on under a new replica id.

@@ -101,18 +101,21 @@ package struct NodeConfiguration: Hashable, Sendable {
     package var acceptedTokens: [[UInt8]]
     /// What it remembers from now on.
     package var nextToken: [UInt8]
+    package var lateWork: LateWorkLimits
 
     package init(
         listenPort: UInt16? = nil,
         staticAddresses: [NetworkAddress] = [],
         discovers: Bool = false,
         acceptedTokens: [[UInt8]] = [],
-        nextToken: [UInt8] = []
+        nextToken: [UInt8] = [],
+        lateWork: LateWorkLimits = LateWorkLimits()
     ) {
         self.listenPort = listenPort
         self.staticAddresses = staticAddresses
         self.discovers = discovers
         self.acceptedTokens = acceptedTokens
         self.nextToken = nextToken
+        self.lateWork = lateWork
     }
 }

@@ -11,6 +11,10 @@ final class BackupBook: Sendable {
 
     private struct State {
         var record: Settings.Backups
+        /// Why the record could not be kept on the disk, where it is only in memory.
+        var unkept: PeerdError?
+        /// The same as it was told last.
+        var toldUnkept: PeerdError?
         /// The wait for the next backup, which a new plan ends.
         var wait: Task<Void, Never>?
     }
@@ -24,13 +28,13 @@ final class BackupBook: Sendable {
     }
 
     var status: BackupStatus {
-        let record = self.state.withLockedValue { $0.record }
+        let (record, unkept) = self.state.withLockedValue { ($0.record, $0.unkept) }
         let due = record.schedule.map { Self.dueTime($0, record) }
         return BackupStatus(
             schedule: record.schedule,
             last: record.last,
             next: due.map { Date(timeIntervalSince1970: Double($0) / 1000) },
-            failure: record.failure,
+            failure: record.failure ?? unkept,
             failureDate: record.failureTime.map { Date(timeIntervalSince1970: Double($0) / 1000) }
         )
     }
@@ -45,12 +49,12 @@ final class BackupBook: Sendable {
 
     /// Takes note of a backup.
     ///
-    /// The backup counts, even if the disk does not take the note.
-    func note(_ backup: Backup) { try? self.change { $0.last = backup } }
+    /// The backup counts, even if the disk does not take the note: then `status` says so.
+    func note(_ backup: Backup) { self.note { $0.last = backup } }
 
     /// Takes note of a backup of the plan.
     func noteScheduled(_ backup: Backup) {
-        try? self.change { record in
+        self.note { record in
             record.last = backup
             record.lastScheduledTime = SystemClock.now().wall.milliseconds
             (record.failure, record.failureTime) = (nil, nil)
@@ -60,8 +64,31 @@ final class BackupBook: Sendable {
     /// Takes note of a failure of the plan; returns whether it is another than the last.
     func note(_ failure: PeerdError) -> Bool {
         let last = self.state.withLockedValue { $0.record.failure }
-        try? self.change { ($0.failure, $0.failureTime) = (failure, SystemClock.now().wall.milliseconds) }
+        self.note { ($0.failure, $0.failureTime) = (failure, SystemClock.now().wall.milliseconds) }
         return failure != last
+    }
+
+    /// Why notes are lost with this process, if that was not told before.
+    func takeUntoldFailure() -> PeerdError? {
+        self.state.withLockedValue { state in
+            guard state.unkept != state.toldUnkept else { return nil }
+            state.toldUnkept = state.unkept
+            return state.unkept
+        }
+    }
+
+    private func note(_ body: (inout Settings.Backups) -> Void) {
+        var failure: PeerdError?
+        do {
+            try self.change(body)
+        } catch {
+            failure = PeerdError(
+                .storageFailed,
+                "What is known of backups could not be written to \(self.paths.settings): \(error)",
+                advice: "Until it can be, a restart forgets the last backup and makes one sooner than planned."
+            )
+        }
+        self.state.withLockedValue { $0.unkept = failure }
     }
 
     /// The plan, if its next backup is due; nil after a wait, since much may have changed meanwhile.
@@ -155,6 +182,7 @@ extension Workspace {
                 guard !Task.isCancelled, failure.code != .closed else { return }
                 if self.backups.note(failure) { report(.failure(failure)) }
             }
+            if let failure = self.backups.takeUntoldFailure() { report(.failure(failure)) }
         }
     }
 

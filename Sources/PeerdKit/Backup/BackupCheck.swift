@@ -36,7 +36,7 @@ struct BackupCheck {
                 configuration: configuration
             )
             let schema = try store.read { transaction throws(StoreError) in try transaction.schema() }
-            try store.close()
+            store.close()
             var new = try SQLiteStore.scratch(in: place.paths.directory, origin: identity.origin)
             let others = try new.read { transaction throws(StoreError) in
                 schema.symmetricDifference(try transaction.schema())

@@ -41,7 +41,7 @@ package actor NodeDriver {
     private var dialsPeers: Bool
     /// Looks for other addresses of this machine while it listens.
     private var watch: InterfaceWatch?
-    private let report: @Sendable (Notice) -> Void
+    nonisolated let report: @Sendable (Notice) -> Void
     private var answers: [RequestID: CheckedContinuation<Result<WriteReceipt, WriteRefusal>, Never>] = [:]
     private var lastRequest: UInt64 = 0
     private var events: [Event] = []
@@ -496,7 +496,12 @@ package actor NodeDriver {
             return self.scheduleScrub()
         }
         // What fails is tried again later, also after another start.
-        let isDone = try? self.writeFilesAnew()
+        var isDone: Bool?
+        do {
+            isDone = try self.writeFilesAnew()
+        } catch {
+            self.report(.erasedBytesRemain(reason: (error as? PeerdError)?.message ?? "\(error)"))
+        }
         let end = SystemClock.now().monotonicMilliseconds
         self.nextFullScrub = end + max(Self.scrubIntervalMilliseconds, Self.scrubRestFactor * (end - min(start, end)))
         // What is barred is planned already.

@@ -137,6 +137,17 @@ package struct WorkspaceRuntime: Sendable {
         )
     }
 
+    /// Keeps where this machine listens, so that the next start listens there, too.
+    ///
+    /// It is a convenience: without it another port is taken, and the user is told why.
+    package func keepAddress(_ address: String?, in paths: DirectoryPaths) {
+        do {
+            try Settings.update(paths) { $0.listen = address }
+        } catch {
+            self.driver.report(.notKept("The address \(address ?? "")", reason: "\(error)"))
+        }
+    }
+
     /// Closes everything in order.
     package func stop() async {
         self.bell.close()

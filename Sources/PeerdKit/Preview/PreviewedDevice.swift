@@ -56,7 +56,7 @@ final class PreviewedDevice: Sendable {
             try transaction.setFact(NodeFact.storeToken, Self.storeToken)
         }
         let summary = try store.read { transaction throws(StoreError) in try StateSummary(of: &transaction) }
-        try store.close()
+        store.close()
         return summary
     }
 

@@ -28,8 +28,7 @@ extension Workspace {
             discovers: discovers
         )
         let address = await self.participant.address?.description
-        // It is a convenience: without it another port is taken next time.
-        try? Settings.update(self.paths) { $0.listen = address }
+        runtime.keepAddress(address, in: self.paths)
     }
 
     /// Ends all connections, and stops to listen and to dial.

@@ -1,5 +1,5 @@
 package import CRDTCore
-import GRDBSQLite
+import CSQLite
 import Glibc
 
 /// The bytes of a database file as they are, read through SQLite.

@@ -1,16 +1,14 @@
 import CRDTCore
-import GRDB
-import GRDBSQLite
 import Glibc
 
-/// The open database of a directory: GRDB's connection, with the statements of the hot path on it.
+/// The open database of a directory: a connection, with the statements of the hot path on it.
 final class DatabaseFile {
     /// Nil for a database in a virtual file system, which has no directory to lock.
     let directory: DataDirectory?
     /// Whether the last process that had the database did not end in order.
     let endedUncleanly: Bool
     let path: String
-    let queue: DatabaseQueue
+    private let connection: Connection
     let statements: StatementCache
     /// The hash before every replica's first change, as the database notes it.
     let origin: Hash256
@@ -35,18 +33,18 @@ final class DatabaseFile {
         self.directory = directory
         self.endedUncleanly = directory.endedUncleanly
         self.path = try directory.prepareFile(fileName)
-        let (queue, statements, stored) = try DatabaseFile.open(
+        let (connection, stored) = try DatabaseFile.open(
             self.path,
             mustCheck: exists && directory.endedUncleanly,
             configuration,
             upgrade: upgrade,
             origin: origin
         )
-        self.queue = queue
-        self.statements = statements
+        self.connection = connection
+        self.statements = StatementCache(connection: connection)
         self.origin = stored
         guard origin == nil || origin == stored else {
-            try? self.close()
+            self.close()
             throw .unavailable("The database \(self.path) belongs to another workspace.")
         }
         try directory.markInUse()
@@ -62,30 +60,30 @@ final class DatabaseFile {
         self.directory = nil
         self.endedUncleanly = virtual.endedUncleanly
         self.path = virtual.uri
-        let (queue, statements, stored) = try DatabaseFile.open(
+        let (connection, stored) = try DatabaseFile.open(
             virtual.uri,
             mustCheck: virtual.endedUncleanly,
             configuration,
             upgrade: SchemaUpgrade(migrations: migrations),
             origin: origin
         )
-        self.queue = queue
-        self.statements = statements
+        self.connection = connection
+        self.statements = StatementCache(connection: connection)
         self.origin = stored
         guard origin == stored else {
-            try? self.close()
+            self.close()
             throw .unavailable("The database \(self.path) belongs to another workspace.")
         }
     }
 
-    deinit { try? self.close() }
+    deinit { self.close() }
 
     /// Closes the connection, and notes that this was in order.
-    func close() throws(StoreError) {
+    func close() {
         guard self.isOpen else { return }
         self.isOpen = false
         self.statements.finalizeAll()
-        try StoreError.translating { try self.queue.close() }
+        self.connection.close()
         self.directory?.release()
     }
 
@@ -93,40 +91,34 @@ final class DatabaseFile {
     ///
     /// `isLogEmpty`: whether nothing of what was there before is left in the write-ahead log.
     func shrink(always: Bool) throws(StoreError) -> (before: Int, after: Int, isLogEmpty: Bool) {
-        try StoreError.translating {
-            try self.queue.writeWithoutTransaction { database in
-                func number(_ pragma: String) throws -> Int {
-                    try Int.fetchOne(database, sql: "PRAGMA \(pragma)") ?? 0
-                }
-                let pageByteCount = try number("page_size")
-                let (before, free) = (try number("page_count"), try number("freelist_count"))
-                if always || free > 0 && free * 4 >= before {
-                    // SQLite makes a copy first. In memory, it would take as much as the database.
-                    try database.execute(sql: "PRAGMA temp_store = FILE")
-                    defer { try? database.execute(sql: "PRAGMA temp_store = MEMORY") }
-                    try database.execute(sql: "VACUUM")
-                }
-                // Where somebody reads an older state, the file gets smaller only at a later time.
-                let isBusy = try Bool.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)") ?? true
-                let after = try DataDirectory.byteCount(of: self.path).map { Int($0) }
-                return (before * pageByteCount, after ?? before * pageByteCount, !isBusy)
-            }
+        let pageByteCount = try self.connection.integer("PRAGMA page_size") ?? 0
+        let pageCount = try self.connection.integer("PRAGMA page_count") ?? 0
+        let before = Int(pageCount * pageByteCount)
+        let free = try self.connection.integer("PRAGMA freelist_count") ?? 0
+        if always || free > 0 && free * 4 >= pageCount {
+            // SQLite makes a copy first. In memory, it would take as much as the database.
+            try self.connection.execute("PRAGMA temp_store = FILE")
+            defer { try? self.connection.execute("PRAGMA temp_store = MEMORY") }
+            try self.connection.execute("VACUUM")
         }
+        // Where somebody reads an older state, the file gets smaller only at a later time.
+        let isLogEmpty = try self.truncateLog()
+        let after = try DataDirectory.byteCount(of: self.path).map { Int($0) }
+        return (before, after ?? before, isLogEmpty)
     }
 
     /// Writes what the write-ahead log holds into the database, and cuts the log off.
     ///
     /// Does not wait for readers: returns false if somebody reads an older state.
     func emptyLog() throws(StoreError) -> Bool {
-        try StoreError.translating {
-            try self.queue.writeWithoutTransaction { database in
-                let patience = try Int.fetchOne(database, sql: "PRAGMA busy_timeout") ?? 0
-                try database.execute(sql: "PRAGMA busy_timeout = 0")
-                defer { try? database.execute(sql: "PRAGMA busy_timeout = \(patience)") }
-                let isBusy = try Bool.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)") ?? true
-                return !isBusy
-            }
-        }
+        let patience = try self.connection.integer("PRAGMA busy_timeout") ?? 0
+        try self.connection.execute("PRAGMA busy_timeout = 0")
+        defer { try? self.connection.execute("PRAGMA busy_timeout = \(patience)") }
+        return try self.truncateLog()
+    }
+
+    private func truncateLog() throws(StoreError) -> Bool {
+        try self.connection.integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0
     }
 
     private static func open(
@@ -135,57 +127,46 @@ final class DatabaseFile {
         _ configuration: StoreConfiguration,
         upgrade: SchemaUpgrade,
         origin: Hash256?
-    ) throws(StoreError) -> (DatabaseQueue, StatementCache, Hash256) {
-        try StoreError.translating {
-            let queue = try DatabaseQueue(path: path, configuration: self.connectionConfiguration(configuration))
-            return try queue.writeWithoutTransaction { database in
-                if mustCheck {
-                    try self.checkIntegrity(database, path: path)
-                    try self.syncLog(database)
-                }
-                try upgrade.apply(to: database, path: path) { database in
-                    guard let origin else { throw StoreError.unavailable("There is no workspace in \(path).") }
-                    let bytes = origin.bytes.array.map { $0 }
-                    try database.execute(
-                        sql: "INSERT INTO fact (name, value) VALUES (?, x'\(Hexadecimal.text(bytes))')",
-                        arguments: [self.originFact]
-                    )
-                }
-                let hex = try String.fetchOne(
-                    database,
-                    sql: "SELECT hex(value) FROM fact WHERE name = ?",
-                    arguments: [self.originFact]
-                )
-                guard let bytes = hex.flatMap({ Hexadecimal.bytes($0) }), let stored = Bytes32(bytes),
-                    let connection = database.sqliteConnection
-                else { throw StoreError.damaged("\(path) does not say which workspace it holds.") }
-                return (queue, StatementCache(connection: connection), Hash256(bytes: stored))
-            }
+    ) throws(StoreError) -> (Connection, Hash256) {
+        let connection = try self.connection(path, configuration)
+        if mustCheck {
+            try self.checkIntegrity(connection, path: path)
+            try self.syncLog(connection)
         }
+        try upgrade.apply(to: connection, path: path) { () throws(StoreError) in
+            guard let origin else { throw .unavailable("There is no workspace in \(path).") }
+            let hex = Hexadecimal.text(origin.bytes.array.map { $0 })
+            try connection.execute("INSERT INTO fact (name, value) VALUES ('\(self.originFact)', x'\(hex)')")
+        }
+        let hex = try connection.texts("SELECT hex(value) FROM fact WHERE name = '\(self.originFact)'").first
+        guard let bytes = hex.flatMap({ Hexadecimal.bytes($0) }), let stored = Bytes32(bytes) else {
+            throw .damaged("\(path) does not say which workspace it holds.")
+        }
+        return (connection, Hash256(bytes: stored))
     }
 
     /// Opens a database for one that only reads, beside whoever has the directory.
-    static func openForReading(
-        _ path: String,
-        _ configuration: StoreConfiguration
-    ) throws(StoreError) -> (queue: DatabaseQueue, statements: StatementCache) {
+    static func openForReading(_ path: String, _ configuration: StoreConfiguration) throws(StoreError) -> Connection {
         guard try DataDirectory.byteCount(of: path) != nil else {
             throw .unavailable("There is no database \(path).")
         }
         let name = try self.readingName(of: path)
-        return try StoreError.translating {
-            let queue = try DatabaseQueue(path: name, configuration: self.readerConfiguration(configuration))
-            return try queue.unsafeRead { database in
-                guard let connection = database.sqliteConnection else {
-                    throw StoreError.unavailable("The database \(path) cannot be opened.")
-                }
-                let version = try Int32.fetchOne(database, sql: "PRAGMA user_version") ?? 0
-                guard version <= SchemaMigration.all.last?.version ?? 0 else {
-                    throw StoreError.newerSchema("\(path) has schema \(version).")
-                }
-                return (queue, StatementCache(connection: connection))
-            }
+        let connection = try Connection(name, busyMilliseconds: configuration.busyMilliseconds)
+        // Not opened read-only: where nobody writes, the first who reads makes the index of the log.
+        try connection.execute(
+            """
+            PRAGMA query_only = ON;
+            PRAGMA cache_size = \(-configuration.readerCacheByteCount / 1024);
+            PRAGMA temp_store = MEMORY;
+            PRAGMA mmap_size = 0;
+            PRAGMA trusted_schema = OFF;
+            """
+        )
+        let version = Int32(try connection.integer("PRAGMA user_version") ?? 0)
+        guard version <= SchemaMigration.all.last?.version ?? 0 else {
+            throw .newerSchema("\(path) has schema \(version).")
         }
+        return connection
     }
 
     /// The name under which SQLite opens a database for one that only reads.
@@ -204,68 +185,38 @@ final class DatabaseFile {
         return "file:\(escaped.joined())?immutable=1"
     }
 
-    private static func readerConfiguration(_ configuration: StoreConfiguration) -> Configuration {
-        var connection = Configuration()
-        connection.foreignKeysEnabled = false
-        connection.busyMode = .timeout(Double(configuration.busyMilliseconds) / 1000)
-        connection.label = "peerd.reader"
-        connection.allowsUnsafeTransactions = true
-        connection.prepareDatabase { database in
-            // Not opened read-only: where nobody writes, the first who reads makes the index of the log.
-            let settings = """
-                PRAGMA query_only = ON;
-                PRAGMA cache_size = \(-configuration.readerCacheByteCount / 1024);
-                PRAGMA temp_store = MEMORY;
-                PRAGMA mmap_size = 0;
-                PRAGMA trusted_schema = OFF;
-                """
-            let code = sqlite3_exec(database.sqliteConnection, settings, nil, nil, nil)
-            guard code == SQLITE_OK else {
-                throw StoreError(resultCode: code, connection: database.sqliteConnection)
-            }
+    private static func connection(
+        _ path: String,
+        _ configuration: StoreConfiguration
+    ) throws(StoreError) -> Connection {
+        let connection = try Connection(path, busyMilliseconds: configuration.busyMilliseconds)
+        // In the write-ahead log, FULL makes each commit wait for the disk.
+        var settings = """
+            PRAGMA journal_mode = WAL;
+            PRAGMA synchronous = FULL;
+            PRAGMA cache_size = \(-configuration.cacheByteCount / 1024);
+            PRAGMA temp_store = MEMORY;
+            PRAGMA mmap_size = 0;
+            PRAGMA secure_delete = FAST;
+            PRAGMA trusted_schema = OFF;
+            PRAGMA wal_autocheckpoint = \(configuration.checkpointPageCount);
+            PRAGMA journal_size_limit = \(configuration.logByteCountKept);
+            """
+        if !configuration.waitsForDisk { settings += "PRAGMA synchronous = OFF;" }
+        #if PLANTED_BUGS
+        if PlantedBug.commitNotAwaited.isPlanted { settings += "PRAGMA synchronous = NORMAL;" }
+        if PlantedBug.journalInMemory.isPlanted { settings += "PRAGMA journal_mode = MEMORY;" }
+        #endif
+        if let pageCountMax = configuration.pageCountMax {
+            settings += "PRAGMA max_page_count = \(pageCountMax);"
         }
-        return connection
-    }
-
-    private static func connectionConfiguration(_ configuration: StoreConfiguration) -> Configuration {
-        var connection = Configuration()
-        connection.foreignKeysEnabled = false
-        connection.busyMode = .timeout(Double(configuration.busyMilliseconds) / 1000)
-        connection.label = "peerd.store"
-        // A rollback that fails is reported, and must not end the process.
-        connection.allowsUnsafeTransactions = true
-        connection.prepareDatabase { database in
-            // In the write-ahead log, FULL makes each commit wait for the disk.
-            var settings = """
-                PRAGMA journal_mode = WAL;
-                PRAGMA synchronous = FULL;
-                PRAGMA cache_size = \(-configuration.cacheByteCount / 1024);
-                PRAGMA temp_store = MEMORY;
-                PRAGMA mmap_size = 0;
-                PRAGMA secure_delete = FAST;
-                PRAGMA trusted_schema = OFF;
-                PRAGMA wal_autocheckpoint = \(configuration.checkpointPageCount);
-                PRAGMA journal_size_limit = \(configuration.logByteCountKept);
-                """
-            if !configuration.waitsForDisk { settings += "PRAGMA synchronous = OFF;" }
-            #if PLANTED_BUGS
-            if PlantedBug.commitNotAwaited.isPlanted { settings += "PRAGMA synchronous = NORMAL;" }
-            if PlantedBug.journalInMemory.isPlanted { settings += "PRAGMA journal_mode = MEMORY;" }
-            #endif
-            if let pageCountMax = configuration.pageCountMax {
-                settings += "PRAGMA max_page_count = \(pageCountMax);"
-            }
-            let code = sqlite3_exec(database.sqliteConnection, settings, nil, nil, nil)
-            guard code == SQLITE_OK else {
-                throw StoreError(resultCode: code, connection: database.sqliteConnection)
-            }
-            #if PLANTED_BUGS
-            if PlantedBug.journalInMemory.isPlanted { return }
-            #endif
-            // Where the file system has no shared memory, SQLite stays in another mode without an error.
-            guard try String.fetchOne(database, sql: "PRAGMA journal_mode") == "wal" else {
-                throw StoreError.unavailable("its file system cannot hold a write-ahead log")
-            }
+        try connection.execute(settings)
+        #if PLANTED_BUGS
+        if PlantedBug.journalInMemory.isPlanted { return connection }
+        #endif
+        // Where the file system has no shared memory, SQLite stays in another mode without an error.
+        guard try connection.texts("PRAGMA journal_mode") == ["wal"] else {
+            throw .unavailable("its file system cannot hold a write-ahead log")
         }
         return connection
     }
@@ -275,16 +226,16 @@ final class DatabaseFile {
     /// A process that ends between writing a commit and waiting for the disk leaves a commit that is found again, and
     /// is durable only from here on: it must not be told to anyone before. A checkpoint waits for the log first, and
     /// so does its duty also where there is no room for the rest of it.
-    private static func syncLog(_ database: Database) throws {
-        do {
-            try database.execute(sql: "PRAGMA wal_checkpoint(FULL)")
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {}
+    private static func syncLog(_ connection: Connection) throws(StoreError) {
+        do throws(StoreError) {
+            try connection.execute("PRAGMA wal_checkpoint(FULL)")
+        } catch .diskFull {}
     }
 
-    private static func checkIntegrity(_ database: Database, path: String) throws {
-        let findings = try String.fetchAll(database, sql: "PRAGMA integrity_check(3)")
+    private static func checkIntegrity(_ connection: Connection, path: String) throws(StoreError) {
+        let findings = try connection.texts("PRAGMA integrity_check(3)")
         guard findings == ["ok"] else {
-            throw StoreError.damaged("\(path) is damaged: \(findings.joined(separator: "; ")).")
+            throw .damaged("\(path) is damaged: \(findings.joined(separator: "; ")).")
         }
     }
 }

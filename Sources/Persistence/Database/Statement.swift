@@ -1,5 +1,5 @@
 import CRDTCore
-import GRDBSQLite
+import CSQLite
 
 /// A prepared statement of the hot path.
 ///

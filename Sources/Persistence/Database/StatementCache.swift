@@ -1,23 +1,16 @@
 import CRDTCore
-import GRDBSQLite
+import CSQLite
 
 /// The prepared statements of one connection: each is compiled when it is first used and kept until the end.
 final class StatementCache {
-    let connection: OpaquePointer
-    private var handles: [OpaquePointer?]
+    let connection: Connection
+    private var handles: [OpaquePointer?] = []
     /// Whether a transaction is to begin as soon as a statement is used.
     var beginsWhenUsed = false
 
-    /// - Parameter connection: GRDB's own connection to the database.
-    init(connection: OpaquePointer) {
-        self.connection = connection
-        // GRDB has SQLite tell it what statements read and when they commit, for observers called on its queue. There
-        // are none, the queue is not used any more, and being told took longer than compiling a statement.
-        sqlite3_set_authorizer(connection, nil, nil)
-        sqlite3_commit_hook(connection, nil, nil)
-        sqlite3_rollback_hook(connection, nil, nil)
-        self.handles = Array(repeating: nil, count: StoreQuery.allCases.count)
-    }
+    init(connection: Connection) { self.connection = connection }
+
+    deinit { self.finalizeAll() }
 
     subscript(_ query: StoreQuery) -> Statement {
         get throws(StoreError) {
@@ -25,26 +18,20 @@ final class StatementCache {
                 self.beginsWhenUsed = false
                 try self[.begin].run()
             }
-            if let handle = self.handles[query.rawValue] { return Statement(handle: handle) }
-            var handle: OpaquePointer?
-            let code = sqlite3_prepare_v3(
-                self.connection,
-                query.sql,
-                -1,
-                UInt32(SQLITE_PREPARE_PERSISTENT),
-                &handle,
-                nil
-            )
-            guard code == SQLITE_OK, let handle else {
-                throw StoreError(resultCode: code, connection: self.connection)
+            if query.number < self.handles.count, let handle = self.handles[query.number] {
+                return Statement(handle: handle)
             }
-            self.handles[query.rawValue] = handle
+            let handle = try self.connection.prepare(query.sql, flags: SQLITE_PREPARE_PERSISTENT)
+            if query.number >= self.handles.count {
+                self.handles += Array(repeating: nil, count: query.number + 1 - self.handles.count)
+            }
+            self.handles[query.number] = handle
             return Statement(handle: handle)
         }
     }
 
     /// Whether a transaction is open.
-    var isInTransaction: Bool { sqlite3_get_autocommit(self.connection) == 0 }
+    var isInTransaction: Bool { self.connection.isInTransaction }
 
     /// Whether a statement is in the middle of its rows.
     var isAnyBusy: Bool { self.handles.contains { $0.map { sqlite3_stmt_busy($0) != 0 } ?? false } }

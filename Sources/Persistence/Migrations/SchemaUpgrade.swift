@@ -1,5 +1,4 @@
 package import CRDTCore
-import GRDB
 import Glibc
 
 /// Brings a database to the schema of this program, or refuses one that is newer or something else.
@@ -62,30 +61,33 @@ struct SchemaUpgrade {
     /// Applies the steps that are missing, in one transaction.
     ///
     /// An existing database is backed up first. `complete` runs within the transaction that makes a new one.
-    func apply(to database: Database, path: String, complete: (Database) throws -> Void) throws {
-        let version = try Int32.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+    func apply(
+        to database: Connection,
+        path: String,
+        complete: () throws(StoreError) -> Void
+    ) throws(StoreError) {
+        let version = Int32(try database.integer("PRAGMA user_version") ?? 0)
         try self.check(version: version, path: path)
         let missing = self.migrations.filter { $0.version > version }
         guard !missing.isEmpty else { return }
         if version > 0 {
             try self.backUp(database, to: "\(path).schema-\(version)")
         }
-        try database.inTransaction(.immediate) {
-            for migration in missing { try database.execute(sql: migration.sql) }
-            try database.execute(sql: "PRAGMA application_id = \(SchemaUpgrade.applicationID)")
-            try database.execute(sql: "PRAGMA user_version = \(self.newest)")
-            if version == 0 { try complete(database) }
-            return .commit
+        try database.transaction { () throws(StoreError) in
+            for migration in missing { try database.execute(migration.sql) }
+            try database.execute("PRAGMA application_id = \(SchemaUpgrade.applicationID)")
+            try database.execute("PRAGMA user_version = \(self.newest)")
+            if version == 0 { try complete() }
         }
     }
 
-    private func backUp(_ database: Database, to path: String) throws {
+    private func backUp(_ database: Connection, to path: String) throws(StoreError) {
         guard try DataDirectory.byteCount(of: path) == nil else { return }
         let partial = path + ".partial"
         unlink(partial)
         // SQLite fills a file that is empty, and so keeps what we say about who may read it.
         try DataDirectory.preparePrivateFile(partial)
-        try database.execute(sql: "VACUUM INTO ?", arguments: [partial])
+        try database.execute("VACUUM INTO \(Connection.quoted(partial))")
         try DataDirectory.sync(file: partial)
         guard rename(partial, path) == 0 else {
             throw StoreError.inputOutput("The backup \(path) cannot be made: \(SystemError.text(errno)).")

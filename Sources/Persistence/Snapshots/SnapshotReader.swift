@@ -1,5 +1,4 @@
 import CRDTCore
-import GRDB
 
 /// A connection that reads one consistent state after the other, beside whoever writes.
 ///
@@ -7,23 +6,16 @@ import GRDB
 /// lock before it is used, and puts it back under the same lock afterwards.
 final class SnapshotReader: @unchecked Sendable {
     private let thread = ReaderThread()
-    private let queue: DatabaseQueue
+    private let connection: Connection
     private let statements: StatementCache
     private let transaction: SQLiteTransaction
     /// SQLite's count of others' commits at the last look.
     private var dataVersion: Int64?
 
     init(path: String, configuration: StoreConfiguration) throws(StoreError) {
-        let connection = try DatabaseFile.openForReading(path, configuration)
-        self.queue = connection.queue
-        self.statements = connection.statements
-        do throws(StoreError) {
-            self.transaction = try SQLiteTransaction(statements: connection.statements)
-        } catch {
-            connection.statements.finalizeAll()
-            try? connection.queue.close()
-            throw error
-        }
+        self.connection = try DatabaseFile.openForReading(path, configuration)
+        self.statements = StatementCache(connection: self.connection)
+        self.transaction = try SQLiteTransaction(statements: self.statements)
     }
 
     /// Reads on a thread that nobody else needs.
@@ -76,7 +68,7 @@ final class SnapshotReader: @unchecked Sendable {
 
     func close() {
         self.statements.finalizeAll()
-        try? self.queue.close()
+        self.connection.close()
     }
 }
 

@@ -1,5 +1,4 @@
 package import CRDTCore
-import GRDB
 
 /// A store in a SQLite database: one writer, write-ahead log, every commit on the disk before `write` returns.
 ///
@@ -74,7 +73,7 @@ package struct SQLiteStore: ReplicaStore, ~Copyable {
 
     /// Ends in order: everything is in the database file, the directory is free, and nothing can be read or written any
     /// more.
-    package mutating func close() throws(StoreError) { try self.file.close() }
+    package mutating func close() { self.file.close() }
 
     /// Gives room that nothing takes any more back to the file system, if that is a quarter of the file or more, or in
     /// any case.
@@ -109,8 +108,6 @@ package struct SQLiteStore: ReplicaStore, ~Copyable {
         _ body: (inout SQLiteTransaction) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
         guard self.file.isOpen else { throw .unavailable("The database \(self.file.path) has been closed.") }
-        // GRDB's queue would wait for others that use the connection. There are none: a store cannot be copied, and is
-        // only used by whoever may change it.
         return try self.transaction.perform(begin, body)
     }
 }

@@ -1,6 +1,5 @@
 import CRDTCore
-import GRDB
-import GRDBSQLite
+import CSQLite
 import Glibc
 
 extension StoreError {
@@ -11,14 +10,6 @@ extension StoreError {
         let message = sqlite3_errmsg(connection).map { String(cString: $0) } ?? "no message"
         let systemError = connection == nil ? 0 : sqlite3_system_errno(connection)
         self.init(resultCode: resultCode, message: message, systemError: systemError)
-    }
-
-    init(_ error: DatabaseError) {
-        self.init(
-            resultCode: error.extendedResultCode.rawValue,
-            message: error.message ?? "no message",
-            systemError: 0
-        )
     }
 
     private init(resultCode: Int32, message: String, systemError: Int32) {
@@ -40,19 +31,6 @@ extension StoreError {
             self = .unavailable("The database cannot be used now (\(detail)).")
         default:
             self = .inputOutput("The database could not be read or written (\(detail)).")
-        }
-    }
-
-    /// Runs what throws errors of SQLite as GRDB reports them.
-    static func translating<Result>(_ body: () throws -> Result) throws(StoreError) -> Result {
-        do {
-            return try body()
-        } catch let error as StoreError {
-            throw error
-        } catch let error as DatabaseError {
-            throw StoreError(error)
-        } catch {
-            throw .inputOutput("\(error)")
         }
     }
 }

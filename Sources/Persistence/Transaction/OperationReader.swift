@@ -1,5 +1,5 @@
 import CRDTCore
-import GRDBSQLite
+import CSQLite
 
 /// Reads the log's operations from one number on, and makes their payloads again.
 struct OperationReader {

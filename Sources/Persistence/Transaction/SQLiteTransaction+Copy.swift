@@ -1,5 +1,5 @@
 import CRDTCore
-import GRDBSQLite
+import CSQLite
 
 /// Copies of the whole database.
 extension SQLiteTransaction {
@@ -16,7 +16,8 @@ extension SQLiteTransaction {
         // Without a look at the database the transaction has no state yet, and each step of the copy would take one.
         _ = try self.fact("origin")
         let target = try CopyTarget(path)
-        guard let copy = sqlite3_backup_init(target.connection, "main", self.statements.connection, "main") else {
+        let source = self.statements.connection.handle
+        guard let copy = sqlite3_backup_init(target.connection, "main", source, "main") else {
             throw target.failure(sqlite3_errcode(target.connection))
         }
         var isFinished = false

@@ -31,7 +31,7 @@ struct BlankDatabase {
             endedUncleanly: false
         )
         guard var store = try? SQLiteStore(virtual: database, origin: Hash256(bytes: marker)) else { return nil }
-        guard (try? store.close()) != nil else { return nil }
+        store.close()
         self.image = disk.image()
         var places: [(file: Int, offset: Int)] = []
         let wanted = marker.array.map { $0 }

@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 
 /// One file that a process has open.
 ///

@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 
 /// The extended result codes of SQLite that a file system returns: C macros that Swift does not import.
 enum ResultCode {

@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 
 /// A SQLite file system over a simulated disk, registered with SQLite under a name of its own as long as it lives.
 ///

@@ -49,6 +49,7 @@ package struct CrashSearch {
             links: .lan,
             faults: [],
             checkpointPageCount: 5,
+            hasShippedLimits: false,
             duration: .seconds(10),
             actions: [],
             core: [0]

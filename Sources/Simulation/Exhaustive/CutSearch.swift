@@ -69,6 +69,7 @@ package struct CutSearch {
             links: .lan,
             faults: [],
             checkpointPageCount: 1_000,
+            hasShippedLimits: false,
             duration: .seconds(10),
             actions: [],
             core: [0, 1]

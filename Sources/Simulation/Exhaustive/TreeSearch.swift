@@ -146,7 +146,7 @@ package struct TreeSearch {
         var next = store
         let authors = self.arrivals[self.arrivals.count - 1]
         let standing = try next.write { transaction throws(StoreError) in
-            var merge = Merge(now: TreeWorld.now, founder: TestDevice.user)
+            var merge = Merge.ofTestNode(0, at: TreeWorld.now)
             for author in authors {
                 _ = try merge.receive(self.world.runs[author][self.moves[author]], in: &transaction)
             }

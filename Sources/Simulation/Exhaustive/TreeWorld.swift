@@ -77,7 +77,7 @@ struct TreeWorld {
     /// Takes runs in by one transaction.
     static func receive(_ runs: [VerifiedRun], into store: inout MemoryStore) throws(StoreError) {
         try store.write { transaction throws(StoreError) in
-            var merge = Merge(now: TreeWorld.now, founder: TestDevice.user)
+            var merge = Merge.ofTestNode(0, at: TreeWorld.now)
             for run in runs { _ = try merge.receive(run, in: &transaction) }
             try merge.finish(in: &transaction)
         }

@@ -113,7 +113,12 @@ package final class Machine {
     }
 
     /// Starts the process: opens the store and the node on it.
-    package func start(at time: VirtualTime, entropySeed: UInt64, checkpointPageCount: Int) throws(StoreError) {
+    package func start(
+        at time: VirtualTime,
+        entropySeed: UInt64,
+        checkpointPageCount: Int,
+        lateWork: LateWorkLimits = .small
+    ) throws(StoreError) {
         self.disk.start()
         self.viewedChangeCount = -1
         self.incarnation += 1
@@ -149,7 +154,8 @@ package final class Machine {
                 listenPort: Machine.port,
                 discovers: true,
                 acceptedTokens: accepted,
-                nextToken: token
+                nextToken: token,
+                lateWork: lateWork
             ),
             memo: self.memo,
             entropy: entropy,

@@ -202,8 +202,9 @@ package struct MergeReplica: Sendable {
     ) throws(StoreError) -> Result {
         let wall = self.wall(time)
         var clock = self.clock
+        let number = self.chain
         let (summary, result, isEarly) = try self.store.write { transaction throws(StoreError) in
-            var merge = Merge(now: wall, founder: TestDevice.user)
+            var merge = Merge.ofTestNode(number, at: wall)
             let result = try body(&merge, &transaction)
             try merge.finish(in: &transaction)
             var isEarly = false

@@ -99,7 +99,7 @@ extension World {
                 try merge.rebuild(in: &transaction)
                 return try DerivedRows(of: &transaction, objects: objects)
             }
-            try store.close()
+            store.close()
             self.record.mark(.comparedWithRebuilt)
             if let difference = kept.difference(from: anew) {
                 let message = "machine \(machine.number), beside its state computed anew: \(difference)"

@@ -1,3 +1,5 @@
+package import Engine
+
 /// All that is decided about a run before it begins.
 package struct Plan: Hashable, Sendable {
     package var peerCount: Int
@@ -7,6 +9,10 @@ package struct Plan: Hashable, Sendable {
     package var faults: Set<Fault>
     /// Pages in the write-ahead log from which on a commit moves them into the database.
     var checkpointPageCount: Int
+    /// Whether the machines do as much at once for what comes late as those of users.
+    ///
+    /// Else they do little, so that small worlds put work off, too.
+    var hasShippedLimits: Bool
     /// How long the faults go on.
     package var duration: VirtualTime
     /// Whether the run is over when the core is equal, and it is not watched how equal machines behave.
@@ -15,6 +21,17 @@ package struct Plan: Hashable, Sendable {
     package var actions: [TimedAction]
     /// Peers that are healed at the end; all others fail for good.
     package var core: [Int]
+}
+
+extension LateWorkLimits {
+    /// So little that a few operations are put off.
+    package static let small = {
+        var limits = LateWorkLimits()
+        limits.restamps = SettlingLimits(costMax: 30, costPerMillisecond: 4)
+        limits.lateMoves = limits.restamps
+        limits.climbedCountMax = 3
+        return limits
+    }()
 }
 
 /// Who can reach whom when nothing is cut.

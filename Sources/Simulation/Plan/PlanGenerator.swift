@@ -86,6 +86,7 @@ package struct PlanGenerator {
             links: tape.pick(links, .plan),
             faults: Set(faults),
             checkpointPageCount: tape.pick([1_000, 200, 40], .plan),
+            hasShippedLimits: false,
             duration: PlanGenerator.duration(tape, isSmall: self.isSmall),
             endsWhenEqual: tape.chance(self.isSmall ? 90 : 75, .plan),
             actions: [],

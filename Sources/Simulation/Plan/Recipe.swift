@@ -12,9 +12,11 @@ package struct Recipe: Hashable, Sendable {
         self.isNetworkPlain = isNetworkPlain
     }
 
-    /// What a seed makes.
+    /// What a seed makes: in a third of the worlds the machines have the limits that users get.
     package init(seed: UInt64, limits: PlanLimits) {
-        self.init(PlanGenerator.plan(ChoiceTape(seed: seed), limits), seed: seed)
+        var plan = PlanGenerator.plan(ChoiceTape(seed: seed), limits)
+        plan.hasShippedLimits = seed.isMultiple(of: 3)
+        self.init(plan, seed: seed)
     }
 
     /// - Returns: nil if the scenario is more than a plan.
@@ -32,6 +34,7 @@ package struct Recipe: Hashable, Sendable {
             links: scenario.links,
             faults: scenario.faults,
             checkpointPageCount: scenario.checkpointPageCount,
+            hasShippedLimits: scenario.hasShippedLimits,
             duration: duration,
             endsWhenEqual: scenario.endsWhenEqual,
             actions: actions,
@@ -48,6 +51,7 @@ package struct Recipe: Hashable, Sendable {
         scenario.links = self.plan.links
         scenario.faults = self.plan.faults
         scenario.checkpointPageCount = self.plan.checkpointPageCount
+        scenario.hasShippedLimits = self.plan.hasShippedLimits
         scenario.endsWhenEqual = self.plan.endsWhenEqual
         scenario.seed = self.seed
         scenario.isNetworkPlain = self.isNetworkPlain

@@ -30,6 +30,7 @@ extension Shrinker {
             self.attemptOnPlan { $0.topology = .mesh }
             self.attemptOnPlan { $0.links = .lan }
             self.attemptOnPlan { $0.checkpointPageCount = Scenario.usualCheckpointPageCount }
+            self.attemptOnPlan { $0.hasShippedLimits = false }
             self.attemptOnPlan { $0.endsWhenEqual = false }
         }
         self.attemptOnPlan { $0.core = Array(0..<$0.peerCount) }

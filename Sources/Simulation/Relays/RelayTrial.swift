@@ -160,7 +160,7 @@ package struct RelayTrial {
         let head = try source.read { transaction throws(StoreError) in transaction.line(line).storedHash }
         try self.carry(from: &source, to: &second, origin, verify)
         try self.carry(from: &second, to: &third, origin, verify)
-        try second.close()
+        second.close()
         let last = try third.read { transaction throws(StoreError) in transaction.line(line).storedHash }
         guard last == head else { throw Failure(description: "a chain came out as another") }
     }

@@ -6,6 +6,8 @@ package struct Scenario: Hashable, Sendable {
     /// Faults that are no actions: they change how links are.
     package var faults: Set<Fault> = []
     var checkpointPageCount = Scenario.usualCheckpointPageCount
+    /// Whether the machines do as much at once for what comes late as those of users.
+    var hasShippedLimits = false
     /// Whether the run is over when the core is equal, and it is not watched how equal machines behave.
     var endsWhenEqual = false
     /// What everything is drawn from that the text leaves open.

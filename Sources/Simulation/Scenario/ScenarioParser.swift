@@ -95,6 +95,8 @@ package struct ScenarioParser {
             self.scenario.isNetworkPlain = true
         } else if line.take("ends", "when", "equal") {
             self.scenario.endsWhenEqual = true
+        } else if line.take("limits", "shipped") {
+            self.scenario.hasShippedLimits = true
         } else if line.take("seed") {
             let word = try line.word("a seed")
             guard let seed = UInt64(word) else { throw line.failure("“\(word)” is not a seed") }

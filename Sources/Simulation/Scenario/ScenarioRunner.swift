@@ -47,6 +47,7 @@ package struct ScenarioRunner {
             links: scenario.links,
             faults: scenario.faults,
             checkpointPageCount: scenario.checkpointPageCount,
+            hasShippedLimits: scenario.hasShippedLimits,
             duration: .zero,
             endsWhenEqual: scenario.endsWhenEqual,
             actions: scenario.timedActions,

@@ -13,6 +13,7 @@ package enum ScenarioText {
         if scenario.checkpointPageCount != Scenario.usualCheckpointPageCount {
             lines.append("checkpoint \(scenario.checkpointPageCount)")
         }
+        if scenario.hasShippedLimits { lines.append("limits shipped") }
         if scenario.endsWhenEqual { lines.append("ends when equal") }
         if scenario.seed != 1 { lines.append("seed \(scenario.seed)") }
         if scenario.isNetworkPlain { lines.append("network plain") }

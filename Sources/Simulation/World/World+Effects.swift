@@ -38,7 +38,7 @@ extension World {
         switch notice {
         case .connected: self.record.mark(.sessionStood)
         case .disconnected: self.endedSessionCount += 1
-        case .paired, .pairingLapsed, .addressFailed, .tooManySessions: break
+        case .paired, .pairingLapsed, .addressFailed, .tooManySessions, .erasedBytesRemain, .notKept: break
         case .memberMet: self.record.mark(.memberMet)
         case .held: self.record.mark(.changeHeld)
         case .clockDiffers: self.record.mark(.clockDifferenceTold)

@@ -13,7 +13,8 @@ extension World {
             try machine.start(
                 at: self.time,
                 entropySeed: self.tape.seed(),
-                checkpointPageCount: self.plan.checkpointPageCount
+                checkpointPageCount: self.plan.checkpointPageCount,
+                lateWork: self.plan.hasShippedLimits ? LateWorkLimits() : .small
             )
         } catch {
             self.failedToStart(machine, error)

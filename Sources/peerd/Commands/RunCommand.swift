@@ -1,10 +1,10 @@
 internal import ArgumentParser
 internal import CRDTCore
 internal import Engine
+internal import Glibc
 internal import Logging
 internal import PeerTransport
 internal import PeerdKit
-internal import UnixSignals
 
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -66,7 +66,7 @@ struct RunCommand: AsyncParsableCommand {
         }
         let http = try self.http.choice
         // From here on a signal is heard, and ends the daemon in order once it has started.
-        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        let signals = await TrappedSignals.trap(SIGTERM, SIGINT)
         let daemon = try await Daemon.start(
             paths,
             listen: listen,

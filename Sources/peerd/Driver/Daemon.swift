@@ -4,7 +4,6 @@ internal import LocalAPI
 internal import Logging
 internal import PeerTransport
 internal import PeerdKit
-internal import UnixSignals
 
 /// A daemon that listens for peers and for the local API, until it is told to end.
 struct Daemon {
@@ -54,7 +53,7 @@ struct Daemon {
             let socket = try SocketFile(listeningAt: paths.socket)
             let workspace = try Workspace(runtime, at: paths)
             let api = try await http.start(workspace, server, socket, logger)
-            try? Settings.update(paths) { $0.listen = address.description }
+            runtime.keepAddress(address.description, in: paths)
             return Daemon(
                 address: address,
                 runtime: runtime,
@@ -70,7 +69,7 @@ struct Daemon {
     }
 
     /// Waits for a signal, then ends in order.
-    func run(until signals: UnixSignalsSequence) async {
+    func run(until signals: AsyncStream<Int32>) async {
         let memory = Task { await ProgramMemory.giveBackWhenIdle() }
         let backups = Task { [workspace, logger] in
             await workspace.makeScheduledBackups { Self.log($0, to: logger) }

@@ -76,7 +76,8 @@ extension Notice {
         case .clockDiffers(let device, _): ("clockDiffers", device)
         case .forked(let device, _): ("forked", device)
         case .protocolViolation(let device, _): ("protocolViolation", device ?? "")
-        case .paired, .clockSetBack, .newReplica, .storeFailed: nil
+        case .erasedBytesRemain: ("erasedBytesRemain", "")
+        case .paired, .clockSetBack, .newReplica, .storeFailed, .notKept: nil
         }
     }
 
@@ -86,7 +87,8 @@ extension Notice {
         case .newReplica(let reason): reason == .first ? .debug : .notice
         case .held, .clockDiffers, .clockSetBack, .forked, .protocolViolation, .addressFailed, .tooManySessions:
             .warning
-        case .storeFailed: .error
+        case .storeFailed, .erasedBytesRemain: .error
+        case .notKept: .warning
         }
     }
 }

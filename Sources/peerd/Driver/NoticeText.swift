@@ -41,13 +41,17 @@ enum NoticeText {
             (device.map(self.name) ?? "A stranger")
                 + " violated the protocol (\(reason)); disconnected."
         case .storeFailed(let error): CommandFailure(error).message
+        case .erasedBytesRemain(let reason):
+            "The files still hold bytes of what was erased, for they could not be written anew: \(reason) "
+                + "This is tried again; doctor says when it is done."
+        case .notKept(let what, let reason): "\(what) could not be kept for the next start: \(reason)"
         }
     }
 
     /// Those that someone who runs a single command must know.
     static func warning(_ notice: Notice) -> String? {
         switch notice {
-        case .held, .clockDiffers, .clockSetBack, .forked, .storeFailed: self.of(notice)
+        case .held, .clockDiffers, .clockSetBack, .forked, .storeFailed, .erasedBytesRemain, .notKept: self.of(notice)
         case .newReplica(let reason): reason == .first ? nil : self.of(notice)
         case .connected, .disconnected, .paired, .memberMet, .addressFailed, .pairingLapsed, .protocolViolation,
             .tooManySessions:

@@ -1,5 +1,4 @@
 internal import Foundation
-internal import UnixSignals
 
 /// The signals that ask a program to end.
 enum EndingSignals {
@@ -14,11 +13,11 @@ enum EndingSignals {
     static func cancelling<Result: Sendable>(
         _ work: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
-        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm, .sighup)
+        let signals = await TrappedSignals.trap(SIGINT, SIGTERM, SIGHUP)
         return try await withThrowingTaskGroup(of: Ending<Result>.self) { group in
             group.addTask { .finished(try await work()) }
             group.addTask {
-                for await signal in signals { return .signal(signal.rawValue) }
+                for await signal in signals { return .signal(signal) }
                 throw CancellationError()
             }
             let first = try await group.next()

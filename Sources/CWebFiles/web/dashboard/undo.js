@@ -10,8 +10,13 @@ const KEPT_MAX = 5;
 const REPORT_MS = 20_000;
 
 const WAYS = {
-  undo: { label: "Undo", keys: "Control+Z", done: "Undone: ", none: "There is nothing to undo." },
-  redo: { label: "Redo", keys: "Control+Shift+Z", done: "Done again: ", none: "There is nothing to redo." },
+  undo: {
+    label: "Undo", keys: "Control+Z", done: "Undone: ", failed: "Could not undo: ", none: "There is nothing to undo.",
+  },
+  redo: {
+    label: "Redo", keys: "Control+Shift+Z", done: "Done again: ", failed: "Could not do again: ",
+    none: "There is nothing to redo.",
+  },
 };
 
 /** Why something stays as it is, after "by NAME". */
@@ -60,10 +65,10 @@ function isTyping(target) {
 }
 
 function showReversed(way, transactions) {
-  const { done, none } = WAYS[way];
+  const { done, failed, none } = WAYS[way];
   if (transactions.length === 0) return report(h("p", {}, none));
-  report(transactions.map(({ edits, kept }) => [
-    h("p", {}, h("strong", {}, done), h("span", {}, described(edits))),
+  report(transactions.map(({ edits, kept, has_effect }) => [
+    h("p", {}, h("strong", {}, has_effect || kept.length === 0 ? done : failed), h("span", {}, described(edits))),
     kept.length === 0 ? null : h("div.kept", {},
       h("p", {}, "Left as it is:"),
       h("ul", {}, kept.slice(0, KEPT_MAX).map(part => h("li", {}, keptText(part)))),

@@ -1,0 +1,29 @@
+/// How much work for what comes late is done at once.
+///
+/// What users get is `LateWorkLimits()`.
+package struct LateWorkLimits: Hashable, Sendable {
+    /// Of restamps, by changes and operations that are looked at: a core does 50 times as much in a millisecond.
+    package var restamps = SettlingLimits(costMax: 20_000, costPerMillisecond: 4)
+    /// Of late moves, by moves that are done again: a core does ten times as much in a millisecond.
+    ///
+    /// More than of restamps, since devices that come back have late moves, and what follows in their lines waits for
+    /// them.
+    package var lateMoves = SettlingLimits(costMax: 200_000, costPerMillisecond: 40)
+    /// So many steps up the hierarchy are taken one by one for a move; see `Merge.climbedCountMax`.
+    package var climbedCountMax = 64
+
+    package init() {}
+}
+
+/// How much of one kind of work is done at once, and how much as time passes.
+package struct SettlingLimits: Hashable, Sendable {
+    /// So much may be looked at at any time.
+    package var costMax: Int
+    /// What is beyond that waits until so much for each millisecond has passed.
+    package var costPerMillisecond: Int
+
+    package init(costMax: Int, costPerMillisecond: Int) {
+        self.costMax = costMax
+        self.costPerMillisecond = costPerMillisecond
+    }
+}

@@ -1,0 +1,54 @@
+/// Changes, operations and signatures.
+extension StoreQuery {
+    static let insertChange = StoreQuery(
+        """
+        INSERT INTO change (line, sequence, stamp, operation, operation_count, byte_count, context,
+        has_left_out, blinding, hash, spent) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
+    )
+    static let changeHeader = StoreQuery("SELECT stamp, hash FROM change WHERE line = ? AND sequence = ?")
+    static let contexts = StoreQuery(
+        "SELECT context FROM change WHERE line = ? AND sequence > ? AND sequence <= ? ORDER BY sequence"
+    )
+    static let changeOperations = StoreQuery(
+        "SELECT operation, operation_count, has_left_out, spent FROM change WHERE line = ? AND sequence = ?"
+    )
+    static let changesFrom = StoreQuery(
+        """
+        SELECT sequence, stamp, operation, operation_count, byte_count, context, has_left_out, blinding, spent
+        FROM change WHERE line = ? AND sequence >= ? ORDER BY sequence
+        """
+    )
+    static let insertOperation = StoreQuery(
+        """
+        INSERT INTO operation (operation, kind, object, operand, grant_reference, tag, value)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
+        """
+    )
+    static let operationsFrom = StoreQuery(
+        """
+        SELECT operation, kind, object, operand, grant_reference, tag, value FROM operation
+        WHERE operation >= ? ORDER BY operation
+        """
+    )
+    static let insertSignature = StoreQuery(
+        """
+        INSERT INTO run_signature (line, sequence, operation_count, byte_count, signature)
+        VALUES (?, ?, ?, ?, ?)
+        """
+    )
+    static let deleteSignature = StoreQuery("DELETE FROM run_signature WHERE line = ? AND sequence = ?")
+    static let lastSignatures = StoreQuery(
+        """
+        SELECT sequence, operation_count, byte_count FROM run_signature WHERE line = ?
+        ORDER BY sequence DESC LIMIT 2
+        """
+    )
+    static let signatureAt = StoreQuery("SELECT signature FROM run_signature WHERE line = ? AND sequence = ?")
+    static let signatureFrom = StoreQuery(
+        "SELECT sequence FROM run_signature WHERE line = ? AND sequence >= ? ORDER BY sequence LIMIT 1"
+    )
+    static let signatureUpTo = StoreQuery(
+        "SELECT sequence FROM run_signature WHERE line = ? AND sequence <= ? ORDER BY sequence DESC LIMIT 1"
+    )
+}

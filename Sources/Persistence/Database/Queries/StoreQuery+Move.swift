@@ -1,0 +1,78 @@
+/// Moves, and objects without a place.
+extension StoreQuery {
+    static let insertMove = StoreQuery(
+        """
+        INSERT INTO move (stamp, line, sequence, idx, object, parent, position, effective)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        """
+    )
+    static let setMove = StoreQuery(
+        "UPDATE move SET effective = ?5 WHERE stamp = ?1 AND line = ?2 AND sequence = ?3 AND idx = ?4"
+    )
+    static let deleteMove = StoreQuery(
+        """
+        DELETE FROM move WHERE stamp = ? AND line = ? AND sequence = ? AND idx = ? AND object = ? RETURNING object
+        """
+    )
+    static let movesInRange = StoreQuery(
+        """
+        SELECT stamp, line, sequence, idx, object, parent, position, effective FROM move
+        WHERE stamp BETWEEN ? AND ? ORDER BY stamp
+        """
+    )
+    static let movesOfObject = StoreQuery(
+        """
+        SELECT stamp, line, sequence, idx, object, parent, position, effective FROM move INDEXED BY move_object
+        WHERE object = ? AND effective = ? AND stamp BETWEEN ? AND ? ORDER BY stamp DESC
+        """
+    )
+    static let allMovesOfObject = StoreQuery(
+        """
+        SELECT stamp, line, sequence, idx, object, parent, position, effective FROM move INDEXED BY move_object
+        WHERE object = ?
+        """
+    )
+    static let objectsMovedBelow = StoreQuery(
+        "SELECT DISTINCT object FROM move INDEXED BY move_parent WHERE parent = ?"
+    )
+    static let objectsMovedToRoot = StoreQuery(
+        "SELECT DISTINCT object FROM move INDEXED BY move_parent WHERE parent IS NULL"
+    )
+    static let unplacedObjects = StoreQuery("SELECT block, objects FROM unplaced")
+    static let allUnplaced = StoreQuery(
+        """
+        SELECT object FROM object WHERE NOT EXISTS (
+            SELECT * FROM move INDEXED BY move_object
+            WHERE move.object = object.object AND effective = 1 AND stamp = created_stamp
+        )
+        """
+    )
+    static let isUnplaced = StoreQuery(
+        """
+        SELECT NOT EXISTS (
+            SELECT * FROM move INDEXED BY move_object
+            WHERE move.object = object.object AND effective = 1 AND stamp = created_stamp
+        ) FROM object WHERE object = ?
+        """
+    )
+    static let insertUnplaced = StoreQuery(
+        """
+        INSERT INTO unplaced (block, objects) VALUES (?, ?)
+        ON CONFLICT DO UPDATE SET objects = objects | excluded.objects
+        """
+    )
+    static let hasUnlistedPlace = StoreQuery(
+        """
+        SELECT EXISTS (
+            SELECT 1 FROM object WHERE NOT EXISTS (
+                SELECT * FROM move INDEXED BY move_object
+                WHERE move.object = object.object AND effective = 1 AND stamp = created_stamp
+            ) AND NOT EXISTS (
+                SELECT 1 FROM unplaced WHERE block = object >> 6 AND objects >> (object & 63) & 1
+            )
+        )
+        """
+    )
+    static let objectsWithOpenMoves = StoreQuery("SELECT object FROM object WHERE other_open_moves IS NOT NULL")
+    static let objectsWithoutEffect = StoreQuery("SELECT DISTINCT object FROM move WHERE effective = 0")
+}

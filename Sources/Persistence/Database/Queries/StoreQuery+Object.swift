@@ -1,0 +1,121 @@
+#if PLANTED_BUGS
+import CRDTCore
+#endif
+
+/// Objects, and their order below each other.
+extension StoreQuery {
+    static let objectByID = StoreQuery("SELECT object FROM object WHERE id = ?")
+    static let objectID = StoreQuery("SELECT id FROM object WHERE object = ?")
+    static let visibleCount = StoreQuery("SELECT count(*) FROM object WHERE visible")
+    static let lastCommit = StoreQuery("SELECT max(changed) FROM object")
+    static let changesOfObject = StoreQuery(
+        "SELECT object, changed, shown, hidden, placed FROM object WHERE object = ?"
+    )
+    static let lastMove = StoreQuery(
+        "SELECT line FROM move WHERE object = ? AND effective = 1 ORDER BY stamp DESC LIMIT 1"
+    )
+    static let lastDeletion = StoreQuery(
+        "SELECT line FROM version WHERE register = ? AND status = 3 ORDER BY stamp DESC LIMIT 1"
+    )
+    static let changedObjects = StoreQuery(
+        """
+        SELECT object, changed, shown, hidden, placed FROM object WHERE (changed, object) > (?, ?)
+        ORDER BY changed, object LIMIT ?
+        """
+    )
+    static let visiblePage = StoreQuery("SELECT object FROM object WHERE id > ? AND visible ORDER BY id LIMIT ?")
+    static let knownPage = StoreQuery("SELECT object FROM object WHERE id > ? ORDER BY id LIMIT ?")
+    static let typePage = StoreQuery(
+        "SELECT object FROM object WHERE type = ?3 AND id > ?1 AND visible ORDER BY id LIMIT ?2"
+    )
+    static let lastPosition = StoreQuery("SELECT max(position) FROM object WHERE parent = ?")
+    static let lastRootPosition = StoreQuery("SELECT max(position) FROM object WHERE parent IS NULL")
+    static let childPage = StoreQuery(
+        """
+        SELECT object FROM object WHERE parent = ?4 AND (position, id) > (?1, ?2) AND visible
+        ORDER BY position, id LIMIT ?3
+        """
+    )
+    static let rootChildPage = StoreQuery(
+        """
+        SELECT object FROM object WHERE parent IS NULL AND (position, id) > (?1, ?2) AND visible
+        ORDER BY position, id LIMIT ?3
+        """
+    )
+    static let childBefore = StoreQuery(
+        """
+        SELECT object FROM object WHERE parent = ?3 AND (position, id) < (?1, ?2) AND visible
+        ORDER BY position DESC, id DESC LIMIT 1
+        """
+    )
+    static let rootChildBefore = StoreQuery(
+        """
+        SELECT object FROM object WHERE parent IS NULL AND (position, id) < (?1, ?2) AND visible
+        ORDER BY position DESC, id DESC LIMIT 1
+        """
+    )
+    static let objectRow = StoreQuery(
+        """
+        SELECT id, created_stamp, created_line, created_sequence, created_idx, type, kind, existence, updated,
+        parent, position, child_count, visible_child_count, visible, open_move_line, open_move_sequence,
+        open_move_idx, other_open_moves FROM object WHERE object = ?
+        """
+    )
+    static let insertObject = StoreQuery(
+        """
+        INSERT INTO object (object, created_stamp, created_line, created_sequence, created_idx, type, kind,
+        existence, updated, child_count, visible_child_count, visible, open_move_line, open_move_sequence,
+        open_move_idx, other_open_moves, parent, position, id, changed, shown, hidden, placed)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?20, ?20, 0, ?20)
+        """
+    )
+    static let updateObject = StoreQuery(
+        """
+        UPDATE object SET created_stamp = ?2, created_line = ?3, created_sequence = ?4, created_idx = ?5,
+        type = ?6, kind = ?7, existence = ?8, updated = ?9, child_count = ?10, visible_child_count = ?11,
+        visible = ?12, open_move_line = ?13, open_move_sequence = ?14, open_move_idx = ?15,
+        other_open_moves = ?16, changed = ?20, shown = iif(visible < ?12, ?20, shown),
+        hidden = iif(visible > ?12, ?20, hidden), placed = iif(type IS ?6 AND kind IS ?7, placed, ?20)
+        WHERE object = ?1
+        """
+    )
+    static let updateObjectAndPlace = StoreQuery(
+        """
+        UPDATE object SET created_stamp = ?2, created_line = ?3, created_sequence = ?4, created_idx = ?5,
+        type = ?6, kind = ?7, existence = ?8, updated = ?9, child_count = ?10, visible_child_count = ?11,
+        visible = ?12, open_move_line = ?13, open_move_sequence = ?14, open_move_idx = ?15,
+        other_open_moves = ?16, parent = ?17, position = ?18, changed = ?20,
+        shown = iif(visible < ?12, ?20, shown), hidden = iif(visible > ?12, ?20, hidden),
+        placed = iif(parent IS ?17 AND type IS ?6 AND kind IS ?7, placed, ?20) WHERE object = ?1
+        """
+    )
+    static var children: StoreQuery {
+        #if PLANTED_BUGS
+        if PlantedBug.siblingsByArrival.isPlanted { return childrenByArrival }
+        #endif
+        return childrenInOrder
+    }
+    private static let childrenInOrder = StoreQuery(
+        "SELECT object FROM object WHERE parent = ? ORDER BY position, id"
+    )
+    #if PLANTED_BUGS
+    private static let childrenByArrival = StoreQuery(
+        "SELECT object FROM object WHERE parent = ? ORDER BY position, object"
+    )
+    #endif
+    static var rootChildren: StoreQuery {
+        #if PLANTED_BUGS
+        if PlantedBug.siblingsByArrival.isPlanted { return rootChildrenByArrival }
+        #endif
+        return rootChildrenInOrder
+    }
+    private static let rootChildrenInOrder = StoreQuery(
+        "SELECT object FROM object WHERE parent IS NULL ORDER BY position, id"
+    )
+    #if PLANTED_BUGS
+    private static let rootChildrenByArrival = StoreQuery(
+        "SELECT object FROM object WHERE parent IS NULL ORDER BY position, object"
+    )
+    #endif
+    static let visibleObjects = StoreQuery("SELECT object FROM object WHERE visible ORDER BY id")
+}

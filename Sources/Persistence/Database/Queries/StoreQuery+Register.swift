@@ -1,0 +1,130 @@
+/// Registers, versions, and the history of objects.
+extension StoreQuery {
+    static let register = StoreQuery(
+        """
+        SELECT stamp, line, sequence, idx, is_removal, conflict_count, register, write_count FROM register
+        WHERE register = ?
+        """
+    )
+    static let setRegister = StoreQuery(
+        """
+        INSERT INTO register
+        (register, stamp, line, sequence, idx, is_removal, conflict_count, changed, write_count)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (register) DO UPDATE SET stamp = ?2, line = ?3,
+        sequence = ?4, idx = ?5, is_removal = ?6, conflict_count = ?7, changed = ?8, write_count = ?9
+        """
+    )
+    static let insertNameBlock = StoreQuery("INSERT OR IGNORE INTO name_block (name, block) VALUES (?, ?)")
+    static let hasUnlistedName = StoreQuery(
+        """
+        SELECT EXISTS (
+            SELECT 1 FROM register WHERE NOT EXISTS (
+                SELECT 1 FROM name_block
+                WHERE name_block.name = register.name AND name_block.block = register.object >> 6
+            )
+        )
+        """
+    )
+    static let registersOfObject = StoreQuery(
+        """
+        SELECT stamp, line, sequence, idx, is_removal, conflict_count, register, write_count FROM register
+        WHERE register BETWEEN ? AND ?
+        """
+    )
+    static let propertiesOfObject = StoreQuery(
+        """
+        SELECT operation.operation, operation.kind, operation.tag, operation.value, name.text FROM register
+        LEFT JOIN change ON change.line = register.line AND change.sequence = register.sequence
+        LEFT JOIN operation ON operation.operation = change.operation + register.idx
+            AND register.idx < change.operation_count
+        LEFT JOIN name ON name.name = register.name
+        WHERE register.register BETWEEN ? AND ? AND NOT register.is_removal
+        """
+    )
+    static let changedRegisters = StoreQuery(
+        """
+        SELECT stamp, line, sequence, idx, is_removal, conflict_count, register, write_count FROM register
+        WHERE register BETWEEN ? AND ? AND changed > ?
+        """
+    )
+    static let conflictedRegisters = StoreQuery(
+        """
+        SELECT stamp, line, sequence, idx, is_removal, conflict_count, register, write_count FROM register
+        WHERE register IN (SELECT register FROM version WHERE status = 1)
+        """
+    )
+    static let setVersion = StoreQuery(
+        """
+        INSERT OR REPLACE INTO version (register, stamp, line, sequence, idx, status) VALUES (?, ?, ?, ?, ?, ?)
+        """
+    )
+    static let deleteRegister = StoreQuery("DELETE FROM register WHERE register = ?")
+    static let deleteVersions = StoreQuery("DELETE FROM version WHERE register = ?")
+    static let restampVersion = StoreQuery(
+        """
+        UPDATE version SET stamp = ?6
+        WHERE register = ?1 AND stamp = ?2 AND line = ?3 AND sequence = ?4 AND idx = ?5
+        """
+    )
+    static let deleteVersion = StoreQuery(
+        "DELETE FROM version WHERE register = ? AND stamp = ? AND line = ? AND sequence = ? AND idx = ?"
+    )
+    static let creationsOfObject = StoreQuery(
+        "SELECT stamp, line, sequence, idx FROM version WHERE register = ? AND status = 2"
+    )
+    static let objectsWithDifferentCreations = StoreQuery(
+        // The type and the kind of a creation are numbers in these columns.
+        """
+        SELECT version.register >> 32 FROM version
+        JOIN change ON change.line = version.line AND change.sequence = version.sequence
+        JOIN operation ON operation.operation = change.operation + version.idx
+        WHERE version.status = 2
+        GROUP BY version.register
+        HAVING min(operation.operand) <> max(operation.operand) OR min(operation.value) <> max(operation.value)
+        """
+    )
+    static let deletionsOfObject = StoreQuery(
+        "SELECT stamp, line, sequence, idx FROM version WHERE register = ? AND status = 3"
+    )
+    static let lastVersions = StoreQuery(
+        """
+        SELECT stamp, line, sequence, idx FROM version WHERE register = ? AND stamp BETWEEN ? AND ?
+        ORDER BY stamp DESC
+        """
+    )
+    static let lastStampsOfObject = StoreQuery(
+        // The highest of each kind; stamps with the highest bit set are negative here.
+        """
+        SELECT created_stamp FROM object WHERE object = ?4
+        UNION ALL SELECT max(stamp) FROM register WHERE register BETWEEN ?1 AND ?2
+        UNION ALL SELECT max(stamp) FROM register WHERE register BETWEEN ?1 AND ?2 AND stamp < 0
+        UNION ALL SELECT max(stamp) FROM version WHERE register = ?3
+        UNION ALL SELECT max(stamp) FROM version WHERE register = ?3 AND stamp < 0
+        UNION ALL SELECT max(stamp) FROM move WHERE object = ?4 AND effective = 0
+        UNION ALL SELECT max(stamp) FROM move WHERE object = ?4 AND effective = 0 AND stamp < 0
+        UNION ALL SELECT max(stamp) FROM move WHERE object = ?4 AND effective = 1
+        UNION ALL SELECT max(stamp) FROM move WHERE object = ?4 AND effective = 1 AND stamp < 0
+        """
+    )
+    static let historyOfObject = StoreQuery(
+        """
+        SELECT created_stamp, created_line, created_sequence, created_idx FROM object
+        WHERE object = ?3 AND created_stamp IS NOT NULL
+        UNION
+        SELECT stamp, line, sequence, idx FROM version WHERE register BETWEEN ?1 AND ?2
+        UNION ALL
+        SELECT stamp, line, sequence, idx FROM register WHERE register BETWEEN ?1 AND ?2
+        UNION ALL
+        SELECT stamp, line, sequence, idx FROM move WHERE object = ?3
+        """
+    )
+    static let conflictsFromLine = StoreQuery(
+        """
+        SELECT stamp, line, sequence, idx FROM version
+        WHERE register = ? AND line >= ? AND status = 1 ORDER BY line
+        """
+    )
+    static let conflicts = StoreQuery(
+        "SELECT stamp, line, sequence, idx FROM version WHERE register = ? AND status = 1"
+    )
+}
