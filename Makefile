@@ -6,14 +6,9 @@ SHELL := /bin/bash
 
 SWIFT := $(shell scripts/swift-path.sh 2>/dev/null || echo swift)
 export SWIFT
-IMPORT_CHECK := --explicit-target-dependency-import-check error
+# The build that is tested; see Package.swift.
+CHECKED := PEERD_CHECKED=1
 RELEASE_PEERD = $(shell $(SWIFT) build -c release --show-bin-path)/peerd
-
-# The system tests run the debug build unless this says otherwise: one cold build less, and its assertions are on.
-TEST_PEERD = $(shell $(SWIFT) build --show-bin-path)/peerd
-
-# With the packages the interop tests need; made by `make setup`.
-PYTHON := .build-venv/bin/python
 
 .PHONY: help
 help:  ## list the targets
@@ -59,43 +54,32 @@ demo: build  ## three peers edit apart and come together, with real data, proces
 
 .PHONY: test
 test: setup  ## set up, lint, build, run every test, and have the simulator look for bugs
-	@$(MAKE) --no-print-directory lint
-	@$(MAKE) --no-print-directory test-unit
-	@$(MAKE) --no-print-directory docs
-	@$(MAKE) --no-print-directory examples
-	@$(MAKE) --no-print-directory simulate
-	@$(MAKE) --no-print-directory test-system
+	@scripts/test.sh
 
 .PHONY: test-unit
 test-unit: setup  ## build with the import check, and run the Swift tests
-	$(SWIFT) build --build-tests $(IMPORT_CHECK)
-	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; $(SWIFT) test --skip-build $(IMPORT_CHECK) 2>&1 | tee "$$log" \
-	    || { printf '\nThese failed:\n'; grep -a '✘' "$$log" | head -n 40; exit 1; }
+	@scripts/test.sh build unit
+
+.PHONY: test-system
+test-system: setup  ## run the system tests (as root: also those with network namespaces)
+	@scripts/test.sh build system
+
+.PHONY: simulate
+simulate: setup-system  ## run the scenarios, small worlds in full, planted bugs, and the seeds of the gate
+	@scripts/test.sh build simulate
+
+.PHONY: hunt
+hunt: setup  ## the long run: fresh seeds, fuzzers, sanitizers, a thousand kills (MINUTES=60)
+	@scripts/hunt.sh $(or $(MINUTES),60)
 
 .PHONY: docs
 docs: setup-system  ## check the public surface of the library against PUBLIC-API.txt, and build its documentation
-	$(SWIFT) build --target PeerdKit $(IMPORT_CHECK)
-	@scripts/docs.sh "$$($(SWIFT) build --show-bin-path)"
+	@scripts/test.sh build docs
 
 .PHONY: public-api
 public-api: setup-system  ## write PUBLIC-API.txt, after a change of the public surface that is meant
-	$(SWIFT) build --target PeerdKit $(IMPORT_CHECK)
-	@scripts/docs.sh "$$($(SWIFT) build --show-bin-path)" --update
-
-.PHONY: examples
-examples: setup-system  ## build the examples (release) as the packages of others would be, and run them
-	@for example in $(dir $(wildcard Examples/*/Package.swift)); do \
-	    at="-c release --package-path $$example --scratch-path .build-examples"; \
-	    $(SWIFT) build $$at && $(SWIFT) run $$at --skip-build "$$(basename "$$example")" || exit 1; \
-	done
-
-.PHONY: test-system
-test-system: setup  ## run the system tests against the build of test-unit (as root: also those with namespaces)
-	@PEERD="$${PEERD:-$(TEST_PEERD)}" $(PYTHON) Tests/System/run.py
-
-.PHONY: simulate
-simulate: setup-system  ## run the scenarios, small worlds in full, planted bugs, and fresh seeds
-	@scripts/simulate.sh
+	$(CHECKED) $(SWIFT) build --target PeerdKit
+	@scripts/docs.sh "$$($(CHECKED) $(SWIFT) build --show-bin-path)" --update
 
 .PHONY: lint
 lint:  ## check the format of the sources; changes nothing

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the simulator with the bugs that can be planted, and looks for each of them.
+# Builds the simulator as it is tested, with the bugs that can be planted, and looks for each of them.
 #
 #   scripts/mutants.sh                          all of them
 #   scripts/mutants.sh --only NAME,NAME         only these
@@ -13,9 +13,11 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 swift=${SWIFT:-$(scripts/swift-path.sh)}
-"$swift" build -c release --product Simulator -Xswiftc -DPLANTED_BUGS --scratch-path .build-mutants >&2
+export PEERD_CHECKED=1
+"$swift" build --product Simulator >&2
+simulator=$("$swift" build --show-bin-path)/Simulator
 case "${1:-}" in
     --build) ;;
-    "" | -*) exec .build-mutants/release/Simulator mutants "$@" ;;
-    *) exec .build-mutants/release/Simulator "$@" ;;
+    "" | -*) exec "$simulator" mutants "$@" ;;
+    *) exec "$simulator" "$@" ;;
 esac

@@ -1,14 +1,20 @@
 """Windows of Chromium on the pages that a daemon serves, driven as people drive them: by the mouse and by keys."""
 
-import os
 import shutil
 from pathlib import Path
 
-from peerd_harness import check, say, skip, wait_until
+try:
+    from selenium.webdriver import ActionChains, Keys
+except ImportError:  # `needs_chromium` skips the tests
+    ActionChains = Keys = None
+
+from peerd_harness import CheckFailed, check, pair, say, skip, wait_until
 
 SCREENSHOTS = Path(__file__).resolve().parent.parent.parent / ".build-system-tests" / "screenshots"
 PATIENCE_SECONDS = 30.0
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
+# The name of a machine, as much of it as is shown in full.
+HOSTILE_NAME = HOSTILE[:60]
 # What Chromium itself writes to the console while a daemon is away. Everything else there is an error of a page.
 AWAY = ("ERR_CONNECTION_REFUSED", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION_RESET", "WebSocket connection to")
 # Roles of the accessibility tree that mean nothing to a user who cannot see them without a name.
@@ -51,6 +57,11 @@ FAINT_TEXTS = """
     }
     return faint"""
 
+# Elements that no page has by itself: markup in the text of a peer would make them.
+ELEMENTS_OF_TEXT = """
+    return [...document.querySelectorAll("body img:not(.brand img), main script, #report script, main iframe")]
+      .map(element => element.outerHTML)"""
+
 # Answers the next undo in place of the daemon.
 ANSWER_UNDO = """
     const [answer, ask] = [arguments[0], window.fetch];
@@ -63,12 +74,20 @@ ANSWER_UNDO = """
 
 def needs_chromium():
     """Skips the test where there is no browser."""
-    try:
-        import selenium  # noqa: F401
-    except ImportError:
+    if Keys is None:
         skip("selenium is not installed; make setup installs it")
     if not (shutil.which("chromium") and shutil.which("chromedriver")):
         skip("chromium and chromedriver are not installed; make setup installs them")
+
+
+def paired_with_hostile(world):
+    """Two machines in one workspace, none of them running; the name of the second one is HTML."""
+    laptop, phone = world.founder("laptop"), world.peer("phone")
+    phone.name = HOSTILE_NAME
+    laptop.start()
+    pair(laptop, phone)
+    laptop.stop()
+    return laptop, phone
 
 
 class Browser:
@@ -91,6 +110,7 @@ class Browser:
     def open_link(self):
         """Signs in by a link that works once; that ends on the dashboard."""
         self.driver.get(self.peer.run("open", "--print").strip())
+        self.origin = self.run("return location.origin")
 
     # Windows.
 
@@ -104,9 +124,8 @@ class Browser:
         return self
 
     def go(self, path):
-        """Opens a path of the daemon that this window was let in to."""
-        origin = self.driver.execute_script("return location.origin")
-        self.driver.get(origin + path)
+        """Opens a path of the daemon."""
+        self.driver.get(self.origin + path)
 
     def show(self, place):
         """Shows a view of the dashboard."""
@@ -120,6 +139,24 @@ class Browser:
     def until(self, script, what, *arguments):
         """Waits until a script gives something true, and returns that."""
         return wait_until(lambda: self.run(script, *arguments), PATIENCE_SECONDS, f"{self.peer.name}: {what}")
+
+    def shows(self, what, script, fits, *arguments):
+        """Waits until what a script reads of the page is as it should be, and returns that."""
+        seen = []
+
+        def is_shown():
+            seen[:] = [self.run(script, *arguments)]
+            try:
+                return fits(seen[0])
+            except (KeyError, TypeError):  # a part of it is not there yet
+                return False
+
+        try:
+            wait_until(is_shown, PATIENCE_SECONDS, f"{self.peer.name}: {what}")
+        except CheckFailed:
+            say(f"{self.peer.name} shows {seen}")
+            raise
+        return seen[0]
 
     def text(self):
         return self.run("return document.body.innerText")
@@ -152,22 +189,23 @@ class Browser:
 
     def keys(self, *keys):
         """Presses keys one after the other, wherever the focus is."""
-        from selenium.webdriver import ActionChains
-
         ActionChains(self.driver).send_keys(*keys).perform()
 
-    def chord(self, held, key):
-        """Presses a key while another one is held."""
-        from selenium.webdriver import ActionChains
+    def chord(self, *keys):
+        """Presses the last key while the others are held."""
+        *held, last = keys
+        chain = ActionChains(self.driver)
+        for key in held:
+            chain.key_down(key)
+        chain.send_keys(last)
+        for key in reversed(held):
+            chain.key_up(key)
+        chain.perform()
 
-        ActionChains(self.driver).key_down(held).send_keys(key).key_up(held).perform()
-
-    def drag(self, element, right, down, grab=(0, 0), steps=5):
-        """Drags an element by the mouse, in steps, as a hand does; `grab` is where, seen from its middle."""
-        from selenium.webdriver import ActionChains
-
+    def drag(self, element, right, down, steps=5):
+        """Drags an element by the mouse, in steps, as a hand does."""
         chain = ActionChains(self.driver, duration=20)
-        chain.move_to_element_with_offset(element, *grab).click_and_hold()
+        chain.move_to_element(element).click_and_hold()
         for step in range(steps):
             chain.move_by_offset(
                 (step + 1) * right // steps - step * right // steps, (step + 1) * down // steps - step * down // steps
@@ -215,6 +253,23 @@ class Browser:
         over = self.run("return document.documentElement.scrollWidth - innerWidth")
         check(over <= 0, f"{what} is {over} pixels too wide")
 
+    def look(self, what, widths=(360, 1280)):
+        """Names, contrast and width of what is shown, in light and dark, with a picture of each."""
+        self.check_names(what)
+        name, grounds = what.replace(" ", "-"), set()
+        for scheme in ("light", "dark"):
+            self.scheme(scheme)
+            self.check_contrast(f"{what} in {scheme}")
+            grounds.add(self.run("return getComputedStyle(document.body).backgroundColor"))
+            for width in widths:
+                self.size(width)
+                self.until("return innerWidth === arguments[0]", f"a width of {width}", width)
+                self.check_width(f"{what} at {width} pixels")
+                self.picture(f"view-{name}-{scheme}-{width}")
+        check(len(grounds) == 2, f"{what} looks the same in light and dark")
+        self.size(1280)
+        self.scheme(None)
+
     def source_of(self, node):
         """The markup of a node of the accessibility tree, for messages."""
         try:
@@ -234,6 +289,10 @@ class Browser:
             self.driver.switch_to.window(handle)
             check(self.driver.title != "owned", "text of a peer was run as a script")
 
-
-def tell_where_pictures_are():
-    say(f"screenshots: {os.path.relpath(SCREENSHOTS)}")
+    def check_clean(self, but=()):
+        """Texts of others became no elements, the dashboard reports no problem, and the console has no error."""
+        found = self.run(ELEMENTS_OF_TEXT)
+        check(not found, f"text became an element: {found}")
+        told = self.run("return document.querySelector('#notices').innerText")
+        check(told == "", f"the page of {self.peer.name} reports {told}")
+        self.check_console(but)

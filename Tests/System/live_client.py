@@ -1,15 +1,19 @@
-"""A client of the WebSocket of the local API."""
+"""Clients of the WebSocket of the local API: one that speaks in messages, and one that writes its own frames."""
 
+import base64
 import json
+import struct
 import uuid
 
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from local_api import take_delta
+from local_api import request_bytes, take_delta
 from peerd_harness import check
 
 SECONDS = 60.0
+KEY = base64.b64encode(bytes(16)).decode()
+CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 
 
 class Live:
@@ -112,3 +116,65 @@ class Follower:
     def take_until(self, condition):
         while not condition(self.state):
             self.take()
+
+
+def upgrade_fields(*fields, version="13"):
+    """The fields of a request that opens a WebSocket."""
+    return [*fields, ("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", version),
+            ("Sec-WebSocket-Key", KEY)]
+
+
+class Frames:
+    """A WebSocket on which a test writes its own frames."""
+
+    def __init__(self, entry):
+        self.connection = entry.connect()
+        self.connection.send(request_bytes("GET", "/ws/sync", upgrade_fields(*entry.fields)))
+        answer = self.connection._read("HEAD")
+        check(answer.status == 101, f"an upgrade: {answer.status}")
+        check(json.loads(self.read()[1])["type"] == "hello", "no hello")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.connection.close()
+
+    def send(self, opcode, data=b"", fin=True, masked=True, reserved=0, length=None):
+        """Writes a frame; `length` is what it says of itself."""
+        size = len(data) if length is None else length
+        first = (0x80 if fin else 0) | reserved << 4 | opcode
+        mask = 0x80 if masked else 0
+        if size < 126:
+            head = struct.pack(">BB", first, mask | size)
+        elif size < 1 << 16:
+            head = struct.pack(">BBH", first, mask | 126, size)
+        else:
+            head = struct.pack(">BBQ", first, mask | 127, size)
+        # With a mask of zeros the data stays as it is.
+        try:
+            self.connection.send(head + (bytes(4) if masked else b"") + data)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+
+    def read(self):
+        """The next frame: its opcode and data."""
+        first, size = self.connection.take(2)
+        check(first & 0x70 == 0 and first & 0x80 and size < 128, "a frame of a server is plain, whole and not masked")
+        if size == 126:
+            size, = struct.unpack(">H", self.connection.take(2))
+        elif size == 127:
+            size, = struct.unpack(">Q", self.connection.take(8))
+        return first & 0x0F, self.connection.take(size)
+
+    def read_text(self):
+        opcode, data = self.read()
+        check(opcode == TEXT, f"a frame of kind {opcode}: {data!r}")
+        return json.loads(data)
+
+    def close_code(self):
+        while True:
+            opcode, data = self.read()
+            if opcode == CLOSE:
+                check(self.connection.is_ended(), "the server sends on after it closed")
+                return struct.unpack(">H", data[:2])[0]

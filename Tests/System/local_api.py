@@ -3,13 +3,18 @@
 The standard library's client is too kind for a test. It repairs requests, and accepts answers that others would not.
 """
 
+import contextlib
 import json
 import socket
 import urllib.parse
 from dataclasses import dataclass
+from pathlib import Path
 
 from peerd_harness import CheckFailed, check
 
+DOCUMENT = Path(__file__).resolve().parent.parent.parent / "Sources" / "CWebFiles" / "web" / "api" / "openapi.json"
+NOBODY = "00000000-0000-4000-8000-000000000000"
+WAYS = ("socket", "loopback")
 ANSWER_SECONDS = 60.0
 PROBLEM_MEMBERS = {"type", "title", "status", "detail", "code", "advice"}
 SAFETY_FIELDS = {
@@ -170,8 +175,9 @@ def request_bytes(method, target, fields=(), body=None, version="HTTP/1.1"):
 class Entry:
     """A way to the API of one daemon: its Unix socket, or loopback TCP with the token."""
 
-    def __init__(self, name, address, fields):
+    def __init__(self, name, address, fields, peer=None):
         self.name = name
+        self.peer = peer
         self.address = address
         # What each request brings: Host, and the token where one is needed.
         self.fields = fields
@@ -179,7 +185,7 @@ class Entry:
 
     @classmethod
     def socket(cls, peer):
-        return cls("socket", str(peer.directory / "socket"), [("Host", "localhost")])
+        return cls("socket", str(peer.directory / "socket"), [("Host", "localhost")], peer)
 
     @classmethod
     def loopback(cls, peer, host="127.0.0.1"):
@@ -187,7 +193,15 @@ class Entry:
         port = urllib.parse.urlsplit(endpoint["url"]).port
         shown = f"[{host}]" if ":" in host else host
         fields = [("Host", f"{shown}:{port}"), ("Authorization", f"Bearer {endpoint['token']}")]
-        return cls("loopback", (host, port), fields)
+        return cls("loopback", (host, port), fields, peer)
+
+    @classmethod
+    def to(cls, peer, way):
+        return cls.socket(peer) if way == "socket" else cls.loopback(peer)
+
+    def another(self):
+        """The same way in, for another thread."""
+        return Entry(self.name, self.address, self.fields, self.peer)
 
     @property
     def port(self):
@@ -240,6 +254,27 @@ class Entry:
         """The JSON of a GET that must succeed."""
         return self.expect(200, "GET", target, fields=fields).json
 
+    def create(self, type="item", parent=None, /, **members):
+        """Makes an object, and returns it as the answer shows it."""
+        answer = self.expect(201, "POST", "/api/objects", {"type": type, "parent": parent, **members})
+        place = answer.field("Location")
+        check(place == f"/api/objects/{answer.json['id']}", f"Location: {place}")
+        return answer.json
+
+    def count(self, **parameters):
+        """How many objects there are of a type, or of what else the parameters say."""
+        return self.get(f"/api/objects/count?{urllib.parse.urlencode(parameters)}")["count"]
+
+    def export(self):
+        return self.expect(200, "GET", "/api/export").body
+
+    @contextlib.contextmanager
+    def unchanged(self):
+        """What is done meanwhile writes nothing."""
+        before = self.export()
+        yield
+        check(self.export() == before, "something was written")
+
     def expect(self, status, method, target, json_body=None, fields=(), body=None):
         answer = self.ask(method, target, json_body, fields, body)
         check(
@@ -288,7 +323,28 @@ def check_problem(answer, what, method="GET"):
 
 
 def both_entries(peer):
-    return [Entry.socket(peer), Entry.loopback(peer)]
+    return [Entry.to(peer, way) for way in WAYS]
+
+
+def serve(world, way="loopback", words=()):
+    """A way to the daemon of a new workspace."""
+    peer = world.founder("first")
+    peer.start(words=words)
+    return Entry.to(peer, way)
+
+
+def openapi():
+    """The description of the API."""
+    return json.loads(DOCUMENT.read_text(encoding="utf-8"))
+
+
+def query_parameters(document, operation):
+    """The names of the parameters of the query that the description says an operation has."""
+    for parameter in operation.get("parameters", []):
+        if "$ref" in parameter:
+            parameter = document["components"]["parameters"][parameter["$ref"].rsplit("/", 1)[1]]
+        if parameter["in"] == "query":
+            yield parameter["name"]
 
 
 def take_delta(delta, state):

@@ -8,6 +8,8 @@ import struct
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from peerd_harness import check
+
 
 @dataclass(eq=False)
 class Change:
@@ -321,3 +323,11 @@ def differences(computed, exported):
 def differences_at(peer):
     """Where what a peer shows is not what the rules make of its own log."""
     return differences(State(operations_from(peer.operations())).exported(), peer.objects())
+
+
+def check_by_the_rules(peer):
+    """What a peer shows is what other code than the product's makes of its log, and its doctor finds no damage."""
+    lines = differences_at(peer)
+    check(not lines, f"{peer.name} shows another state than its log: {lines[:5]}")
+    report = peer.json("doctor")
+    check(report["healthy"], f"the doctor of {peer.name} finds: {report['findings']}")

@@ -3,6 +3,7 @@
 Everything has the id of this process in its name, and only that is removed again.
 """
 
+import functools
 import itertools
 import os
 import subprocess
@@ -17,6 +18,7 @@ def command(*words):
     return done.stdout
 
 
+@functools.cache
 def reason_to_skip():
     """Why namespaces cannot be had here, or None."""
     if os.geteuid() != 0:

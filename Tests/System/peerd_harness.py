@@ -1,7 +1,6 @@
 """What the system tests and the demo share: peers in temporary directories, their daemons, and the wait for agreement.
 
-A test is a program: it exits with 0 if all is as it should be, with 77 and a last line that says why if it cannot run
-here, and with anything else if it has failed. The program under test is the one that the variable PEERD names.
+The program under test is the one that the variable PEERD names.
 """
 
 import hashlib
@@ -19,7 +18,6 @@ import tempfile
 import time
 from pathlib import Path
 
-SKIPPED_EXIT_CODE = 77
 START_SECONDS = 30.0
 STOP_SECONDS = 15.0
 COMMAND_SECONDS = 120.0
@@ -47,8 +45,10 @@ def check(condition, what):
 
 
 def skip(reason):
-    print(reason, flush=True)
-    sys.exit(SKIPPED_EXIT_CODE)
+    """Ends the test that runs, which cannot run here."""
+    import pytest  # The demo uses this file without it.
+
+    pytest.skip(reason)
 
 
 def say(text):
@@ -69,13 +69,6 @@ def simulator():
     if not os.access(path, os.X_OK):
         skip(f"there is no simulator at {path}; build it, or set SIMULATOR to its path")
     return str(path)
-
-
-def seed_from_arguments():
-    """The seed on the command line, else a new one; printed, so that a run can be repeated."""
-    seed = int(sys.argv[1]) if len(sys.argv) > 1 else int.from_bytes(os.urandom(4), "big")
-    say(f"seed {seed} (give it as the argument to draw the same again)")
-    return seed
 
 
 def wait_until(predicate, seconds, what):
@@ -192,6 +185,18 @@ class Peer:
             texts = (done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
             raise CommandFailed([str(word) for word in verb], done.returncode, *texts)
         return done.stdout
+
+    def refused(self, code, *verb, mentions=(), seconds=COMMAND_SECONDS):
+        """The error of a verb that must end with this exit code, say why, and print nothing else."""
+        done = self.result(*verb, seconds=seconds)
+        output, error, words = done.stdout.decode(), done.stderr.decode(), " ".join(map(str, verb))
+        check(done.returncode == code, f"{words}: exit code {done.returncode}, not {code}: {error}{output}")
+        check(not output, f"{words}: failed and printed {output[:80]!r}")
+        check(error.strip(), f"{words}: failed without a word")
+        check("Fatal error" not in error and "Swift" not in error, f"{words}: {error}")
+        for word in mentions:
+            check(word in error, f"{words}: the error does not mention {word!r}: {error}")
+        return error
 
     def run(self, *verb, seconds=COMMAND_SECONDS):
         return self.raw(*verb, seconds=seconds).decode().strip()

@@ -1,5 +1,5 @@
-"""What schemathesis is told when it makes requests: not to wait, since a run has a minute for all of them, and not to
-have the daemon look for machines elsewhere than here."""
+"""What schemathesis is told when it makes requests: not to wait, since a run has little time for all of them, and not
+to have the daemon look for machines elsewhere than here."""
 
 import schemathesis
 

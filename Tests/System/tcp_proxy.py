@@ -1,5 +1,6 @@
 """A TCP proxy on loopback that counts what passes, and can cut, delay and refuse connections."""
 
+import contextlib
 import selectors
 import socket
 import struct
@@ -49,6 +50,9 @@ class Proxy:
 
     def close(self):
         self.is_open = False
+        with contextlib.suppress(OSError):
+            # Wakes the thread that accepts, which holds the port otherwise.
+            self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self.cut_all()
 

@@ -1,19 +1,17 @@
-#!/usr/bin/env python3
 """The OpenAPI document: it is valid, says what it must of each route, and has every route and parameter that the server
 has, and no other. No daemon runs; the server's side is read from its sources."""
 
-import json
 import re
 from pathlib import Path
 
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from peerd_harness import check, main_of_test, say
+from local_api import DOCUMENT, openapi, query_parameters
+from peerd_harness import check
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SERVER = ROOT / "Sources" / "LocalAPI"
-WEB = ROOT / "Sources" / "CWebFiles" / "web"
-DOCUMENT = WEB / "api" / "openapi.json"
+WEB = DOCUMENT.parent.parent
 ROUTE = re.compile(r'\bRoute\(\.([A-Z]+), "([^"]+)"(?:\)|, query: )')
 ANY_ROUTE = re.compile(r"\bRoute\(\.[A-Z]+,")
 # The one place whose routes are not written down, but made of the files in WEB.
@@ -22,15 +20,20 @@ PARAMETER = re.compile(r'(?:query|parameters)\.(?:one|all|number|flag)\("([a-z_]
 STABILITIES = ("stable", "experimental")
 
 
-def operations(document):
-    for path, methods in document["paths"].items():
+def operations():
+    for path, methods in openapi()["paths"].items():
         for method, operation in methods.items():
             yield method.upper(), path, operation
 
 
-def check_operations(document):
+def test_the_document_is_valid():
+    errors = [error.message for error in OpenAPIV31SpecValidator(openapi()).iter_errors()]
+    check(not errors, f"{errors[:5]}")
+
+
+def test_each_operation_has_a_name_and_says_how_stable_it_is():
     names = set()
-    for method, path, operation in operations(document):
+    for method, path, operation in operations():
         what = f"{method} {path}"
         check(operation.get("x-stability") in STABILITIES, f"{what} does not say how stable it is")
         check(operation.get("summary") and operation["operationId"] not in names, f"{what} has no name of its own")
@@ -70,8 +73,8 @@ def fits(path, template):
     return re.fullmatch(re.sub(r"\\\{[a-z]+\\\}", "[^/]+", re.escape(template)), path)
 
 
-def check_routes(document):
-    described = {(method, path) for method, path, _ in operations(document)}
+def test_the_document_has_the_routes_of_the_server_and_no_others():
+    described = {(method, path) for method, path, _ in operations()}
     served, files = served_routes(), served_files()
     check(len(served) > 40 and len(files) > 15, f"{len(served)} routes and {len(files)} files were found")
     missing = served - described
@@ -81,32 +84,10 @@ def check_routes(document):
     check(not undescribed, f"the server has files that the document lacks: {sorted(undescribed)}")
     dead = {route for route in others if route[0] != "GET" or not any(fits(file, route[1]) for file in files)}
     check(not dead, f"the document has routes that the server lacks: {sorted(dead)}")
-    return len(described)
 
 
-def check_parameters(document):
-    """Every parameter of a query that the server reads is described somewhere, and the other way around."""
+def test_the_document_has_the_parameters_that_the_server_reads_and_no_others():
     read = {name for source in SERVER.rglob("*.swift") for name in PARAMETER.findall(source.read_text("utf-8"))}
-    shared = document["components"]["parameters"]
-    described = set()
-    for _, _, operation in operations(document):
-        for parameter in operation.get("parameters", []):
-            if "$ref" in parameter:
-                parameter = shared[parameter["$ref"].rsplit("/", 1)[1]]
-            if parameter["in"] == "query":
-                described.add(parameter["name"])
+    document = openapi()
+    described = {name for _, _, operation in operations() for name in query_parameters(document, operation)}
     check(read == described, f"parameters: {sorted(read - described)} lack, {sorted(described - read)} are not read")
-
-
-def run():
-    document = json.loads(DOCUMENT.read_text(encoding="utf-8"))
-    errors = [error.message for error in OpenAPIV31SpecValidator(document).iter_errors()]
-    check(not errors, f"{DOCUMENT.name}: {errors[:5]}")
-    check_operations(document)
-    count = check_routes(document)
-    check_parameters(document)
-    say(f"{DOCUMENT.name}: {count} operations, which are those of the server")
-
-
-if __name__ == "__main__":
-    main_of_test(run)

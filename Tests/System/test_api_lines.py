@@ -1,14 +1,29 @@
-#!/usr/bin/env python3
 """What the local API answers to programs that ask for less or for more at once: summaries, receipts, and lines."""
 
 import json
 
-from local_api import both_entries
-from peerd_harness import World, check, main_of_test, say
+import pytest
+
+from local_api import WAYS, serve
+from peerd_harness import check
 
 LINES = [("Accept", "application/x-ndjson")]
 RECEIPT = [("Prefer", "return=minimal")]
 SUMMARY_MEMBERS = {"id", "type", "kind", "name", "child_count"}
+
+
+@pytest.fixture(params=WAYS)
+def entry(request, world):
+    return serve(world, request.param)
+
+
+@pytest.fixture
+def top(entry):
+    """The path of a list with three children."""
+    made = entry.create("list", properties={"title": "Top"})
+    for number in range(3):
+        entry.create("item", made["id"], properties={"title": f"Child {number}"})
+    return f"/api/objects/{made['id']}"
 
 
 def lines(entry, method, target, json_body=None, fields=()):
@@ -19,41 +34,43 @@ def lines(entry, method, target, json_body=None, fields=()):
     return [json.loads(line) for line in text.splitlines()]
 
 
-def create(entry, type, parent=None, **properties):
-    return entry.expect(201, "POST", "/api/objects", {"type": type, "parent": parent, "properties": properties}).json
-
-
-def check_lists(entry, top, children):
-    ids = [child["id"] for child in children]
-    path = f"/api/objects/{top['id']}"
-    found = lines(entry, "GET", f"{path}/children")
-    check(found == [entry.get(f"/api/objects/{id}") for id in ids], f"children by line: {found}")
-    summaries = lines(entry, "GET", f"{path}/children?fields=summary")
-    check([set(item) for item in summaries] == [SUMMARY_MEMBERS] * len(ids), f"summaries: {summaries}")
+def test_lists_and_summaries_by_line(entry, top):
+    children = entry.get(f"{top}/children")["objects"]
+    found = lines(entry, "GET", f"{top}/children")
+    check(found == children == [entry.get(f"/api/objects/{child['id']}") for child in children], f"by line: {found}")
+    summaries = lines(entry, "GET", f"{top}/children?fields=summary")
+    check([set(item) for item in summaries] == [SUMMARY_MEMBERS] * 3, f"summaries: {summaries}")
     check([item["name"] for item in summaries] == ["Child 0", "Child 1", "Child 2"], f"names: {summaries}")
-    page = entry.get(f"{path}/children?fields=summary&limit=2")
+    page = entry.get(f"{top}/children?fields=summary&limit=2")
     check(page["objects"] == summaries[:2] and page["next"], f"a page of summaries: {page}")
-    check(entry.get(f"/api/objects?parent={top['id']}&fields=summary")["objects"] == summaries, "a list of summaries")
+    parent = top.rsplit("/", 1)[1]
+    check(entry.get(f"/api/objects?parent={parent}&fields=summary")["objects"] == summaries, "a list of summaries")
 
-    tree = lines(entry, "GET", f"{path}/tree?fields=summary&top=true")
+
+def test_trees_by_line(entry, top):
+    ids = [child["id"] for child in entry.get(f"{top}/children")["objects"]]
+    tree = lines(entry, "GET", f"{top}/tree?fields=summary&top=true")
     shown = [(item["id"], item["depth"], item["is_last"]) for item in tree]
-    check(shown[0] == (top["id"], 0, True) and shown[-1] == (ids[2], 1, True), f"a tree by line: {shown}")
+    check(shown[0] == (top.rsplit("/", 1)[1], 0, True) and shown[-1] == (ids[2], 1, True), f"a tree by line: {shown}")
     check([depth for _, depth, _ in shown] == [0, 1, 1, 1], f"depths: {shown}")
-    below = lines(entry, "GET", f"{path}/tree")
+    below = lines(entry, "GET", f"{top}/tree")
     check([item["id"] for item in below] == ids and "properties" in below[0], f"a tree without its top: {below}")
-    pages = entry.get(f"{path}/tree?fields=summary")["objects"]
+    pages = entry.get(f"{top}/tree?fields=summary")["objects"]
     check([set(item) for item in pages] == [SUMMARY_MEMBERS | {"depth"}] * len(ids), f"a page of a tree: {pages}")
 
+
+def test_what_is_refused_is_refused_by_line_too(entry, top, subtests):
     for target in (
-        f"{path}/children?fields=some", f"{path}/tree?fields=", f"{path}/tree?top=1", "/api/conflicts?summaries=yes",
+        f"{top}/children?fields=some", f"{top}/tree?fields=", f"{top}/tree?top=1", "/api/conflicts?summaries=yes",
         "/api/objects?fields=Summary",
     ):
-        entry.refused(400, "bad-request", "GET", target)
-        entry.refused(400, "bad-request", "GET", target, fields=LINES)
+        with subtests.test(target):
+            entry.refused(400, "bad-request", "GET", target)
+            entry.refused(400, "bad-request", "GET", target, fields=LINES)
     entry.refused(404, "no-such-object", "GET", f"/api/objects/{'0' * 32}/children", fields=LINES)
 
 
-def check_receipts(entry):
+def test_receipts(entry):
     body = {"type": "item", "properties": {"n": 1}}
     made = entry.expect(201, "POST", "/api/objects", body, fields=RECEIPT).json
     check(set(made) == {"id", "operations", "replica", "sequence"} and made["operations"] == 3, f"a receipt: {made}")
@@ -73,14 +90,17 @@ def check_receipts(entry):
     entry.refused(404, "no-such-object", "DELETE", path, fields=RECEIPT)
 
 
-def check_log_and_work(entry, top):
-    path = f"/api/objects/{top['id']}"
-    log = lines(entry, "GET", f"{path}/log")
+def test_the_log_by_line(entry, top):
+    log = lines(entry, "GET", f"{top}/log")
     check([item["kind"] for item in log] == ["create", "move", "set"], f"a log: {[item['kind'] for item in log]}")
-    check({item["object"] for item in log} == {top["id"]} and len(log[0]["hash"]) > 30, f"all that is stored: {log[0]}")
+    check({item["object"] for item in log} == {top.rsplit("/", 1)[1]}, "the log of an object has those of others")
+    check(len(log[0]["hash"]) > 30, f"all that is stored: {log[0]}")
     everything = lines(entry, "GET", "/api/log")
     check(len(everything) > len(log) and "introduce" in {item["kind"] for item in everything}, "the whole log")
     check(lines(entry, "GET", "/api/conflicts?summaries=true") == [], "there are no conflicts")
+
+
+def test_long_work_reports_by_line(entry):
     for target, member in (("/api/doctor", "healthy"), ("/api/sync", "in_sync")):
         *progress, result = lines(entry, "POST", target)
         check(member in result, f"{target}: {result}")
@@ -89,34 +109,11 @@ def check_log_and_work(entry, top):
     check(imported == {"objects": 3, "notes": []}, f"an import: {imported}")
     *_, failed = lines(entry, "POST", "/api/import", [{"kind": "no type"}])
     check(failed["problem"]["code"] == "import-invalid", f"an import that fails: {failed}")
-    exported = entry.get(f"{path}/export")
+
+
+def test_an_object_or_a_property_alone_is_exported(entry, top):
+    exported = entry.get(f"{top}/export")
     check(exported["created_by"] == "first" and exported["properties"] == {"title": "Top"}, f"an export: {exported}")
-    one = entry.get(f"{path}/export?property=title")
+    one = entry.get(f"{top}/export?property=title")
     check(one["properties"] == {"title": "Top"} and set(one) == {"id", "properties", "created_by"}, f"{one}")
-    entry.refused(404, "no-such-property", "GET", f"{path}/export?property=other")
-
-
-def check_machines(entry):
-    entry.expect(204, "POST", "/api/peers", {"addresses": [{"host": "127.0.0.1", "port": 1}]})
-    for body in ({}, {"addresses": None}, {"addresses": [{"host": "", "port": 1}]}, {"addresses": [{"port": 1}]},
-                 {"addresses": [{"host": "x", "port": 65_536}]}):
-        entry.refused(400, "bad-request", "POST", "/api/peers", body)
-    check(entry.expect(200, "POST", "/api/restamp").json == {"restamped": []}, "there is nothing to restamp")
-
-
-def run():
-    with World("lines") as world:
-        peer = world.founder("first")
-        peer.start()
-        for entry in both_entries(peer):
-            top = create(entry, "list", title="Top")
-            children = [create(entry, "item", top["id"], title=f"Child {number}") for number in range(3)]
-            check_lists(entry, top, children)
-            check_receipts(entry)
-            check_log_and_work(entry, top)
-            check_machines(entry)
-            say(f"summaries, receipts and lines over the {entry.name}")
-
-
-if __name__ == "__main__":
-    main_of_test(run)
+    entry.refused(404, "no-such-property", "GET", f"{top}/export?property=other")

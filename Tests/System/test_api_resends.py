@@ -1,28 +1,25 @@
-#!/usr/bin/env python3
 """Writes that clients send again, because the daemon was killed before they heard the answer: each is done once.
 
 The clients name their writes, like pages do, and have many on their way at once. After each kill they send what was not
 acknowledged again, over the WebSocket or by HTTP.
 """
 
-# time limit: 300 s
-
+import json
 import random
 import threading
 import uuid
 
+import pytest
 from websockets.exceptions import ConnectionClosed
 
 from live_client import Live
-from local_api import Closed, Entry
-from peerd_harness import World, check, main_of_test, run_together, say
+from local_api import NOBODY, WAYS, Closed, Entry, both_entries, serve
+from peerd_harness import check, free_port, run_together
 
 KILLS = 8
 CLIENTS = 3
 IN_FLIGHT_MAX = 32
 ACKS_BEFORE_KILL_MAX = 150
-SEED = random.randrange(1 << 32)
-NOBODY = "00000000-0000-4000-8000-000000000000"
 
 
 class Acks:
@@ -45,8 +42,8 @@ class Acks:
 class Client:
     """Makes writes, and remembers which of them were acknowledged, with what."""
 
-    def __init__(self, number, acks):
-        self.random = random.Random(SEED + number)
+    def __init__(self, seed, acks):
+        self.random = random.Random(seed)
         self.acks = acks
         self.count = 0
         self.writes = {}
@@ -126,12 +123,12 @@ class Client:
             entry.close()
 
 
-def run_killed(peer):
-    choices, acks = random.Random(SEED), Acks()
-    clients = [Client(number + 1, acks) for number in range(CLIENTS + 2)]
+def run_killed(peer, draw):
+    acks = Acks()
+    clients = [Client(draw.getrandbits(32), acks) for _ in range(CLIENTS + 2)]
     *writers, poster, deaf = clients
-    peer.start()
-    words = ["--http-port", str(Entry.loopback(peer).port)]
+    words = ["--http-port", str(free_port())]
+    peer.start(words=words)
     unheard_count = 0
     for _ in range(KILLS):
         entries = [Entry.loopback(peer) if number % 2 else Entry.socket(peer) for number in range(len(clients))]
@@ -141,9 +138,9 @@ def run_killed(peer):
             thread.start()
         # One client hears nothing at all.
         with Live(entries[-1]) as live:
-            for _ in range(choices.randrange(1, 60)):
+            for _ in range(draw.randrange(1, 60)):
                 live.send(deaf.message(deaf.make()))
-            acks.wait_for(acks.count + choices.randrange(1, ACKS_BEFORE_KILL_MAX))
+            acks.wait_for(acks.count + draw.randrange(1, ACKS_BEFORE_KILL_MAX))
             peer.kill()
         for thread in threads:
             thread.join()
@@ -153,14 +150,12 @@ def run_killed(peer):
         run_together([lambda c=client: c.resend(Entry.socket(peer)) for client in clients])
     check(unheard_count > 0, "of every write that was done the client heard")
     check_done_once(Entry.socket(peer), clients)
-    say(f"{acks.count} acknowledgements and {KILLS} kills; {unheard_count} durable writes were sent again")
     return clients
 
 
 def exported(entry):
     """The properties of the objects that the clients made, by id."""
-    objects = entry.expect(200, "GET", "/api/export").json
-    return {item["id"]: item["properties"] for item in objects if item["type"] == "resent"}
+    return {item["id"]: item["properties"] for item in json.loads(entry.export()) if item["type"] == "resent"}
 
 
 def check_done_once(entry, clients):
@@ -180,19 +175,18 @@ def check_done_once(entry, clients):
 
 def check_all_again(peer, clients):
     """Long after, on whichever way in, by whichever kind of request: nothing is done again."""
-    before = Entry.socket(peer).expect(200, "GET", "/api/export").body
-    for entry in (Entry.socket(peer), Entry.loopback(peer)):
-        for client in clients:
-            ids = client.random.sample(sorted(client.writes), min(40, len(client.writes)))
-            with Live(entry) as live:
-                for id in ids:
-                    live.send(client.message(id))
-                for _ in ids:
-                    client.receive(live)
-                for id in ids:
-                    client.post(entry, id)
-                    check_other_edits(entry, live, id, client.writes[id])
-    check(Entry.socket(peer).expect(200, "GET", "/api/export").body == before, "a write was done again")
+    for entry in both_entries(peer):
+        with entry.unchanged():
+            for client in clients:
+                ids = client.random.sample(sorted(client.writes), min(40, len(client.writes)))
+                with Live(entry) as live:
+                    for id in ids:
+                        live.send(client.message(id))
+                    for _ in ids:
+                        client.receive(live)
+                    for id in ids:
+                        client.post(entry, id)
+                        check_other_edits(entry, live, id, client.writes[id])
 
 
 def check_other_edits(entry, live, id, edits):
@@ -202,38 +196,37 @@ def check_other_edits(entry, live, id, edits):
         live.refused("id-of-another-write", {"type": "write", "id": id, **members})
 
 
-def check_names(entry):
-    """A failed write leaves its name free, and names are told apart by their bytes."""
+def test_writes_that_are_sent_again_after_kills_are_done_once(world, draw):
+    peer = world.founder("first")
+    clients = run_killed(peer, draw)
+    check_all_again(peer, clients)
+    peer.restart()
+    check_all_again(peer, clients)
+    # What one machine remembers is nothing to others.
+    doctor = Entry.socket(peer).expect(200, "POST", "/api/doctor").json
+    check(doctor["healthy"], f"{doctor}")
+
+
+@pytest.fixture(params=WAYS)
+def entry(request, world):
+    return serve(world, request.param)
+
+
+def test_a_failed_write_leaves_its_name_free(entry):
+    wrong = {"id": "name", "edits": [{"create": "wrong"}, {"delete": NOBODY}]}
     with Live(entry) as live:
-        name = f"free-{entry.name}"
-        wrong = {"id": name, "edits": [{"create": "wrong"}, {"delete": NOBODY}]}
         for _ in range(2):
             entry.refused(404, "no-such-object", "POST", "/api/transactions", wrong)
             live.refused("no-such-object", {"type": "write", **wrong})
-        made = live.write([{"create": "right"}], name)
+        live.write([{"create": "right"}], "name")
         entry.refused(409, "id-of-another-write", "POST", "/api/transactions", wrong)
-        names = [f"{name}\u00e9", f"{name}e\u0301", f"{name}\0", f"{name}\0a", "x" * 256]
+    check(entry.count(type="wrong") == 0 and entry.count(type="right") == 1, "a write that failed has written")
+
+
+def test_names_of_writes_are_told_apart_by_their_bytes(entry):
+    names = ["name", "name\u00e9", "namee\u0301", "name\0", "name\0a", "x" * 256]
+    with Live(entry) as live:
         created = {live.write([{"create": "right"}], id)[0] for id in names}
-        check(len({made[0], *created}) == len(names) + 1, "two names were taken for one")
+        check(len(created) == len(names), "two names were taken for one")
         live.refused("bad-request", {"type": "write", "id": "x" * 257, "edits": []})
         entry.refused(400, "bad-request", "POST", "/api/transactions", {"id": "\u00fc" * 129, "edits": []})
-        check(entry.get("/api/objects/count?type=wrong") == {"count": 0}, "a write that failed has written")
-
-
-def run():
-    with World("resends") as world:
-        peer = world.founder("first")
-        say(f"seed {SEED}")
-        clients = run_killed(peer)
-        check_all_again(peer, clients)
-        peer.restart()
-        check_all_again(peer, clients)
-        check_names(Entry.socket(peer))
-        # What one machine remembers is nothing to others.
-        doctor = Entry.socket(peer).expect(200, "POST", "/api/doctor").json
-        check(doctor["healthy"], f"{doctor}")
-        say("all again, with the same edits and with others")
-
-
-if __name__ == "__main__":
-    main_of_test(run)

@@ -1,12 +1,12 @@
-#!/usr/bin/env python3
-"""Clients of the local API that take or send much, slowly: they cost others neither time nor memory. Names of
-properties that look alike stay apart."""
+"""Clients of the local API that take or send much, slowly: they cost others neither time nor memory."""
 
 import json
 import urllib.parse
 
-from local_api import Entry, request_bytes
-from peerd_harness import World, check, main_of_test, say
+import pytest
+
+from local_api import request_bytes, serve
+from peerd_harness import check
 
 READERS = 8
 OBJECTS = 150
@@ -18,21 +18,18 @@ HEAVY_TEXT = "y" * 1_000_000
 PAGE_BYTES_MAX = 6 << 20
 
 
-def create(entry, type, **properties):
-    return entry.expect(201, "POST", "/api/objects", {"type": type, "properties": properties}).json
-
-
 def memory_peak_mebibytes(peer):
     with open(f"/proc/{peer.process.pid}/status", encoding="ascii") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) >> 10
 
 
-def check_readers(entry):
-    """Exports that nobody reads keep neither reads nor writes waiting, and are whole when somebody does."""
+def test_exports_that_nobody_reads_keep_nobody_waiting_and_are_whole(world):
+    # Nobody who reads from the Unix socket is cut off, so others would wait for ever.
+    entry = serve(world, "socket")
     edits = [{"create": "big", "properties": {"n": number, "text": TEXT}} for number in range(OBJECTS // 3)]
     for _ in range(3):
         entry.expect(200, "POST", "/api/transactions", {"edits": edits})
-    before = entry.expect(200, "GET", "/api/export").body
+    before = entry.export()
     readers = []
     for _ in range(READERS):
         connection = entry.connect()
@@ -40,7 +37,7 @@ def check_readers(entry):
         readers.append(connection)
     for connection in readers:
         check(connection.read_head().status == 200, "an export is refused")
-    made = create(entry, "small", n=1)
+    made = entry.create("small", properties={"n": 1})
     check(entry.get("/api/objects?type=small")["objects"] == [made], "a list beside readers")
     check(len(entry.get("/api/tree?limit=2")["objects"]) == 2, "a tree beside readers")
     for connection in readers:
@@ -52,82 +49,49 @@ def check_readers(entry):
         connection.close()
 
 
-def check_upload(peer, entry):
-    """A file passes through; it is not gathered in memory, however fast it comes."""
+def test_a_large_file_passes_through_and_is_not_gathered_in_memory(world):
+    entry = serve(world)
     piece = b"\xa5" * (1 << 20)
-    connection = entry.connect()
-    head = [*entry.fields, ("Content-Length", str(UPLOAD_MEBIBYTES << 20))]
-    connection.send(request_bytes("PUT", "/api/file/large", head))
-    for _ in range(UPLOAD_MEBIBYTES):
-        connection.send(piece)
-    check(connection.read("PUT").status == 201, "a large file is refused")
-    connection.close()
-    peak = memory_peak_mebibytes(peer)
+    with entry.connect() as connection:
+        length = ("Content-Length", str(UPLOAD_MEBIBYTES << 20))
+        connection.send(request_bytes("PUT", "/api/file/large", [*entry.fields, length]))
+        for _ in range(UPLOAD_MEBIBYTES):
+            connection.send(piece)
+        check(connection.read("PUT").status == 201, "a large file is refused")
+    peak = memory_peak_mebibytes(entry.peer)
     check(peak < MEMORY_MEBIBYTES_MAX, f"a file of {UPLOAD_MEBIBYTES} MiB took {peak} MiB of memory")
     entry.expect(204, "DELETE", "/api/file/large")
 
 
-def check_pages(entry):
-    """Whatever lists objects ends a page early rather than answer with very much at once."""
+@pytest.fixture
+def heavy(world):
+    """A way to a daemon that has objects of a megabyte each."""
+    entry = serve(world)
     for number in range(HEAVY_OBJECTS):
-        create(entry, "heavy", n=number, text=HEAVY_TEXT)
-    for path, member, parameters in (
-        ("/api/objects", "objects", {"type": "heavy"}), ("/api/tree", "objects", {}), ("/api/log", "entries", {}),
-    ):
-        found, after, largest = [], {}, 0
-        while after is not None:
-            target = f"{path}?{urllib.parse.urlencode({**parameters, **after, 'limit': 1000})}"
-            answer = entry.expect(200, "GET", target)
-            largest = max(largest, len(answer.body))
-            found += answer.json[member]
-            after = {"after": answer.json["next"]} if answer.json["next"] else None
-        check(largest < PAGE_BYTES_MAX, f"{path} answers with {largest} bytes at once")
-        heavy = [item for item in found if HEAVY_TEXT in (json.dumps(item))]
-        check(len(heavy) == HEAVY_OBJECTS, f"{path} shows {len(heavy)} of {HEAVY_OBJECTS}")
-    token, objects, answers = None, 0, 0
-    while True:
-        since = {"since": token} if token else {}
-        answer = entry.get(f"/api/changes?{urllib.parse.urlencode({'type': 'heavy', **since})}")
-        objects, token, answers = objects + len(answer["objects"]), answer["token"], answers + 1
-        if not answer["more"]:
-            break
+        entry.create("heavy", properties={"n": number, "text": HEAVY_TEXT})
+    return entry
+
+
+@pytest.mark.parametrize(
+    ("path", "member"), [("/api/objects?type=heavy&", "objects"), ("/api/tree?", "objects"), ("/api/log?", "entries")]
+)
+def test_a_page_ends_early_rather_than_be_very_large(heavy, path, member):
+    found, after, largest = [], {}, 0
+    while after is not None:
+        answer = heavy.expect(200, "GET", path + urllib.parse.urlencode({**after, "limit": 1000}))
+        largest = max(largest, len(answer.body))
+        found += answer.json[member]
+        after = {"after": answer.json["next"]} if answer.json["next"] else None
+    check(largest < PAGE_BYTES_MAX, f"{path} answers with {largest} bytes at once")
+    shown = [item for item in found if HEAVY_TEXT in json.dumps(item)]
+    check(len(shown) == HEAVY_OBJECTS, f"{path} shows {len(shown)} of {HEAVY_OBJECTS}")
+
+
+def test_changes_end_early_rather_than_be_very_large(heavy):
+    since, objects, answers, more = {}, 0, 0, True
+    while more:
+        answer = heavy.get(f"/api/changes?{urllib.parse.urlencode({'type': 'heavy', **since})}")
+        objects, answers, more, since = objects + len(answer["objects"]), answers + 1, answer["more"], {
+            "since": answer["token"]
+        }
     check(objects == HEAVY_OBJECTS and answers > 2, f"{objects} changed objects in {answers} answers")
-
-
-def check_names(entry):
-    """Names are the same if their bytes are, whatever they look like."""
-    names = ["\u00e9", "e\u0301", "E\u0301", "\u212b", "\u00c5", "A\u030a"]
-    path = f"/api/objects/{create(entry, 'note')['id']}"
-    alone = urllib.parse.quote(names[0])
-    entry.expect(200, "PUT", f"{path}/properties/{alone}", "first")
-    entry.refused(404, "no-such-property", "GET", f"{path}/properties/{urllib.parse.quote(names[1])}")
-    entry.refused(404, "no-such-property", "DELETE", f"{path}/properties/{urllib.parse.quote(names[1])}")
-    for number, name in enumerate(names):
-        entry.expect(200, "PUT", f"{path}/properties/{urllib.parse.quote(name)}", f"value {number}")
-    wanted = {name: f"value {number}" for number, name in enumerate(names)}
-    check(entry.get(path)["properties"] == wanted, f"{entry.get(path)['properties']}")
-    for name in names:
-        place = f"{path}/properties/{urllib.parse.quote(name)}"
-        check(entry.get(place) == wanted.pop(name), f"{name!a} has the value of another")
-        entry.expect(204, "DELETE", place)
-        check(entry.get(path)["properties"] == wanted, f"without {name!a}: {json.dumps(entry.get(path))}")
-
-
-def run():
-    with World("slow") as world:
-        peer = world.founder("first")
-        peer.start()
-        entry = Entry.loopback(peer)
-        check_names(entry)
-        say("names that look alike stay apart")
-        check_upload(peer, entry)
-        say("a large file passes through")
-        check_pages(entry)
-        say("pages are no larger than they should be")
-        # Nobody who reads from the Unix socket is cut off, so others would wait for ever.
-        check_readers(Entry.socket(peer))
-        say("readers that do not read cost only themselves")
-
-
-if __name__ == "__main__":
-    main_of_test(run)

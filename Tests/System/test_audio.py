@@ -1,10 +1,8 @@
-#!/usr/bin/env python3
 """Sound through /audio/: what ffmpeg encodes is decoded to the same samples whether it comes from the disk or from the
 daemon, the index of a movie comes in front, and no file is touched. In Chromium, a page of the user's own jumps to a
 late place of a large file, plays on from there, and has fetched little of the file by then."""
 
-# time limit: 600 s
-
+import functools
 import hashlib
 import re
 import shutil
@@ -12,9 +10,14 @@ import struct
 import subprocess
 import urllib.parse
 
-from local_api import Entry
-from peerd_harness import World, check, free_port, main_of_test, say, skip, wait_until
+import pytest
+
+from browser import needs_chromium
+from local_api import serve
+from peerd_harness import check, say, wait_until
 from tcp_proxy import Proxy
+
+pytestmark = pytest.mark.skipif(not shutil.which("ffmpeg"), reason="ffmpeg is not installed; make setup installs it")
 
 SECONDS = 20
 # A tone that rises from 200 Hz to 4 kHz on one side and falls on the other, so that no second is like another.
@@ -22,22 +25,22 @@ SWEEP = (
     "aevalsrc='0.5*sin(2*PI*(200*t+95*t*t))|0.5*sin(2*PI*(4000*t-95*t*t))'"
     f":s=48000:d={SECONDS}:channel_layout=stereo"
 )
-# The name of a file, the encoder that it needs, and what ffmpeg is told.
-ENCODINGS = [
-    ("end.m4a", "aac", ["-c:a", "aac"]),
-    ("front.m4a", "aac", ["-c:a", "aac", "-movflags", "+faststart"]),
-    ("movie.mp4", "aac", ["-f", "lavfi", "-i", f"testsrc=size=64x48:rate=10:duration={SECONDS}", "-c:v", "mpeg4",
+# The name of a file: the encoder that it needs, and what ffmpeg is told.
+ENCODINGS = {
+    "end.m4a": ("aac", ["-c:a", "aac"]),
+    "front.m4a": ("aac", ["-c:a", "aac", "-movflags", "+faststart"]),
+    "movie.mp4": ("aac", ["-f", "lavfi", "-i", f"testsrc=size=64x48:rate=10:duration={SECONDS}", "-c:v", "mpeg4",
                           "-c:a", "aac", "-shortest"]),
-    ("plain.mov", "pcm_s16le", ["-c:a", "pcm_s16le"]),
-    ("lossless.m4a", "alac", ["-c:a", "alac"]),
-    ("flac.mp4", "flac", ["-c:a", "flac", "-strict", "-2"]),
-    ("fragments.m4a", "aac", ["-c:a", "aac", "-movflags", "+frag_keyframe+empty_moov"]),
-    ("sound.wav", "pcm_s16le", ["-c:a", "pcm_s16le"]),
-    ("sound.mp3", "libmp3lame", ["-c:a", "libmp3lame"]),
-    ("sound.flac", "flac", ["-c:a", "flac"]),
-    ("sound.opus", "libopus", ["-c:a", "libopus"]),
-    ("sound.ogg", "libvorbis", ["-c:a", "libvorbis"]),
-]
+    "plain.mov": ("pcm_s16le", ["-c:a", "pcm_s16le"]),
+    "lossless.m4a": ("alac", ["-c:a", "alac"]),
+    "flac.mp4": ("flac", ["-c:a", "flac", "-strict", "-2"]),
+    "fragments.m4a": ("aac", ["-c:a", "aac", "-movflags", "+frag_keyframe+empty_moov"]),
+    "sound.wav": ("pcm_s16le", ["-c:a", "pcm_s16le"]),
+    "sound.mp3": ("libmp3lame", ["-c:a", "libmp3lame"]),
+    "sound.flac": ("flac", ["-c:a", "flac"]),
+    "sound.opus": ("libopus", ["-c:a", "libopus"]),
+    "sound.ogg": ("libvorbis", ["-c:a", "libvorbis"]),
+}
 # Those whose index ffmpeg puts at the end.
 INDEX_AT_THE_END = {"end.m4a", "movie.mp4", "plain.mov", "lossless.m4a", "flac.mp4"}
 
@@ -55,9 +58,15 @@ def ffmpeg(*arguments):
     return done.stdout
 
 
+@functools.cache
 def encoders():
     text = subprocess.run(["ffmpeg", "-v", "error", "-encoders"], capture_output=True, text=True, check=True).stdout
     return set(re.findall(r"^ A\S{5} (\S+)", text, re.MULTILINE))
+
+
+def needs_encoder(name):
+    if name not in encoders():
+        pytest.skip(f"this ffmpeg has no {name}")
 
 
 def samples(source, *options):
@@ -92,27 +101,27 @@ def state_on_disk(path):
 # What is decoded.
 
 
-def check_sound(world, entry, directory, known):
-    for name, encoder, arguments in ENCODINGS:
-        if encoder not in known:
-            say(f"left out: {name}, since this ffmpeg has no {encoder}")
-            continue
-        made = world.root / name
-        ffmpeg("-f", "lavfi", "-i", SWEEP, *arguments, "-y", made)
-        stored = made.read_bytes()
-        entry.expect(201, "PUT", f"/api/file/{name}", body=stored)
-        before = state_on_disk(directory / name)
-        served = entry.expect(200, "GET", f"/audio/{name}").body
-        if name in INDEX_AT_THE_END:
-            check(boxes(stored).index("moov") > boxes(stored).index("mdat"), f"{name}: ffmpeg puts the index in front")
-            check(boxes(served).index("moov") < boxes(served).index("mdat"), f"{name} is served as {boxes(served)}")
-            check(len(served) == len(stored), f"{name}: {len(stored)} bytes are served as {len(served)}")
-        else:
-            check(served == stored, f"{name} is not served as it is")
-        check_decoded(world, entry, name, served)
-        check(entry.expect(200, "GET", f"/api/file/{name}").body == stored, f"{name}: the plain file is another one")
-        check(state_on_disk(directory / name) == before, f"{name}: the file on the disk was touched")
-        say(f"{name}: {len(stored)} bytes, the same samples")
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_a_sound_is_served_with_the_same_samples(world, name):
+    """The index of a movie comes in front, and the file is not touched."""
+    encoder, arguments = ENCODINGS[name]
+    needs_encoder(encoder)
+    entry = serve(world)
+    made, on_disk = world.root / name, entry.peer.directory / "files" / name
+    ffmpeg("-f", "lavfi", "-i", SWEEP, *arguments, "-y", made)
+    stored = made.read_bytes()
+    entry.expect(201, "PUT", f"/api/file/{name}", body=stored)
+    before = state_on_disk(on_disk)
+    served = entry.expect(200, "GET", f"/audio/{name}").body
+    if name in INDEX_AT_THE_END:
+        check(boxes(stored).index("moov") > boxes(stored).index("mdat"), f"{name}: ffmpeg puts the index in front")
+        check(boxes(served).index("moov") < boxes(served).index("mdat"), f"{name} is served as {boxes(served)}")
+        check(len(served) == len(stored), f"{name}: {len(stored)} bytes are served as {len(served)}")
+    else:
+        check(served == stored, f"{name} is not served as it is")
+    check_decoded(world, entry, name, served)
+    check(entry.expect(200, "GET", f"/api/file/{name}").body == stored, f"{name}: the plain file is another one")
+    check(state_on_disk(on_disk) == before, f"{name}: the file on the disk was touched")
 
 
 def check_decoded(world, entry, name, served):
@@ -151,13 +160,18 @@ for (const name of ["loadedmetadata", "seeked", "playing", "error"])
 class Player:
     """A page of the user's own in Chromium, which reaches the daemon through a proxy that counts."""
 
-    def __init__(self, world, peer, pages):
+    def __init__(self, world):
+        needs_chromium()
         from selenium import webdriver
         from selenium.webdriver.chrome.service import Service
 
+        pages = world.root / "pages"
+        pages.mkdir()
         (pages / "index.html").write_bytes(PAGE)
         (pages / "player.js").write_bytes(SCRIPT)
-        link = urllib.parse.urlsplit(peer.run("open", "--print").strip())
+        peer = serve(world, words=["--serve", pages]).peer
+        self.folder = peer.directory / "files"
+        link = urllib.parse.urlsplit(peer.run("open", "--print"))
         self.proxy = Proxy(f"127.0.0.1:{link.port}")
         world.closers.append(self.proxy.close)
         options = webdriver.ChromeOptions()
@@ -223,81 +237,53 @@ class Player:
         check(not errors, f"the console of the browser: {errors}")
 
 
-def long_files(directory, known):
-    """Large files: their names, their types and their lengths in seconds."""
-    files = []
-
-    def add(name, media_type, length):
-        files.append((name, media_type, length))
-        check((directory / name).stat().st_size > 3 * FETCHED_MOST, f"{name} is not large enough")
-
-    noise = "anoisesrc=r=44100:a=0.3:s=7,aformat=channel_layouts=stereo"
-    ffmpeg("-f", "lavfi", "-i", f"{noise},atrim=0:600", "-c:a", "pcm_s16le", "-y", directory / "long.wav")
-    add("long.wav", "audio/wav", 600)
-    # A minute of noise again and again: encoding takes long, and copying does not.
-    encodings = [
-        ("long.m4a", "audio/mp4; codecs=\"mp4a.40.2\"", "aac", ["-b:a", "320k"], 3600),
-        ("long.mp3", "audio/mpeg", "libmp3lame", ["-b:a", "320k"], 3600),
-    ]
-    for name, media_type, encoder, arguments, length in encodings:
-        if encoder not in known:
-            continue
-        minute = directory.parent / f"minute-{name}"
-        ffmpeg("-f", "lavfi", "-i", f"{noise},atrim=0:60", "-c:a", encoder, *arguments, "-y", minute)
-        ffmpeg("-stream_loop", length // 60 - 1, "-i", minute, "-c", "copy", "-t", length, "-y", directory / name)
-        minute.unlink()
-        add(name, media_type, length)
-    return files
+# Large files: the type, what encodes them, and the length in seconds.
+LONG_FILES = {
+    "long.wav": ("audio/wav", "pcm_s16le", [], 600),
+    "long.m4a": ("audio/mp4; codecs=\"mp4a.40.2\"", "aac", ["-b:a", "320k", "-aac_coder", "fast"], 3600),
+    "long.mp3": ("audio/mpeg", "libmp3lame", ["-b:a", "320k"], 3600),
+}
 
 
-def check_browser(world, peer, pages, directory, known):
-    try:
-        import selenium  # noqa: F401
-    except ImportError:
-        return "selenium is not installed; make setup installs it"
-    if not (shutil.which("chromium") and shutil.which("chromedriver")):
-        return "chromium and chromedriver are not installed; make setup installs them"
-    player = Player(world, peer, pages)
-    files = long_files(directory, known)
-    for name, media_type, length in files:
-        if not player.can_play(media_type):
-            say(f"left out: {name}, since this Chromium does not play {media_type}")
-            continue
-        size = (directory / name).stat().st_size
-        first_bytes, begin = player.open(f"/audio/{name}", length)
-        check(set(first_bytes) == {0}, f"{name}: before anything is played, ranges begin at {first_bytes}")
-        player.play_from(length * 0.9)
-        fetched = player.proxy.bytes_from_target - begin
-        late = [first for first in player.first_bytes() if first > size * 0.8]
-        check(late, f"{name}: no range is near the place: {player.first_bytes()}")
-        check(fetched < FETCHED_MOST, f"{name}: {fetched} of {size} bytes were sent to play from a late place")
-        say(f"{name}: {fetched / 2**20:.1f} MiB of {size / 2**20:.1f} MiB were sent to play from {length * 0.9:.0f} s")
-    if any(name == "long.m4a" and player.can_play(media_type) for name, media_type, _ in files):
-        # The same file as it is: the browser has to look for its index at the end. So the check above can fail.
-        first_bytes, _ = player.open("/api/file/long.m4a", 3600)
-        check(any(first > 0 for first in first_bytes), f"the plain file has its index at the end: {first_bytes}")
+@pytest.fixture
+def player(world):
+    player = Player(world)
+    yield player
     player.check_console()
-    return None
 
 
-def run():
-    if not shutil.which("ffmpeg"):
-        skip("ffmpeg is not installed; make setup installs it")
-    known = encoders()
-    with World("audio") as world:
-        peer = world.founder("server")
-        pages = world.root / "pages"
-        pages.mkdir()
-        peer.start(words=["--http-port", str(free_port()), "--serve", str(pages)])
-        directory = peer.directory / "files"
-        entry = Entry.loopback(peer)
-        check_sound(world, entry, directory, known)
-        reason = check_browser(world, peer, pages, directory, known)
-        if reason:
-            say(f"not in a browser: {reason}")
-        entry.close()
-        peer.stop()
+def put_long(player, name):
+    """Puts a large file where the daemon finds it; returns its size and its length in seconds."""
+    media_type, encoder, arguments, length = LONG_FILES[name]
+    needs_encoder(encoder)
+    if not player.can_play(media_type):
+        pytest.skip(f"this Chromium does not play {media_type}")
+    player.folder.mkdir()
+    piece, path = player.folder.parent / f"piece-{name}", player.folder / name
+    # Half a minute of noise again and again: encoding takes long, and copying does not.
+    noise = "anoisesrc=r=44100:a=0.3:s=7,aformat=channel_layouts=stereo,atrim=0:30"
+    ffmpeg("-f", "lavfi", "-i", noise, "-c:a", encoder, *arguments, "-y", piece)
+    ffmpeg("-stream_loop", length // 30 - 1, "-i", piece, "-c", "copy", "-t", length, "-y", path)
+    size = path.stat().st_size
+    check(size > 3 * FETCHED_MOST, f"{name} is not large enough")
+    return size, length
 
 
-if __name__ == "__main__":
-    main_of_test(run)
+@pytest.mark.parametrize("name", LONG_FILES)
+def test_a_browser_plays_from_a_late_place_and_fetches_little(player, name):
+    size, length = put_long(player, name)
+    first_bytes, begin = player.open(f"/audio/{name}", length)
+    check(set(first_bytes) == {0}, f"{name}: before anything is played, ranges begin at {first_bytes}")
+    player.play_from(length * 0.9)
+    fetched = player.proxy.bytes_from_target - begin
+    late = [first for first in player.first_bytes() if first > size * 0.8]
+    check(late, f"{name}: no range is near the place: {player.first_bytes()}")
+    say(f"{name}: {fetched / 2**20:.1f} MiB of {size / 2**20:.1f} MiB were sent to play from {length * 0.9:.0f} s")
+    check(fetched < FETCHED_MOST, f"{name}: {fetched} of {size} bytes were sent to play from a late place")
+
+
+def test_a_browser_looks_for_the_index_of_the_plain_file_at_the_end(player):
+    """So what is served as sound saves it that: the file is the same."""
+    _, length = put_long(player, "long.m4a")
+    first_bytes, _ = player.open("/api/file/long.m4a", length)
+    check(any(first > 0 for first in first_bytes), f"the plain file has its index at the end: {first_bytes}")

@@ -1,9 +1,6 @@
-#!/usr/bin/env python3
 """Backups by a daemon that is written to: what was acknowledged before is in them, each shows one moment, a daemon that
 is killed leaves no half file, a full disk is survived, a restored copy beside the original loses nothing, and the plan
 is kept."""
-
-# time limit: 600 s
 
 import json
 import os
@@ -13,20 +10,12 @@ import threading
 import urllib.error
 import urllib.request
 
-from peerd_harness import (
-    Agreement,
-    CommandFailed,
-    DaemonSocket,
-    World,
-    check,
-    main_of_test,
-    run_together,
-    say,
-    wait_until,
-)
+import pytest
+
+from peerd_harness import Agreement, DaemonSocket, check, run_together, say, skip, wait_until
 
 FILLING_BYTES = 500_000
-WORKSPACE_FAILURE, STORAGE_FAILURE = 4, 7
+WORKSPACE, STORAGE = 4, 7
 
 
 class PairWriter(threading.Thread):
@@ -54,86 +43,89 @@ class PairWriter(threading.Thread):
         check(self.failure is None, f"the writer failed: {self.failure}")
 
 
-def filled(peer, count):
+@pytest.fixture
+def a(world):
+    """A peer whose daemon runs."""
+    a = world.founder("a")
+    a.start()
+    return a
+
+
+@pytest.fixture
+def folder(world):
+    """A folder for backups."""
+    folder = world.root / "backups"
+    folder.mkdir()
+    return folder
+
+
+def fill(peer, draw, count):
     """Makes the database large enough that a backup takes a while."""
     with DaemonSocket(peer) as daemon:
         for number in range(count):
-            daemon.create("filling", {"text": f"{number} " + os.urandom(FILLING_BYTES // 2).hex()})
+            daemon.create("filling", {"text": f"{number} " + draw.randbytes(FILLING_BYTES // 2).hex()})
 
 
 def unfinished(folder):
     return [name for name in os.listdir(folder) if ".unfinished-" in name]
 
 
-def fails(peer, code, *verb):
-    try:
-        peer.run(*verb)
-    except CommandFailed as error:
-        check(error.code == code, f"{verb} ended with {error.code}: {error.error}")
-        return error.error
-    check(False, f"{verb} succeeded")
+def state(peer):
+    """What the status of a peer says of backups."""
+    return peer.status()["backup"]
 
 
-def under_write_load(world):
-    a = world.founder("load")
-    a.start()
-    filled(a, 30)
+def test_backups_beside_writes_show_one_moment_each(world, a, draw):
+    fill(a, draw, 30)
     pair = [a.create("pair", "n=0") for _ in range(2)]
     writer = PairWriter(a, pair)
     writer.start()
     taken = []
     for number in range(5):
         before = writer.acknowledged
-        file = world.root / f"load-{number}.backup"
+        file = world.root / f"{number}.backup"
         a.run("backup", file)
         taken.append((before, writer.acknowledged, file))
     writer.stop()
     check(any(after > before for before, after, _ in taken), "nothing was written during any backup")
-    for number, (before, after, file) in enumerate(taken):
-        copy = world.peer(f"load-copy-{number}")
+    for number, (before, _, file) in enumerate(taken):
+        copy = world.peer(f"copy-{number}")
         copy.run("backup", "restore", file)
         shown = {copy.objects()[item]["properties"]["n"] for item in pair}
         check(len(shown) == 1, f"a backup shows two moments: {shown}")
         check(shown.pop() >= before, "a write that was acknowledged before the backup is not in it")
     check(a.json("backup", "verify", taken[-1][2])["healthy"], "the last backup is not healthy")
-    check(oct(os.stat(taken[0][2]).st_mode)[-3:] == "600", "others can read a backup")
-    fails(a, WORKSPACE_FAILURE, "backup", "restore", taken[0][2])
     say(f"{len(taken)} backups beside {writer.acknowledged} transactions")
-    a.stop()
 
 
-def killed(world):
-    """kill -9 in the middle of a backup."""
-    a = world.founder("killed")
-    a.start()
-    filled(a, 60)
-    folder = world.root / "killed-backups"
-    folder.mkdir()
-    file = folder / "whole.backup"
+def test_a_backup_is_closed_to_others_and_replaces_no_workspace(world, a):
+    file = world.root / "one.backup"
     a.run("backup", file)
-    whole = file.read_bytes()
+    check(oct(os.stat(file).st_mode)[-3:] == "600", "others can read a backup")
+    a.refused(WORKSPACE, "backup", "restore", file)
+
+
+@pytest.mark.parametrize("replaces", [True, False], ids=["replacing", "new"])
+def test_a_daemon_killed_amid_a_backup_leaves_no_half_file(a, draw, folder, replaces):
+    fill(a, draw, 60)
+    file = folder / "one.backup"
+    if replaces:
+        a.run("backup", file)
+    before = file.read_bytes() if replaces else None
     client = a.begin("backup", file)
     wait_until(lambda: unfinished(folder), 60, "the backup has begun")
     a.kill()
     client.wait()
     check(unfinished(folder), "the backup was over before the daemon was killed")
-    check(file.read_bytes() == whole, "a daemon that was killed changed the earlier backup")
+    check((file.read_bytes() if file.exists() else None) == before, "a daemon that was killed left half a backup")
     a.start()
-    client = a.begin("backup", folder / "new.backup")
-    wait_until(lambda: [name for name in unfinished(folder) if name.startswith(".new.")], 60, "it has begun")
-    a.kill()
-    client.wait()
-    check(not (folder / "new.backup").exists(), "a daemon that was killed left half a backup under its name")
-    a.start()
-    for name in ("whole.backup", "new.backup"):
-        a.run("backup", folder / name)
-        check(a.json("backup", "verify", folder / name)["healthy"], f"{name} is not healthy")
-    check(sorted(os.listdir(folder)) == ["new.backup", "whole.backup"], f"left over: {os.listdir(folder)}")
-    a.stop()
+    a.run("backup", file)
+    check(a.json("backup", "verify", file)["healthy"], "the backup is not healthy")
+    check(os.listdir(folder) == ["one.backup"], f"left over: {os.listdir(folder)}")
 
 
-def beside_the_original(world):
-    """A restored copy runs while the original does: what both write counts, everywhere."""
+def test_a_restored_copy_beside_the_original_loses_nothing(world):
+    """What both write counts, everywhere."""
     a, b = world.paired("a", "b")
     address = a.start()
     b.start(peers=[address])
@@ -164,39 +156,82 @@ def beside_the_original(world):
         check(peer.json("doctor")["healthy"], f"{peer.name} is not healthy")
     replicas = {a.status()["replica"], twin.status()["replica"]}
     check(len(replicas) == 2, "the copy writes under the replica id of the original")
-    for peer in (a, b, twin):
-        peer.stop()
 
 
-def full_disk(world):
-    a = world.founder("full")
-    a.start()
-    filled(a, 4)
-    small = world.root / "small"
-    small.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "none", small], capture_output=True, check=False)
-    if mounted.returncode != 0:
-        say("no file system can be mounted here, so a full disk was not tried")
-        return a.stop()
-    world.closers.append(lambda: subprocess.run(["umount", "-l", small], check=False))
-    error = fails(a, STORAGE_FAILURE, "backup", small / "one.backup")
-    check("no room" in error, f"a full disk is not named: {error}")
-    check(os.listdir(small) == [], f"a backup that failed left {os.listdir(small)}")
-    a.run("backup", "--every", "1s", "--keep", "2", "--to", small)
-    failed = wait_until(lambda: a.status()["backup"]["failure"], 60, "the status shows the failure")
+@pytest.fixture
+def full_disk(world, a, draw, folder):
+    """A disk that is too small for a backup of the peer."""
+    fill(a, draw, 4)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=3m", "none", folder]
+    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        skip("no file system can be mounted here")
+    world.closers.append(lambda: subprocess.run(["umount", "-l", folder], check=False))
+    return folder
+
+
+def test_a_backup_on_a_full_disk_fails_and_leaves_nothing(a, full_disk):
+    a.refused(STORAGE, "backup", full_disk / "one.backup", mentions=["no room"])
+    check(os.listdir(full_disk) == [], f"a backup that failed left {os.listdir(full_disk)}")
+
+
+def test_a_plan_tells_of_a_full_disk_and_goes_on_once_there_is_room(a, full_disk):
+    a.run("backup", "--every", "1s", "--keep", "2", "--to", full_disk)
+    failed = wait_until(lambda: state(a)["failure"], 60, "the status shows the failure")
     check("no room" in failed, f"the status says: {failed}")
     check("no room" in a.run("status") and "no room" in a.log_path.read_text(), "the failure is not told")
     a.create("note", "text=while the disk of the backups is full")
-    subprocess.run(["mount", "-o", "remount,size=100m", small], check=True)
-    wait_until(lambda: a.status()["backup"]["last"], 60, "the plan goes on once there is room")
-    wait_until(lambda: a.status()["backup"]["failure"] is None, 60, "the failure is over")
-    a.run("backup", "--every", "off")
+    subprocess.run(["mount", "-o", "remount,size=100m", full_disk], check=True)
+    wait_until(lambda: state(a)["last"], 60, "the plan goes on once there is room")
+    wait_until(lambda: state(a)["failure"] is None, 60, "the failure is over")
+
+
+def names(folder):
+    return sorted(name for name in os.listdir(folder) if name.endswith(".peerd-backup"))
+
+
+def test_a_missed_backup_is_made_up_for_once(world, folder):
+    a = world.founder("a")
+    a.run("backup", "--every", "1h", "--keep", "3", "--to", folder)
+    check(state(a)["last"] is None, "a backup was made without a daemon")
+    a.start()
+    first = wait_until(lambda: state(a)["last"], 60, "what was missed is made up for")
+    check(os.path.dirname(first["path"]) == str(folder) and first["is_there"], f"the backup is elsewhere: {first}")
+    a.restart()
+    check(state(a)["last"] == first, "a restart made a backup that was not due")
+
+
+def test_a_plan_keeps_as_many_backups_as_it_says(a, folder):
+    (folder / "mine.txt").write_text("not a backup")
+    a.run("backup", "--every", "1h", "--keep", "3", "--to", folder)
+    a.run("backup", "--every", "1s")
+    seen = set()
+
+    def several():
+        seen.update(names(folder))
+        return len(seen) >= 5
+
+    wait_until(several, 60, "five backups were made")
     a.stop()
+    kept = names(folder)
+    check(len(kept) == 3 and kept == sorted(seen | set(kept))[-3:], f"these were kept: {kept} of {seen}")
+    check((folder / "mine.txt").exists(), "a file that is no backup was removed")
 
 
-def over_loopback(peer, folder):
-    """A program with the token reads the state of backups, and has none made."""
-    url, token = peer.run("api", "--url"), peer.run("api", "--header")
+def test_a_plan_tells_of_a_missing_folder_and_goes_on_once_it_is_there(a, folder):
+    a.run("backup", "--every", "1s", "--keep", "3", "--to", folder)
+    a.stop()
+    shutil.rmtree(folder)
+    a.start()
+    wait_until(lambda: state(a)["failure"], 60, "a missing folder is told")
+    folder.mkdir()
+    wait_until(lambda: names(folder) and state(a)["failure"] is None, 60, "it goes on once the folder is there")
+    a.run("backup", "--every", "off")
+    check(state(a)["schedule"] is None, "the plan has not ended")
+
+
+def test_a_program_with_the_token_reads_of_backups_and_has_none_made(a, folder):
+    a.run("backup", "--every", "1h", "--keep", "3", "--to", folder)
+    url, token = a.run("api", "--url"), a.run("api", "--header")
 
     def ask(method, path, body=None):
         name, _, value = token.partition(": ")
@@ -217,49 +252,3 @@ def over_loopback(peer, folder):
     ):
         status, answer = ask(*request)
         check((status, answer["code"]) == (422, "only-over-socket"), f"{request}: {status} {answer}")
-
-
-def planned(world):
-    a = world.founder("planned")
-    folder = world.root / "planned-backups"
-    folder.mkdir()
-    (folder / "mine.txt").write_text("not a backup")
-    a.run("backup", "--every", "1h", "--keep", "3", "--to", folder)
-    check(a.status()["backup"]["last"] is None, "a backup was made without a daemon")
-    a.start()
-    first = wait_until(lambda: a.status()["backup"]["last"], 60, "what was missed is made up for")
-    check(os.path.dirname(first["path"]) == str(folder) and first["is_there"], f"the backup is elsewhere: {first}")
-    over_loopback(a, folder)
-    a.restart()
-    check(a.status()["backup"]["last"] == first, "a restart made a backup that was not due")
-    a.run("backup", "--every", "1s")
-    names = lambda: sorted(name for name in os.listdir(folder) if name.endswith(".peerd-backup"))
-    seen = set()
-
-    def several():
-        seen.update(names())
-        return len(seen) >= 6
-
-    wait_until(several, 60, "six backups were made")
-    a.stop()
-    check(len(names()) == 3 and names() == sorted(seen | set(names()))[-3:], f"these were kept: {names()} of {seen}")
-    check((folder / "mine.txt").exists(), "a file that is no backup was removed")
-    shutil.rmtree(folder)
-    a.start()
-    wait_until(lambda: a.status()["backup"]["failure"], 60, "a missing folder is told")
-    folder.mkdir()
-    wait_until(lambda: names() and a.status()["backup"]["failure"] is None, 60, "it goes on once the folder is there")
-    a.run("backup", "--every", "off")
-    check(a.status()["backup"]["schedule"] is None, "the plan has not ended")
-    a.stop()
-
-
-def run():
-    for story in (planned, under_write_load, killed, beside_the_original, full_disk):
-        with World("backup") as world:
-            story(world)
-        say(f"{story.__name__}: done")
-
-
-if __name__ == "__main__":
-    main_of_test(run)

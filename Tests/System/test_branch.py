@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Branches through the command line, on two machines that are apart and meet: what is written on one shows nowhere else
 until it is merged, both machines that merge it apart get the same state, acknowledged writes survive a killed daemon,
 and verbs never act on another timeline than the one that the user has chosen."""
@@ -7,10 +6,13 @@ import contextlib
 import json
 import sqlite3
 
-from peerd_harness import Agreement, CommandFailed, World, check, main_of_test, say, wait_until
+import pytest
 
-FAILURE, USAGE, NO_SUCH_OBJECT = 1, 2, 3
-ODD_NAMES = ["Büro / 2", "a?b&c=d#e%2F", "--json", "🌱 „neu“", "x" * 512, "branch:main", "MAIN"]
+from peerd_harness import Agreement, CommandFailed, check, wait_until
+
+FAILURE, USAGE, NO_SUCH_OBJECT, DAMAGED = 1, 2, 3, 7
+ODD_NAMES = ["Büro / 2", "a?b&c=d#e%2F", "--json", "🌱 „neu“", "branch:main", "MAIN", pytest.param("x" * 512, id="long")]
+BAD_NAMES = ["main", "", " a", "a\nb", "0" * 32, pytest.param("x" * 513, id="long")]
 
 
 def refusal(peer, code, *verb):
@@ -27,6 +29,10 @@ def refusal(peer, code, *verb):
 def shown(peer, branch):
     """The export of a branch, or of main."""
     return peer.raw("export", "--at", f"branch:{branch}")
+
+
+def timeless(export):
+    return [{name: value for name, value in item.items() if name != "updated_at"} for item in json.loads(export)]
 
 
 def sql(peer, question, *values):
@@ -54,36 +60,83 @@ def counted(peer):
     return len(peer.operations()), json.dumps(peer.status()["frontier"], sort_keys=True)
 
 
-def edit_on_branch(peer, album, pages):
+def album_of(peer):
+    """An album with three pages."""
+    album = peer.create("album", "title=Album", "old=1")
+    return album, [peer.create("page", "--parent", album, f"n={number}") for number in range(3)]
+
+
+def begin(peer, name):
+    """A new branch, which the machine is on then; returns its id."""
+    id = peer.run("branch", "create", name)
+    peer.run("branch", "switch", name)
+    return id
+
+
+def edit(peer, album, pages):
     """Every kind of edit, on the current branch; returns the new object."""
     peer.run("set", album, "title=Branch", "extra=[1]")
     peer.run("unset", album, "old")
     peer.run("mv", pages[0], "--root")
     peer.run("mv", pages[2], album, "--before", pages[1])
     peer.run("rm", pages[1])
-    new = peer.create("page", "--parent", album, "n=9")
-    check(peer.run("get", album, "title") == "Branch" and new in peer.run("tree"), "the branch shows its edits")
-    check(new in peer.run("ls", album) and pages[1] not in peer.run("ls", album), "ls shows another timeline")
-    refusal(peer, NO_SUCH_OBJECT, "get", pages[1])
-    refusal(peer, NO_SUCH_OBJECT, "unset", album, "old")
-    return new
+    return peer.create("page", "--parent", album, "n=9")
 
 
-def offline(a):
-    """A branch that is created and edited on one machine, without a daemon."""
-    album = a.create("album", "title=Album", "old=1")
-    pages = [a.create("page", "--parent", album, f"n={number}") for number in range(3)]
+def meet(a, b):
+    a.start()
+    b.start(peers=[a.address])
+
+
+@pytest.fixture
+def a(world):
+    """A machine whose daemon does not run."""
+    return world.founder("a")
+
+
+@pytest.fixture
+def album(a):
+    """Its album, with pages, and the current branch “layout”, on which nothing is written yet."""
+    album, _ = album_of(a)
+    begin(a, "layout")
+    return album
+
+
+@pytest.fixture
+def pair(world):
+    """Two machines that can meet, and an album on one of them."""
+    a, b = world.paired("a", "b")
+    return a, b, *album_of(a)
+
+
+@pytest.fixture
+def both(pair):
+    """Two machines that have met, and that both have a branch “layout” with edits; both are on main."""
+    a, b, album, pages = pair
+    begin(a, "layout")
+    new = edit(a, album, pages)
+    a.run("branch", "switch", "main")
+    meet(a, b)
+    wait_until(lambda: "layout" in names(b), 30, "the other machine has the branch")
+    agreed([a, b], "layout")
+    return a, b, album, pages, new
+
+
+def test_edits_on_a_branch_show_there_and_not_on_main(a):
+    album, pages = album_of(a)
     before, count = a.export(), counted(a)
     check(a.json("status")["branch"] is None, "status names a branch before there is one")
     layout = a.run("branch", "create", "layout")
     check(a.run("branch", "switch", "layout") == "on layout now", "switch")
     check(a.json("status")["branch"] == {"id": layout, "name": "layout"} and layout in a.run("status"), "status")
-    check(a.export() == before, "a new branch shows another state than what it leaves")
-    new = edit_on_branch(a, album, pages)
-    check(shown(a, "main") == before, "an edit on the branch shows on main")
     check((a.directory / "branch").stat().st_mode & 0o777 == 0o600, "others may read the file")
-    main_only_verbs_refuse(a, album)
-    ways_back(a, album)
+    check(a.export() == before, "a new branch shows another state than what it leaves")
+    new = edit(a, album, pages)
+    check(a.run("get", album, "title") == "Branch" and new in a.run("tree"), "the branch shows its edits")
+    check(new in a.run("ls", album) and pages[1] not in a.run("ls", album), "ls shows another timeline")
+    refusal(a, NO_SUCH_OBJECT, "get", pages[1])
+    refusal(a, NO_SUCH_OBJECT, "unset", album, "old")
+    check(shown(a, "main") == before, "an edit on the branch shows on main")
     a.run("branch", "switch", "main")
     check(a.export() == before and a.json("status")["branch"] is None, "main has changed")
     difference = {item["id"]: item["change"] for item in a.json("branch", "diff", "layout")}
@@ -91,67 +144,86 @@ def offline(a):
     check(difference[album] == difference[pages[0]] == "changed", f"diff: {difference}")
     check(f"+ page  {new}" in a.run("branch", "diff", "layout", "main"), "diff for people")
     check(counted(a) != count, "nothing was written")
-    return album, pages, new
 
 
-def main_only_verbs_refuse(peer, album):
-    state, count = peer.export(), counted(peer)
+def test_verbs_that_act_on_main_alone_are_refused_on_a_branch(a, album):
+    state, count = a.export(), counted(a)
     for verb in (["conflicts"], ["forget", album, "old"]):
-        text = refusal(peer, USAGE, *verb)
+        text = refusal(a, USAGE, *verb)
         check("peerd branch switch main" in text and "“layout”" in text, f"{verb} says {text}")
-    check((peer.export(), counted(peer)) == (state, count), "a refused verb wrote something")
+    check((a.export(), counted(a)) == (state, count), "a refused verb wrote something")
 
 
-def timeless(export):
-    return [{name: value for name, value in item.items() if name != "updated_at"} for item in json.loads(export)]
+@pytest.fixture
+def way_back(a, album):
+    """Gives the machine; in the end the branch is as it was after a first edit, and main as before all."""
+    main = shown(a, "main")
+    a.run("set", album, "title=Branch")
+    state = timeless(a.export())
+    yield a
+    check(timeless(a.export()) == state, "the branch is not as it was")
+    check(shown(a, "main") == main, "main has changed")
 
 
-def ways_back(peer, album):
-    """Undo, redo, restore, import and snapshots act on the branch, and nothing of them shows on main."""
-    main, state = shown(peer, "main"), timeless(peer.export())
+def test_undo_and_redo_act_on_the_branch(way_back, album):
+    a, state = way_back, timeless(way_back.export())
+    a.run("set", album, "title=Tried")
+    check("took back set title" in a.run("undo") and timeless(a.export()) == state, "an undo on the branch")
+    check("did again set title" in a.run("redo"), "a redo on the branch")
+    check(a.run("get", album, "title") == "Tried", "the redo on the branch has no effect")
+    a.run("undo")
 
-    def is_as_before():
-        return timeless(peer.export()) == state
 
-    snapshot = peer.run("snapshot", "create", album)
-    moment = peer.json("history", album)[0]["moment"]
-    peer.run("set", album, "title=Tried")
-    check("took back set title" in peer.run("undo") and is_as_before(), "an undo on the branch")
-    check("did again set title" in peer.run("redo"), "a redo on the branch")
-    check(peer.run("get", album, "title") == "Tried", "the redo on the branch has no effect")
-    peer.run("restore", album, "title", "--at", moment)
-    check(is_as_before(), "a property is not what it was")
-    peer.run("set", album, "title=Again", "more=1")
-    peer.run("snapshot", "restore", snapshot)
-    check(is_as_before(), "the snapshot of the branch is not restored")
-    path = peer.directory.parent / "branch-import.json"
+def test_a_restored_property_is_restored_on_the_branch(way_back, album):
+    moment = way_back.json("history", album)[0]["moment"]
+    way_back.run("set", album, "title=Tried")
+    way_back.run("restore", album, "title", "--at", moment)
+
+
+def test_a_snapshot_of_the_branch_is_restored_there(way_back, album):
+    snapshot = way_back.run("snapshot", "create", album)
+    way_back.run("set", album, "title=Again", "more=1")
+    way_back.run("snapshot", "restore", snapshot)
+
+
+def test_an_import_goes_to_the_branch_and_can_be_undone(way_back, album, world):
+    path = world.root / "import.json"
     path.write_text(json.dumps([{"type": "page", "key": "new", "parent": album, "properties": {"n": 77}}]))
-    peer.run("import", path)
-    check(sum(item["properties"].get("n") == 77 for item in peer.objects().values()) == 1, "nothing is imported")
-    peer.run("undo")
-    check(is_as_before() and shown(peer, "main") == main, "the way back")
+    way_back.run("import", path)
+    count = sum(item["properties"].get("n") == 77 for item in way_back.objects().values())
+    check(count == 1, "nothing is imported")
+    way_back.run("undo")
 
 
-def both(a, b, album):
-    """Both machines edit one branch, and a branch of it, and agree on it; main stays."""
+def test_two_machines_edit_one_branch_and_a_killed_daemon_keeps_its_writes(both):
+    a, b, album, *_ = both
     before = shown(a, "main")
-    wait_until(lambda: "layout" in names(b), 30, "the other machine has the branch")
-    agreed([a, b], "layout")
-    b.run("branch", "switch", "layout")
-    b.run("set", album, "b=1")
-    a.run("branch", "switch", "layout")
-    a.run("set", album, "a=1")
+    for peer, word in ((b, "b=1"), (a, "a=1")):
+        peer.run("branch", "switch", "layout")
+        peer.run("set", album, word)
     # Acknowledged is kept.
     a.kill()
     a.start(peers=[b.address])
     check(a.run("get", album, "a") == "1", "a killed daemon lost a write to the branch")
     wait_until(lambda: a.json("get", album)["properties"].get("b") == 1, 30, "the edit of the other machine")
-    state = agreed([a, b], "layout")
-    b.run("branch", "create", "inner")
-    b.run("branch", "switch", "inner")
+    agreed([a, b], "layout")
+    for peer in (a, b):
+        check(shown(peer, "main") == before, "an edit went to main")
+    (layout,) = (branch["id"] for branch in b.json("branch", "list"))
+    written = sql(b, "SELECT value FROM branch_versions WHERE object_id = ? AND branch_id = ? AND name = 'b'",
+                  album, layout)
+    check(written == [(1,)], f"what was written on the branch, in SQL: {written}")
+    check(sql(b, "SELECT * FROM property_versions WHERE name = 'b'") == [], "an edit of the branch is on main, in SQL")
+
+
+def test_a_branch_of_a_branch_is_merged_into_what_it_leaves(both):
+    a, b, album, *_ = both
+    before, state = shown(a, "main"), shown(a, "layout")
+    b.run("branch", "switch", "layout")
+    begin(b, "inner")
     b.run("set", album, "title=Inner")
-    inner = next(branch for branch in b.json("branch", "list") if branch["name"] == "inner")
-    layout = next(branch for branch in b.json("branch", "list") if branch["name"] == "layout")
+    inner, layout = (next(branch for branch in b.json("branch", "list") if branch["name"] == name)
+                     for name in ("inner", "layout"))
     check(inner["parent"] == layout["id"] and inner["current"] and inner["unmerged"] == 1, f"inner: {inner}")
     wait_until(lambda: "inner" in names(a), 30, "the branch of the branch")
     agreed([a, b], "inner")
@@ -159,21 +231,22 @@ def both(a, b, album):
         check(shown(peer, "layout") == state and shown(peer, "main") == before, "an edit went to another timeline")
     rows = sql(b, "SELECT name, parent FROM branches ORDER BY name")
     check(rows == [("inner", layout["id"]), ("layout", None)], f"branches in SQL: {rows}")
-    written = sql(b, "SELECT value FROM branch_versions WHERE object_id = ? AND branch_id = ? AND name = 'b'",
-                  album, layout["id"])
-    check(written == [(1,)], f"what was written on the branch, in SQL: {written}")
-    check(sql(b, "SELECT * FROM property_versions WHERE name = 'b'") == [], "an edit of the branch is on main, in SQL")
     check(b.run("branch", "merge", "inner") == "merged inner into layout", "inner is merged into what it leaves")
     check(b.json("branch", "diff", "inner", "layout") == [], "the merged branch differs")
     check(b.json("branch", "merge", "inner")["merged"] is False, "a second merge found something")
     agreed([a, b], "layout")
     for peer in (a, b):
         check(shown(peer, "main") == before, "main has changed by a merge into a branch")
-        peer.run("branch", "switch", "main")
 
 
-def merged_apart(a, b, album, pages, new):
-    """Conflicts are listed first; both machines merge while they are apart, and agree."""
+def test_two_machines_merge_a_branch_while_they_are_apart_and_agree(both):
+    a, b, album, pages, new = both
+    b.run("branch", "switch", "layout")
+    b.run("set", album, "b=1")
+    begin(b, "inner")
+    b.run("set", album, "title=Inner")
+    b.run("branch", "merge", "inner")
+    b.run("branch", "switch", "main")
     agreement = Agreement()
     agreement.settle([a, b])
     a.stop()
@@ -193,8 +266,7 @@ def merged_apart(a, b, album, pages, new):
     check(pages[1] in a.run("tree") and new in a.run("tree"), "an edit is lost")
     b.run("branch", "merge", "layout")
     check(b.run("get", album, "title") == "Inner", "the branch is merged on the other machine")
-    a.start()
-    b.start(peers=[a.address])
+    meet(a, b)
     agreement.settle([a, b])
     check(b.run("get", album, "title") == "Main" and b.run("get", pages[1], "note") == "kept", "the merge of both")
     check(sql(b, "SELECT * FROM branch_versions") == [], "something is not merged, in SQL")
@@ -207,9 +279,11 @@ def merged_apart(a, b, album, pages, new):
     check(shown(a, "layout") == a.export(), "the branch is not up to date")
 
 
-def deleted(a, b):
-    """The current branch of another machine is deleted, which that one says clearly."""
+def test_a_machine_whose_branch_another_has_deleted_says_so(both):
+    a, b, *_ = both
     b.run("branch", "switch", "layout")
+    a.run("branch", "merge", "layout")
+    Agreement().settle([a, b])
     state = shown(a, "main")
     a.run("branch", "delete", "layout")
     log = a.run("log")
@@ -221,14 +295,23 @@ def deleted(a, b):
     check("was deleted" in b.run("status") and b.json("status")["branch"]["name"] is None, "status of a deleted branch")
     b.run("branch", "switch", "main")
     check(b.export() == state, "what was merged is gone with the branch")
-    a.run("branch", "switch", "inner")
-    a.run("branch", "delete", "inner")
+    refusal(a, NO_SUCH_OBJECT, "branch", "switch", "layout")
+
+
+def test_who_deletes_the_current_branch_is_on_main_then(a, album):
+    a.start()
+    state = shown(a, "main")
+    a.run("set", album, "title=Branch")
+    a.run("branch", "delete", "layout")
     check(a.export() == state and a.json("status")["branch"] is None, "the deleted branch is still the current one")
     refusal(a, NO_SUCH_OBJECT, "branch", "switch", "layout")
     refusal(a, USAGE, "branch", "delete", "main")
 
 
-def from_the_past(a, album):
+def test_a_branch_from_the_past_begins_with_the_state_of_then(a):
+    a.start()
+    album, _ = album_of(a)
+    a.run("set", album, "title=Main")
     moment = a.json("history", album)[-1]["moment"]
     past = a.raw("export", "--at", moment)
     a.run("branch", "create", "old", "--at", moment)
@@ -248,8 +331,20 @@ SCHEMA_7 = """
 """
 
 
-def migrated(a):
-    """A database of before schema 8, which did not know when branches were merged: they count now, as they did."""
+def test_an_older_database_is_migrated_and_merged_branches_count_in_it(both):
+    """Before schema 8, a database did not know when branches were merged: they count from then on, as they did."""
+    a, b, album, *_ = both
+    a.run("set", album, "title=Main")
+    for peer in (a, b):
+        peer.run("branch", "merge", "layout")
+    begin(a, "unmerged")
+    a.run("set", album, "title=Unmerged")
+    a.run("branch", "switch", "main")
+    begin(a, "gone")
+    a.run("set", album, "gone=1")
+    a.run("branch", "merge", "gone")
+    a.run("branch", "delete", "gone")
+    Agreement().settle([a, b])
     question = "SELECT object_id, name, value FROM property_at WHERE at = unixepoch('now', '+1 day') ORDER BY 1, 2"
     now = sql(a, question)
     a.stop()
@@ -262,24 +357,34 @@ def migrated(a):
     check(report["healthy"], f"after a migration: {report}")
 
 
-def odd_names(a, b):
-    for name in ODD_NAMES:
-        id = a.run("branch", "create", "--", name)
-        a.run("branch", "switch", "--", name)
-        check(a.json("status")["branch"] == {"id": id, "name": name}, f"switched to {name!r}")
-        a.run("branch", "switch", "main")
-        check(a.json("branch", "diff", "--", name) == [], f"{name!r} differs at once")
-        check((id, name, None) in sql(a, "SELECT id, name, parent FROM branches"), f"{name!r} in SQL")
-        a.run("branch", "delete", "--", name)
-        check(id not in {row[0] for row in sql(a, "SELECT id FROM branches")}, f"{name!r} is deleted, in SQL")
-    for name in ("main", "", " a", "a\nb", "x" * 513, "0" * 32):
-        refusal(a, USAGE, "branch", "create", name)
-    refusal(a, FAILURE, "branch", "create", "old")
-    a.stop()
-    b.stop()
-    ids = {peer.run("branch", "create", "twin") for peer in (a, b)}
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_a_branch_may_have_an_odd_name(a, name):
     a.start()
-    b.start(peers=[a.address])
+    id = a.run("branch", "create", "--", name)
+    a.run("branch", "switch", "--", name)
+    check(a.json("status")["branch"] == {"id": id, "name": name}, f"switched to {name!r}")
+    a.run("branch", "switch", "main")
+    check(a.json("branch", "diff", "--", name) == [], f"{name!r} differs at once")
+    check((id, name, None) in sql(a, "SELECT id, name, parent FROM branches"), f"{name!r} in SQL")
+    a.run("branch", "delete", "--", name)
+    check(id not in {row[0] for row in sql(a, "SELECT id FROM branches")}, f"{name!r} is deleted, in SQL")
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
+def test_a_name_that_is_none_is_refused(a, name):
+    a.start()
+    refusal(a, USAGE, "branch", "create", name)
+
+
+def test_a_name_that_is_taken_is_refused(a, album):
+    a.start()
+    refusal(a, FAILURE, "branch", "create", "layout")
+
+
+def test_of_two_branches_with_one_name_the_ids_are_told(pair):
+    a, b, *_ = pair
+    ids = {peer.run("branch", "create", "twin") for peer in (a, b)}
+    meet(a, b)
     wait_until(lambda: names(a).count("twin") == names(b).count("twin") == 2, 30, "both have both")
     for peer in (a, b):
         text = refusal(peer, NO_SUCH_OBJECT, "branch", "switch", "twin")
@@ -287,30 +392,11 @@ def odd_names(a, b):
         for id in ids:
             peer.run("branch", "switch", id)
             check(peer.json("status")["branch"]["id"] == id, "switched by its id")
-        peer.run("branch", "switch", "main")
+
+
+def test_a_damaged_choice_of_the_branch_is_told(a):
+    a.start()
     (a.directory / "branch").write_text("nonsense\n")
-    check("branch switch" in refusal(a, 7, "ls"), "a damaged file")
+    check("branch switch" in refusal(a, DAMAGED, "ls"), "a damaged file")
     a.run("branch", "switch", "main")
     a.run("ls")
-
-
-def run():
-    with World("branch") as world:
-        a, b = world.paired("a", "b")
-        album, pages, new = offline(a)
-        say("offline: edits on a branch show nowhere else")
-        a.start()
-        b.start(peers=[a.address])
-        both(a, b, album)
-        say("online: both machines write to a branch, and to a branch of it")
-        merged_apart(a, b, album, pages, new)
-        say("merged on both machines while they were apart")
-        deleted(a, b)
-        from_the_past(a, album)
-        odd_names(a, b)
-        say("deleted, begun in the past, oddly named")
-        migrated(a)
-
-
-if __name__ == "__main__":
-    main_of_test(run)

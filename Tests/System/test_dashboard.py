@@ -1,13 +1,13 @@
-#!/usr/bin/env python3
-"""The dashboard in a real browser, on two daemons: what is typed into one is seen in the other, the peers view says
-what each machine lacks, a conflict made apart is resolved exactly by a click, a page outlives its daemon, names and
-values that are HTML stay text, and a machine joins by the invite that is drawn. No page reports an error."""
+"""The dashboard in a real browser, on two daemons: what is typed is live in both, the peers view says what each machine
+lacks, conflicts are resolved exactly by clicks, a page outlives its daemon, and a machine joins by what is drawn."""
 
 import json
 import re
 
-from browser import AWAY, HOSTILE, PATIENCE_SECONDS, Browser, needs_chromium, tell_where_pictures_are
-from peerd_harness import World, check, free_port, main_of_test, say, wait_until
+import pytest
+
+from browser import AWAY, HOSTILE, HOSTILE_NAME, PATIENCE_SECONDS, paired_with_hostile
+from peerd_harness import check, free_port, wait_until
 from tcp_proxy import Proxy
 
 # Nothing can go around the proxy: machines that meet learn each other's addresses.
@@ -34,20 +34,24 @@ WATCH_PROGRESS = """
     }).observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true })"""
 
 
+
 class Machines:
-    """Two machines that reach each other through a proxy alone."""
+    """Two machines that reach each other through a proxy alone, with a list on both."""
 
     def __init__(self, world):
-        self.laptop, self.phone = world.paired("laptop", HOSTILE[:60])
-        self.ports = {self.laptop: free_port(), self.phone: free_port()}
-        self.start(self.phone)
+        self.laptop, self.phone = paired_with_hostile(world)
+        self.groceries = self.laptop.create("list", "title=Groceries")
+        self.http_port = free_port()
+        self.phone.start(listen=OUT_OF_THE_WAY)
         self.proxy = Proxy(self.phone.address)
         world.closers.append(self.proxy.close)
-        self.start(self.laptop)
+        self.start_laptop()
+        wait_until(lambda: self.groceries in self.phone.objects(), PATIENCE_SECONDS, "both machines have the list")
 
-    def start(self, peer):
-        peers = [self.proxy.address] if peer is self.laptop else []
-        peer.start(listen=OUT_OF_THE_WAY, words=["--http-port", str(self.ports[peer])], peers=peers)
+    def start_laptop(self):
+        # Pages know no other port.
+        words = ["--http-port", str(self.http_port)]
+        self.laptop.start(listen=OUT_OF_THE_WAY, words=words, peers=[self.proxy.address])
 
     def part(self):
         self.proxy.is_open = False
@@ -59,23 +63,28 @@ class Machines:
         self.laptop.begin("sync").wait()
 
 
-def card(browser, name):
-    return browser.run(CARD, name) or {"state": "", "facts": {}}
+@pytest.fixture
+def machines(world):
+    return Machines(world)
 
 
-def type_in_one_and_see_in_the_other(machines, first, second, groceries):
-    say("what is typed into one is seen in the other")
+def shows_laptop(browser, state):
+    """Waits until the card of the laptop shows a state; returns its facts."""
+    seen = browser.shows(f"the laptop: {state}", CARD, lambda seen: seen and seen["state"] == state, "laptop")
+    return seen["facts"]
+
+
+def test_what_is_typed_into_one_page_is_seen_in_the_other(machines, open_browser):
+    first, second = open_browser(machines.laptop), open_browser(machines.phone)
     for browser in (first, second):
         browser.sees("Groceries")
-        browser.show(f"object/{groceries}")
+        browser.show(f"object/{machines.groceries}")
     first.button("Edit").click()
     field = first.find("main textarea")
     field.clear()
     field.send_keys("Food for the week")
     first.button("Save").click()
     second.sees("Food for the week")
-    stored = machines.phone.json("get", groceries)["properties"]
-    check(stored["title"] == "Food for the week", f"it is stored there, too: {stored}")
     for browser in (first, second):
         # The log of the object, newest first: the edit replaced the first title.
         browser.until(
@@ -83,17 +92,14 @@ def type_in_one_and_see_in_the_other(machines, first, second, groceries):
                return rows[0]?.includes("“Food for the week”") && rows.some(row => row.includes("replaced"))""",
             "the edit in the timeline",
         )
+        browser.check_clean()
 
 
-def see_what_peers_lack(machines, second, groceries):
-    say("the peers view says what each machine lacks, since when, and how far the exchange is")
-    laptop, phone = machines.laptop, machines.phone
+def test_the_peers_view_says_what_each_machine_lacks_and_since_when(machines, open_browser):
+    second = open_browser(machines.phone)
     second.show("peers")
     second.sees("In sync with 1 machine")
-    seen = wait_until(
-        lambda: card(second, "laptop")["state"] == "In sync" and card(second, "laptop"), PATIENCE_SECONDS, "in sync"
-    )
-    facts = seen["facts"]
+    facts = shows_laptop(second, "In sync")
     check(facts["It still lacks"] == facts["We still lack"] == "nothing", f"machines in sync lack nothing: {facts}")
     for fact in ("Sent", "Received"):
         check(re.fullmatch(r"[\d.,]+ (B|kB|MB)", facts[fact]) and facts[fact] != "0 B", f"{fact}: {facts[fact]}")
@@ -101,39 +107,45 @@ def see_what_peers_lack(machines, second, groceries):
     second.sees("Everything is in order.")
     second.show("peers")
     machines.part()
-    wait_until(lambda: card(second, "laptop")["state"] == "Offline", PATIENCE_SECONDS, "the laptop is away")
-    facts = card(second, "laptop")["facts"]
+    facts = shows_laptop(second, "Offline")
     check(facts["Away since"] and facts["It still lacks"] == "not known while away", f"since when: {facts}")
-    phone.create("note", "title=Written apart")
+    machines.phone.create("note", "title=Written apart")
     second.sees("1 machine, none connected")
     second.picture("peers-apart")
+    second.check_clean()
 
+
+def test_the_peers_view_shows_how_far_an_exchange_is(machines, open_browser):
+    laptop, second = machines.laptop, open_browser(machines.phone)
+    second.show("peers")
+    machines.part()
+    shows_laptop(second, "Offline")
     texts = [{"text": f"{number} " * 200} for number in range(MANY)]
-    objects = [{"type": "note", "parent": groceries, "properties": properties} for properties in texts]
+    objects = [{"type": "note", "parent": machines.groceries, "properties": properties} for properties in texts]
     laptop.result("import", "-", stdin=json.dumps(objects).encode()).check_returncode()
     second.run(WATCH_PROGRESS)
     machines.proxy.delay_seconds = 0.02
     machines.meet()
-    wait_until(lambda: card(second, "laptop")["state"] == "In sync", PATIENCE_SECONDS, "in sync again")
+    shows_laptop(second, "In sync")
     machines.proxy.delay_seconds = 0.0
     steps = second.run("return progress")
     check(steps, "no bar of progress was shown")
     check(all(0 <= value <= most and "left" in label for value, most, label, *_ in steps), f"progress: {steps[:5]}")
     check(any("Syncing" in said for *_, said in steps), f"the frame says nothing of the sync: {steps[:5]}")
     check(any(re.fullmatch(r"[\d,]+ changes?", lacks) for *_, lacks, _ in steps), f"what is missing: {steps[:5]}")
-    say(f"  {len({value for value, *_ in steps})} steps of progress to {max(value for value, *_ in steps)} changes")
     second.button("Sync now").click()
     second.sees("Nothing to exchange; in sync.")
     second.picture("peers")
+    second.check_clean()
 
 
-def resolve_conflicts(machines, first, groceries):
-    say("a conflict that was made apart is resolved by a click, as exactly as it was written")
-    laptop, phone = machines.laptop, machines.phone
+def test_a_click_resolves_a_conflict_as_exactly_as_it_was_written(machines, open_browser):
+    laptop, groceries = machines.laptop, machines.groceries
     machines.part()
     laptop.run("set", groceries, "title=From the laptop", f"n={LARGE}", 'list=[1.0, 9007199254740993, {"a": null}]')
-    phone.run("set", groceries, f"title={HOSTILE}", f"n={LARGER}", "list=[]")
+    machines.phone.run("set", groceries, f"title={HOSTILE}", f"n={LARGER}", "list=[]")
     machines.meet()
+    first = open_browser(laptop)
     first.show("conflicts")
     for text in ("From the laptop", HOSTILE, str(LARGE), str(LARGER), "1.0", "9007199254740993"):
         first.sees(text)
@@ -158,74 +170,50 @@ def resolve_conflicts(machines, first, groceries):
             f"the version {shown}", name, shown,
         )
         wait_until(
-            lambda name=name: all(
-                json.dumps(peer.json("get", groceries)["properties"][name]) == json.dumps(wanted[name])
-                for peer in (laptop, phone)
-            ),
-            PATIENCE_SECONDS, f"{name} is exactly {wanted[name]} on both machines",
+            lambda: json.dumps(laptop.json("get", groceries)["properties"][name]) == json.dumps(wanted[name]),
+            PATIENCE_SECONDS, f"{name} is exactly {wanted[name]}",
         )
     first.sees("No conflicts")
     check(laptop.status()["conflicts"] == 0, "the conflict has ended")
     first.show("history")
     first.sees(str(LARGER))
+    first.check_clean()
 
 
-def outlive_the_daemon(machines, first, groceries):
-    say("a page outlives its daemon")
-    first.show(f"object/{groceries}")
-    first.sees("From the laptop")
-    machines.laptop.kill()
+def test_a_page_outlives_its_daemon(machines, open_browser):
+    laptop, first = machines.laptop, open_browser(machines.laptop)
+    first.show(f"object/{machines.groceries}")
+    first.sees("Groceries")
+    laptop.kill()
     first.until("return !document.querySelector('#banner').hidden", "the page says that the daemon is away")
     first.picture("offline")
-    machines.laptop.run("set", groceries, "title=Written while it was away")
-    machines.start(machines.laptop)
+    laptop.run("set", machines.groceries, "title=Written while it was away")
+    machines.start_laptop()
     first.sees("Written while it was away")
     first.until("return document.querySelector('#banner').hidden", "the banner goes by itself")
+    first.check_clean(AWAY)
 
 
-def join_by_invite(world, first):
-    say("a machine joins by the invite that is drawn")
+def test_names_and_values_that_are_html_stay_text(machines, open_browser):
+    first = open_browser(machines.laptop)
+    first.show("peers")
+    first.sees(HOSTILE_NAME)
+    machines.phone.create("note", f"title={HOSTILE}")
+    first.show("objects")
+    first.sees(HOSTILE[:40])
+    first.check_clean()
+
+
+def test_a_machine_joins_by_the_invite_that_is_drawn(world, machines, open_browser):
+    first = open_browser(machines.laptop)
     first.show("pair")
     first.button("Create an invite").click()
     line = first.until(INVITE, "the line of an invite")
     check(first.run("return document.querySelector('main svg.qr path').getAttribute('d').length") > 1000, "a QR code")
     first.picture("pair")
     first.check_names("pairing")
-    tablet = world.peer("tablet")
-    tablet.run("join", line, "--name", "tablet")
+    world.peer("tablet").run("join", line, "--name", "tablet")
     first.sees("tablet has joined.")
     first.show("peers")
-    wait_until(lambda: card(first, "tablet")["state"], PATIENCE_SECONDS, "a card of the new machine")
-
-
-def main():
-    needs_chromium()
-    with World("dashboard") as world:
-        machines = Machines(world)
-        groceries = machines.laptop.create("list", "title=Groceries")
-        for number in range(3):
-            machines.laptop.create("item", f"title=Thing {number}", "done=false", "--parent", groceries)
-        first, second = Browser(machines.laptop), Browser(machines.phone)
-        world.closers += [first.driver.quit, second.driver.quit]
-        type_in_one_and_see_in_the_other(machines, first, second, groceries)
-        see_what_peers_lack(machines, second, groceries)
-        resolve_conflicts(machines, first, groceries)
-        first.check_console()
-        second.check_console()
-        outlive_the_daemon(machines, first, groceries)
-        first.check_console(AWAY)
-
-        say("names and values that are HTML stay text")
-        first.show("peers")
-        first.sees(HOSTILE[:60])
-        machines.phone.create("note", f"title={HOSTILE}")
-        first.show("objects")
-        first.sees(HOSTILE[:40])
-        join_by_invite(world, first)
-        first.check_console()
-        second.check_console()
-        tell_where_pictures_are()
-
-
-if __name__ == "__main__":
-    main_of_test(main)
+    first.shows("a card of the new machine", CARD, lambda seen: seen and seen["state"], "tablet")
+    first.check_clean()

@@ -1,14 +1,13 @@
-#!/usr/bin/env python3
-"""Branches in the dashboard, in a real browser on two daemons: one is created by keys, seen on the other machine, shown
-side by side with what it leaves, merged after its conflicts were listed, brought up to date, and deleted; a branch of a
-branch goes back to it. Numbers stay exact, names and values that are HTML stay text, and no page reports an error."""
+"""Branches in the dashboard, in a real browser: they are created, compared with what they leave, merged, brought up to
+date and deleted. Numbers stay exact, and names and values that are HTML stay text."""
 
-from browser import HOSTILE, PATIENCE_SECONDS, Browser, needs_chromium, tell_where_pictures_are
-from peerd_harness import DaemonSocket, World, check, main_of_test, say, wait_until
+import pytest
+
+from browser import HOSTILE, HOSTILE_NAME, PATIENCE_SECONDS, Keys, paired_with_hostile
+from peerd_harness import DaemonSocket, check, wait_until
 
 LARGE, LARGER = 2**53, 2**53 + 1
-# The name of a branch, as much as a card shows of it.
-INNER = HOSTILE[:60]
+OUTER, INNER = "Try & <b>out</b>", HOSTILE_NAME
 CARDS = """
     return Object.fromEntries([...document.querySelectorAll("main li.card")].map(card => [
       card.querySelector("h2").innerText, { state: card.querySelector(".chip").innerText,
@@ -25,34 +24,39 @@ SIDES = """
 DIFFERENCES, CONFLICTS = "Differences", "Changed on both sides"
 
 
-def shows(browser, what, read, fits):
-    """Waits until what a script reads is as it should be, and returns it."""
-    seen = []
 
-    def is_shown():
-        seen[:] = [read()]
-        return fits(seen[0])
+class Machines:
+    """Two machines that are connected, with two objects on both."""
 
-    try:
-        wait_until(is_shown, PATIENCE_SECONDS, f"{browser.peer.name}: {what}")
-    except AssertionError:
-        say(f"  {browser.peer.name} shows {seen}")
-        raise
-    return seen[0]
+    def __init__(self, world):
+        self.laptop, self.phone = paired_with_hostile(world)
+        self.phone.start()
+        self.laptop.start(peers=[self.phone.address])
+        self.milk = self.laptop.create("item", "title=Milk")
+        self.bread = self.laptop.create("item", "title=Bread")
+        wait_until(lambda: self.bread in self.phone.objects(), PATIENCE_SECONDS, "both machines have both objects")
 
-
-def cards(browser, what, fits):
-    return shows(browser, what, lambda: browser.run(CARDS), fits)
-
-
-def sides(browser, part, what, fits):
-    return shows(browser, what, lambda: browser.run(SIDES, part), fits)
+    def edit(self, peer, branch):
+        """Edits the objects on a branch, and creates a third one; returns that."""
+        with DaemonSocket(peer) as api:
+            api.ask("PATCH", f"/api/objects/{self.milk}?branch={branch}", {"properties": {"title": "Oat", "n": LARGER}})
+            api.ask("POST", f"/api/objects/{self.bread}/move?branch={branch}", {"parent": self.milk})
+            new = {"type": "item", "properties": {"title": HOSTILE}}
+            return api.ask("POST", f"/api/objects?branch={branch}", new)["id"]
 
 
-def create_by_keys(first, second):
-    from selenium.webdriver import Keys
+@pytest.fixture
+def machines(world):
+    return Machines(world)
 
-    say("a branch is created by keys, and is on the other machine")
+
+def create_branch(peer, name=OUTER, parent=None):
+    with DaemonSocket(peer) as api:
+        return api.ask("POST", "/api/branches", {"name": name, "parent": parent})["id"]
+
+
+def test_a_branch_is_created_by_keys_and_seen_on_the_other_machine(machines, open_browser):
+    first, second = open_browser(machines.laptop), open_browser(machines.phone)
     for browser in (first, second):
         browser.show("branches")
         browser.sees("No branches")
@@ -61,36 +65,41 @@ def create_by_keys(first, second):
     first.find("dialog[open] input")
     first.picture("branches-new")
     first.check_names("the question for a branch")
-    first.keys("Try & <b>out</b>", Keys.ENTER)
-    first.until("return document.querySelector('main h1')?.innerText === 'Try & <b>out</b>'", "the page of the branch")
+    first.keys(OUTER, Keys.ENTER)
+    first.until("return document.querySelector('main h1')?.innerText === arguments[0]", "the page of the branch", OUTER)
     first.sees("Both sides are the same.")
     first.sees("Nothing was changed on both sides.")
     check(first.run("return document.activeElement.tagName") == "H1", "a new page begins at its heading")
-    seen = cards(second, "the branch", lambda seen: "Try & <b>out</b>" in seen)["Try & <b>out</b>"]
+    seen = second.shows("the branch", CARDS, lambda seen: OUTER in seen)[OUTER]
     check(seen["state"] == "Nothing to merge" and seen["leaves"] == "the main timeline", f"the branch: {seen}")
-    return seen["href"].removeprefix("#/branch/")
+    for browser in (first, second):
+        browser.check_clean()
 
 
-def compare(first, laptop, phone, branch, milk, bread):
-    say("both sides are shown beside each other, live, and conflicts are listed first")
-    with DaemonSocket(phone) as api:
-        api.ask("PATCH", f"/api/objects/{milk}?branch={branch}", {"properties": {"title": "Oat", "n": LARGER}})
-        api.ask("POST", f"/api/objects/{bread}/move?branch={branch}", {"parent": milk})
-        new = api.ask("POST", f"/api/objects?branch={branch}", {"type": "item", "properties": {"title": HOSTILE}})["id"]
+def test_both_sides_of_a_branch_are_shown_live_and_conflicts_first(machines, open_browser):
+    laptop, phone, milk, bread = machines.laptop, machines.phone, machines.milk, machines.bread
+    branch = create_branch(laptop)
+    first = open_browser(laptop)
+    first.show(f"branch/{branch}")
+    first.sees("Both sides are the same.")
+    wait_until(lambda: OUTER in phone.run("branch", "list"), PATIENCE_SECONDS, "the branch is on the phone")
+    new = machines.edit(phone, branch)
     # The name of a place is read behind the rest.
-    seen = sides(
-        first, DIFFERENCES, "the edits of the branch", lambda seen: {milk, bread, new} == set(seen)
-        and seen[bread]["rows"] == {"(its place)": ["Oat", "the top level"]},
+    seen = first.shows(
+        "the edits of the branch", SIDES, lambda seen: {milk, bread, new} == set(seen)
+        and seen[bread]["rows"] == {"(its place)": ["Oat", "the top level"]}, DIFFERENCES,
     )
     check(seen[milk]["rows"] == {"title": ["Oat", "Milk"], "n": [str(LARGER), "not set"]}, f"by property: {seen}")
-    check(seen[milk]["columns"] == ["Property", "Try & <b>out</b>", "the main timeline"], f"columns: {seen}")
+    check(seen[milk]["columns"] == ["Property", OUTER, "the main timeline"], f"columns: {seen}")
     check(seen[new]["title"].startswith(HOSTILE[:30]) and "only on the branch" in seen[new]["title"], f"new: {seen}")
     check(seen[new]["rows"] == {"title": [HOSTILE, "no such object"]}, f"new: {seen}")
     check(first.run(SIDES, CONFLICTS) == {}, "there are no conflicts yet")
     check(new not in phone.objects(), "an edit on a branch shows on the main timeline")
 
     phone.run("set", milk, "title=Soy", f"n={LARGE}")
-    seen = sides(first, CONFLICTS, "the conflicts", lambda seen: milk in seen and len(seen[milk]["rows"]) == 2)
+    seen = first.shows(
+        "the conflicts", SIDES, lambda seen: milk in seen and len(seen[milk]["rows"]) == 2, CONFLICTS
+    )
     check(seen[milk]["rows"] == {"title": ["Oat", "Soy"], "n": [str(LARGER), str(LARGE)]}, f"conflicts: {seen}")
     check(list(seen) == [milk], f"only what both sides changed is a conflict: {seen}")
     first.sees("2 conflicts")
@@ -99,69 +108,86 @@ def compare(first, laptop, phone, branch, milk, bread):
            return conflicts.compareDocumentPosition(merge) & Node.DOCUMENT_POSITION_FOLLOWING"""
     )
     check(above, "the button to merge stands before the conflicts")
-    look(first, "a branch")
-    return new
+    first.look("a branch")
+    first.check_clean()
 
 
-def use_a_branch_of_a_branch(first, second, laptop, phone, branch, milk):
+def test_a_branch_of_a_branch_goes_back_to_it(machines, open_browser):
     from selenium.webdriver.support.ui import Select
 
-    say("a branch of a branch is compared with, and merged into, the one that it leaves")
+    laptop, milk = machines.laptop, machines.milk
+    outer = create_branch(laptop)
+    machines.edit(laptop, outer)
+    inner = create_branch(laptop, INNER, outer)
     with DaemonSocket(laptop) as api:
-        inner = api.ask("POST", "/api/branches", {"name": INNER, "parent": branch})["id"]
         api.ask("PATCH", f"/api/objects/{milk}?branch={inner}", {"properties": {"inner": True}})
-    second.show("branches")
-    seen = cards(second, "both branches", lambda seen: seen.get(INNER, {}).get("state") == "1 not merged")
-    check(seen[INNER]["leaves"] == "Try & <b>out</b>", f"what it leaves: {seen}")
-    look(second, "branches")
+    first = open_browser(laptop)
+    first.show("branches")
+    seen = first.shows("both branches", CARDS, lambda seen: seen[INNER]["state"] == "1 not merged")
+    check(seen[INNER]["leaves"] == OUTER, f"what it leaves: {seen}")
+    first.look("branches")
     first.show(f"branch/{inner}")
-    seen = sides(first, DIFFERENCES, "the inner edit", lambda seen: list(seen) == [milk])
+    seen = first.shows("the inner edit", SIDES, lambda seen: list(seen) == [milk], DIFFERENCES)
     check(seen[milk]["rows"] == {"inner": ["yes", "not set"]}, f"against the outer branch: {seen}")
     choice = Select(first.find("main select"))
-    check(choice.first_selected_option.text == "Try & <b>out</b>", "it goes where it came from")
+    check(choice.first_selected_option.text == OUTER, "it goes where it came from")
     choice.select_by_visible_text("the main timeline")
-    sides(first, DIFFERENCES, "against the main timeline", lambda seen: len(seen) == 3)
-    Select(first.find("main select")).select_by_visible_text("Try & <b>out</b>")
-    sides(first, DIFFERENCES, "against the branch again", lambda seen: list(seen) == [milk])
-    first.button("Merge into Try & <b>out</b>").click()
-    first.sees("is merged into Try & <b>out</b>.")
+    first.shows("against the main timeline", SIDES, lambda seen: len(seen) == 3, DIFFERENCES)
+    Select(first.find("main select")).select_by_visible_text(OUTER)
+    first.shows("against the branch again", SIDES, lambda seen: list(seen) == [milk], DIFFERENCES)
+    first.button(f"Merge into {OUTER}").click()
+    first.sees(f"is merged into {OUTER}.")
     first.sees("Both sides are the same.")
     check("inner" not in laptop.json("get", milk)["properties"], "it went to the main timeline")
-    cards(second, "nothing is left to merge", lambda seen: seen[INNER]["state"] == "Nothing to merge")
-    return inner
+    first.show("branches")
+    first.shows("nothing is left to merge", CARDS, lambda seen: seen[INNER]["state"] == "Nothing to merge")
+    first.check_clean()
 
 
-def bring_up_to_date(first, laptop, branch):
-    say("a branch takes in what is new on the main timeline")
-    late = laptop.create("item", "title=Late")
+def test_a_branch_takes_in_what_is_new_on_the_main_timeline(machines, open_browser):
+    branch = create_branch(machines.laptop)
+    machines.edit(machines.laptop, branch)
+    late = machines.laptop.create("item", "title=Late")
+    first = open_browser(machines.laptop)
     first.show(f"branch/{branch}")
-    seen = sides(first, DIFFERENCES, "what is new there", lambda seen: late in seen)
+    seen = first.shows("what is new there", SIDES, lambda seen: late in seen, DIFFERENCES)
     check("only on the main timeline" in seen[late]["title"], f"new on the main timeline: {seen}")
     first.button("Bring up to date").click()
     first.sees("has what is new on the main timeline.")
-    sides(first, DIFFERENCES, "it has that", lambda seen: late not in seen and len(seen) > 0)
+    first.shows("it has that", SIDES, lambda seen: late not in seen and len(seen) > 0, DIFFERENCES)
     first.button("Bring up to date").click()
     first.sees("There was nothing new")
+    first.check_clean()
 
 
-def merge(first, second, laptop, phone, branch, new):
-    say("a click merges, everywhere")
+def test_a_click_merges_a_branch_with_conflicts(machines, open_browser):
+    laptop, milk = machines.laptop, machines.milk
+    branch = create_branch(laptop)
+    laptop.run("set", milk, "title=Soy", f"n={LARGE}")
+    # The later values: they count after the merge.
+    new = machines.edit(laptop, branch)
+    first = open_browser(laptop)
+    first.show(f"branch/{branch}")
+    first.shows("the conflicts", SIDES, lambda seen: list(seen) == [milk], CONFLICTS)
     first.button("Merge into the main timeline").click()
     first.sees("is merged into the main timeline.")
     first.sees("Both sides are the same.")
     first.picture("branches-merged")
-    wait_until(lambda: new in phone.objects(), PATIENCE_SECONDS, "what was new is on the other machine")
-    wait_until(lambda: laptop.export() == phone.export(), PATIENCE_SECONDS, "both export the same")
-    seen = cards(second, "it is merged", lambda seen: seen["Try & <b>out</b>"]["state"] == "Nothing to merge")
-    check(branch in seen["Try & <b>out</b>"]["href"], "a merged branch stays")
+    check(new in laptop.objects(), "what was new is not on the main timeline")
+    first.show("branches")
+    seen = first.shows("it is merged", CARDS, lambda seen: seen[OUTER]["state"] == "Nothing to merge")
+    check(branch in seen[OUTER]["href"], "a merged branch stays")
+    first.check_clean()
 
 
-def delete(first, second, laptop, branch, inner):
-    say("a branch is deleted after a question, on all machines")
+def test_a_branch_is_deleted_after_a_question_on_all_machines(machines, open_browser):
+    laptop = machines.laptop
+    inner = create_branch(laptop, INNER, create_branch(laptop))
     with DaemonSocket(laptop) as api:
         api.ask("POST", f"/api/objects?branch={inner}", {"type": "item", "properties": {}})
+    first, second = open_browser(laptop), open_browser(machines.phone)
     first.show("branches")
-    cards(first, "an edit that is not merged", lambda seen: seen[INNER]["state"] == "1 not merged")
+    first.shows("an edit that is not merged", CARDS, lambda seen: seen[INNER]["state"] == "1 not merged")
     first.find(f"a[href='#/branch/{inner}']")
     first.run(
         "[...document.querySelectorAll('main li.card')].find(card => card.querySelector(arguments[0]))"
@@ -179,56 +205,7 @@ def delete(first, second, laptop, branch, inner):
     second.sees("There is no such branch")
     second.show("branches")
     for browser in (first, second):
-        cards(browser, "the other branch is left", lambda seen: list(seen) == ["Try & <b>out</b>"])
+        browser.shows("the other branch is left", CARDS, lambda seen: list(seen) == [OUTER])
     check(first.run("return location.hash") == "#/branches", "after a deletion the list is shown")
-
-
-def look(browser, what):
-    """Names, contrast and width of what is shown, light and dark, narrow and wide."""
-    name = what.replace(" ", "-")
-    browser.check_names(what)
-    for scheme in ("light", "dark"):
-        browser.scheme(scheme)
-        browser.check_contrast(f"{what} in {scheme}")
-        for width in (360, 1280):
-            browser.size(width)
-            browser.until("return innerWidth === arguments[0]", f"a width of {width}", width)
-            browser.check_width(f"{what} at {width} pixels")
-            browser.picture(f"view-{name}-{scheme}-{width}")
-    browser.scheme(None)
-
-
-def run():
-    needs_chromium()
-    with World("dashboard-branches") as world:
-        laptop, phone = world.paired("laptop", HOSTILE[:60])
-        phone.start()
-        laptop.start(peers=[phone.address])
-        milk = laptop.create("item", "title=Milk")
-        bread = laptop.create("item", "title=Bread")
-        wait_until(lambda: bread in phone.objects(), PATIENCE_SECONDS, "both machines have both objects")
-        first, second = Browser(laptop), Browser(phone)
-        world.closers += [first.driver.quit, second.driver.quit]
-        branch = create_by_keys(first, second)
-        new = compare(first, laptop, phone, branch, milk, bread)
-        inner = use_a_branch_of_a_branch(first, second, laptop, phone, branch, milk)
-        bring_up_to_date(first, laptop, branch)
-        second.show("branches")
-        merge(first, second, laptop, phone, branch, new)
-        delete(first, second, laptop, branch, inner)
-        for browser in (first, second):
-            found = browser.run(
-                """return [...document.querySelectorAll("body img:not(.brand img), main script, #report script")]
-                     .map(element => element.outerHTML)"""
-            )
-            check(not found, f"text became an element: {found}")
-            told = browser.run("return document.querySelector('#notices').innerText")
-            check(told == "", f"the page of {browser.peer.name} reports {told}")
-            browser.check_console()
-        tell_where_pictures_are()
-        for peer in (laptop, phone):
-            peer.stop()
-
-
-if __name__ == "__main__":
-    main_of_test(run)
+    for browser in (first, second):
+        browser.check_clean()

@@ -1,11 +1,12 @@
-#!/usr/bin/env python3
 """Ten thousand siblings in the tree of the dashboard, in a real browser: every step of a scroll through all of them
 shows what belongs there, and only the rows around it are in the document."""
 
 import json
 
-from browser import PATIENCE_SECONDS, Browser, needs_chromium
-from peerd_harness import World, check, free_port, main_of_test, say, wait_until
+import pytest
+
+from browser import PATIENCE_SECONDS, Keys
+from peerd_harness import check, say, wait_until
 
 SIBLINGS = 10_000
 # Rows in sight at 800 pixels, as many again beside them, and the active one.
@@ -53,64 +54,67 @@ SCROLL = """
     })().then(done, error => done({ error: String(error) }))"""
 
 
-def run():
-    from selenium.webdriver import Keys
 
-    needs_chromium()
-    with World("siblings") as world:
-        laptop = world.founder("laptop")
-        parent = laptop.create("list", "title=All of them")
-        objects = [
-            {"type": "item", "parent": parent, "properties": {"title": f"Sibling {number}"}}
-            for number in range(1, SIBLINGS + 1)
-        ]
-        laptop.result("import", "-", stdin=json.dumps(objects).encode()).check_returncode()
-        laptop.start(words=["--http-port", str(free_port())])
-        browser = Browser(laptop)
-        world.closers.append(browser.driver.quit)
-        browser.driver.set_script_timeout(300)
-        browser.sees("10,000")
-        tree = browser.find("[role=tree]")
-        browser.run("arguments[0].focus()", tree)
-        browser.keys(Keys.HOME, Keys.ARROW_RIGHT)
-        browser.sees("Sibling 5")
+@pytest.fixture
+def laptop(world):
+    """A machine with one list and ten thousand items in it."""
+    laptop = world.founder("laptop")
+    laptop.list = laptop.create("list", "title=All of them")
+    objects = [
+        {"type": "item", "parent": laptop.list, "properties": {"title": f"Sibling {number}"}}
+        for number in range(1, SIBLINGS + 1)
+    ]
+    laptop.result("import", "-", stdin=json.dumps(objects).encode()).check_returncode()
+    laptop.start()
+    return laptop
 
-        say("every step of a scroll through ten thousand siblings shows what belongs there")
-        seen = browser.driver.execute_async_script(SCROLL)
-        check("error" not in seen, f"the scroll failed: {seen}")
-        check(seen["first"] == 1 and seen["last"] == SIBLINGS, f"from {seen['first']} to {seen['last']}")
-        check(not seen["wrong"], f"{len(seen['wrong'])} steps show something else: {seen['wrong'][:2]}")
-        check(seen["rowsMax"] <= ROWS_MAX, f"{seen['rowsMax']} rows are in the document")
-        longest = f", the longest of {max(seen['longTasks'])} ms" if seen["longTasks"] else ""
-        say(
-            f"  {seen['steps']} steps, {seen['late']} of which waited for a page; at most {seen['rowsMax']} rows in "
-            f"the document; {len(seen['longTasks'])} tasks of more than 50 ms{longest}"
+
+@pytest.fixture
+def browser(laptop, open_browser):
+    """The tree, with the list expanded and the focus in it."""
+    browser = open_browser(laptop)
+    browser.driver.set_script_timeout(300)
+    browser.sees("10,000")
+    browser.run("arguments[0].focus()", browser.find("[role=tree]"))
+    browser.keys(Keys.HOME, Keys.ARROW_RIGHT)
+    browser.sees("Sibling 5")
+    return browser
+
+
+def test_every_step_of_a_scroll_through_ten_thousand_siblings_shows_what_belongs_there(browser):
+    seen = browser.driver.execute_async_script(SCROLL)
+    check("error" not in seen, f"the scroll failed: {seen}")
+    check(seen["first"] == 1 and seen["last"] == SIBLINGS, f"from {seen['first']} to {seen['last']}")
+    check(not seen["wrong"], f"{len(seen['wrong'])} steps show something else: {seen['wrong'][:2]}")
+    check(seen["rowsMax"] <= ROWS_MAX, f"{seen['rowsMax']} rows are in the document")
+    longest = f", the longest of {max(seen['longTasks'])} ms" if seen["longTasks"] else ""
+    say(
+        f"  {seen['steps']} steps, {seen['late']} of which waited for a page; at most {seen['rowsMax']} rows in "
+        f"the document; {len(seen['longTasks'])} tasks of more than 50 ms{longest}"
+    )
+    browser.picture("siblings")
+    browser.check_names("a tree of ten thousand")
+    browser.check_clean()
+
+
+def test_keys_reach_both_ends_of_ten_thousand_siblings_and_changes_are_live(laptop, browser):
+    for key, name in ((Keys.HOME, "All of them"), (Keys.END, f"Sibling {SIBLINGS}")):
+        browser.keys(key)
+        browser.until(
+            """const row = document.getElementById(document.activeElement.getAttribute("aria-activedescendant"));
+               return row?.getAttribute("aria-label").startsWith(arguments[0] + ",")""",
+            f"the active row is {name}", name,
         )
-        browser.picture("siblings")
-        browser.check_names("a tree of ten thousand")
-
-        say("keys reach both ends, and a change is live in between")
-        for key, name in ((Keys.HOME, "All of them"), (Keys.END, f"Sibling {SIBLINGS}")):
-            browser.keys(key)
-            browser.until(
-                """const row = document.getElementById(document.activeElement.getAttribute("aria-activedescendant"));
-                   return row?.getAttribute("aria-label").startsWith(arguments[0] + ",")""",
-                f"the active row is {name}", name,
-            )
-        last = next(item["id"] for item in laptop.objects().values()
-                    if item["properties"].get("title") == f"Sibling {SIBLINGS}")
-        laptop.run("set", last, "title=The last one")
-        browser.sees("The last one")
-        added = laptop.create("item", "title=One more", "--parent", parent)
-        browser.sees("One more")
-        laptop.run("rm", added)
-        browser.sees_no_more("One more")
-        wait_until(
-            lambda: browser.run("return document.querySelectorAll('.tree-row').length") <= ROWS_MAX,
-            PATIENCE_SECONDS, "still a window of rows",
-        )
-        browser.check_console()
-
-
-if __name__ == "__main__":
-    main_of_test(run)
+    last = next(item["id"] for item in laptop.objects().values()
+                if item["properties"].get("title") == f"Sibling {SIBLINGS}")
+    laptop.run("set", last, "title=The last one")
+    browser.sees("The last one")
+    added = laptop.create("item", "title=One more", "--parent", laptop.list)
+    browser.sees("One more")
+    laptop.run("rm", added)
+    browser.sees_no_more("One more")
+    wait_until(
+        lambda: browser.run("return document.querySelectorAll('.tree-row').length") <= ROWS_MAX,
+        PATIENCE_SECONDS, "still a window of rows",
+    )
+    browser.check_clean()

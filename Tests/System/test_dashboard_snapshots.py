@@ -1,13 +1,12 @@
-#!/usr/bin/env python3
-"""Snapshots in the dashboard, in a real browser on two daemons: one is taken by keys, restored after a question,
-undone, saved as a file, imported on the other machine and deleted. Those of a deleted object, and of an object of
-another workspace, are reached and restored. What the daemon refuses is said in a sentence, where it was asked for.
-Names that are HTML stay text, and no page reports an error of its own."""
+"""Snapshots in the dashboard, in a real browser: they are taken, restored, saved as files, imported and deleted. What
+the daemon refuses is said where it was asked for, and names that are HTML stay text."""
 
 import re
 
-from browser import HOSTILE, PATIENCE_SECONDS, Browser, needs_chromium, tell_where_pictures_are
-from peerd_harness import World, check, main_of_test, say, wait_until
+import pytest
+
+from browser import HOSTILE, PATIENCE_SECONDS, Keys
+from peerd_harness import check, pair, wait_until
 
 NAME = "Before & <b>after</b>"
 # Chromium writes each answer that refuses something to the console, as an error.
@@ -22,20 +21,29 @@ ROWS = """
 FOCUSED = "return document.activeElement.innerText.trim()"
 
 
+class Shelf:
+    """A machine, and objects to take snapshots of."""
+
+    def __init__(self, world):
+        self.laptop = world.founder("laptop")
+        self.laptop.start()
+        self.id = self.laptop.create("shelf", "title=Shelf")
+        self.album = self.laptop.create("album", "title=Album", "--parent", self.id)
+        self.pages = [self.laptop.create("page", f"title=Page {n}", "--parent", self.album) for n in range(3)]
+
+    def take(self, *names):
+        """Takes snapshots of the album; returns their ids."""
+        return [self.laptop.run("snapshot", "create", self.album, "--name", name).strip() for name in names]
+
+
+@pytest.fixture
+def shelf(world):
+    return Shelf(world)
+
+
 def rows(browser, what, fits):
     """Waits until the snapshots that a page shows are as they should be, and returns them."""
-    seen = []
-
-    def is_shown():
-        seen[:] = browser.run(ROWS)
-        return fits(seen)
-
-    try:
-        wait_until(is_shown, PATIENCE_SECONDS, f"{browser.peer.name}: {what}")
-    except AssertionError:
-        say(f"  {browser.peer.name} shows {seen}")
-        raise
-    return list(seen)
+    return browser.shows(what, ROWS, fits)
 
 
 def names(shown):
@@ -72,10 +80,12 @@ def refuses(browser, sentence):
     browser.find("#notices button").click()
 
 
-def take_by_keys(first, laptop, album):
-    from selenium.webdriver import Keys
+def import_file(browser, path):
+    browser.find("main input[type=file]").send_keys(str(path))
 
-    say("a snapshot is taken by keys, and is in the list")
+
+def test_a_snapshot_is_taken_by_keys(shelf, open_browser):
+    laptop, album, first = shelf.laptop, shelf.album, open_browser(shelf.laptop)
     first.show(f"object/{album}")
     first.sees("None yet.")
     take = first.button("Take a snapshot")
@@ -92,8 +102,15 @@ def take_by_keys(first, laptop, album):
     check(first.run(FOCUSED) == "Take a snapshot", "the focus is lost")
     [listed] = laptop.json("snapshot", "list", album)
     check((listed["id"], listed["name"]) == (row["id"], NAME), f"on the command line: {listed}")
+    first.check_clean()
 
-    say("what is refused is said in the question, and what was typed stays")
+
+def test_a_name_that_is_refused_is_said_in_the_question_and_stays(shelf, open_browser):
+    shelf.take(NAME)
+    first = open_browser(shelf.laptop)
+    first.show(f"object/{shelf.album}")
+    rows(first, "the first one", lambda seen: names(seen) == [NAME])
+    first.run("arguments[0].focus()", first.button("Take a snapshot"))
     first.keys(Keys.ENTER)
     first.find("dialog[open] input")
     too_long = "€" * 200
@@ -111,38 +128,44 @@ def take_by_keys(first, laptop, album):
     first.scheme(None)
     first.run("document.querySelector('dialog input').value = ''")
     first.find("dialog .primary").click()
-    seen = rows(first, "a second one, above the first", lambda seen: names(seen) == ["Without a name", NAME])
-    return seen[1]["id"], seen[0]["id"]
+    rows(first, "a second one, above the first", lambda seen: names(seen) == ["Without a name", NAME])
+    first.check_clean(REFUSED)
 
 
-def see_others(first, laptop, album):
-    say("a snapshot of the command line is there when somebody looks at the window again")
-    id = laptop.run("snapshot", "create", album, "--name", "By hand").strip()
+def test_a_snapshot_of_the_command_line_is_there_when_the_window_is_looked_at(shelf, open_browser):
+    shelf.take(NAME)
+    first = open_browser(shelf.laptop)
+    first.show(f"object/{shelf.album}")
+    rows(first, "the first", lambda seen: names(seen) == [NAME])
+    shelf.take("By hand")
     first.run("dispatchEvent(new Event('focus'))")
-    rows(first, "the third", lambda seen: names(seen) == ["By hand", "Without a name", NAME])
-    return id
+    rows(first, "the second", lambda seen: names(seen) == ["By hand", NAME])
+    first.look("snapshots of an object")
+    first.check_clean()
 
 
-def restore(first, laptop, phone, album, pages, snapshot):
-    say("a restore says what it does, reaches the other machine, and is one step to undo")
+def test_a_restore_says_what_it_does_and_is_one_step_to_undo(shelf, open_browser):
+    laptop, album, pages, first = shelf.laptop, shelf.album, shelf.pages, open_browser(shelf.laptop)
+    [snapshot] = shelf.take(NAME)
+    first.show(f"object/{album}")
+    first.until("return document.querySelector('.object h1')?.innerText === 'Album'", "the album")
     before = below(laptop, album)
     laptop.run("rm", pages[0])
     laptop.run("set", album, "title=Changed", "extra=1")
     new = laptop.create("page", "title=New", "--parent", album)
     changed = below(laptop, album)
-    first.until("return document.querySelector('.object h1').innerText === 'Changed'", "the change")
+    first.until("return document.querySelector('.object h1')?.innerText === 'Changed'", "the change")
     press(first, snapshot, "Restore")
     first.sees("Restore this snapshot?")
-    look_at_dialog(first, "the question before a restore")
+    first.look("the question before a restore")
     said = confirm(first, "Restore this snapshot?")
     for text in (f"{NAME} of Changed, taken ", "the 3 objects below it", "below it since then stay", "Undo takes it"):
         check(text in said, f"“{text}” is not in {said}")
     first.sees(f"Restored: {NAME} of")
     first.sees("1 object created, 1 changed.")
-    first.until("return document.querySelector('.object h1').innerText === 'Album'", "the name of before")
+    first.until("return document.querySelector('.object h1')?.innerText === 'Album'", "the name of before")
     restored = {**before, new: changed[new]}
     check(below(laptop, album) == restored, "something else was restored")
-    wait_until(lambda: phone.export() == laptop.export(), PATIENCE_SECONDS, "the restore at the phone")
     first.button("Undo").click()
     first.sees("Undone: ")
     wait_until(lambda: below(laptop, album) == changed, PATIENCE_SECONDS, "one undo takes all of it back")
@@ -152,36 +175,48 @@ def restore(first, laptop, phone, album, pages, snapshot):
     confirm(first, "Restore this snapshot?")
     first.sees("Nothing differed from it, and nothing was written.")
     first.picture("snapshots-restored")
+    first.check_clean()
 
 
-def download(first, laptop, folder, snapshot):
-    say("a snapshot is saved as a file, the same as that of the command line")
+def test_a_snapshot_is_saved_as_the_file_that_the_command_line_exports(world, shelf, open_browser):
+    laptop, first = shelf.laptop, open_browser(shelf.laptop)
+    [snapshot] = shelf.take(NAME)
+    folder = world.root / "files"
+    folder.mkdir()
+    first.show(f"object/{shelf.album}")
     first.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(folder)})
     press(first, snapshot, "Download")
     file = folder / f"Before-b-after-b-{snapshot[:8]}.json"
     wait_until(file.exists, PATIENCE_SECONDS, f"the file; there are {[path.name for path in folder.iterdir()]}")
     check(file.read_bytes() == laptop.raw("snapshot", "export", snapshot), "the file is another one")
     check([path.name for path in folder.iterdir()] == [file.name], "the browser saved more")
-    return file
+    first.check_clean()
 
 
-def look_away(first):
-    from selenium.webdriver import Keys
-
-    say("while the past is shown, snapshots are not: they are restored now")
+def test_snapshots_are_not_shown_with_the_past(shelf, open_browser):
+    shelf.take(NAME)
+    first = open_browser(shelf.laptop)
+    first.show(f"object/{shelf.album}")
+    rows(first, "it is shown now", lambda seen: len(seen) == 1)
     first.run("document.querySelector('#scrubber').focus()")
     first.keys(Keys.HOME)
     rows(first, "none in the past", lambda seen: seen == [])
     first.keys(Keys.END)
-    rows(first, "all of them now", lambda seen: len(seen) == 3)
+    rows(first, "all of them now", lambda seen: len(seen) == 1)
+    first.check_clean()
 
 
-def import_file(browser, path):
-    browser.find("main input[type=file]").send_keys(str(path))
-
-
-def carry(second, phone, folder, file, album, snapshot):
-    say("a file is imported on the other machine, and a wrong one is refused in a sentence")
+def test_a_file_is_imported_on_another_machine_and_a_wrong_one_is_refused(world, shelf, open_browser):
+    laptop, album, phone = shelf.laptop, shelf.album, world.peer("phone")
+    [snapshot] = shelf.take(NAME)
+    folder = world.root / "files"
+    folder.mkdir()
+    file = folder / "snapshot.json"
+    laptop.run("snapshot", "export", snapshot, file)
+    pair(laptop, phone)
+    phone.start(peers=[laptop.address])
+    wait_until(lambda: album in phone.objects(), PATIENCE_SECONDS, "the album is on the phone")
+    second = open_browser(phone)
     second.show("history")
     second.button("Snapshots").click()
     second.until("return document.querySelector('main h1')?.innerText === 'Snapshots'", "the page of all")
@@ -204,14 +239,18 @@ def carry(second, phone, folder, file, album, snapshot):
     import_file(second, folder / "large.json")
     refuses(second, "This file has more than 32 MiB, so it is no snapshot.")
     check(len(phone.json("snapshot", "list")) == 1, "something else was imported")
+    second.check_clean(REFUSED)
 
 
-def revive(first, laptop, phone, shelf, album, pages):
-    say("the snapshots of a deleted object are on its page, and on that of all; a restore brings it back")
+def test_a_deleted_object_is_brought_back_by_a_snapshot(shelf, open_browser):
+    laptop, album, pages, first = shelf.laptop, shelf.album, shelf.pages, open_browser(shelf.laptop)
+    shelf.take(NAME, "By hand")
+    first.show(f"object/{album}")
+    first.until("return document.querySelector('.object h1')?.innerText === 'Album'", "the album")
     before = below(laptop, album)
-    phone.run("rm", shelf)
-    first.until("return document.querySelector('.object h1').innerText === 'This object does not exist'", "it is gone")
-    seen = rows(first, "its snapshots", lambda seen: len(seen) == 3)
+    laptop.run("rm", shelf.id)
+    first.until("return document.querySelector('.object h1')?.innerText === 'This object does not exist'", "it is gone")
+    seen = rows(first, "its snapshots", lambda seen: len(seen) == 2)
     shown = first.run("return [...document.querySelectorAll('button')].filter(e => e.checkVisibility())"
                       ".map(e => e.innerText.trim())")
     check("Take a snapshot" not in shown, "there is nothing to take a snapshot of")
@@ -219,44 +258,47 @@ def revive(first, laptop, phone, shelf, album, pages):
     first.find(".snapshot-card .hint a").click()
     first.until("return document.querySelector('main .chip')?.innerText === 'deleted'", "that it is deleted")
     check([row["id"] for row in rows(first, "all", len)] == [row["id"] for row in seen], "they are other ones")
-    look(first, "all snapshots")
+    first.look("all snapshots")
     press(first, seen[0]["id"], "Restore")
     said = confirm(first, "Restore this snapshot?")
     check("By hand of Album, taken " in said, f"the name of a deleted object: {said}")
     first.sees("Its former place is gone: it stays where it was, or is at the top level.")
     first.until("return !document.querySelector('main .chip')", "that it is not deleted any more")
     first.find(".card-head h2 a").click()
-    first.until("return document.querySelector('.object h1').innerText === 'Album'", "the object is back")
+    first.until("return document.querySelector('.object h1')?.innerText === 'Album'", "the object is back")
     after = below(laptop, album)
     check(after[album][0] is None and pages[0] in after, f"it is not at the top level: {after}")
     check({id: part[1] for id, part in after.items()}.items() <= {id: part[1] for id, part in before.items()}.items(),
           "other values")
+    first.check_clean()
 
 
-def import_of_strangers(first, laptop, folder, stranger):
-    say("a snapshot of another workspace, with names that are HTML, is text, and becomes objects when it is restored")
+def test_a_snapshot_of_strangers_is_text_and_becomes_objects(world, shelf, open_browser):
+    laptop, first, stranger = shelf.laptop, open_browser(shelf.laptop), world.founder("stranger")
+    first.show("snapshots")
     evil = stranger.create("item", f"title={HOSTILE}")
-    file = folder / "evil.json"
+    file = world.root / "evil.json"
     stranger.run("snapshot", "export", stranger.run("snapshot", "create", evil, "--name", HOSTILE).strip(), file)
     import_file(first, file)
     first.sees(f"Imported: {HOSTILE[:60]}")
-    first.show("snapshots")
     first.until(
         "return [...document.querySelectorAll('main .chip')].map(e => e.innerText).includes('not in this workspace')",
         "that it is from elsewhere",
     )
     seen = rows(first, "it is the latest", lambda seen: seen and seen[0]["name"] == HOSTILE)
     check(seen[0]["object"] == evil, f"of what it is: {seen}")
-    look(first, "snapshots of strangers")
+    first.look("snapshots of strangers")
     press(first, seen[0]["id"], "Restore")
     confirm(first, "Restore this snapshot?")
     first.sees("1 object created.")
     first.until("return !document.querySelector('main .chip')", "that it is here now")
     check(laptop.json("get", evil)["properties"] == {"title": HOSTILE}, "the object is another one")
+    first.check_clean()
 
 
-def delete(first, laptop, album, kept):
-    say("a snapshot is deleted after a question; the focus goes to the next one, and then to the heading")
+def test_a_snapshot_is_deleted_after_a_question_and_the_focus_goes_on(shelf, open_browser):
+    laptop, album, first = shelf.laptop, shelf.album, open_browser(shelf.laptop)
+    shelf.take(NAME, "Second", "Third")
     first.show(f"object/{album}")
     count = laptop.status()["changes"]
     for left in (2, 1, 0):
@@ -275,66 +317,5 @@ def delete(first, laptop, album, kept):
     first.sees("None yet.")
     check(laptop.json("snapshot", "list", album) == [], "the command line has some left")
     check(laptop.status()["changes"] == count, "the objects have changed")
-    check(kept not in first.text(), "it is still named")
-
-
-def look_at_dialog(browser, what):
-    name = what.replace(" ", "-")
-    for scheme in ("light", "dark"):
-        browser.scheme(scheme)
-        browser.check_contrast(f"{what} in {scheme}")
-        for width in (360, 1280):
-            browser.size(width)
-            browser.until("return innerWidth === arguments[0]", f"a width of {width}", width)
-            browser.check_width(f"{what} at {width} pixels")
-            browser.picture(f"view-{name}-{scheme}-{width}")
-    browser.scheme(None)
-
-
-def look(browser, what):
-    """Names, contrast and width of what is shown, light and dark, narrow and wide."""
-    browser.check_names(what)
-    look_at_dialog(browser, what)
-
-
-def run():
-    needs_chromium()
-    with World("dashboard-snapshots") as world:
-        laptop, phone = world.paired("laptop", "phone")
-        stranger = world.founder("stranger")
-        phone.start()
-        laptop.start(peers=[phone.address])
-        shelf = laptop.create("shelf", "title=Shelf")
-        album = laptop.create("album", "title=Album", "--parent", shelf)
-        pages = [laptop.create("page", f"title=Page {number}", "--parent", album) for number in range(3)]
-        wait_until(lambda: pages[2] in phone.objects(), PATIENCE_SECONDS, "both machines have all objects")
-        first, second = Browser(laptop), Browser(phone)
-        world.closers += [first.driver.quit, second.driver.quit]
-        folder = world.root / "files"
-        folder.mkdir()
-        snapshot, _ = take_by_keys(first, laptop, album)
-        see_others(first, laptop, album)
-        look(first, "snapshots of an object")
-        restore(first, laptop, phone, album, pages, snapshot)
-        look_away(first)
-        file = download(first, laptop, folder, snapshot)
-        carry(second, phone, folder, file, album, snapshot)
-        revive(first, laptop, phone, shelf, album, pages)
-        import_of_strangers(first, laptop, folder, stranger)
-        delete(first, laptop, album, NAME)
-        for browser in (first, second):
-            found = browser.run(
-                """return [...document.querySelectorAll("body img:not(.brand img), main script, #report script")]
-                     .map(element => element.outerHTML)"""
-            )
-            check(not found, f"text became an element: {found}")
-            told = browser.run("return document.querySelector('#notices').innerText")
-            check(told == "", f"the page of {browser.peer.name} reports {told}")
-            browser.check_console(REFUSED)
-        tell_where_pictures_are()
-        for peer in (laptop, phone):
-            peer.stop()
-
-
-if __name__ == "__main__":
-    main_of_test(run)
+    check(NAME not in first.text(), "it is still named")
+    first.check_clean()

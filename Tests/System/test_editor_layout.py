@@ -1,11 +1,51 @@
-#!/usr/bin/env python3
 """A layout that is tried in the editor of Examples/Editor, on a branch, in a real browser on two machines: others see
-nothing of it until it is kept, a reload and another machine continue it, Keep merges it with what others drew
-meanwhile, and Discard leaves nothing of it."""
+nothing of it until it is kept, and nothing is left of it if it is not."""
 
-from browser import PATIENCE_SECONDS, Browser, needs_chromium, tell_where_pictures_are
-from peerd_harness import DaemonSocket, World, check, main_of_test, say, wait_until
-from test_editor import FOLDER, Window, same_everywhere, value
+import pytest
+
+from browser import PATIENCE_SECONDS, Keys
+from editor_pages import FOLDER, Window, same_everywhere, value
+from peerd_harness import DaemonSocket, check, wait_until
+
+
+class Editors:
+    """A window on each of two machines, with a rectangle in both."""
+
+    def __init__(self, world, open_browser):
+        self.laptop, self.phone = world.paired("laptop", "phone")
+        words = ["--serve", str(FOLDER)]
+        self.phone.start(words=words)
+        self.laptop.start(words=words, peers=[self.phone.address])
+        self.windows = self.mine, self.theirs = [Window(open_browser(peer)) for peer in (self.laptop, self.phone)]
+        self.box = self.mine.create("rectangle")
+        self.everywhere("a rectangle everywhere", {self.box})
+
+    def everywhere(self, what, ids):
+        same_everywhere(self.windows, what, lambda shapes, _: {shape["id"] for shape in shapes} == ids)
+
+    def lay_out(self):
+        """Tries a layout: the rectangle has another colour and place, and there is an ellipse; returns that."""
+        mine, box = self.mine, self.box
+        before = mine.shape(box)
+        press(mine, "try")
+        shows(mine, "the drawing of before", lambda shapes: list(shapes) == [box])
+        mine.select(box)
+        mine.pick_colour("#d81b60")
+        mine.focus(box)
+        mine.here.keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+        circle = mine.create("ellipse")
+        shows(mine, "the layout", lambda shapes: set(shapes) == {box, circle} and shapes[box]["x"] == before["x"] + 20
+              and shapes[box]["fill"] == "#d81b60")
+        return circle
+
+    def check_consoles(self):
+        for window in self.windows:
+            window.here.check_console()
+
+
+@pytest.fixture
+def editors(world, open_browser):
+    return Editors(world, open_browser)
 
 
 def is_on(window):
@@ -32,20 +72,10 @@ def press(window, button):
     wait_until(lambda: not window.here.run("return document.querySelector('main').inert"), PATIENCE_SECONDS, "it ends")
 
 
-def try_it(mine, theirs, phone, box):
-    from selenium.webdriver import Keys
-
-    say("what is tried is seen here alone")
+def test_what_is_tried_is_seen_here_alone(editors):
+    mine, theirs, box = editors.mine, editors.theirs, editors.box
     before = theirs.shape(box)
-    press(mine, "try")
-    shows(mine, "the drawing of before", lambda shapes: list(shapes) == [box])
-    mine.select(box)
-    mine.pick_colour("#d81b60")
-    mine.here.run("document.querySelector('#drawing [data-id=\"' + arguments[0] + '\"]').focus()", box)
-    mine.here.keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
-    circle = mine.create("ellipse")
-    shows(mine, "the layout", lambda shapes: set(shapes) == {box, circle} and shapes[box]["x"] == before["x"] + 20
-          and shapes[box]["fill"] == "#d81b60")
+    circle = editors.lay_out()
     # The colour, two keys in a row, and the ellipse.
     check(list(branches(mine.browser.peer).values()) == [3], f"transactions: {branches(mine.browser.peer)}")
     mine.here.check_names("the editor while a layout is tried")
@@ -55,7 +85,14 @@ def try_it(mine, theirs, phone, box):
         mine.here.picture(f"editor-layout-{scheme}")
     mine.here.scheme(None)
     check(theirs.shape(box) == before and theirs.shape(circle) is None, "others see what is tried")
-    say("undo and redo act on what is tried")
+    check(circle not in editors.phone.objects(), "it is on the main timeline")
+    editors.check_consoles()
+
+
+def test_undo_and_redo_act_on_what_is_tried(editors):
+    mine, theirs, box = editors.mine, editors.theirs, editors.box
+    before = theirs.shape(box)
+    circle = editors.lay_out()
     mine.here.chord(Keys.CONTROL, "z")
     mine.here.sees("Undone: the change of Ellipse")
     shows(mine, "the layout without the ellipse", lambda shapes: set(shapes) == {box})
@@ -68,12 +105,13 @@ def try_it(mine, theirs, phone, box):
     mine.here.find("[data-reverse=redo]").click()
     shows(mine, "the whole layout again", lambda shapes: set(shapes) == {box, circle})
     check(theirs.shape(box) == before, "others see what is taken back")
-    check(circle not in phone.objects(), "it is on the main timeline")
-    return circle
+    check(circle not in editors.phone.objects(), "it is on the main timeline")
+    editors.check_consoles()
 
 
-def continue_it(mine, theirs, phone, box, circle):
-    say("a reload continues it, and so does a page of another machine")
+def test_a_reload_and_a_page_of_another_machine_continue_a_layout(editors):
+    mine, theirs, phone, box = editors.mine, editors.theirs, editors.phone, editors.box
+    circle = editors.lay_out()
     mine.here.driver.refresh()
     shows(mine, "the layout after a reload", lambda shapes: set(shapes) == {box, circle})
     check(is_on(mine), "a reload ends the trial")
@@ -90,15 +128,18 @@ def continue_it(mine, theirs, phone, box, circle):
     shows(mine, "a colour of the other machine", lambda shapes: shapes[circle]["fill"] == "#00897b")
     theirs.here.run("location.hash = ''; location.reload()")
     shows(theirs, "the drawing that all see", lambda shapes: list(shapes) == [box])
+    editors.check_consoles()
 
 
-def keep_it(mine, theirs, laptop, phone, box, circle):
-    say("what is kept is merged with what others drew meanwhile")
+def test_what_is_kept_is_merged_with_what_others_drew_meanwhile(editors):
+    mine, theirs, laptop, box = editors.mine, editors.theirs, editors.laptop, editors.box
+    circle = editors.lay_out()
     theirs.select(box)
     theirs.type_into("name", "Named meanwhile")
     wait_until(lambda: value(laptop, box, "name") == "Named meanwhile", PATIENCE_SECONDS, "the name is here")
     tried = mine.shape(box)
     press(mine, "keep")
+    mine.here.sees("The layout is kept")
     shapes = same_everywhere(
         [mine, theirs], "the layout everywhere",
         lambda shapes, _: {shape["id"] for shape in shapes} == {box, circle}
@@ -106,54 +147,23 @@ def keep_it(mine, theirs, laptop, phone, box, circle):
     )
     shape = next(shape for shape in shapes if shape["id"] == box)
     check((shape["x"], shape["fill"]) == (tried["x"], tried["fill"]), f"what was kept: {shape}, tried: {tried}")
-    mine.here.sees("The layout is kept")
     check(mine.here.run("return location.hash") == "", "the address still names the layout")
     check(mine.here.run("return document.activeElement.id") == "try", "the focus is lost")
+    editors.check_consoles()
 
 
-def discard_it(mine, theirs, phone, box, circle):
-    say("nothing is left of what is discarded")
+def test_nothing_is_left_of_what_is_discarded(editors):
+    mine, phone, box = editors.mine, editors.phone, editors.box
+    circle = mine.create("ellipse")
+    editors.everywhere("both shapes everywhere", {box, circle})
     press(mine, "try")
     shows(mine, "the drawing", lambda shapes: set(shapes) == {box, circle})
     mine.select(circle)
     mine.here.find("#delete").click()
     shows(mine, "one shape less", lambda shapes: list(shapes) == [box])
     press(mine, "discard")
-    same_everywhere(
-        [mine, theirs], "the drawing of before", lambda shapes, _: {shape["id"] for shape in shapes} == {box, circle}
-    )
     mine.here.sees("The layout is discarded.")
+    editors.everywhere("the drawing of before", {box, circle})
     check(branches(mine.browser.peer) == {}, "a branch is left")
     wait_until(lambda: branches(phone) == {}, PATIENCE_SECONDS, "no branch is left on the other machine")
-
-
-def run():
-    needs_chromium()
-    with World("editor-layout") as world:
-        laptop, phone = world.paired("laptop", "phone")
-        words = ["--serve", str(FOLDER)]
-        phone.start(words=words)
-        laptop.start(words=words, peers=[phone.address])
-        windows = []
-        for peer in (laptop, phone):
-            browser = Browser(peer)
-            world.closers.append(browser.driver.quit)
-            browser.go("/app/")
-            windows.append(Window(browser, browser.driver.current_window_handle))
-            wait_until(lambda: windows[-1].state() == "online", PATIENCE_SECONDS, "the editor is online")
-        mine, theirs = windows
-        box = mine.create("rectangle")
-        same_everywhere(windows, "a rectangle everywhere", lambda shapes, _: [shape["id"] for shape in shapes] == [box])
-        circle = try_it(mine, theirs, phone, box)
-        continue_it(mine, theirs, phone, box, circle)
-        keep_it(mine, theirs, laptop, phone, box, circle)
-        discard_it(mine, theirs, phone, box, circle)
-        for window in windows:
-            window.here.check_console()
-        tell_where_pictures_are()
-        for peer in (laptop, phone):
-            peer.stop()
-
-
-if __name__ == "__main__":
-    main_of_test(run)
+    editors.check_consoles()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """History on two real machines: every state of the past can be read again, undo and redo go across devices and
 restarts, and what was deleted comes back by a restore.
 
@@ -7,12 +6,12 @@ so must the other machine, whatever was written since.
 """
 
 import json
-import random
 
-from local_api import Entry
-from peerd_harness import World, check, main_of_test, say, wait_until
+import pytest
 
-SEED = random.randrange(1 << 32)
+from local_api import NOBODY, Entry
+from peerd_harness import Agreement, check, wait_until
+
 STEPS = 40
 UNDONE = 7
 
@@ -53,22 +52,77 @@ def check_past(peer, moments):
         check(peer.raw("export", "--at", moment) == export, f"{peer.name}: the state at {moment} is another one")
 
 
-def check_undo(peer, count):
-    """Undo and redo of several transactions: in the end nothing has changed."""
-    before = without_times(peer.export())
-    undone = peer.json("undo", str(count))
-    check(len(undone) == count, f"{peer.name} took back {len(undone)} of {count}")
-    peer.restart()
-    redone = peer.json("redo", str(count))
-    check(len(redone) == count, f"{peer.name} did {len(redone)} of {count} again")
-    check(without_times(peer.export()) == before, f"{peer.name}: undo and redo of {count} changed something")
-    check(peer.result("redo").returncode == 1, f"{peer.name}: there is more to redo")
+def moment_of(peer):
+    return Entry.loopback(peer).expect(200, "GET", "/api/moment").json["moment"]
 
 
-def check_restore(laptop, phone):
+@pytest.fixture
+def machines(world):
+    """Two machines of one user, which run."""
+    laptop, phone = world.paired("laptop", "phone")
+    phone.start(peers=[laptop.start()])
+    return laptop, phone
+
+
+@pytest.fixture
+def edited(machines, draw):
+    """Both, after many edits on either, and some moments with what the laptop exported then."""
+    laptop, phone = machines
+    ids, moments = [], []
+    reversible = 0
+    for step in range(STEPS):
+        reversible += edit(draw.choice([laptop, phone]), draw, ids)
+        if step % 4 == 3:
+            # Another machine may deliver something between the two, so it is tried until nothing has.
+            moment = export = None
+            while moment is None or moment != moment_of(laptop):
+                moment = moment_of(laptop)
+                export = laptop.export()
+            moments.append((moment, export))
+    # The first object may be deleted at once, and most of the edits be refused.
+    while reversible < UNDONE:
+        reversible += edit(laptop, draw, ids)
+    phone.run("sync", "--wait")
+    Agreement().settle([laptop, phone])
+    return laptop, phone, moments
+
+
+def check_in_order(*peers):
+    """In the end, all have the same, and are healthy."""
+    Agreement().settle(peers)
+    for peer in peers:
+        result = peer.result("doctor")
+        check(result.returncode == 0, f"{peer.name}: doctor says {result.stdout.decode()}")
+
+
+def test_every_state_of_the_past_can_be_read_again_on_two_machines(edited):
+    laptop, phone, moments = edited
+    check_past(laptop, moments)
+    check_past(phone, moments)
+    check_in_order(laptop, phone)
+
+
+def test_undo_and_redo_of_several_edits_change_nothing_over_a_restart(edited):
+    laptop, phone, moments = edited
+    phone.stop()
+    before = without_times(laptop.export())
+    undone = laptop.json("undo", str(UNDONE))
+    check(len(undone) == UNDONE, f"{len(undone)} of {UNDONE} were taken back")
+    laptop.restart()
+    redone = laptop.json("redo", str(UNDONE))
+    check(len(redone) == UNDONE, f"{len(redone)} of {UNDONE} were done again")
+    check(without_times(laptop.export()) == before, f"undo and redo of {UNDONE} changed something")
+    check(laptop.result("redo").returncode == 1, "there is more to redo")
+    check_past(laptop, moments[-3:])
+    phone.start(peers=[laptop.address])
+    check_in_order(laptop, phone)
+
+
+def test_what_was_deleted_comes_back_by_a_restore(machines):
+    laptop, phone = machines
     folder = laptop.create("folder", "title=kept")
     inner = laptop.create("note", "--parent", folder, "title=inner", "deep=[1,{\"a\":null}]")
-    moment = Entry.loopback(laptop).expect(200, "GET", "/api/moment").json["moment"]
+    moment = moment_of(laptop)
     laptop.run("set", inner, "title=changed", "more=1")
     laptop.run("rm", folder)
     phone.run("sync", "--wait")
@@ -88,10 +142,12 @@ def check_restore(laptop, phone):
     never = laptop.create("note")
     result = laptop.result("restore", never, "--at", moment)
     check(result.returncode == 3 and b"was not there" in result.stderr, f"{result.returncode}: {result.stderr}")
+    phone.run("sync", "--wait")
+    check_in_order(laptop, phone)
 
 
-def check_across_devices(laptop, phone):
-    """What one machine wrote, another of the user takes back; what was edited since stays, and is named."""
+def test_another_machine_of_the_user_undoes_and_the_first_redoes(machines):
+    laptop, phone = machines
     id = laptop.create("note", "title=first", "n=1")
     laptop.run("set", id, "title=second", "n=2")
     phone.run("sync", "--wait")
@@ -100,19 +156,19 @@ def check_across_devices(laptop, phone):
     wait_until(lambda: laptop.run("get", id, "title") == "first", 60, "the undo arrives")
     check(laptop.json("redo")[0]["kept"] == [], "a redo on the first machine")
     check(laptop.run("get", id, "title") == "second", "a redo brings it back")
+    check_in_order(laptop, phone)
 
 
-def check_large_undo(peer):
-    """An undo that one change cannot hold takes back what fits, names the rest, and bars nothing."""
+def test_an_undo_that_one_change_cannot_hold_names_the_rest_and_bars_nothing(machines):
+    peer, phone = machines
     note = peer.create("note", "title=before")
     values = {f"v{number}": "x" * 1_000_000 for number in range(9)}
     path = peer.directory.parent / "large.json"
     path.write_text(json.dumps([{"id": note, "properties": values}]))
     peer.run("import", path)
     peer.run("set", note, "title=after")
-    entry = Entry.loopback(peer)
-    moment = entry.expect(200, "GET", "/api/moment").json["moment"]
-    entry.expect(200, "POST", "/api/transactions", {"edits": [{"unset": note, "names": sorted(values)}]})
+    moment = moment_of(peer)
+    Entry.loopback(peer).expect(200, "POST", "/api/transactions", {"edits": [{"unset": note, "names": sorted(values)}]})
     (undone,) = peer.json("undo")
     kept = {item["property"] for item in undone["kept"]}
     check(all(item["reason"] == "too-large" for item in undone["kept"]) and len(kept) == 3, f"{undone['kept']}")
@@ -127,66 +183,32 @@ def check_large_undo(peer):
     for name in sorted(kept):
         peer.run("restore", note, name, "--at", moment)
     check(peer.json("get", note)["properties"] == {"title": "after"} | values, "a restore brings each of the others")
-    say(f"of {len(values)} large values {len(values) - len(kept)} come back by an undo, and the others are named")
+    phone.run("sync", "--wait")
+    check_in_order(peer, phone)
 
 
-def refusals(peer, id):
-    for words, code in [
-        (["get", id, "--at", "yesterdayish"], 2), (["get", id, "--at", "2026-02-30"], 2), (["undo", "0"], 2),
-        (["undo", "1001"], 2), (["export", "--at", f"{'0' * 32}-1-1"], 3), (["get", id, "--at", "1970-01-01"], 3),
-        (["history", "00000000-0000-4000-8000-000000000000"], 3), (["history", id, "--limit", "0"], 2),
-    ]:
-        result = peer.result(*words)
-        check(result.returncode == code and result.stderr, f"{words}: {result.returncode}, {result.stderr}")
+@pytest.fixture
+def noted(world):
+    """A machine that runs, and a note."""
+    peer = world.founder("laptop")
+    peer.start()
+    return peer, peer.create("note")
+
+
+@pytest.mark.parametrize("code, words", [
+    (2, "get NOTE --at yesterdayish"), (2, "get NOTE --at 2026-02-30"), (3, "get NOTE --at 1970-01-01"),
+    (2, "undo 0"), (2, "undo 1001"), (3, f"export --at {'0' * 32}-1-1"), (3, f"history {NOBODY}"),
+    (2, "history NOTE --limit 0"),
+])
+def test_refused_verbs(noted, code, words):
+    peer, id = noted
+    peer.refused(code, *words.replace("NOTE", id).split())
+
+
+def test_refused_requests(noted):
+    peer, id = noted
     entry = Entry.loopback(peer)
     entry.refused(422, "invalid-argument", "GET", f"/api/objects/{id}?at=never")
     entry.refused(404, "no-such-moment", "GET", f"/api/tree?at={'0' * 32}-1-1")
     entry.refused(400, "bad-request", "GET", "/api/diff")
     entry.refused(400, "bad-request", "POST", "/api/undo", {"count": 0})
-
-
-def run():
-    say(f"seed {SEED}")
-    draw = random.Random(SEED)
-    with World("history") as world:
-        laptop, phone = world.paired("laptop", "phone")
-        laptop.start()
-        phone.start(peers=[f"127.0.0.1:{laptop.port}"])
-        entry, ids, moments = Entry.loopback(laptop), [], []
-        reversible = 0
-        for step in range(STEPS):
-            reversible += edit(draw.choice([laptop, phone]), draw, ids)
-            if step % 4 == 3:
-                # Another machine may deliver something between the two, so it is tried until nothing has.
-                moment = export = None
-                while moment is None or moment != entry.expect(200, "GET", "/api/moment").json["moment"]:
-                    moment = entry.expect(200, "GET", "/api/moment").json["moment"]
-                    export = laptop.export()
-                moments.append((moment, export))
-        # The first object may be deleted at once, and most of the edits be refused.
-        while reversible < UNDONE:
-            reversible += edit(laptop, draw, ids)
-        phone.run("sync", "--wait")
-        wait_until(lambda: phone.export() == laptop.export(), 60, "both have the same")
-        check_past(laptop, moments)
-        check_past(phone, moments)
-        say(f"{len(moments)} states of the past, on two machines")
-        phone.stop()
-        check_undo(laptop, UNDONE)
-        check_past(laptop, moments[-3:])
-        say("undo and redo, with a restart between them")
-        phone.start(peers=[f"127.0.0.1:{laptop.port}"])
-        check_restore(laptop, phone)
-        check_across_devices(laptop, phone)
-        check_large_undo(laptop)
-        refusals(laptop, laptop.create("note"))
-        phone.run("sync", "--wait")
-        wait_until(lambda: phone.export() == laptop.export(), 60, "both have the same in the end")
-        for peer in (laptop, phone):
-            result = peer.result("doctor")
-            check(result.returncode == 0, f"{peer.name}: doctor says {result.stdout.decode()}")
-        say("restore, undo across devices, and refusals")
-
-
-if __name__ == "__main__":
-    main_of_test(run)

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """The QR code under an invite: a decoder of another make reads the invite's line from what is drawn on a terminal."""
 
 import os
@@ -6,12 +5,11 @@ import pty
 import re
 import subprocess
 
-from peerd_harness import World, check, main_of_test, program, say, skip
+import pytest
 
-try:
-    import zxingcpp
-except ImportError:
-    skip("there is no zxing-cpp here; scripts/setup.sh installs it, and make test-system uses that environment")
+from peerd_harness import check, program
+
+zxingcpp = pytest.importorskip("zxingcpp", reason="scripts/setup.sh installs zxing-cpp")
 
 LINE = re.compile("\x1b\\[30;107m([ ▀▄█]+)\x1b\\[0m")
 PIXELS_A_MODULE = 4
@@ -49,20 +47,13 @@ def image(rows):
     return memoryview(b"".join(pixels)).cast("B", (len(pixels), width))
 
 
-def run():
-    with World("code") as world:
-        peer = world.founder("one")
-        peer.start()
-        for _ in range(20):
-            invite, *lines = drawn([program(), "invite", "--dir", str(peer.directory)])
-            rows = [match.group(1) for match in map(LINE.fullmatch, lines) if match]
-            check(invite.startswith("peerd:1:") and len(rows) == len(lines) > 10, f"invite shows {invite!r}, {lines}")
-            codes = zxingcpp.read_barcodes(image(rows))
-            check([code.text for code in codes] == [invite], f"{[code.text for code in codes]}, not {invite!r}")
-            check("\x1b" not in peer.run("invite"), "a pipe gets a drawing")
-            peer.restart()
-        say("20 invites were read from their drawings")
-
-
-if __name__ == "__main__":
-    main_of_test(run)
+def test_a_decoder_reads_the_invite_from_its_drawing(world):
+    peer = world.founder("one")
+    peer.start()
+    for _ in range(20):
+        invite, *lines = drawn([program(), "invite", "--dir", str(peer.directory)])
+        rows = [match.group(1) for match in map(LINE.fullmatch, lines) if match]
+        check(invite.startswith("peerd:1:") and len(rows) == len(lines) > 10, f"invite shows {invite!r}, {lines}")
+        codes = zxingcpp.read_barcodes(image(rows))
+        check([code.text for code in codes] == [invite], f"{[code.text for code in codes]}, not {invite!r}")
+        check("\x1b" not in peer.run("invite"), "a pipe gets a drawing")

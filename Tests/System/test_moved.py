@@ -1,11 +1,9 @@
-#!/usr/bin/env python3
 """Machines whose addresses change meet again by themselves: while their daemons run, right after they have met, after a
 cut, while both are off; and where there are link-local IPv6 addresses alone."""
 
-# time limit: 300 s
+import pytest
 
-import network_namespaces
-from peerd_harness import World, check, main_of_test, pair, say, skip, wait_until
+from peerd_harness import check, pair, say, wait_until
 
 # Far below the time after which a silent connection is given up.
 SECONDS = 25
@@ -50,42 +48,50 @@ def start(port, *peers):
         peer.start(listen=f"*:{port}", discovery=True, words=["--no-http"])
 
 
-def run():
-    reason = network_namespaces.reason_to_skip()
-    if reason:
-        skip(reason)
-    lan = network_namespaces.Lan(2)
-    with World("moved") as world:
-        world.closers.append(lan.close)
-        laptop, desk = (world.peer(name, prefix=lan.prefix(index)) for index, name in ((1, "laptop"), (2, "desk")))
-        laptop.run("init", "--name", "laptop")
-        start(7400, laptop)
-        pair(laptop, desk)
-        start(7400, desk)
-        meet(laptop, desk, "paired")
-        move(lan, 2, 77)
-        meet(laptop, desk, "a machine got another address while its daemon ran")
-        move_at_once(lan, 7410, [laptop, desk], move)
-        lan.cut(2)
-        move(lan, 2, 88)
-        lan.heal(2)
-        meet(laptop, desk, "a machine was cut off, and came back with another address")
-        for peer in (laptop, desk):
-            peer.stop()
-        for machine in (1, 2):
-            move(lan, machine, 90 + machine)
-        start(7500, laptop, desk)
-        meet(laptop, desk, "both came back with other addresses and ports")
-        for peer in (laptop, desk):
-            peer.stop()
-        for machine in (1, 2):
-            move(lan, machine, None)
-        check("fe80" in lan._in(lan.machines[0], "ip", "address"), "there is no link-local address")
-        start(7600, laptop, desk)
-        meet(laptop, desk, "link-local IPv6 addresses alone")
-        move_at_once(lan, 7610, [laptop, desk], move_link_local)
-        for peer in (laptop, desk):
-            peer.stop()
+@pytest.fixture
+def moving(lan, world):
+    """A switch, and two machines on it in one workspace, neither of them running."""
+    switch = lan(2)
+    laptop, desk = (world.peer(name, prefix=switch.prefix(index)) for index, name in ((1, "laptop"), (2, "desk")))
+    laptop.run("init", "--name", "laptop")
+    start(7400, laptop)
+    pair(laptop, desk)
+    laptop.stop()
+    return switch, laptop, desk
 
 
-main_of_test(run)
+def test_a_new_address_while_the_daemon_runs(moving):
+    switch, laptop, desk = moving
+    start(7400, laptop, desk)
+    meet(laptop, desk, "paired")
+    move(switch, 2, 77)
+    meet(laptop, desk, "a machine got another address while its daemon ran")
+    move_at_once(switch, 7410, [laptop, desk], move)
+
+
+def test_a_new_address_after_a_cut(moving):
+    switch, laptop, desk = moving
+    start(7400, laptop, desk)
+    meet(laptop, desk, "paired")
+    switch.cut(2)
+    move(switch, 2, 88)
+    switch.heal(2)
+    meet(laptop, desk, "a machine was cut off, and came back with another address")
+
+
+def test_new_addresses_and_ports_while_both_are_off(moving):
+    switch, laptop, desk = moving
+    for machine in (1, 2):
+        move(switch, machine, 90 + machine)
+    start(7500, laptop, desk)
+    meet(laptop, desk, "both came back with other addresses and ports")
+
+
+def test_link_local_addresses_alone(moving):
+    switch, laptop, desk = moving
+    for machine in (1, 2):
+        move(switch, machine, None)
+    check("fe80" in switch._in(switch.machines[0], "ip", "address"), "there is no link-local address")
+    start(7600, laptop, desk)
+    meet(laptop, desk, "link-local IPv6 addresses alone")
+    move_at_once(switch, 7610, [laptop, desk], move_link_local)

@@ -1,67 +1,12 @@
-#!/usr/bin/env python3
 """Three daemons on three machines of one network: pairing, discovery by multicast alone, cut, edits, heal; and again
 while every machine loses a fifth of what arrives."""
 
-# time limit: 900 s
+import pytest
 
-import network_namespaces
-from peerd_harness import Agreement, World, check, digest, invite_line, main_of_test, say, skip
+from peerd_harness import Agreement, check, digest, invite_line, say
 
 PORT = 7400
 MACHINES = (1, 2, 3)
-
-
-def run_on_network(loss_percent):
-    lan = network_namespaces.Lan(len(MACHINES))
-    with World("lan") as world:
-        world.closers.append(lan.close)
-        for machine in MACHINES:
-            check("default" not in lan.routes(machine), "a machine has a default route")
-        if loss_percent:
-            lan.lose(loss_percent)
-        # A machine that loses a fifth of its packets needs its time: TCP backs off.
-        patience = 300 if loss_percent else 60
-        agreement = Agreement()
-        peers = [world.peer(f"m{machine}", prefix=lan.prefix(machine)) for machine in MACHINES]
-        peers[0].run("init", "--name", "m1")
-        peers[0].start(listen=f"0.0.0.0:{PORT}", discovery=True)
-        pair_all(peers, loss_percent)
-        for peer in peers[1:]:
-            peer.start(listen=f"0.0.0.0:{PORT}", discovery=True)
-        say(f"paired: {len(peers)} machines")
-        first = peers[0].create("folder", "name=shared")
-        agreement.settle(peers, patience)
-
-        # New ports: the addresses that pairing left behind lead nowhere, so whatever connects now was discovered.
-        for peer in peers:
-            peer.stop()
-        for machine, peer in zip(MACHINES, peers):
-            peer.start(listen=f"0.0.0.0:{PORT + 10 + machine}", discovery=True)
-        peers[1].run("set", first, "found=\"by beacon\"")
-        state = agreement.settle(peers, patience)
-        check(b"by beacon" in state, "the edit after discovery is not there")
-        say("discovered by multicast alone, on new ports")
-
-        notes = {peer.name: peer.create("note", "--parent", first, f"by={peer.name}") for peer in peers}
-        agreement.settle(peers, patience)
-        for machine in MACHINES:
-            lan.cut(machine)
-        say("cut: all three links are down")
-        edit_apart(peers, first, notes)
-        views = {digest(peer.export()) for peer in peers}
-        check(len(views) == 3, "edits apart must show three different states")
-        for machine in MACHINES:
-            lan.heal(machine)
-        say("healed")
-        state = agreement.settle(peers, patience)
-        check_merged(peers, first, notes)
-        say(f"equal again: sha256 {digest(state)}")
-        if loss_percent:
-            lost = lan.lost_packets()
-            check(lost > 0, "no packet was lost, so nothing was shown")
-            say(f"{lost} packets were dropped on the way")
-        for peer in peers:
-            peer.stop()
 
 
 def pair_all(peers, loss_percent):
@@ -115,15 +60,48 @@ def check_merged(peers, first, notes):
             identity = objects[identity]["parent"]
 
 
-def run():
-    reason = network_namespaces.reason_to_skip()
-    if reason:
-        skip(reason)
-    say("== a good network")
-    run_on_network(0)
-    say("== 20 % loss on every machine")
-    run_on_network(20)
+@pytest.mark.parametrize(
+    "loss_percent", [0, pytest.param(20, marks=pytest.mark.timeout(900))], ids=["a-good-network", "a-lossy-network"]
+)
+def test_three_machines_find_each_other_and_merge_what_they_wrote_while_cut_off(world, lan, loss_percent):
+    switch = lan(len(MACHINES))
+    for machine in MACHINES:
+        check("default" not in switch.routes(machine), "a machine has a default route")
+    if loss_percent:
+        switch.lose(loss_percent)
+    # A machine that loses a fifth of its packets needs its time: TCP backs off.
+    patience = 300 if loss_percent else 60
+    agreement = Agreement()
+    peers = [world.peer(f"m{machine}", prefix=switch.prefix(machine)) for machine in MACHINES]
+    peers[0].run("init", "--name", "m1")
+    peers[0].start(listen=f"0.0.0.0:{PORT}", discovery=True)
+    pair_all(peers, loss_percent)
+    for peer in peers[1:]:
+        peer.start(listen=f"0.0.0.0:{PORT}", discovery=True)
+    first = peers[0].create("folder", "name=shared")
+    agreement.settle(peers, patience)
 
+    # New ports: the addresses that pairing left behind lead nowhere, so whatever connects now was discovered.
+    for peer in peers:
+        peer.stop()
+    for machine, peer in zip(MACHINES, peers):
+        peer.start(listen=f"0.0.0.0:{PORT + 10 + machine}", discovery=True)
+    peers[1].run("set", first, "found=\"by beacon\"")
+    state = agreement.settle(peers, patience)
+    check(b"by beacon" in state, "the edit after discovery is not there")
 
-if __name__ == "__main__":
-    main_of_test(run)
+    notes = {peer.name: peer.create("note", "--parent", first, f"by={peer.name}") for peer in peers}
+    agreement.settle(peers, patience)
+    for machine in MACHINES:
+        switch.cut(machine)
+    edit_apart(peers, first, notes)
+    views = {digest(peer.export()) for peer in peers}
+    check(len(views) == 3, "edits apart must show three different states")
+    for machine in MACHINES:
+        switch.heal(machine)
+    agreement.settle(peers, patience)
+    check_merged(peers, first, notes)
+    if loss_percent:
+        check(switch.lost_packets() > 0, "no packet was lost, so nothing was shown")
+    for peer in peers:
+        peer.stop()

@@ -1,85 +1,78 @@
-#!/usr/bin/env python3
 """SQLite clients and verbs beside a daemon that also reads leave it its write-ahead log: after kill -9, every write
 that was acknowledged is there."""
 
+import contextlib
 import os
 import sqlite3
 
-from peerd_harness import DaemonSocket, World, check, main_of_test
+import pytest
+
+from peerd_harness import DaemonSocket, check
 
 ROUNDS = 20
 
 
-def run():
-    with World("outside-reader") as world:
-        peer = world.founder("a")
-        peer.start()
-        with DaemonSocket(peer) as daemon:
-            written = [daemon.create("note", {"number": 0})]
-            log = log_of(peer)
-            for number in range(1, ROUNDS + 1):
-                read_through(daemon, written[-1])
-                read_from_outside(peer)
-                check(log_of(peer) == log, f"round {number}: a SQLite client has removed the log of the daemon")
-                written.append(daemon.create("note", {"number": number}))
-            for words in verbs(world, written[0]):
-                peer.result(*words)
-                read_from_outside(peer)
-                check(log_of(peer) == log, f"peerd {' '.join(words)}: the log of the daemon has been removed")
-                written.append(daemon.create("note", {"after": words[0]}))
-            daemon.connection.request("POST", "/api/backup", body='{"path":"%s"}' % (peer.directory / "peerd.sqlite"))
-            answer = daemon.connection.getresponse()
-            answer.read()
-            check(answer.status == 422, f"a backup onto the database: {answer.status}")
-            read_from_outside(peer)
-            check(log_of(peer) == log, "a refused backup has cost the daemon its log")
-            written.append(daemon.create("note", {"after": "all"}))
-        peer.kill()
-        objects = peer.objects()
-        lost = [identity for identity in written if identity not in objects]
-        check(not lost, f"{len(lost)} of {len(written)} acknowledged objects are lost")
-        check("ok" in peer.run("doctor"), "doctor says nothing good")
+class Guarded:
+    """A daemon with a log that must stay, and what was written there."""
+
+    def __init__(self, peer, socket):
+        self.peer = peer
+        self.socket = socket
+        self.written = [socket.create("note", {"number": 0})]
+        self.log = self.log_now()
+        check(self.log, "the daemon has no log")
+
+    def log_now(self):
+        try:
+            return os.stat(self.peer.directory / "peerd.sqlite-wal").st_ino
+        except FileNotFoundError:
+            return None
+
+    def check_log(self, what):
+        """The last connection that is closed moves the log into the database and removes it; the daemon's must
+        count."""
+        with contextlib.closing(sqlite3.connect(self.peer.directory / "peerd.sqlite")) as database:
+            check(database.execute("SELECT count(*) FROM properties").fetchone()[0] > 0, "the view is empty")
+        check(self.log_now() == self.log, f"{what}: the log of the daemon has been removed")
+        self.written.append(self.socket.create("note", {"after": what}))
 
 
-def verbs(world, identity):
-    """Verbs that read the directory themselves, or have the daemon read it in another way."""
-    return [
-        ("get", identity),
-        ("status",),
-        ("ls",),
-        ("export",),
-        ("log",),
-        ("history", identity),
-        ("doctor",),
-        ("backup", str(world.root / "a.backup")),
-        ("preview",),
-        ("conflicts",),
-        ("run", "--no-discovery"),
-        ("init", "--name", "b"),
-        ("snapshot", "list"),
-    ]
+@pytest.fixture
+def guarded(world):
+    """In the end, the daemon is killed, and everything that was written must be there."""
+    peer = world.founder("a")
+    peer.start()
+    with DaemonSocket(peer) as socket:
+        guarded = Guarded(peer, socket)
+        yield guarded
+    peer.kill()
+    objects = peer.objects()
+    lost = [identity for identity in guarded.written if identity not in objects]
+    check(not lost, f"{len(lost)} of {len(guarded.written)} acknowledged objects are lost")
+    check("ok" in peer.run("doctor"), "doctor says nothing good")
 
 
-def read_through(daemon, identity):
-    daemon.ask("GET", "/api/status")
-    daemon.ask("GET", f"/api/objects/{identity}")
-    daemon.ask("GET", "/api/log?limit=5")
-    daemon.ask("GET", "/api/export")
+def test_a_sqlite_client_beside_reads_of_the_daemon(guarded):
+    for number in range(1, ROUNDS + 1):
+        for path in ("status", f"objects/{guarded.written[-1]}", "log?limit=5", "export"):
+            guarded.socket.ask("GET", f"/api/{path}")
+        guarded.check_log(f"round {number}")
 
 
-def read_from_outside(peer):
-    """The last connection that is closed moves the log into the database and removes it; the daemon's must count."""
-    database = sqlite3.connect(peer.directory / "peerd.sqlite")
-    check(database.execute("SELECT count(*) FROM properties").fetchone()[0] > 0, "the view is empty")
-    database.close()
+# Some read the directory themselves, and others have the daemon read it in another way.
+@pytest.mark.parametrize("words", [
+    "get ID", "status", "ls", "export", "log", "history ID", "doctor", "backup ROOT/a.backup", "preview", "conflicts",
+    "run --no-discovery", "init --name b", "snapshot list",
+], ids=lambda words: words.split()[0])
+def test_a_verb_beside_the_daemon(guarded, world, words):
+    guarded.peer.result(*words.replace("ID", guarded.written[0]).replace("ROOT", str(world.root)).split())
+    guarded.check_log(words)
 
 
-def log_of(peer):
-    try:
-        return os.stat(peer.directory / "peerd.sqlite-wal").st_ino
-    except FileNotFoundError:
-        return None
-
-
-if __name__ == "__main__":
-    main_of_test(run)
+def test_a_refused_backup_onto_the_database(guarded):
+    connection = guarded.socket.connection
+    connection.request("POST", "/api/backup", body='{"path":"%s"}' % (guarded.peer.directory / "peerd.sqlite"))
+    answer = connection.getresponse()
+    answer.read()
+    check(answer.status == 422, f"a backup onto the database: {answer.status}")
+    guarded.check_log("a refused backup")

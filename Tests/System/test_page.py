@@ -1,13 +1,14 @@
-#!/usr/bin/env python3
 """The page of ten lines in README.md, served from a folder of its own: it is live, it writes, and it outlives the
 daemon."""
 
 import re
 from pathlib import Path
 
-from browser import AWAY, HOSTILE, PATIENCE_SECONDS, Browser, needs_chromium
+import pytest
+
+from browser import AWAY, HOSTILE, PATIENCE_SECONDS
 from local_api import Entry
-from peerd_harness import World, check, free_port, main_of_test, say, wait_until
+from peerd_harness import check, free_port, pair, wait_until
 
 README = Path(__file__).resolve().parent.parent.parent / "README.md"
 ROWS = "return [...document.querySelectorAll('#tasks li')].map(row => row.textContent)"
@@ -20,59 +21,76 @@ def block(language):
     return found[0]
 
 
-def run():
-    needs_chromium()
-    with World("page") as world:
-        laptop, phone = world.paired("laptop", "phone")
-        folder = world.root / "pages"
-        folder.mkdir()
-        page = block("js")
-        check(len(page.splitlines()) <= 10, f"a page needs ten lines, this one has {len(page.splitlines())}")
-        (folder / "page.js").write_text(page, encoding="utf-8")
-        (folder / "index.html").write_text(block("html"), encoding="utf-8")
-        words = ["--http-port", str(free_port()), "--serve", str(folder)]
-        laptop.start(words=words)
-        phone.start(peers=[f"127.0.0.1:{laptop.port}"])
-        laptop.create("task", "title=Sow", "done=false")
-        browser = Browser(laptop)
-        world.closers.append(browser.driver.quit)
+class Pages:
+    """A folder with the page, and the machine that serves it."""
+
+    def __init__(self, world):
+        self.folder = world.root / "pages"
+        self.folder.mkdir()
+        (self.folder / "page.js").write_text(block("js"), encoding="utf-8")
+        (self.folder / "index.html").write_text(block("html"), encoding="utf-8")
+        self.words = ["--http-port", str(free_port()), "--serve", str(self.folder)]
+        self.laptop = world.founder("laptop")
+        self.laptop.start(words=self.words)
+        self.task = self.laptop.create("task", "title=Sow", "done=false")
+
+    def open(self, open_browser):
+        browser = open_browser(self.laptop)
         browser.go("/app/")
-
-        def rows(*expected):
-            wait_until(lambda: browser.run(ROWS) == list(expected), PATIENCE_SECONDS, f"the rows {expected}")
-
-        say("a page of ten lines is live")
-        rows("Sow")
-        second = phone.create("task", "title=Water", "done=false")
-        phone.create("task", f"title={HOSTILE}", "done=false")
-        rows(HOSTILE, "Sow", "Water")
-        phone.run("set", second, "title=Water the seeds")
-        rows(HOSTILE, "Sow", "Water the seeds")
-
-        say("a folder of pages has a slash at its end, so that addresses in it are right")
-        (folder / "ä b").mkdir()
-        (folder / "ä b" / "index.html").write_text("<!doctype html><title>inner</title>", encoding="utf-8")
-        entry = Entry.loopback(laptop)
-        answer = entry.expect(308, "GET", "/app/%C3%A4%20b")
-        check(answer.field("Location") == "/app/%C3%A4%20b/", f"redirected to {answer.field('Location')}")
-        check(b"inner" in entry.expect(200, "GET", answer.field("Location")).body, "the page of a folder")
-
-        say("a click writes")
-        browser.driver.find_elements("css selector", "#tasks li")[2].click()
-        rows(HOSTILE, "Sow")
-        wait_until(
-            lambda: phone.json("get", second)["properties"]["done"] is True, PATIENCE_SECONDS, "done on the phone"
-        )
-        browser.check_console()
-
-        say("the page outlives the daemon")
-        laptop.kill()
-        laptop.create("task", "title=Harvest", "done=false")
-        laptop.start(words=words)
-        rows(HOSTILE, "Harvest", "Sow")
-        browser.picture("page-of-ten-lines")
-        browser.check_console(AWAY)
+        shows(browser, "Sow")
+        return browser
 
 
-if __name__ == "__main__":
-    main_of_test(run)
+@pytest.fixture
+def pages(world):
+    return Pages(world)
+
+
+def shows(browser, *rows):
+    browser.shows(f"the rows {rows}", ROWS, lambda seen: seen == list(rows))
+
+
+def test_a_page_needs_ten_lines():
+    lines = block("js").splitlines()
+    check(len(lines) <= 10, f"a page needs ten lines, this one has {len(lines)}")
+
+
+def test_a_page_of_ten_lines_is_live(world, pages, open_browser):
+    browser, phone = pages.open(open_browser), world.peer("phone")
+    pair(pages.laptop, phone)
+    phone.start(peers=[pages.laptop.address])
+    second = phone.create("task", "title=Water", "done=false")
+    phone.create("task", f"title={HOSTILE}", "done=false")
+    shows(browser, HOSTILE, "Sow", "Water")
+    phone.run("set", second, "title=Water the seeds")
+    shows(browser, HOSTILE, "Sow", "Water the seeds")
+    browser.check_console()
+
+
+def test_a_folder_of_pages_has_a_slash_at_its_end_so_that_addresses_in_it_are_right(pages):
+    (pages.folder / "ä b").mkdir()
+    (pages.folder / "ä b" / "index.html").write_text("<!doctype html><title>inner</title>", encoding="utf-8")
+    entry = Entry.loopback(pages.laptop)
+    answer = entry.expect(308, "GET", "/app/%C3%A4%20b")
+    check(answer.field("Location") == "/app/%C3%A4%20b/", f"redirected to {answer.field('Location')}")
+    check(b"inner" in entry.expect(200, "GET", answer.field("Location")).body, "the page of a folder")
+
+
+def test_a_click_in_a_page_of_ten_lines_writes(pages, open_browser):
+    laptop, browser = pages.laptop, pages.open(open_browser)
+    laptop.create("task", "title=Water", "done=false")
+    shows(browser, "Sow", "Water")
+    browser.find("#tasks li").click()
+    shows(browser, "Water")
+    wait_until(lambda: laptop.json("get", pages.task)["properties"]["done"] is True, PATIENCE_SECONDS, "it is done")
+    browser.check_console()
+
+
+def test_a_page_of_ten_lines_outlives_the_daemon(pages, open_browser):
+    laptop, browser = pages.laptop, pages.open(open_browser)
+    laptop.kill()
+    laptop.create("task", "title=Harvest", "done=false")
+    laptop.start(words=pages.words)
+    shows(browser, "Harvest", "Sow")
+    browser.picture("page-of-ten-lines")
+    browser.check_console(AWAY)

@@ -1,13 +1,9 @@
-#!/usr/bin/env python3
 """Ranges and conditions (RFC 9110, sections 13 and 14) on /api/file/ and /audio/, over both entries: every form of a
 range, what is ignored and what is refused, states that change between two requests or while one is answered, and
 movies whose index is moved to the front."""
 
-# time limit: 300 s
-
 import itertools
 import os
-import random
 import re
 import socket
 import struct
@@ -16,8 +12,10 @@ import time
 from dataclasses import dataclass
 from email.utils import formatdate
 
-from local_api import ANSWER_SECONDS, Closed, Connection, Entry, both_entries, check_answer, request_bytes
-from peerd_harness import World, check, free_port, main_of_test, say, seed_from_arguments
+import pytest
+
+from local_api import ANSWER_SECONDS, WAYS, Closed, Connection, Entry, request_bytes, serve
+from peerd_harness import check
 
 MOST_RANGES = 64
 SIZE = 10_000
@@ -31,9 +29,18 @@ class File:
     """A file as one route serves it."""
 
     entry: Entry
-    target: str
+    route: str
+    name: str
     content: bytes
-    media_type: str
+    media_type: str = "audio/mpeg"
+
+    @property
+    def target(self):
+        return self.route + self.name
+
+    @property
+    def path(self):
+        return folder(self.entry) / self.name
 
     def ask(self, *fields, method="GET"):
         return self.entry.ask(method, self.target, fields=fields)
@@ -47,6 +54,32 @@ class File:
 
     def __str__(self):
         return f"{self.target} ({self.entry.name})"
+
+
+def folder(entry):
+    """Where the files are."""
+    return entry.peer.directory / "files"
+
+
+def put(entry, route, name, content):
+    entry.expect(201, "PUT", f"/api/file/{name}", body=content)
+    return File(entry, route, name, content)
+
+
+@pytest.fixture(params=WAYS)
+def entry(request, world):
+    return serve(world, request.param)
+
+
+@pytest.fixture(params=["/api/file/", "/audio/"], ids=["file", "audio"])
+def route(request):
+    return request.param
+
+
+@pytest.fixture
+def file(entry, route, draw):
+    """A sound, as one of the two routes serves it over one of the two entries."""
+    return put(entry, route, "sound.mp3", draw.randbytes(SIZE))
 
 
 # What an answer must be.
@@ -134,7 +167,7 @@ def content_range(file, text, what):
 HUGE = "9" * 40
 
 
-def check_forms(file):
+def test_every_form_of_a_range_is_served(file, subtests):
     end = len(file.content) - 1
     satisfied = {
         "bytes=0-0": [(0, 0)],
@@ -176,14 +209,22 @@ def check_forms(file):
         f"bytes=-0,{HUGE}-,7-7": [(7, 7)],
     }
     for text, expected in satisfied.items():
-        check_ranges(file, file.ranges(text), expected, text)
+        with subtests.test(text):
+            check_ranges(file, file.ranges(text), expected, text)
+
+
+def test_a_range_beyond_the_end_is_refused(file, subtests):
     beyond = [
         f"bytes={SIZE}-", f"bytes={SIZE}-{SIZE}", f"bytes={SIZE}-{SIZE + 9}", "bytes=-0", f"bytes={HUGE}-",
         f"bytes={2**64}-{2**64 + 5}", f"bytes={2**63}-", f"bytes=-0,{SIZE}-{HUGE}",
     ]
     for text in beyond:
-        check_unsatisfiable(file, file.ranges(text), text)
-    # A field that is no valid range is as if it were not there (section 14.2); so is a unit that is not known.
+        with subtests.test(text):
+            check_unsatisfiable(file, file.ranges(text), text)
+
+
+def test_what_is_no_range_is_ignored(file, subtests):
+    """A field that is no valid range is as if it were not there (section 14.2); so is a unit that is not known."""
     ignored = [
         "", "bytes", "bytes=", "bytes=,", "bytes=-", "bytes=9-0", "bytes=0-9,9-0", "bytes=a-b", "bytes=0-9,x",
         "bytes=0 - 9", "bytes=0-9-", "bytes=--9", "bytes=+0-9", "bytes=-+9", "bytes=0x0-0x9", "bytes=1", "bytes=1.0-2",
@@ -192,13 +233,14 @@ def check_forms(file):
         f"bytes={SIZE + 1}-{SIZE}",
     ]
     for text in ignored:
-        check_whole(file, file.ranges(text), repr(text))
+        with subtests.test(text):
+            check_whole(file, file.ranges(text), repr(text))
     check_whole(file, file.ask(("Range", "bytes=0-9"), ("Range", "bytes=20-29")), "two fields")
     check_whole(file, file.ask(), "no range")
 
 
-def check_many(file):
-    """Up to the limit, ranges are served; beyond it, the whole costs the server less than they would."""
+def test_more_ranges_than_may_be_get_the_whole(file):
+    """The whole costs the server less than they would."""
 
     def field(count):
         return "bytes=" + ",".join(f"{number * 10}-{number * 10}" for number in range(count))
@@ -210,26 +252,25 @@ def check_many(file):
     check_whole(file, file.ranges("bytes=" + "0-," * 900), "many ranges of everything")
 
 
-def check_random(file, seed):
-    """Random ranges against a model that is a set of bytes."""
-    choice = random.Random(seed)
+def test_random_ranges_are_those_of_a_model(file, draw):
+    """The model is a set of bytes."""
     for round in range(100):
         specs, wanted = [], set()
-        for _ in range(choice.randint(1, 8)):
-            first = choice.choice([0, choice.randrange(SIZE), SIZE - 1, SIZE, SIZE + 5])
-            last = first + choice.choice([0, 1, choice.randrange(300), SIZE])
-            kind = choice.randrange(4)
+        for _ in range(draw.randint(1, 8)):
+            first = draw.choice([0, draw.randrange(SIZE), SIZE - 1, SIZE, SIZE + 5])
+            last = first + draw.choice([0, 1, draw.randrange(300), SIZE])
+            kind = draw.randrange(4)
             if kind == 0:
-                count = choice.choice([0, 1, choice.randrange(300), SIZE + 1])
+                count = draw.choice([0, 1, draw.randrange(300), SIZE + 1])
                 specs.append(f"-{count}")
                 wanted |= set(range(max(0, SIZE - count), SIZE))
-            elif kind == 1 and choice.randrange(4) == 0:
+            elif kind == 1 and draw.randrange(4) == 0:
                 specs.append(f"{first}-")
                 wanted |= set(range(first, SIZE))
             else:
                 specs.append(f"{first}-{last}")
                 wanted |= set(range(first, min(last + 1, SIZE)))
-        text, what = "bytes=" + ",".join(specs), f"round {round} of seed {seed}, {','.join(specs)}"
+        text, what = "bytes=" + ",".join(specs), f"round {round}, {','.join(specs)}"
         answer = file.ranges(text)
         if not wanted:
             check_unsatisfiable(file, answer, what)
@@ -242,7 +283,8 @@ def check_random(file, seed):
         check(len(sent) == len(set(sent)) and set(sent) == wanted, f"{file}, {what}: not the bytes that were asked for")
 
 
-def check_empty(file):
+def test_an_empty_file_has_no_range(entry, route):
+    file = put(entry, route, "empty.mp3", b"")
     for text in ("bytes=0-", "bytes=0-0", "bytes=-0", "bytes=1-5"):
         check_unsatisfiable(file, file.ranges(text), text)
     for text in ("bytes=-1", "bytes=-5", "bytes=1-0", "items=0-0"):
@@ -253,7 +295,11 @@ def check_empty(file):
 # Methods.
 
 
-def check_methods(file):
+def without_date(answer):
+    return sorted(field for field in answer.fields if field[0] != "date")
+
+
+def test_a_range_is_for_get_alone(file):
     whole, head = file.ask(), file.ask(("Range", "bytes=0-9"), method="HEAD")
     check(head.status == 200 and head.field("Content-Range") is None, f"{file}: HEAD with a range: {head.status}")
     check(head.field("Content-Length") == str(len(file.content)), f"{file}: HEAD: {head.field('Content-Length')} bytes")
@@ -263,18 +309,16 @@ def check_methods(file):
         answer = file.ask(("Range", "bytes=0-9"), method=method)
         check(answer.status == 405, f"{file}: {method} with a range: {answer.status}")
         check("GET, HEAD" in answer.field("Allow"), f"{file}: {method}: Allow {answer.field('Allow')}")
-    # The older protocol has ranges, too, and here they mean the same.
+
+
+def test_a_range_means_the_same_in_the_older_protocol(file):
     with file.entry.connect() as connection:
         fields = [*file.entry.fields, ("Range", "bytes=5-9")]
         connection.send(request_bytes("GET", file.target, fields, version="HTTP/1.0"))
         check_ranges(file, connection.read(), [(5, 9)], "HTTP/1.0")
 
 
-def without_date(answer):
-    return sorted(field for field in answer.fields if field[0] != "date")
-
-
-def check_methods_that_write(entry):
+def test_a_write_has_no_range_and_part_of_a_file_cannot_be_written(entry):
     target = "/api/file/written.bin"
     range_field = ("Range", "bytes=0-1")
     entry.expect(201, "PUT", target, fields=[range_field], body=b"0123456789")
@@ -288,54 +332,58 @@ def check_methods_that_write(entry):
 
 # Conditions.
 
+PART, BEYOND = ("Range", "bytes=5-9"), ("Range", f"bytes={SIZE}-")
 
-def check_if_range(file, path):
+
+def test_if_range_with_a_tag(file):
     tag = file.tag
-    part, beyond = ("Range", "bytes=5-9"), ("Range", f"bytes={SIZE}-")
-    check_ranges(file, file.ask(part, ("If-Range", tag)), [(5, 9)], "If-Range with the tag")
-    check_unsatisfiable(file, file.ask(beyond, ("If-Range", tag)), "If-Range with the tag, beyond the end")
+    check_ranges(file, file.ask(PART, ("If-Range", tag)), [(5, 9)], "If-Range with the tag")
+    check_unsatisfiable(file, file.ask(BEYOND, ("If-Range", tag)), "If-Range with the tag, beyond the end")
     unmet = ['"another"', f"W/{tag}", f'{tag}, "another"', "*", tag.strip('"'), "", "today"]
     for value in unmet:
-        check_whole(file, file.ask(part, ("If-Range", value)), f"If-Range {value}")
-        check_whole(file, file.ask(beyond, ("If-Range", value)), f"If-Range {value}, beyond the end")
-    check_whole(file, file.ask(part, ("If-Range", tag), ("If-Range", tag)), "two If-Range")
+        check_whole(file, file.ask(PART, ("If-Range", value)), f"If-Range {value}")
+        check_whole(file, file.ask(BEYOND, ("If-Range", value)), f"If-Range {value}, beyond the end")
+    check_whole(file, file.ask(PART, ("If-Range", tag), ("If-Range", tag)), "two If-Range")
     check_whole(file, file.ask(("If-Range", tag)), "If-Range without a range")
     check_whole(file, file.ask(("If-Range", '"another"')), "another If-Range without a range")
 
-    modified = int(time.time()) - DAY_SECONDS
-    os.utime(path, ns=(modified * 10**9, modified * 10**9 + 123_456_789))
+
+def test_if_range_with_a_date(file):
+    tag, modified = file.tag, int(time.time()) - DAY_SECONDS
+    os.utime(file.path, ns=(modified * 10**9, modified * 10**9 + 123_456_789))
     answer = file.ask()
     date = answer.field("Last-Modified")
     check(date == formatdate(modified, usegmt=True), f"{file}: Last-Modified {date}")
     check(answer.tag != tag, f"{file}: the file was touched, and its tag has stayed")
-    check_ranges(file, file.ask(part, ("If-Range", date)), [(5, 9)], "If-Range with the date")
-    check_unsatisfiable(file, file.ask(beyond, ("If-Range", date)), "If-Range with the date, beyond the end")
+    check_ranges(file, file.ask(PART, ("If-Range", date)), [(5, 9)], "If-Range with the date")
+    check_unsatisfiable(file, file.ask(BEYOND, ("If-Range", date)), "If-Range with the date, beyond the end")
     for seconds in (-1, 1, 3600):
         other = formatdate(modified + seconds, usegmt=True)
-        check_whole(file, file.ask(part, ("If-Range", other)), f"If-Range, {seconds} s from the date of the file")
-    check_whole(file, file.ask(part, ("If-Range", date.replace("GMT", "UTC"))), "a date of UTC")
+        check_whole(file, file.ask(PART, ("If-Range", other)), f"If-Range, {seconds} s from the date of the file")
+    check_whole(file, file.ask(PART, ("If-Range", date.replace("GMT", "UTC"))), "a date of UTC")
 
-    # A date names a state only once its second is over: until then, another state may have the same one.
+
+def test_if_range_with_the_present_second(file):
+    """A date names a state only once its second is over: until then, another state may have the same one."""
     ahead = int(time.time()) + DAY_SECONDS
-    os.utime(path, (ahead, ahead))
+    os.utime(file.path, (ahead, ahead))
     for _ in range(3):
+        before = int(time.time())
         date = file.ask().field("Last-Modified")
-        check(date == file_now(file, date), f"{file}: a file of tomorrow was modified {date}")
-        check_whole(file, file.ask(part, ("If-Range", file.ask().field("Last-Modified"))), "If-Range with this second")
+        check(date in seconds_since(before), f"{file}: a file of tomorrow was modified {date}")
+        check_whole(file, file.ask(PART, ("If-Range", file.ask().field("Last-Modified"))), "If-Range with this second")
 
 
-def file_now(file, date):
-    """The present second, or the one before, if that is what the date says."""
-    now = int(time.time())
-    texts = [formatdate(second, usegmt=True) for second in (now, now - 1)]
-    return date if date in texts else texts[0]
+def seconds_since(begin):
+    """As a field shows the seconds from one to the present one."""
+    return [formatdate(second, usegmt=True) for second in range(begin, int(time.time()) + 1)]
 
 
-def check_preconditions(file, path):
-    """The order of section 13.2.2, before any range is looked at."""
+def test_preconditions_come_before_ranges_in_their_order(file):
+    """The order is that of section 13.2.2."""
     modified = int(time.time()) - DAY_SECONDS
-    os.utime(path, (modified, modified))
-    tag, part = file.tag, ("Range", "bytes=5-9")
+    os.utime(file.path, (modified, modified))
+    tag = file.tag
 
     def date(seconds):
         return formatdate(modified + seconds, usegmt=True)
@@ -343,7 +391,7 @@ def check_preconditions(file, path):
     def expect(status, *fields):
         for with_range in (False, True):
             what = f"{fields}{' and a range' if with_range else ''}"
-            answer = file.ask(*fields, *([part] if with_range else []))
+            answer = file.ask(*fields, *([PART] if with_range else []))
             if status == 200:
                 (check_ranges(file, answer, [(5, 9)], what) if with_range else check_whole(file, answer, what))
                 continue
@@ -352,7 +400,7 @@ def check_preconditions(file, path):
             if status == 304:
                 check((answer.tag, answer.field("Last-Modified")) == (tag, date(0)), f"{file}, {what}: {answer.fields}")
                 check(answer.field("Content-Length") in (None, str(len(file.content))), f"{file}, {what}: a length")
-            head = file.ask(*fields, *([part] if with_range else []), method="HEAD")
+            head = file.ask(*fields, *([PART] if with_range else []), method="HEAD")
             check(head.status == status, f"{file}, {what}: HEAD {head.status}")
 
     old, now_or_later = '"another"', [date(0), date(1), date(2 * DAY_SECONDS)]
@@ -388,36 +436,48 @@ def check_preconditions(file, path):
     expect(200, ("If-Unmodified-Since", "yesterday"))
     expect(400, ("If-Match", tag.strip('"')))
     # A condition that is met does not make a range that is not there one that is.
-    check_unsatisfiable(file, file.ask(("Range", f"bytes={SIZE}-"), ("If-Match", tag)), "If-Match, beyond the end")
+    check_unsatisfiable(file, file.ask(BEYOND, ("If-Match", tag)), "If-Match, beyond the end")
 
 
 # States that change.
 
 
-def check_changes(entry, route, directory):
-    """Between two requests, the file becomes another one: by the API, by a new file, and in place."""
-    name = "changing.mp3"
-    path = directory / name
+def by_request(file, content):
+    file.entry.expect(204, "PUT", f"/api/file/{file.name}", body=content)
 
-    def by_request(content):
-        entry.ask("PUT", f"/api/file/{name}", body=content)
 
-    def by_rename(content):
-        (directory / "new").write_bytes(content)
-        os.rename(directory / "new", path)
+def by_rename(file, content):
+    (folder(file.entry) / "new").write_bytes(content)
+    os.rename(folder(file.entry) / "new", file.path)
 
-    def in_place(content):
-        with open(path, "r+b") as file:
-            file.write(content)
 
-    by_request(random.Random(0).randbytes(SIZE))
-    file = File(entry, route + name, path.read_bytes(), "audio/mpeg")
+def by_deletion(file, _):
+    file.entry.expect(204, "DELETE", f"/api/file/{file.name}")
+
+
+def in_place(file, content):
+    with open(file.path, "r+b") as opened:
+        opened.write(content)
+
+
+def at_the_end(file, content):
+    with open(file.path, "r+b") as opened:
+        opened.seek(-1000, os.SEEK_END)
+        opened.write(content[-1000:])
+
+
+def by_cutting(file, content):
+    os.truncate(file.path, len(content) // 2)
+
+
+def test_a_file_that_changes_between_two_requests_gets_another_tag(file, draw):
+    """It changes by the API, by a new file, and in place."""
     tags = {file.tag}
-    for number, change in enumerate([by_request, by_rename, in_place, by_request], 1):
+    for change in (by_request, by_rename, in_place, by_request):
         what = f"changed {change.__name__}"
         old_tag, first_half = file.tag, file.ranges(f"bytes=0-{SIZE // 2}").body
-        file.content = random.Random(number).randbytes(SIZE)
-        change(file.content)
+        file.content = draw.randbytes(SIZE)
+        change(file, file.content)
         check(first_half not in file.content, "the states are the same")
         tag = file.tag
         check(tag not in tags, f"{file}, {what}: the tag is as before")
@@ -428,92 +488,34 @@ def check_changes(entry, route, directory):
         check(file.ask(rest, ("If-Match", old_tag)).status == 412, f"{file}, {what}: If-Match with the old tag")
         check_whole(file, file.ask(("If-None-Match", old_tag)), what)
     # The answer to a write has the tag under which the file is read.
-    written = entry.ask("PUT", f"/api/file/{name}", body=file.content)
+    written = file.entry.ask("PUT", f"/api/file/{file.name}", body=file.content)
     check(written.tag == file.tag, f"{file}: written as {written.tag}, read as {file.tag}")
-    entry.expect(204, "DELETE", f"/api/file/{name}")
+    file.entry.expect(204, "DELETE", f"/api/file/{file.name}")
     check(file.ranges("bytes=0-1").status == 404, f"{file}: deleted, and still there")
 
 
-def check_changes_meanwhile(entry, route, directory):
-    """While the file is sent, it becomes another one: no answer has bytes of two states."""
-    name = "large.mp3"
-    path = directory / name
-    old, new = (random.Random(number).randbytes(LARGE_SIZE) for number in (1, 2))
-
-    def by_request():
-        entry.ask("PUT", f"/api/file/{name}", body=new)
-
-    def by_rename():
-        (directory / "new").write_bytes(new)
-        os.rename(directory / "new", path)
-
-    def by_deletion():
-        entry.expect(204, "DELETE", f"/api/file/{name}")
-
-    def in_place():
-        with open(path, "r+b") as file:
-            file.write(new)
-
-    def at_the_end():
-        with open(path, "r+b") as file:
-            file.seek(LARGE_SIZE - 1000)
-            file.write(new[-1000:])
-
-    def by_cutting():
-        os.truncate(path, LARGE_SIZE // 2)
-
-    start = LARGE_SIZE // 16
-    ranges = [("no range", [], 0), ("a range", [("Range", f"bytes={start}-")], start)]
-    for change in (by_request, by_rename, by_deletion, in_place, at_the_end, by_cutting):
-        # The open file stays what it was, unless somebody writes into it.
-        stays = change in (by_request, by_rename, by_deletion)
-        for what, fields, first in ranges:
-            what = f"{route}{name} ({entry.name}), {what}, changed {change.__name__}"
-            path.write_bytes(old)
-            with patient_connection(entry) as connection:
-                connection.send(request_bytes("GET", route + name, [*entry.fields, *fields]))
-                answer = connection.read_head()
-                check(answer.status == (206 if fields else 200), f"{what}: {answer.status}")
-                received = connection.take(1 << 20)
-                change()
-                received += rest_of_body(connection, LARGE_SIZE - first - len(received))
-            check(old[first:].startswith(received), f"{what}: bytes of two states in one answer")
-            whole = len(received) == LARGE_SIZE - first
-            check(whole == stays, f"{what}: {len(received)} bytes of {LARGE_SIZE - first}")
-    path.unlink(missing_ok=True)
-
-
-def check_changes_all_the_time(entry, route, directory):
-    """While a program writes the file again and again, it can be read: the file is opened again if it has changed.
-
-    What is half written when the file is opened is half written in the answer, too: the file system shows no state
-    but that one."""
-    name, size, ends = "busy.mp3", 480 << 10, threading.Event()
-    path = directory / name
-    path.write_bytes(bytes(size))
-
-    def write():
-        with open(path, "r+b") as file:
-            for number in itertools.count(1):
-                file.seek(0)
-                file.write(bytes([number % 256]) * size)
-                file.flush()
-                if ends.wait(0.01):
-                    return
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        answers = [entry.ask("GET", route + name) for _ in range(400)]
-    finally:
-        ends.set()
-        writer.join()
-    path.unlink()
-    what = f"{route}{name} ({entry.name}) while it is written"
-    check({answer.status for answer in answers} <= {200, 503}, f"{what}: {[answer.status for answer in answers]}")
-    bodies = [answer.body for answer in answers if answer.status == 200]
-    check(len({body[0] for body in bodies}) > 1, f"{what}: {len(bodies)} answers, of one state")
-    check({len(body) for body in bodies} == {size}, f"{what}: answers of other lengths than that of the file")
+@pytest.mark.parametrize("change", [by_request, by_rename, by_deletion, in_place, at_the_end, by_cutting])
+def test_no_answer_has_bytes_of_two_states(entry, route, draw, change):
+    """The file changes while it is sent."""
+    old, new = draw.randbytes(LARGE_SIZE), draw.randbytes(LARGE_SIZE)
+    file = File(entry, route, "large.mp3", old)
+    # The open file stays what it was, unless somebody writes into it.
+    stays = change in (by_request, by_rename, by_deletion)
+    folder(entry).mkdir()
+    for first in (0, LARGE_SIZE // 16):
+        what = f"{file}, from {first}, changed {change.__name__}"
+        file.path.write_bytes(old)
+        fields = [("Range", f"bytes={first}-")] if first else []
+        with patient_connection(entry) as connection:
+            connection.send(request_bytes("GET", file.target, [*entry.fields, *fields]))
+            answer = connection.read_head()
+            check(answer.status == (206 if fields else 200), f"{what}: {answer.status}")
+            received = connection.take(1 << 20)
+            change(file, new)
+            received += rest_of_body(connection, LARGE_SIZE - first - len(received))
+        check(old[first:].startswith(received), f"{what}: bytes of two states in one answer")
+        whole = len(received) == LARGE_SIZE - first
+        check(whole == stays, f"{what}: {len(received)} bytes of {LARGE_SIZE - first}")
 
 
 def patient_connection(entry):
@@ -538,6 +540,35 @@ def rest_of_body(connection, count):
     return b"".join(pieces)
 
 
+def test_a_file_that_is_written_all_the_time_can_be_read(entry, route):
+    """The daemon opens the file again if it has changed. What is half written when the file is opened is half written
+    in the answer, too: the file system shows no state but that one."""
+    size, ends = 480 << 10, threading.Event()
+    file = put(entry, route, "busy.mp3", bytes(size))
+
+    def write():
+        with open(file.path, "r+b") as opened:
+            for number in itertools.count(1):
+                opened.seek(0)
+                opened.write(bytes([number % 256]) * size)
+                opened.flush()
+                if ends.wait(0.01):
+                    return
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        answers = [file.ask() for _ in range(400)]
+    finally:
+        ends.set()
+        writer.join()
+    statuses = {answer.status for answer in answers}
+    check(statuses <= {200, 503}, f"{file} while it is written: {statuses}")
+    bodies = [answer.body for answer in answers if answer.status == 200]
+    check(len({body[0] for body in bodies}) > 1, f"{file} while it is written: {len(bodies)} answers, of one state")
+    check({len(body) for body in bodies} == {size}, f"{file} while it is written: answers of other lengths")
+
+
 # Movies.
 
 
@@ -546,11 +577,10 @@ def box(kind, *contents):
     return struct.pack(">I4s", 8 + len(content), kind) + content
 
 
-def movie(seed):
+def movie(draw):
     """A movie with its index behind the media, and the same with its index in front."""
-    choice = random.Random(seed)
-    front, media = box(b"ftyp", b"M4A \0\0\0\0M4A mp42"), box(b"mdat", choice.randbytes(SIZE - 1000))
-    behind = box(b"free", choice.randbytes(200))
+    front, media = box(b"ftyp", b"M4A \0\0\0\0M4A mp42"), box(b"mdat", draw.randbytes(SIZE - 1000))
+    behind = box(b"free", draw.randbytes(200))
 
     def index(offsets):
         table = box(b"stco", bytes(4), struct.pack(f">I{len(offsets)}I", len(offsets), *offsets))
@@ -569,105 +599,74 @@ def movie(seed):
     )
 
 
-def check_movies(entry, directory, seed):
-    for name, kind in (("sound.m4a", "audio/mp4"), ("Sound.MOV", "video/quicktime")):
-        stored, served, borders = movie(seed)
-        path = directory / name
-        path.write_bytes(stored)
-        plain = File(entry, f"/api/file/{name}", stored, kind)
-        sound = File(entry, f"/audio/{name}", served, kind)
-        check(stored != served and len(stored) == len(served), "the movie is not rearranged")
-        for file in (plain, sound):
-            check_whole(file, file.ask(), "no range")
-            # Across each border between what is on the disk and what is not.
-            for border in borders:
-                for before, behind in ((1, 0), (0, 1), (3, 3), (border, len(served) - border)):
-                    first, last = max(0, border - before), min(border + behind, len(served) - 1)
-                    check_ranges(file, file.ranges(f"bytes={first}-{last}"), [(first, last)], f"{first} to {last}")
-            wanted = [(border - 2, border + 2) for border in reversed(borders)]
-            text = "bytes=" + ",".join(f"{first}-{last}" for first, last in wanted)
-            check_ranges(file, file.ranges(text), wanted, text)
-            check_unsatisfiable(file, file.ranges(f"bytes={len(served)}-"), "beyond the end")
-            end = len(served) - 1
-            check_ranges(file, file.ranges("bytes=-7"), [(end - 6, end)], "the end")
-        # They are not the same bytes, so what was begun with one must not be ended with the other.
-        check(plain.tag != sound.tag, f"{name}: one tag for two representations")
-        for one, other in ((plain, sound), (sound, plain)):
-            part = ("Range", "bytes=5-9")
-            check_ranges(one, one.ask(part, ("If-Range", one.tag)), [(5, 9)], "its own tag")
-            check_whole(one, one.ask(part, ("If-Range", other.tag)), "the tag of the other")
-            check(one.ask(("If-None-Match", one.tag)).status == 304, f"{one}: If-None-Match")
-            check_whole(one, one.ask(("If-None-Match", other.tag)), "If-None-Match of the other")
-            check(one.ask(part, ("If-Match", other.tag)).status == 412, f"{one}: If-Match of the other")
-        check_methods_of_movie(sound)
-        # Another movie of the same length, in place: its index is another one, too.
-        old_tag = sound.tag
-        stored, sound.content, _ = movie(seed + 1)
-        with open(path, "r+b") as file:
-            file.write(stored)
-        check_whole(sound, sound.ask(("Range", "bytes=5-9"), ("If-Range", old_tag)), "changed")
-        check(path.read_bytes() == stored, f"{name}: the file on the disk was changed")
+@pytest.fixture(params=[("sound.m4a", "audio/mp4"), ("Sound.MOV", "video/quicktime")], ids=["m4a", "mov"])
+def movie_files(request, entry, draw):
+    """A movie as it is, the same with its index in front, and where the latter has borders."""
+    name, kind = request.param
+    stored, served, borders = movie(draw)
+    check(stored != served and len(stored) == len(served), "the movie is not rearranged")
+    plain, sound = put(entry, "/api/file/", name, stored), File(entry, "/audio/", name, served)
+    plain.media_type = sound.media_type = kind
+    return plain, sound, borders
 
 
-def check_methods_of_movie(file):
+def test_ranges_across_the_borders_of_a_movie(movie_files):
+    """At a border, what is on the disk ends, and what is not begins."""
+    *files, borders = movie_files
+    for file in files:
+        check_whole(file, file.ask(), "no range")
+        end = len(file.content) - 1
+        for border in borders:
+            for before, behind in ((1, 0), (0, 1), (3, 3), (border, end + 1 - border)):
+                first, last = max(0, border - before), min(border + behind, end)
+                check_ranges(file, file.ranges(f"bytes={first}-{last}"), [(first, last)], f"{first} to {last}")
+        wanted = [(border - 2, border + 2) for border in reversed(borders)]
+        text = "bytes=" + ",".join(f"{first}-{last}" for first, last in wanted)
+        check_ranges(file, file.ranges(text), wanted, text)
+        check_unsatisfiable(file, file.ranges(f"bytes={end + 1}-"), "beyond the end")
+        check_ranges(file, file.ranges("bytes=-7"), [(end - 6, end)], "the end")
+
+
+def test_a_movie_begun_on_one_route_is_not_ended_with_the_other(movie_files):
+    """They are not the same bytes."""
+    plain, sound, _ = movie_files
+    check(plain.tag != sound.tag, f"{sound}: one tag for two representations")
+    for one, other in ((plain, sound), (sound, plain)):
+        check_ranges(one, one.ask(PART, ("If-Range", one.tag)), [(5, 9)], "its own tag")
+        check_whole(one, one.ask(PART, ("If-Range", other.tag)), "the tag of the other")
+        check(one.ask(("If-None-Match", one.tag)).status == 304, f"{one}: If-None-Match")
+        check_whole(one, one.ask(("If-None-Match", other.tag)), "If-None-Match of the other")
+        check(one.ask(PART, ("If-Match", other.tag)).status == 412, f"{one}: If-Match of the other")
+
+
+def test_head_of_a_movie_has_the_fields_of_get(movie_files):
+    file = movie_files[1]
     head = file.ask(("Range", "bytes=0-9"), method="HEAD")
     check(head.status == 200 and without_date(head) == without_date(file.ask()), f"{file}: HEAD has {head.fields}")
 
 
-def check_names(entry, directory):
-    """What is no sound has no place below /audio/, with ranges or without."""
-    (directory / "text.txt").write_bytes(b"text")
-    for fields in ([], [("Range", "bytes=0-1")]):
-        entry.refused(415, "unsupported-media-type", "GET", "/audio/text.txt", fields=fields)
-        entry.refused(404, "not-found", "GET", "/audio/none.mp3", fields=fields)
+def test_a_movie_of_the_same_length_in_its_place_is_another_one(movie_files, draw):
+    """Its index is another one, too."""
+    sound = movie_files[1]
+    check_whole(sound, sound.ask(), "no range")
+    old_tag = sound.tag
+    stored, sound.content, _ = movie(draw)
+    in_place(sound, stored)
+    check_whole(sound, sound.ask(PART, ("If-Range", old_tag)), "changed")
+    check(sound.path.read_bytes() == stored, f"{sound}: the file on the disk was changed")
 
 
-def check_dates(entry):
-    """A server with a clock says when it answers (section 6.6.1): without that, no client can trust Last-Modified."""
+@pytest.mark.parametrize("fields", [[], [("Range", "bytes=0-1")]], ids=["whole", "range"])
+def test_what_is_no_sound_has_no_place_among_sounds(entry, fields):
+    put(entry, "/api/file/", "text.txt", b"text")
+    entry.refused(415, "unsupported-media-type", "GET", "/audio/text.txt", fields=fields)
+    entry.refused(404, "not-found", "GET", "/audio/none.mp3", fields=fields)
+
+
+def test_answers_say_when_they_were_given(entry):
+    """Without that (section 6.6.1), no client can trust Last-Modified."""
+    put(entry, "/api/file/", "sound.mp3", b"sound")
     for target in ("/healthz", "/api/file/sound.mp3", "/nowhere"):
         before = int(time.time())
-        answer = entry.ask("GET", target)
-        texts = [formatdate(second, usegmt=True) for second in range(before, int(time.time()) + 1)]
-        check(answer.field("Date") in texts, f"{target} ({entry.name}): Date {answer.field('Date')}, not {texts}")
-
-
-def run():
-    seed = seed_from_arguments()
-    with World("ranges") as world:
-        peer = world.founder("server")
-        peer.start(words=["--http-port", str(free_port())])
-        directory = peer.directory / "files"
-        entries = both_entries(peer)
-        content = random.Random(seed).randbytes(SIZE)
-        for entry in entries:
-            say(f"over the {entry.name}")
-            for name in ("sound.mp3", "empty.mp3"):
-                body = content if name == "sound.mp3" else b""
-                entry.expect(201 if entry is entries[0] else 204, "PUT", f"/api/file/{name}", body=body)
-            sounds = [File(entry, f"{route}sound.mp3", content, "audio/mpeg") for route in ("/api/file/", "/audio/")]
-            for file in sounds:
-                say(f"{file.target}: forms, methods and conditions")
-                check_forms(file)
-                check_many(file)
-                check_random(file, seed)
-                check_empty(File(entry, file.target.replace("sound", "empty"), b"", "audio/mpeg"))
-                check_methods(file)
-                check_if_range(file, directory / "sound.mp3")
-                check_preconditions(file, directory / "sound.mp3")
-            check_methods_that_write(entry)
-            check_names(entry, directory)
-            check_dates(entry)
-            say("states that change, and movies")
-            for route in ("/api/file/", "/audio/"):
-                check_changes(entry, route, directory)
-                check_changes_meanwhile(entry, route, directory)
-                check_changes_all_the_time(entry, route, directory)
-            check_movies(entry, directory, seed)
-            for path in directory.iterdir():
-                if path.name not in ("sound.mp3", "empty.mp3"):
-                    path.unlink()
-        peer.stop()
-
-
-if __name__ == "__main__":
-    main_of_test(run)
+        date, texts = entry.ask("GET", target).field("Date"), seconds_since(before)
+        check(date in texts, f"{target} ({entry.name}): Date {date}, not {texts}")

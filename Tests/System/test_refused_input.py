@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Input that cannot be right is refused with the reason, and costs nobody the use of the workspace: times beyond the
 year 9999 in snapshots, backups and the file config, names that lead nowhere, and folders that are not there."""
 
@@ -7,70 +6,76 @@ import json
 import os
 import struct
 
-from peerd_harness import CheckFailed, CommandFailed, World, check, main_of_test
+import pytest
+
+from peerd_harness import check
 
 FAILURE, USAGE, NO_SUCH_OBJECT, WORKSPACE, STORAGE = 1, 2, 3, 4, 7
 HUGE = (1 << 63) - 1
+# The last millisecond of the year 9999.
+LAST_TIME = 253402300799999
 
 
-def run():
-    with World("refused") as world:
-        a = world.founder("a")
-        note = a.create("note", "text=first")
-        past_and_names(a, note)
-        snapshots(world, a, note)
-        backups(world, a)
-        damaged_config(a)
+@pytest.fixture
+def a(world):
+    """A peer with one object."""
+    a = world.founder("a")
+    a.note = a.create("note", "text=first")
+    return a
 
 
-def refused(peer, code, *verb):
-    try:
-        peer.run(*verb)
-    except CommandFailed as error:
-        check(error.code == code, f"{verb} ended with {error.code}: {error.error}")
-        return error.error
-    raise CheckFailed(f"{verb} was not refused")
+@pytest.mark.parametrize(
+    "verb, words, reason",
+    [
+        ("get", ["--at", "2000-01-01"], "was not there"),
+        ("history", ["nosuch"], "never had"),
+        ("restore", ["nosuch", "--at", "now"], "never had"),
+    ],
+    ids=["get", "history", "restore"],
+)
+def test_a_past_that_was_not_is_refused(a, verb, words, reason):
+    a.refused(NO_SUCH_OBJECT, verb, a.note, *words, mentions=[reason])
+    check("first" in a.run("history", a.note, "text"), "the history of a property")
 
 
-def past_and_names(a, note):
-    check("was not there" in refused(a, NO_SUCH_OBJECT, "get", note, "--at", "2000-01-01"), "get before the creation")
-    check("never had" in refused(a, NO_SUCH_OBJECT, "history", note, "nosuch"), "a history of nothing")
-    check("never had" in refused(a, NO_SUCH_OBJECT, "restore", note, "nosuch", "--at", "now"), "a restore of nothing")
-    check("first" in a.run("history", note, "text"), "the history of a property")
+@pytest.fixture
+def changed_snapshot(world, a):
+    """Makes a snapshot's file with other values."""
+    content = json.loads(a.raw("snapshot", "export", a.run("snapshot", "create", a.note).split()[0]))
+    file = world.root / "changed.json"
+
+    def change(**values):
+        file.write_text(json.dumps({**content, **values}))
+        return file
+
+    return change
 
 
-def snapshots(world, a, note):
-    taken = a.run("snapshot", "create", note).split()[0]
-    content = a.raw("snapshot", "export", taken)
-    for member, value in (("created_at", HUGE), ("created_at", 253402300800000), ("name", "n" * 513)):
-        file = world.root / "changed.json"
-        file.write_text(json.dumps({**json.loads(content), member: value}))
-        refused(a, FAILURE, "snapshot", "import", file)
-    check("32 MiB" in refused(a, FAILURE, "snapshot", "import", "/dev/zero"), "a file without an end")
-    file.write_text(json.dumps({**json.loads(content), "created_at": 253402300799999, "name": "n" * 512}))
-    a.run("snapshot", "import", file)
+@pytest.mark.parametrize("values", [{"created_at": HUGE}, {"created_at": LAST_TIME + 1}, {"name": "n" * 513}],
+                         ids=["last_time_of_all", "year_10000", "name"])
+def test_a_snapshot_with_values_beyond_their_range_is_refused(a, changed_snapshot, values):
+    a.refused(FAILURE, "snapshot", "import", changed_snapshot(**values))
+
+
+def test_a_snapshot_with_values_at_the_end_of_their_range_is_imported(a, changed_snapshot):
+    a.run("snapshot", "import", changed_snapshot(created_at=LAST_TIME, name="n" * 512))
     check(len(a.run("snapshot", "list").splitlines()) >= 2, "the snapshots are not listed")
 
 
-def backups(world, a):
+def test_a_snapshot_without_an_end_is_refused(a):
+    a.refused(FAILURE, "snapshot", "import", "/dev/zero", mentions=["32 MiB"])
+
+
+@pytest.fixture
+def good(world, a):
+    """A backup that is as it should be."""
     good = world.root / "good.backup"
     a.run("backup", good)
-    answer = refused(world.peer("d"), STORAGE, "backup", "restore", forged(world, good))
-    check("year 9999" in answer, "a backup of the year 292278994")
-    link = world.root / "link"
-    link.symlink_to(good)
-    check("symbolic link" in refused(a, USAGE, "backup", link), "a link was replaced")
-    refused(a, USAGE, "backup", world.root / "nowhere" / "one.backup")
-    refused(a, USAGE, "backup", a.directory / "one.backup")
-    refused(a, USAGE, "backup", "--every", "1h", "--keep", "2", "--to", world.root / "nowhere")
-    open_directory = world.peer("b")
-    open_directory.directory.mkdir(mode=0o755)
-    open_directory.run("backup", "restore", good)
-    check(os.stat(open_directory.directory).st_mode & 0o777 == 0o700, "others can enter a restored directory")
-    broken_off = world.peer("c")
-    broken_off.directory.mkdir()
-    (broken_off.directory / "peerd.sqlite.restoring").write_bytes(b"")
-    check("broken off" in refused(broken_off, WORKSPACE, "backup", "restore", good), "what a killed restore left")
+    return good
+
+
+def test_a_backup_of_a_time_beyond_the_year_9999_is_refused(world, good):
+    world.peer("d").refused(STORAGE, "backup", "restore", forged(world, good), mentions=["year 9999"])
 
 
 def forged(world, good):
@@ -101,19 +106,51 @@ def forged(world, good):
     return file
 
 
-def damaged_config(a):
+def test_a_backup_does_not_replace_a_link(world, a, good):
+    link = world.root / "link"
+    link.symlink_to(good)
+    a.refused(USAGE, "backup", link, mentions=["symbolic link"])
+    check(link.is_symlink(), "the link was replaced")
+
+
+def test_a_backup_to_a_folder_that_is_not_there_or_ones_own_is_refused(world, a):
+    a.refused(USAGE, "backup", world.root / "nowhere" / "one.backup")
+    a.refused(USAGE, "backup", a.directory / "one.backup")
+    a.refused(USAGE, "backup", "--every", "1h", "--keep", "2", "--to", world.root / "nowhere")
+
+
+def test_a_restored_directory_is_closed_to_others(world, good):
+    peer = world.peer("b")
+    peer.directory.mkdir(mode=0o755)
+    peer.run("backup", "restore", good)
+    check(os.stat(peer.directory).st_mode & 0o777 == 0o700, "others can enter a restored directory")
+
+
+def test_a_restore_that_was_broken_off_is_told(world, good):
+    peer = world.peer("c")
+    peer.directory.mkdir()
+    (peer.directory / "peerd.sqlite.restoring").write_bytes(b"")
+    peer.refused(WORKSPACE, "backup", "restore", good, mentions=["broken off"])
+
+
+@pytest.mark.parametrize(
+    "backups",
+    [
+        {"schedule": {"intervalSeconds": HUGE, "keptCount": -1, "folder": "file:///tmp/"}},
+        {"last": {"date": 1e300}},
+        {"failureTime": HUGE, "lastScheduledTime": (1 << 64) - 1},
+    ],
+    ids=["schedule", "last", "times"],
+)
+@pytest.mark.usefixtures("good")
+def test_a_daemon_runs_whatever_the_file_config_says_of_backups(a, backups):
     config = a.directory / "config"
-    good = json.loads(config.read_text())
-    plan = {"intervalSeconds": HUGE, "keptCount": -1, "folder": "file:///tmp/"}
-    last = {**good["backups"]["last"], "date": 1e300}
-    for backups in ({"schedule": plan}, {"last": last}, {"failureTime": HUGE, "lastScheduledTime": (1 << 64) - 1}):
-        config.write_text(json.dumps({**good, "backups": backups}))
-        a.start()
-        a.status()
-        a.result("doctor")
-        check(a.process.poll() is None, f"the daemon ended over {backups}")
-        a.stop()
-
-
-if __name__ == "__main__":
-    main_of_test(run)
+    whole = json.loads(config.read_text())
+    if "last" in backups:
+        backups = {"last": {**whole["backups"]["last"], **backups["last"]}}
+    config.write_text(json.dumps({**whole, "backups": backups}))
+    a.start()
+    a.status()
+    a.result("doctor")
+    check(a.process.poll() is None, f"the daemon ended over {backups}")
+    a.stop()

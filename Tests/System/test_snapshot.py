@@ -1,14 +1,17 @@
-#!/usr/bin/env python3
 """Snapshots of objects through the command line, with and without a daemon: they survive a killed daemon, a restore
 reaches the other machine and writes nothing twice, snapshots stay on their machine unless a file carries them, and SQL
 shows them."""
 
+import contextlib
 import json
 import sqlite3
 
-from peerd_harness import Agreement, CommandFailed, World, check, main_of_test, pair, say
+import pytest
+
+from peerd_harness import Agreement, CommandFailed, check, pair
 
 NO_SUCH_OBJECT, FAILURE = 3, 1
+NAME = "before the sale"
 ODD_NAME = "na\u0007me\u202e \"quoted\" ü"
 
 
@@ -27,49 +30,68 @@ def below(peer, top):
     return {item["id"]: (item["type"], item["kind"], item["parent"], item["properties"]) for item in items}
 
 
-def made(peer):
-    """A tree with odd names and a large value."""
-    shelf = peer.create("shelf", "title=Shelf")
-    top = peer.create("album", "--parent", shelf, f"{ODD_NAME}=1", "title=Album")
-    pages = [peer.create("page", "--parent", top, f"n={number}") for number in range(3)]
-    peer.run("set", pages[0], "text=" + "x" * 100_000)
+@pytest.fixture
+def a(world):
+    """A machine whose daemon runs."""
+    a = world.founder("a")
+    a.start()
+    return a
+
+
+@pytest.fixture
+def tree(a):
+    """A tree on it with odd names and a large value: the shelf, the album on it, and the pages of that."""
+    shelf = a.create("shelf", "title=Shelf")
+    top = a.create("album", "--parent", shelf, f"{ODD_NAME}=1", "title=Album")
+    pages = [a.create("page", "--parent", top, f"n={number}") for number in range(3)]
+    a.run("set", pages[0], "text=" + "x" * 100_000)
     return shelf, top, pages
 
 
-def changed(peer, top, pages):
-    """Changes, moves and deletes parts of the tree, and puts something new below it; returns the new object."""
-    peer.run("rm", pages[0])
-    peer.run("mv", pages[1], "--root")
-    peer.run("unset", top, ODD_NAME)
-    peer.run("set", top, "title=Changed", "extra=[1]")
-    return peer.create("page", "--parent", top, "n=4")
+@pytest.fixture
+def snapshot(a, tree):
+    """A snapshot of the album."""
+    return a.run("snapshot", "create", tree[1], "--name", NAME)
 
 
-def snapshots(world):
-    a = world.founder("a")
-    a.start()
+@pytest.fixture
+def b(world, a):
+    """A second machine, whose daemon has met that of the first."""
     b = world.peer("b")
     pair(a, b)
     b.start(peers=[a.address])
-    agreement = Agreement()
-    shelf, top, pages = made(a)
-    agreement.settle([a, b])
-    before = below(a, top)
-    name = "before the sale"
-    snapshot = a.run("snapshot", "create", top, "--name", name)
+    return b
+
+
+def test_a_snapshot_survives_a_killed_daemon_and_is_shown(a, tree, snapshot):
+    shelf, top, pages = tree
     # Acknowledged is kept.
     a.kill()
     a.start()
-    b.restart(peers=[a.address])
     listed = a.json("snapshot", "list")
-    check([(item["id"], item["name"], item["objects"]) for item in listed] == [(snapshot, name, 4)], f"list: {listed}")
+    check([(item["id"], item["name"], item["objects"]) for item in listed] == [(snapshot, NAME, 4)], f"list: {listed}")
     check(a.json("snapshot", "list", top) == listed and a.json("snapshot", "list", shelf) == [], "list of an object")
     text = a.run("snapshot", "show", snapshot)
-    check(name in text and all(page in text for page in pages), f"show: {text}")
-    new = changed(a, top, pages)
+    check(NAME in text and all(page in text for page in pages), f"show: {text}")
+    query = "SELECT id, object_id, json_extract(snapshot, '$.name'), date(created_at) FROM snapshots"
+    database = sqlite3.connect(f"file:{a.directory / 'peerd.sqlite'}?mode=ro", uri=True)
+    with contextlib.closing(database):
+        row = database.execute(query).fetchone()
+    check(row[:3] == (snapshot, top, NAME) and row[3].startswith("20"), f"SQL shows {row}")
+
+
+def test_a_restore_reaches_the_other_machine_and_writes_nothing_twice(a, tree, snapshot, b):
+    _, top, pages = tree
+    agreement = Agreement()
+    agreement.settle([a, b])
+    before = below(a, top)
+    a.run("rm", pages[0])
+    a.run("mv", pages[1], "--root")
+    a.run("unset", top, ODD_NAME)
+    a.run("set", top, "title=Changed", "extra=[1]")
+    new = a.create("page", "--parent", top, "n=4")
     agreement.settle([a, b])
     check(below(b, top) != before, "nothing has changed")
-
     result = a.json("snapshot", "restore", snapshot[:8])
     check((result["created"], result["transactions"], result["missing_parent"]) == (1, 1, None), f"restored: {result}")
     agreement.settle([a, b])
@@ -83,8 +105,15 @@ def snapshots(world):
     changes = a.status()["changes"]
     check(a.json("snapshot", "restore", snapshot)["transactions"] == 0, "a second restore wrote something")
     check(a.status()["changes"] == changes, "a second restore made a change")
+    for peer in (a, b):
+        check(peer.json("doctor")["healthy"], f"{peer.name} is not healthy")
 
-    # Of this machine alone, until a file carries it.
+
+def test_a_snapshot_stays_on_its_machine_until_a_file_carries_it(world, a, tree, snapshot, b):
+    shelf, top, _ = tree
+    agreement = Agreement()
+    agreement.settle([a, b])
+    before = below(a, top)
     check(b.json("snapshot", "list") == [], "another machine got the snapshot")
     fails(b, NO_SUCH_OBJECT, "snapshot", "restore", snapshot)
     file = world.root / "album.json"
@@ -100,31 +129,25 @@ def snapshots(world):
     after = below(a, top)
     check(after[top][2] is None, "the object is not at the root")
     check({key: value[3] for key, value in after.items()} == {key: value[3] for key, value in before.items()}, "values")
-    for broken in (b"", b"[]", file.read_bytes()[:-5], file.read_bytes().replace(b"peerd-snapshot-1", b"x")):
-        bad = world.root / "bad.json"
-        bad.write_bytes(broken)
-        fails(a, FAILURE, "snapshot", "import", bad)
+    for peer in (a, b):
+        check(peer.json("doctor")["healthy"], f"{peer.name} is not healthy")
 
-    database = sqlite3.connect(f"file:{a.directory / 'peerd.sqlite'}?mode=ro", uri=True)
-    query = "SELECT id, object_id, json_extract(snapshot, '$.name'), date(created_at) FROM snapshots"
-    row = database.execute(query).fetchone()
-    check(row[:3] == (snapshot, top, name) and row[3].startswith("20"), f"SQL shows {row}")
+
+def test_a_damaged_file_is_not_imported(world, a, snapshot, subtests):
+    whole = a.raw("snapshot", "export", snapshot)
+    bad = world.root / "bad.json"
+    for broken in (b"", b"[]", whole[:-5], whole.replace(b"peerd-snapshot-1", b"x")):
+        with subtests.test(broken[:20]):
+            bad.write_bytes(broken)
+            fails(a, FAILURE, "snapshot", "import", bad)
+
+
+def test_a_snapshot_is_restored_and_deleted_without_a_daemon(a, tree, snapshot):
+    top, listed = tree[1], a.json("snapshot", "list")
     a.stop()
-    # The same without a daemon.
     check(a.json("snapshot", "list") == listed, "the list without a daemon")
     a.run("set", top, "title=Again")
     check(a.json("snapshot", "restore", snapshot)["changed"] == 1, "a restore without a daemon")
     a.run("snapshot", "delete", snapshot)
     check(a.json("snapshot", "list") == [] and below(a, top)[top][3]["title"] == "Album", "the deletion")
-    for peer in (a, b):
-        check(peer.json("doctor")["healthy"], f"{peer.name} is not healthy")
-
-
-def run():
-    with World("snapshot") as world:
-        snapshots(world)
-    say("taken, changed, restored, carried, and read in SQL")
-
-
-if __name__ == "__main__":
-    main_of_test(run)
+    check(a.json("doctor")["healthy"], "the workspace is not healthy")

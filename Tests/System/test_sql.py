@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """The tables that README promises, read by programs of other makes while the daemon writes: `sqlite3`, Python's own
 library, and libSQL. They show whole transactions, history and past moments, the same on two machines."""
 
@@ -7,13 +6,12 @@ import sqlite3
 import subprocess
 import threading
 
-from local_api import Entry
-from peerd_harness import World, check, main_of_test, say, skip, wait_until
+import pytest
 
-try:
-    import libsql
-except ImportError:
-    skip("there is no libsql here; scripts/setup.sh installs it, and make test-system uses that environment")
+from local_api import Entry, serve
+from peerd_harness import Agreement, check
+
+libsql = pytest.importorskip("libsql", reason="there is no libsql here; scripts/setup.sh installs it")
 
 PAIR = "SELECT name, value FROM properties WHERE object_id = ? AND name IN ('left', 'right') ORDER BY name"
 HISTORY = """
@@ -48,77 +46,83 @@ class Library:
         return self.connection.execute(sql, values).fetchall()
 
 
-def readers(peer):
-    path = str(peer.directory / "peerd.sqlite")
-    return {
-        "sqlite3": Shell(path),
-        "Python": Library(sqlite3.connect(f"file:{path}?mode=ro", uri=True)),
-        "libSQL": Library(libsql.connect(path)),
-    }
+def python_library(path):
+    return Library(sqlite3.connect(f"file:{path}?mode=ro", uri=True))
 
 
-def check_while_written(peer, entry, id):
-    """Whoever reads meanwhile sees each transaction as a whole, and never an older state after a newer one."""
-    ended = threading.Event()
+def libsql_library(path):
+    return Library(libsql.connect(path))
 
-    def write():
-        try:
-            for number in range(1, WRITES + 1):
-                entry.expect(200, "PATCH", f"/api/objects/{id}", {"properties": {"left": number, "right": number}})
-        finally:
-            ended.set()
 
-    writer = threading.Thread(target=write)
+def path_of(peer):
+    return str(peer.directory / "peerd.sqlite")
+
+
+READERS = {"sqlite3": Shell, "Python": python_library, "libSQL": libsql_library}
+
+
+@pytest.fixture(params=READERS)
+def reader(request):
+    """One of the programs that read, and how it opens a database."""
+    return lambda peer: READERS[request.param](path_of(peer))
+
+
+@pytest.fixture
+def written(world):
+    """A way to a daemon, and an object there."""
+    entry = serve(world)
+    return entry, entry.create("t", properties={"left": 0, "right": 0})["id"]
+
+
+def write(entry, id):
+    for number in range(1, WRITES + 1):
+        entry.expect(200, "PATCH", f"/api/objects/{id}", {"properties": {"left": number, "right": number}})
+
+
+def test_who_reads_while_the_daemon_writes_sees_whole_transactions(written, reader):
+    """And never an older state after a newer one."""
+    entry, id = written
+    writer = threading.Thread(target=write, args=written)
     writer.start()
-    all_readers, last, counts = readers(peer), {}, {}
-    while not ended.is_set():
-        for name, reader in all_readers.items():
-            rows = reader.rows(PAIR, id)
-            check([row[0] for row in rows] == ["left", "right"], f"{name} reads {rows}")
-            check(rows[0][1] == rows[1][1], f"{name} sees half of a transaction: {rows}")
-            check(rows[0][1] >= last.get(name, 0), f"{name} sees {rows} after {last.get(name)}")
-            last[name], counts[name] = rows[0][1], counts.get(name, 0) + 1
-    writer.join()
-    for name, reader in all_readers.items():
-        check(reader.rows(PAIR, id) == [("left", WRITES), ("right", WRITES)], f"{name} misses the last write")
-    say(f"read while the daemon wrote: {counts}")
+    database, last, count = reader(entry.peer), 0, 0
+    while writer.is_alive():
+        rows = database.rows(PAIR, id)
+        check([row[0] for row in rows] == ["left", "right"], f"read: {rows}")
+        check(rows[0][1] == rows[1][1], f"half of a transaction: {rows}")
+        check(rows[0][1] >= last, f"{rows} after {last}")
+        last, count = rows[0][1], count + 1
+    check(count > 0, "nothing was read meanwhile")
+    check(database.rows(PAIR, id) == [("left", WRITES), ("right", WRITES)], "the last write is missing")
 
 
-def check_history(peer, id):
-    """Each write is there once, numbered from 1, and can be read at its moment."""
-    for name, reader in readers(peer).items():
-        rows = [row for row in reader.rows(HISTORY, id) if row[0] == "left"]
-        check([row[1] for row in rows] == list(range(1, WRITES + 2)), f"{name}: versions {[row[1] for row in rows]}")
-        check([row[2] for row in rows] == list(range(WRITES + 1)), f"{name}: values {[row[2] for row in rows]}")
-        last = {row[3]: row[2] for row in rows}
-        for moment, value in list(last.items())[::10]:
-            at = "SELECT value FROM property_at WHERE object_id = ? AND name = 'left' AND at = json_quote(?)"
-            check(reader.rows(at, id, moment) == [(value,)], f"{name}: not {value} at {moment}")
-        at = "SELECT count(*) FROM property_at WHERE object_id = ? AND at = unixepoch('2000-01-01')"
-        check(reader.rows(at, id) == [(0,)], f"{name}: something before the beginning")
-        recent = "SELECT count(*) FROM objects WHERE abs(julianday(updated_at) - julianday('now')) < 0.1"
-        check(reader.rows(recent)[0][0] >= 1, f"{name}: times are not those of SQLite")
+def test_each_write_is_there_once_and_can_be_read_at_its_moment(written, reader):
+    entry, id = written
+    write(entry, id)
+    database = reader(entry.peer)
+    rows = [row for row in database.rows(HISTORY, id) if row[0] == "left"]
+    check([row[1] for row in rows] == list(range(1, WRITES + 2)), f"versions {[row[1] for row in rows]}")
+    check([row[2] for row in rows] == list(range(WRITES + 1)), f"values {[row[2] for row in rows]}")
+    last = {row[3]: row[2] for row in rows}
+    for moment, value in list(last.items())[::10]:
+        at = "SELECT value FROM property_at WHERE object_id = ? AND name = 'left' AND at = json_quote(?)"
+        check(database.rows(at, id, moment) == [(value,)], f"not {value} at {moment}")
+    at = "SELECT count(*) FROM property_at WHERE object_id = ? AND at = unixepoch('2000-01-01')"
+    check(database.rows(at, id) == [(0,)], "something before the beginning")
+    recent = "SELECT count(*) FROM objects WHERE abs(julianday(updated_at) - julianday('now')) < 0.1"
+    check(database.rows(recent)[0][0] >= 1, "times are not those of SQLite")
 
 
-def run():
-    with World("sql") as world:
-        laptop, phone = world.paired("laptop", "phone")
-        laptop.start()
-        phone.start(peers=[f"127.0.0.1:{laptop.port}"])
-        entry = Entry.loopback(laptop)
-        id = entry.expect(201, "POST", "/api/objects", {"type": "t", "properties": {"left": 0, "right": 0}}).json["id"]
-        check_while_written(laptop, entry, id)
-        phone.run("sync", "--wait")
-        check_history(laptop, id)
-        say("history and past moments, by three programs")
-        wait_until(lambda: phone.export() == laptop.export(), 60, "both have the same")
-        both = [readers(peer)["Python"].rows(HISTORY, id) for peer in (laptop, phone)]
-        check(both[0] == both[1], "the versions of two machines differ")
-        columns = "SELECT object_id, name, value, version, updated_at FROM properties ORDER BY object_id, name"
-        both = [readers(peer)["libSQL"].rows(columns) for peer in (laptop, phone)]
-        check(both[0] == both[1] and both[0], "the properties of two machines differ")
-        say("two machines show the same")
-
-
-if __name__ == "__main__":
-    main_of_test(run)
+def test_two_machines_show_the_same(world):
+    laptop, phone = world.paired("laptop", "phone")
+    laptop.start()
+    phone.start(peers=[laptop.address])
+    entry = Entry.loopback(laptop)
+    id = entry.create("t", properties={"left": 0, "right": 0})["id"]
+    write(entry, id)
+    phone.run("sync", "--wait")
+    Agreement().settle([laptop, phone])
+    columns = "SELECT object_id, name, value, version, updated_at FROM properties ORDER BY object_id, name"
+    for name, open_database in READERS.items():
+        for question in ((HISTORY, id), (columns,)):
+            ours, theirs = (open_database(path_of(peer)).rows(*question) for peer in (laptop, phone))
+            check(ours == theirs and ours, f"{name}: the rows of two machines differ: {question[0]}")

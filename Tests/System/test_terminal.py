@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Nothing that a person typed or a peer sent steers a terminal: every command on a real pseudo-terminal, with every
 scalar that could in arguments, paths, names, values, types, kinds and device names. A pipe gets them unchanged."""
 
@@ -9,9 +8,11 @@ import re
 import subprocess
 import threading
 
-from peerd_harness import CommandFailed, World, check, main_of_test, pair, program, say, wait_until
+import pytest
 
-USAGE = 2
+from peerd_harness import check, program, wait_until
+
+FAILURE, USAGE, NO_SUCH_OBJECT, WORKSPACE, BUSY, SYNC_INCOMPLETE = 1, 2, 3, 4, 5, 6
 NOBODY = "00000000-0000-4000-8000-000000000000"
 RANGES = [(0x00, 0x1F), (0x7F, 0x9F), (0x200B, 0x200F), (0x2028, 0x202E), (0x2060, 0x2069), (0xFEFF, 0xFEFF)]
 DANGEROUS = [chr(value) for first, last in RANGES for value in range(first, last + 1)]
@@ -95,55 +96,81 @@ def parsed(text):
         return None
 
 
-def check_arguments(peer):
-    """Command lines that are not understood, and objects and files that are not there: each message quotes them."""
-    missing = peer.directory.parent / f"missing{NAME}"
-    cases = [
-        [STEERING], ["--" + STEERING], ["help", STEERING], ["get", "--" + STEERING, NOBODY], ["get", "-" + STEERING],
-        ["get", NOBODY, "name", STEERING], ["sync", "--timeout", STEERING], ["sync", f"--timeout={STEERING}"],
-        ["completion", STEERING], ["get", "--dir", "x", STEERING], ["get", "--dir", STEERING, NOBODY],
-        [f"--dir={STEERING}", "status"], ["--generate-completion-script", STEERING],
-        ["run", "--listen", STEERING], ["run", "--peer", STEERING], ["run", "--log-level", STEERING],
-        ["set", NOBODY, STEERING], ["join", STEERING], ["status", "--json=" + STEERING],
-        ["import", "--dir", str(peer.directory), str(missing)],
-        ["snapshot", "import", "--dir", str(peer.directory), str(missing)], ["backup", "verify", str(missing)],
-        ["snapshot", "restore", "--dir", str(peer.directory), STEERING], ["backup", "--every", STEERING],
-        ["backup", "--dir", str(peer.directory), str(missing / "file")], ["backup", "restore", str(missing)],
-    ]
-    for verb in (["get"], ["set", "a=1"], ["unset", "a"], ["mv", "--root"], ["rm"], ["ls"], ["tree"], ["export"],
-                 ["log", "--object"], ["create", "note", "--parent"], ["mv", NOBODY], ["mv", NOBODY, "--before"]):
-        # Some take the id in the middle; a wrong place is one more error to print.
-        cases.append([verb[0], "--dir", str(peer.directory), *verb[1:], STEERING])
-        cases.append([verb[0], "--dir", str(peer.directory), STEERING, *verb[1:]])
-    for words in cases:
-        terminal = Terminal([program(), *words], {**peer.environment, "PEERD_DIR": f"/nowhere/{STEERING}"})
-        code = terminal.finish()
-        text = terminal.text()
-        check(code not in (0, 139) or words[0] == "help", f"{words!r}: exit code {code}: {text}")
-    # The parser's own message quotes an argument on one line.
-    text = one_line_with(Terminal([program(), "status", "--no\n" + TYPED]), "nknown option")
-    check(escaped("--no\n" + TYPED) in text, f"an unknown option: {text}")
-    # Also where standard error is a file: text for people is one line everywhere.
-    done = subprocess.run([program(), "status", "--no\n" + TYPED], capture_output=True, check=False)
-    check(done.returncode == USAGE and escaped("--no\n" + TYPED).encode() in done.stderr, f"{done.stderr}")
-    done = peer.result("get", STEERING)
-    check(done.stderr.decode().count("\n") == 1 and escaped(STEERING).encode() in done.stderr, f"{done.stderr}")
-    say(f"{len(cases)} command lines")
+@pytest.fixture
+def first(world):
+    """A peer whose directory and device have dangerous names."""
+    first = world.peer("first")
+    first.directory = world.root / f"data{NAME}"
+    text = shown(first, "init", "--name", TYPED)
+    check(text.count("\n") == 1 and escaped(TYPED) in text, f"init: {text!r}")
+    return first
 
 
-def one_line_with(terminal, words):
+def test_a_second_init(first):
+    shown(first, "init", codes=(WORKSPACE,))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--help"], ["--version"], ["help"], ["help", "log"], ["completion", "bash"], ["completion", "zsh"],
+     ["completion", "fish"]],
+    ids=" ".join,
+)
+def test_help(words):
+    terminal = Terminal([program(), *words])
+    check(terminal.finish() == 0, f"{words}")
+    terminal.text()
+
+
+# Command lines that are not understood, and objects and files that are not there: each message quotes them.
+DIR, MISSING, FILE_BELOW = "a directory with a workspace", "a file that is not there", "a file below that"
+WRONG = [
+    [STEERING], ["--" + STEERING], ["help", STEERING], ["get", "--" + STEERING, NOBODY], ["get", "-" + STEERING],
+    ["get", NOBODY, "name", STEERING], ["sync", "--timeout", STEERING], ["sync", f"--timeout={STEERING}"],
+    ["completion", STEERING], ["get", "--dir", "x", STEERING], ["get", "--dir", STEERING, NOBODY],
+    [f"--dir={STEERING}", "status"], ["--generate-completion-script", STEERING],
+    ["run", "--listen", STEERING], ["run", "--peer", STEERING], ["run", "--log-level", STEERING],
+    ["set", NOBODY, STEERING], ["join", STEERING], ["status", "--json=" + STEERING],
+    ["import", "--dir", DIR, MISSING], ["snapshot", "import", "--dir", DIR, MISSING], ["backup", "verify", MISSING],
+    ["snapshot", "restore", "--dir", DIR, STEERING], ["backup", "--every", STEERING],
+    ["backup", "--dir", DIR, FILE_BELOW], ["backup", "restore", MISSING],
+]
+for verb in (["get"], ["set", "a=1"], ["unset", "a"], ["mv", "--root"], ["rm"], ["ls"], ["tree"], ["export"],
+             ["log", "--object"], ["create", "note", "--parent"], ["mv", NOBODY], ["mv", NOBODY, "--before"]):
+    # Some take the id in the middle; a wrong place is one more error to print.
+    WRONG.append([verb[0], "--dir", DIR, *verb[1:], STEERING])
+    WRONG.append([verb[0], "--dir", DIR, STEERING, *verb[1:]])
+
+
+@pytest.mark.parametrize("words", WRONG, ids=[words[0] if words[0].isalpha() else "option" for words in WRONG])
+def test_a_wrong_command_line(world, words):
+    missing = world.root / f"missing{NAME}"
+    stands_for = {MISSING: str(missing), FILE_BELOW: str(missing / "file")}
+    if DIR in words:
+        stands_for[DIR] = str(world.founder("peer").directory)
+    terminal = Terminal(
+        [program(), *(stands_for.get(word, word) for word in words)],
+        {**os.environ, "PEERD_DIR": f"/nowhere/{STEERING}"},
+    )
+    code = terminal.finish()
+    text = terminal.text()
+    check(code not in (0, 139) or words[0] == "help", f"{words!r}: exit code {code}: {text}")
+
+
+def test_the_parser_quotes_an_argument_on_one_line():
+    wrong = "--no\n" + TYPED
+    terminal = Terminal([program(), "status", wrong])
     check(terminal.finish() == USAGE, f"{terminal.command!r}")
-    lines = [line for line in terminal.text().split("\n") if words in line]
-    check(len(lines) == 1, f"{terminal.command!r}: {lines}")
-    return lines[0]
+    lines = [line for line in terminal.text().split("\n") if "nknown option" in line]
+    check(len(lines) == 1 and escaped(wrong) in lines[0], f"an unknown option: {lines}")
+    # Also where standard error is a file: text for people is one line everywhere.
+    done = subprocess.run([program(), "status", wrong], capture_output=True, check=False)
+    check(done.returncode == USAGE and escaped(wrong).encode() in done.stderr, f"{done.stderr}")
 
 
-def check_help():
-    for words in (["--help"], ["--version"], ["help"], ["help", "log"], ["completion", "bash"], ["completion", "zsh"],
-                  ["completion", "fish"]):
-        terminal = Terminal([program(), *words])
-        check(terminal.finish() == 0, f"{words}")
-        terminal.text()
+def test_an_error_is_one_line_in_a_pipe_too(first):
+    done = first.result("get", STEERING)
+    check(done.stderr.decode().count("\n") == 1 and escaped(STEERING).encode() in done.stderr, f"{done.stderr}")
 
 
 class Story:
@@ -166,8 +193,8 @@ def check_reading(peer, story):
                  ["get", story.inner, TYPED], ["get", story.inner, "text"], ["export"], ["export", story.inner],
                  ["snapshot", "list"], ["snapshot", "show", snapshot], ["snapshot", "export", snapshot],
                  ["branch", "list"], ["branch", "diff", branch], ["branch", "merge", branch, "--dry-run"]):
-        shown(peer, *verb, codes=(0, 1))
-        text = shown(peer, *verb, codes=(0, 1), options=["--json"])
+        shown(peer, *verb, codes=(0, FAILURE))
+        text = shown(peer, *verb, codes=(0, FAILURE), options=["--json"])
         for line in text.splitlines() if verb[0] == "log" else [text]:
             check(parsed(line) is not None, f"{verb!r}: no JSON: {text!r}")
     # A value stays in its line; only the text of one property has lines of its own.
@@ -193,20 +220,24 @@ def check_reading(peer, story):
         pairs = zip(seen.splitlines(), piped.split("\n")) if verb[0] == "log" else [(seen, piped)]
         check(all(json.loads(left) == json.loads(right) for left, right in pairs), f"{verb!r}: other JSON")
     check(peer.raw("get", story.inner, "text") == (VALUE + "\n").encode(), "a pipe does not get the text itself")
-    refusal = shown(peer, "get", story.inner, STEERING, codes=(3,))
+    refusal = shown(peer, "get", story.inner, STEERING, codes=(NO_SUCH_OBJECT,))
     check(refusal.count("\n") == 1 and escaped(STEERING) in refusal, f"no such property: {refusal!r}")
 
 
-def check_writing(peer, story, world):
+@pytest.mark.parametrize("daemon_runs", [False, True], ids=["alone", "daemon"])
+def test_writing(world, first, daemon_runs):
     """Each verb that writes."""
+    peer, story = first, Story(first)
+    if daemon_runs:
+        peer.start()
     identity = shown(peer, "create", TYPED, "--kind", TYPED, f"{TYPED}={TYPED}", "--parent", story.root).strip()
-    shown(peer, "create", TYPED, "--key", TYPED, "--parent", STEERING, codes=(3,))
+    shown(peer, "create", TYPED, "--key", TYPED, "--parent", STEERING, codes=(NO_SUCH_OBJECT,))
     shown(peer, "set", identity, f"{TYPED}={STEERING}", f"other={STEERING}", options=["--json"])
     shown(peer, "unset", identity, TYPED, options=["--json"])
-    shown(peer, "unset", identity, TYPED, codes=(3,))
+    shown(peer, "unset", identity, TYPED, codes=(NO_SUCH_OBJECT,))
     shown(peer, "mv", identity, "--root", options=["--json"])
-    shown(peer, "mv", identity, story.inner, "--before", STEERING, codes=(3,))
-    shown(peer, "set", identity, f"{TYPED * 20}=1", codes=(1,))
+    shown(peer, "mv", identity, story.inner, "--before", STEERING, codes=(NO_SUCH_OBJECT,))
+    shown(peer, "set", identity, f"{TYPED * 20}=1", codes=(FAILURE,))
     shown(peer, "rm", identity, options=["--json"])
     path = world.root / f"{NAME}.json"
     for content in (
@@ -215,92 +246,95 @@ def check_writing(peer, story, world):
         [{"type": VALUE, "parent_key": VALUE}], [{"type": VALUE, "properties": VALUE}], [{VALUE: VALUE}], VALUE,
     ):
         path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
-        shown(peer, "import", str(path), codes=(0, 1))
+        shown(peer, "import", str(path), codes=(0, FAILURE))
     path.write_bytes(b"[" + VALUE.encode())
-    shown(peer, "import", str(path), codes=(1,))
+    shown(peer, "import", str(path), codes=(FAILURE,))
 
 
-def write_apart(first, second, story):
-    """Writes one property and moves one object on both, which have not met since."""
-    for peer, value, place in ((first, VALUE + "1", "--root"), (second, VALUE + "2", story.root)):
-        peer.run("set", story.inner, f"{TYPED}={json.dumps(value)}")
-        peer.run("mv", story.inner, place)
+def test_reading_without_a_daemon(first):
+    check_reading(first, Story(first))
 
 
-def check_preview(first, second, story):
+class Joined:
+    """A daemon on a terminal, and that of a peer with a dangerous name that has joined it. They have written one
+    property apart, and moved one object."""
+
+    def __init__(self, world, first):
+        self.first, self.second, self.story = first, world.peer("second"), Story(first)
+        self.daemon = Terminal(
+            [program(), "run", "--dir", str(first.directory), "--listen", "127.0.0.1:0", "--no-discovery",
+             "--log-level", "trace"]
+        )
+        world.closers.append(self.daemon.process.kill)
+        address = self.logged(rb"listening on (\S+)\r\n").group(1).decode()
+        self.invite = shown(first, "invite").split("\n")[0]
+        check(self.invite.startswith("peerd:1:"), f"invite: {self.invite[:80]!r}")
+        text = shown(self.second, "join", self.invite, "--name", STEERING)
+        check(escaped(STEERING) in text, f"join: {text!r}")
+        for peer, value, place in ((first, VALUE + "1", "--root"), (self.second, VALUE + "2", self.story.root)):
+            peer.run("set", self.story.inner, f"{TYPED}={json.dumps(value)}")
+            peer.run("mv", self.story.inner, place)
+        self.second.start(peers=[address])
+        for peer in (first, self.second):
+            wait_until(lambda: len(peer.json("conflicts")["properties"]) == 1, 60, "a conflict")
+
+    def logged(self, words):
+        return wait_until(lambda: re.search(words, bytes(self.daemon.received)), 30, f"the log has {words}")
+
+
+@pytest.fixture
+def joined(world, first):
+    return Joined(world, first)
+
+
+def test_invite_join_and_run_beside_a_daemon(joined):
+    shown(joined.first, "invite", options=["--json"])
+    codes = (0, FAILURE, USAGE, WORKSPACE, SYNC_INCOMPLETE)
+    shown(joined.second, "join", joined.invite, "--name", STEERING, codes=codes)
+    for verb in (["run", "--listen", "127.0.0.1:0"], ["init"]):
+        shown(joined.first, *verb, codes=(WORKSPACE, BUSY))
+
+
+@pytest.mark.parametrize("name", ["first", "second"])
+def test_reading_with_a_daemon_and_a_conflict(joined, name):
+    peer = getattr(joined, name)
+    text = shown(peer, "conflicts")
+    check("in force" in text and escaped(VALUE)[:80] in text, f"conflicts: {text!r}")
+    text = shown(peer, "peers")
+    check(text.count("\n") == 1 and "online" in text, f"peers: {text!r}")
+    text = shown(peer, "sync", "--wait")
+    check(escaped(TYPED) in text and "in sync" in text, f"sync: {text!r}")
+    shown(peer, "sync", options=["--json"])
+    check_reading(peer, joined.story)
+
+
+def test_the_log_of_a_daemon(joined):
+    joined.logged(b"has joined the workspace")
+    joined.second.stop()
+    joined.logged(b"has ended")
+    shown(joined.first, "sync", "--wait", "--timeout", "1", codes=(SYNC_INCOMPLETE,))
+    shown(joined.first, "doctor", codes=(0, FAILURE))
+    joined.daemon.process.terminate()
+    check(joined.daemon.finish() == 0, "the daemon ended otherwise")
+    log = joined.daemon.text()
+    check(escaped(STEERING) in log, f"the log does not name the newcomer: {log!r}")
+
+
+def test_preview(joined):
     """A preview of directories whose every name and text is dangerous."""
+    first, second, story = joined.first, joined.second, joined.story
+    second.stop()
+    joined.daemon.process.terminate()
+    joined.daemon.finish()
     first.run("set", story.inner, f"{TYPED}={json.dumps(VALUE + '3')}")
     second.run("set", story.inner, f"{TYPED}={json.dumps(VALUE + '4')}")
     second.run("rm", story.root)
     first.run("create", TYPED, "--parent", story.root, f"name={json.dumps(VALUE)}")
     for words in ([], ["--json"]):
         terminal = Terminal([program(), "preview", *words, str(first.directory), str(second.directory)])
-        check(terminal.finish() == 1, f"preview: {terminal.received!r}")
+        check(terminal.finish() == FAILURE, f"preview: {terminal.received!r}")
         text = terminal.text()
         check(escaped(VALUE)[:60] in text and escaped(TYPED) in text, f"preview: {text!r}")
     missing = first.directory.parent / f"missing{NAME}"
     terminal = Terminal([program(), "preview", str(first.directory), str(missing)])
-    check(terminal.finish() == 4 and escaped(NAME) in terminal.text(), f"preview: {terminal.received!r}")
-
-
-def run():
-    with World("terminal") as world:
-        check_help()
-        first = world.peer("first")
-        first.directory = world.root / f"data{NAME}"
-        text = shown(first, "init", "--name", TYPED)
-        check(text.count("\n") == 1 and escaped(TYPED) in text, f"init: {text!r}")
-        shown(first, "init", codes=(4,))
-        check_arguments(first)
-        story = Story(first)
-        check_reading(first, story)
-        check_writing(first, story, world)
-        story = Story(first)
-        say("every verb without a daemon")
-
-        daemon = Terminal(
-            [program(), "run", "--dir", str(first.directory), "--listen", "127.0.0.1:0", "--no-discovery",
-             "--log-level", "trace"]
-        )
-        world.closers.append(daemon.process.kill)
-        found = wait_until(lambda: re.search(rb"listening on (\S+)\r\n", bytes(daemon.received)), 30, "it listens")
-        address = found.group(1).decode()
-        invite = shown(first, "invite")
-        check(invite.startswith("peerd:1:"), f"invite: {invite[:80]!r}")
-        shown(first, "invite", options=["--json"])
-        second = world.peer("second")
-        text = shown(second, "join", invite.split("\n")[0], "--name", STEERING)
-        check(escaped(STEERING) in text, f"join: {text!r}")
-        shown(second, "join", invite.split("\n")[0], "--name", STEERING, codes=(0, 1, 2, 4, 6))
-        for verb in (["run", "--listen", "127.0.0.1:0"], ["init"]):
-            shown(first, *verb, codes=(4, 5))
-        write_apart(first, second, story)
-        wait_until(lambda: b"has joined the workspace" in daemon.received, 30, "the log names the newcomer")
-        second.start(peers=[address])
-        for peer in (first, second):
-            wait_until(lambda: len(peer.json("conflicts")["properties"]) == 1, 60, "a conflict")
-            text = shown(peer, "conflicts")
-            check("in force" in text and escaped(VALUE)[:80] in text, f"conflicts: {text!r}")
-            text = shown(peer, "peers")
-            check(text.count("\n") == 1 and "online" in text, f"peers: {text!r}")
-            text = shown(peer, "sync", "--wait")
-            check(escaped(TYPED) in text and "in sync" in text, f"sync: {text!r}")
-            shown(peer, "sync", options=["--json"])
-            check_reading(peer, story)
-        check_writing(first, story, world)
-        say("every verb with a daemon")
-        second.stop()
-        wait_until(lambda: b"has ended" in daemon.received, 30, "the log says that the connection has ended")
-        shown(first, "sync", "--wait", "--timeout", "1", codes=(6,))
-        shown(first, "doctor", codes=(0, 1))
-        daemon.process.terminate()
-        check(daemon.finish() == 0, "the daemon ended otherwise")
-        log = daemon.text()
-        check(escaped(STEERING) in log, f"the log does not name the newcomer: {log!r}")
-        say("the log of a daemon")
-        check_preview(first, second, story)
-        say("a preview")
-
-
-if __name__ == "__main__":
-    main_of_test(run)
+    check(terminal.finish() == WORKSPACE and escaped(NAME) in terminal.text(), f"preview: {terminal.received!r}")

@@ -1,17 +1,16 @@
-#!/usr/bin/env python3
 """The modules of /peerd.js and of the dashboard that need no browser: their own tests, run by Node.js."""
 
 import shutil
 import subprocess
 from pathlib import Path
 
-from peerd_harness import check, main_of_test, say, skip
+from peerd_harness import check, say, skip
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OLDEST_NODE = 20
 
 
-def run():
+def test_the_web_modules_pass_their_own_tests():
     node = shutil.which("node")
     if node is None:
         skip("node is not installed; test_dashboard.py and test_editor.py use the same modules in Chromium")
@@ -23,7 +22,3 @@ def run():
     done = subprocess.run([node, "--test", *files], capture_output=True, text=True, check=False)
     say(done.stdout[-10_000:])
     check(done.returncode == 0, f"node --test ended with {done.returncode}: {done.stderr[-2_000:]}")
-
-
-if __name__ == "__main__":
-    main_of_test(run)

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Runs all that a commit must pass, part by part, and prints at the end how long each part took.
+#
+#   scripts/test.sh            all parts
+#   scripts/test.sh PART…      only these: lint build unit docs examples simulate system
+#
+# One build serves all parts: our modules optimised as users get them, with assertions, invariants, and the bugs that
+# the simulator must find when they are planted. A part that fails does not hide what comes after it; but nothing runs
+# without a build.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+export PEERD_CHECKED=1
+swift=${SWIFT:-$(scripts/swift-path.sh)}
+export SWIFT=$swift
+import_check=(--explicit-target-dependency-import-check error)
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+
+products() { "$swift" build --show-bin-path; }
+
+lint() { scripts/lint.sh; }
+
+build() { "$swift" build --build-tests "${import_check[@]}"; }
+
+unit() {
+    "$swift" test --skip-build "${import_check[@]}" 2>&1 | tee "$logs/unit" ||
+        { printf '\nThese failed:\n'; grep -a '✘' "$logs/unit" | head -n 40; return 1; }
+}
+
+docs() { scripts/docs.sh "$(products)"; }
+
+examples() {
+    local example
+    for example in Guide Habits Quickstart; do "$(products)/$example" || return 1; done
+}
+
+simulate() { SIMULATOR=$(products)/Simulator scripts/simulate.sh; }
+
+# Side by side first; then those that load the machine, alone.
+system() {
+    local status=0
+    export PEERD=${PEERD:-$(products)/peerd}
+    .build-venv/bin/python -m pytest Tests/System -q -m "not alone" -n "$(($(nproc) * 3))" || status=1
+    .build-venv/bin/python -m pytest Tests/System -q -m alone || status=1
+    return "$status"
+}
+
+parts=("$@")
+[ $# -gt 0 ] || parts=(lint build unit docs examples simulate system)
+rows=()
+failed=()
+for part in "${parts[@]}"; do
+    start=$SECONDS
+    printf '\n== %s\n' "$part"
+    # In a shell of its own, whose `set -e` no condition turns off.
+    "$part" &
+    if wait $!; then result=passed; else result=FAILED failed+=("$part"); fi
+    rows+=("$(printf '%-10s %-7s %5d s' "$part" "$result" $((SECONDS - start)))")
+    if [ "$part $result" = "build FAILED" ]; then break; fi
+done
+printf '\n'
+printf '%s\n' "${rows[@]}"
+printf '%-18s %5d s\n' total "$SECONDS"
+if [ ${#failed[@]} -gt 0 ]; then
+    echo "failed: ${failed[*]}"
+    exit 1
+fi
