@@ -80,16 +80,16 @@ def test_a_machine_that_was_put_back_to_before_another_joined_knows_it_again(wor
         peer.stop()
 
 
+def failures(peer):
+    return {item["address"]: item.get("failure", "") for item in peer.json("peers")}
+
+
 def test_addresses_that_lead_to_no_machine_of_the_workspace_are_named_with_the_reason(world):
     a, other = world.founder("a"), world.founder("other")
     nobody = "127.0.0.1:1"
     a.start(peers=[other.start(), nobody])
-
-    def failures():
-        return {item["address"]: item.get("failure", "") for item in a.json("peers")}
-
-    wait_until(lambda: len(failures()) == 2, 20, "both addresses are listed")
-    found = failures()
+    wait_until(lambda: len(failures(a)) == 2, 20, "both addresses are listed")
+    found = failures(a)
     check("hangs up" in found[other.address], f"the other workspace: {found}")
     check("does not answer" in found[nobody], f"nobody: {found}")
     text = a.run("peers")
@@ -101,9 +101,9 @@ def test_addresses_that_lead_to_no_machine_of_the_workspace_are_named_with_the_r
 def test_an_invite_of_another_workspace_is_refused_and_loses_nothing(world):
     a, other = world.founder("a"), world.founder("other")
     note = a.create("note", "from=a")
-    a.start()
-    other.start()
-    done = a.result("join", "--timeout", "20", invite_line(other))
+    a.start(peers=[other.start()])
+    wait_until(lambda: other.address in failures(a), 20, "the address is listed")
+    done = a.result("join", "--timeout", "5", invite_line(other))
     check(done.returncode != 0, "an invite of another workspace was taken")
     check(b"hangs up" in done.stderr, f"join says {done.stderr.decode()!r}")
     check(names_of(other) == set(), "the other workspace knows us")
