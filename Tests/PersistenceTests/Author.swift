@@ -104,6 +104,30 @@ extension SQLiteStoreHandle {
         }
     }
 
+    /// Drops all that was replaced, in as many steps as it takes, or in some of them.
+    func compact(now: WallTime, stepCountMax: Int = .max) throws {
+        try self.write { transaction throws(StoreError) in
+            var acknowledged = SeenLines()
+            for position in 0..<transaction.lineCount {
+                let line = LineIndex(rawValue: UInt32(position))
+                _ = acknowledged.raise(line, to: max(1, transaction.progress(of: line).appliedSequence))
+            }
+            let horizon = Stamp(milliseconds: now.milliseconds + 1)
+            var compaction = try Compaction(
+                horizon: horizon,
+                acknowledged: acknowledged,
+                isDryRun: false,
+                in: &transaction
+            )
+            var merge = Merge(now: now, founder: TestDevice.user)
+            var (next, stepCount): (LinePoint?, Int) = (Compaction.start, 0)
+            while let place = next, stepCount < stepCountMax {
+                next = try compaction.step(from: place, &merge, in: &transaction, TestDevice.cryptography)
+                stepCount += 1
+            }
+        }
+    }
+
     /// Everything stored of the first line of a replica, run by run.
     func runs(of replica: ReplicaID, limits: RunLimits = RunLimits()) throws -> [Run] {
         let line = try self.read { transaction in transaction.firstLine(of: replica) }

@@ -137,29 +137,6 @@ import Testing
         }
     }
 
-    /// Drops all that was replaced.
-    private func compact(_ store: SQLiteStoreHandle, now: WallTime) throws {
-        try store.write { transaction throws(StoreError) in
-            var acknowledged = SeenLines()
-            for position in 0..<transaction.lineCount {
-                let line = LineIndex(rawValue: UInt32(position))
-                _ = acknowledged.raise(line, to: max(1, transaction.progress(of: line).appliedSequence))
-            }
-            let horizon = Stamp(milliseconds: now.milliseconds + 1)
-            var compaction = try Compaction(
-                horizon: horizon,
-                acknowledged: acknowledged,
-                isDryRun: false,
-                in: &transaction
-            )
-            var merge = Merge(now: now, founder: TestDevice.user)
-            var next: LinePoint? = Compaction.start
-            while let place = next {
-                next = try compaction.step(from: place, &merge, in: &transaction, TestDevice.cryptography)
-            }
-        }
-    }
-
     @Test func `a value that stayed where a later one was dropped has no number, and is not the last`() throws {
         let directory = try TemporaryDirectory()
         let store = try SQLiteStoreHandle(directory)
@@ -182,7 +159,7 @@ import Testing
             """
         #expect(try directory.shell(versions) == "1|first\n2|second\n3|second\n4|third\n5|third")
         #expect(try directory.shell(moments) == "-\nfirst\nsecond\nthird")
-        try self.compact(store, now: Author.now)
+        try store.compact(now: Author.now)
         #expect(try directory.shell(versions) == "|first\n4|third\n5|third")
         #expect(try directory.shell(moments) == "-\n-\n-\nthird")
         #expect(try directory.shell("SELECT version, value FROM properties WHERE name = 'k'") == "5|third")
@@ -206,7 +183,7 @@ import Testing
             try questions.map { Set(try directory.shell($0).split(separator: "\n")) }
         }
         let before = try answers()
-        try self.compact(store, now: history.end)
+        try store.compact(now: history.end)
         let after = try answers()
         for (earlier, later) in zip(before, after) {
             #expect(later.subtracting(earlier).isEmpty)
