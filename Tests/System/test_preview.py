@@ -298,7 +298,8 @@ def test_two_branches_of_one_chain_both_count(world, previews):
 )
 def test_a_value_that_no_option_can_have_is_refused(world, previews, option, value):
     mentions = value if option == "--link" else option
-    previews.refused([world.founder(name).directory for name in ("a", "b")], option, value, code=USAGE, mentions=mentions)
+    directories = [world.founder(name).directory for name in ("a", "b")]
+    previews.refused(directories, option, value, code=USAGE, mentions=mentions)
 
 
 def test_directories_that_are_not_two_devices_are_refused(world, previews, two):
