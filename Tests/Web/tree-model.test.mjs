@@ -184,6 +184,31 @@ test("what changes while a page is on its way is shown", async () => {
   assert.deepEqual(shown(model).filter(row => !row.startsWith(" ")), ["a", "c"]);
 });
 
+test("a page that is asked for while everything is read again keeps nothing from the new tree", async () => {
+  const store = new Store();
+  for (let n = 0; n < 2_000; n++) store.put(`n${n}`, null, position(n));
+  const model = store.model();
+  await model.reload();
+  const [reloading, late] = [model.reload(), model.load(model.root, 1_999)];
+  await reloading;
+  assert.equal(await late, false);
+  await model.load(model.root, 1_999);
+  assert.deepEqual(shown(model), Array.from({ length: 2_000 }, (_, n) => `n${n}`));
+});
+
+test("a load that everything was read again beside says that it did not come to its end", async () => {
+  const store = new Store();
+  for (let n = 0; n < 2_000; n++) store.put(`n${n}`, null, position(n));
+  const model = store.model();
+  await model.reload();
+  const cut = model.load(model.root, 1_999);
+  await model.reload();
+  assert.equal(await cut, false);
+  assert.equal(model.rows[1_999].isGap, true);
+  assert.equal(await model.load(model.root, 1_999), true);
+  assert.equal(model.rows[1_999].node.id, "n1999");
+});
+
 test("after a reset, pages of the former tree are dropped, and what was expanded is so again", async () => {
   const { store, model } = await smallTree();
   const late = model.reload();

@@ -76,6 +76,8 @@ export class TreeModel {
       const total = await this.#readCount();
       const first = await this.#readPage(null, null, PAGE_SIZE);
       if (generation !== this.#generation) return;
+      // Pages that were asked for meanwhile belong to the former tree.
+      this.#generation++;
       this.#nodes.clear();
       this.root = newNode(null, null);
       this.root.isExpanded = true;
@@ -111,13 +113,17 @@ export class TreeModel {
     this.#update();
   }
 
-  /** Reads pages until the child at `index` is there, or there are no more; failures end it until the next call. */
+  /**
+   * Reads pages until the child at `index` is there, or there are no more; failures end it until the next call.
+   *
+   * @returns whether it came to its end: not if everything is read again meanwhile, with another node in its place
+   */
   async load(node, index) {
     node.wanted = Math.max(node.wanted, index);
     if (node.loading) return node.loading;
     node.loading = this.#loadPages(node);
     try {
-      await node.loading;
+      return await node.loading;
     } finally {
       node.loading = null;
       node.wanted = 0;
@@ -136,8 +142,9 @@ export class TreeModel {
         for (const delta of missed()) this.#applyOne(delta);
         this.#update();
       });
-      if (!isCurrent) return;
+      if (!isCurrent) return false;
     }
+    return true;
   }
 
   #addPage(node, { objects, next }) {

@@ -226,15 +226,16 @@ export class TreeView {
   /** Makes a row the active one, and reads it first where it is not loaded yet. */
   async #activate(index) {
     const wanted = Math.max(0, Math.min(index, this.#model.rows.length - 1));
-    const row = this.#model.rows[wanted];
-    if (!row) return;
+    if (!this.#model.rows[wanted]) return;
     this.#scrollTo(wanted);
-    if (row.isGap) {
-      try {
-        await this.#model.load(row.node, row.index);
-      } catch (problem) {
-        return this.#actions.failed(problem);
+    try {
+      let isLoaded = false;
+      while (!isLoaded && this.#model.rows[wanted]?.isGap) {
+        const { node, index } = this.#model.rows[wanted];
+        isLoaded = await this.#model.load(node, index);
       }
+    } catch (problem) {
+      return this.#actions.failed(problem);
     }
     const reached = this.#model.rows[Math.min(wanted, this.#model.rows.length - 1)];
     if (!reached || reached.isGap) return;
