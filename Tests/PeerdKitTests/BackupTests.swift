@@ -25,6 +25,28 @@ struct BackupTests {
         try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
     }
 
+    @Test func `a backup that could not be noted counts, and the status says why a restart forgets it`() async throws {
+        let workspace = try await self.workspace()
+        // Neither can be replaced by a file, or moved out of the way.
+        for name in ["config", "config.damaged"] {
+            let path = self.place.directory("w").appendingPathComponent(name)
+            try? FileManager.default.removeItem(at: path)
+            try FileManager.default.createDirectory(
+                at: path.appendingPathComponent("in the way"),
+                withIntermediateDirectories: true
+            )
+        }
+        let backup = try await workspace.backUp(to: self.place.directory("one.peerd-backup"))
+        let status = workspace.backupStatus()
+        #expect(status.last == backup)
+        let failure = try #require(status.failure)
+        #expect(failure.code == .storageFailed && failure.message.contains("config"), "\(failure)")
+        try FileManager.default.removeItem(at: self.place.directory("w").appendingPathComponent("config"))
+        try await workspace.backUp(to: self.place.directory("two.peerd-backup"))
+        #expect(workspace.backupStatus().failure == nil)
+        await workspace.close()
+    }
+
     @Test func `a restored machine has everything, and writes under a new replica id`() async throws {
         let workspace = try await self.workspace()
         let note = try await workspace.write { transaction in

@@ -1,3 +1,4 @@
+import Engine
 import Foundation
 import PeerdKit
 import Testing
@@ -16,6 +17,17 @@ import Testing
             try await Task.sleep(for: .milliseconds(20))
         }
         Issue.record("it did not happen within a minute")
+    }
+
+    @Test func `an address that was just added is being dialled, or was tried`() async throws {
+        let workspace = try await Workspace.create(at: self.place.directory("a"), name: "first")
+        try await workspace.startSync(discovers: false)
+        for port in UInt16(1)...20 {
+            try await workspace.keep(NetworkAddress(host: "127.0.0.1", port: port))
+            let status = try await workspace.nodeStatus()
+            #expect(status.isDialling || status.failingAddresses.contains { $0.address.port == port }, "\(port)")
+        }
+        await workspace.close()
     }
 
     @Test func `who joins gets everything, and edits go both ways while both sync`() async throws {

@@ -31,6 +31,11 @@ def gone(secret, *peers, seconds=90):
     wait_until(lambda: not any(holds(peer, secret) for peer in peers), seconds, f"“{secret}” is gone everywhere")
 
 
+def is_told_of(peer):
+    """Whether doctor says that the files may hold bytes of what was erased."""
+    return any(finding["subject"] == "erasures" for finding in peer.json("doctor")["findings"])
+
+
 def in_step(*peers):
     Agreement().settle(peers)
 
@@ -158,9 +163,6 @@ def test_who_reads_an_older_state_keeps_erased_bytes_for_so_long_and_is_told_of(
     first.run("set", note, f"text={secret}")
     in_step(first, second)
 
-    def is_told_of():
-        return any(finding["subject"] == "erasures" for finding in reading.json("doctor")["findings"])
-
     path = reading.directory / "peerd.sqlite"
     with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)) as reader:
         reader.execute("BEGIN")
@@ -170,14 +172,39 @@ def test_who_reads_an_older_state_keeps_erased_bytes_for_so_long_and_is_told_of(
         in_step(first, second)
         if reading is first:
             check("may hold erased bytes still" in text and "reads an older state" in text, f"forget says {text}")
-        wait_until(is_told_of, 30, "doctor tells that erased bytes may be left")
+        wait_until(lambda: is_told_of(reading), 30, "doctor tells that erased bytes may be left")
         # The daemon tries again every second.
         time.sleep(2)
         check(holds(reading, secret), "the reader hinders nothing: the test shows nothing")
         check(reader.execute("SELECT count(*) FROM objects").fetchone()[0] > 0, "the reader reads")
     # Soon, and not only when the files may be written anew again.
     gone(secret, first, second, seconds=15)
-    wait_until(lambda: not is_told_of(), 90, "doctor finds nothing more")
+    wait_until(lambda: not is_told_of(reading), 90, "doctor finds nothing more")
+
+
+def test_who_writes_to_the_database_keeps_erased_bytes_for_so_long_and_is_told_of(two):
+    """Another program that holds the lock of the database has its files not written anew."""
+    first, second, note = two
+    told = "The files still hold bytes of what was erased"
+    for attempt in range(5):
+        secret = f"secret-of-attempt-{attempt}"
+        first.run("set", note, f"text={secret}")
+        first.run("set", note, "text=harmless")
+        in_step(first, second)
+        first.run("forget", note, "text")
+        wait_until(lambda: is_told_of(second) or not holds(second, secret), 30, "the second machine erases it, too")
+        path = second.directory / "peerd.sqlite"
+        with contextlib.closing(sqlite3.connect(path, timeout=10, isolation_level=None)) as writer:
+            writer.execute("BEGIN IMMEDIATE")
+            # Else the daemon was faster, and is tried again. Who reads the file here takes the lock away: POSIX.
+            if is_told_of(second):
+                wait_until(lambda: told in second.log_path.read_text(), 60, "the log tells that bytes are left")
+                check(is_told_of(second), "doctor tells nothing more")
+                break
+    else:
+        check(False, "the files were always written anew before they were locked")
+    gone(secret, first, second)
+    wait_until(lambda: not is_told_of(second), 60, "doctor finds nothing more")
 
 
 def test_a_kill_at_any_moment_leaves_nothing_of_what_was_forgotten(two, draw):

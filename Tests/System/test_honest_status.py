@@ -93,6 +93,19 @@ def test_a_damaged_file_of_settings_is_told(world):
     peer.stop()
 
 
+def test_an_address_that_cannot_be_kept_is_told(world):
+    peer = world.founder("unkept")
+    for name in ("config", "config.damaged"):
+        # Neither can be replaced by a file, or moved out of the way.
+        (peer.directory / name).unlink(missing_ok=True)
+        (peer.directory / name / "in the way").mkdir(parents=True)
+    peer.start()
+    said = f"The address {peer.address} could not be kept for the next start"
+    wait_until(lambda: said in peer.log_path.read_text(), 10, f"the log says: {said}")
+    peer.create("note")
+    peer.stop()
+
+
 def test_an_invite_that_gave_way_is_told_and_one_that_was_cut_is_refused(world):
     peer = world.founder("inviter")
     peer.start()

@@ -98,12 +98,14 @@ def test_addresses_that_lead_to_no_machine_of_the_workspace_are_named_with_the_r
     check(f"{other.address} answers and hangs up" in log, "the log does not name the address")
 
 
-def test_an_invite_of_another_workspace_is_refused_and_loses_nothing(world):
+# Once it was taken for a machine that is alone, if it had not begun to dial when the exchange began.
+@pytest.mark.parametrize("attempt", range(4))
+def test_an_invite_of_another_workspace_is_refused_and_loses_nothing(world, attempt):
     a, other = world.founder("a"), world.founder("other")
     note = a.create("note", "from=a")
-    a.start(peers=[other.start()])
-    wait_until(lambda: other.address in failures(a), 20, "the address is listed")
-    done = a.result("join", "--timeout", "5", invite_line(other))
+    a.start()
+    other.start()
+    done = a.result("join", "--timeout", "20", invite_line(other))
     check(done.returncode != 0, "an invite of another workspace was taken")
     check(b"hangs up" in done.stderr, f"join says {done.stderr.decode()!r}")
     check(names_of(other) == set(), "the other workspace knows us")

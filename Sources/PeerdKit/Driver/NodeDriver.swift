@@ -497,13 +497,17 @@ package actor NodeDriver {
         }
         // What fails is tried again later, also after another start.
         var isDone: Bool?
+        var wasWork = true
         do {
             isDone = try self.writeFilesAnew()
         } catch {
+            // To wait for another program is no work to rest from.
+            wasWork = (error as? PeerdError)?.code != .alreadyOpen
             self.report(.erasedBytesRemain(reason: (error as? PeerdError)?.message ?? "\(error)"))
         }
         let end = SystemClock.now().monotonicMilliseconds
-        self.nextFullScrub = end + max(Self.scrubIntervalMilliseconds, Self.scrubRestFactor * (end - min(start, end)))
+        let rest = wasWork ? Self.scrubRestFactor * (end - min(start, end)) : 0
+        self.nextFullScrub = end + max(Self.scrubIntervalMilliseconds, rest)
         // What is barred is planned already.
         guard isDone ?? true else { return }
         self.isScrubBarred = false
@@ -539,7 +543,8 @@ package actor NodeDriver {
 
     /// Keeps an address to dial.
     package func add(_ address: NetworkAddress) {
-        self.inbox.post(.addAddress(address))
+        // At once, so that a status that is asked for next knows that somebody is dialled.
+        self.handle(.addAddress(address))
     }
 
     /// Dials every known machine now, also in a process that was opened for the store alone.
