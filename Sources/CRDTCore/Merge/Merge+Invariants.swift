@@ -4,19 +4,16 @@
 /// A row that contradicts another is reported as damage, as it would be where somebody else has changed the database:
 /// the transaction is not kept, and whoever tests sees it at the transaction that caused it.
 extension Merge {
-    /// The number of objects, lines, and rows of one kind that a check reads, so that large tests stay fast.
-    private static let checkedCountMax = 64
+    /// The number of lines, and of rows of one kind, that a check reads, so that large tests stay fast.
+    private static let checkedCountMax = TouchedRows.countMax
 
-    mutating func noteTouched(_ object: ObjectIndex) {
-        if self.touched.count < Self.checkedCountMax, !self.touched.contains(object) { self.touched.append(object) }
-    }
-
-    /// Checks all lines, and the objects that this transaction has touched.
+    /// Checks all lines, and what this transaction has touched.
     func checkInvariants(in transaction: inout some StoreTransaction) throws(StoreError) {
         for position in 0..<min(transaction.lineCount, Self.checkedCountMax) {
             try self.check(LineIndex(rawValue: UInt32(position)), in: &transaction)
         }
-        for object in self.touched { try self.check(object, in: &transaction) }
+        for object in self.touched.objects { try self.check(object, in: &transaction) }
+        for key in self.touched.registers { try self.check(key, in: &transaction) }
     }
 
     private func require(_ holds: Bool, _ what: @autoclosure () -> String) throws(StoreError) {
@@ -62,9 +59,6 @@ extension Merge {
                     + "are \(children.count) and \(visibleCount)"
             )
         }
-        for (name, register) in try transaction.registers(of: object).prefix(Self.checkedCountMax) {
-            try self.check(register, at: RegisterKey(object: object, name: name), in: &transaction)
-        }
     }
 
     /// An object is where its last effective move put it, below the root, and below nothing twice.
@@ -89,11 +83,8 @@ extension Merge {
     }
 
     /// The winner is the last in order, and the conflicts are as many as are counted.
-    private func check(
-        _ register: Register,
-        at key: RegisterKey,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) {
+    private func check(_ key: RegisterKey, in transaction: inout some StoreTransaction) throws(StoreError) {
+        guard let register = try transaction.register(key) else { return }
         guard register.conflictCount <= Self.checkedCountMax else { return }
         let conflicts = try transaction.conflicts(at: key)
         try self.require(
@@ -106,6 +97,22 @@ extension Merge {
                 "a conflicting write is ordered after the one in force"
             )
         }
+    }
+}
+
+/// The rows that a transaction has touched, or the first of each kind.
+struct TouchedRows {
+    static let countMax = 64
+
+    private(set) var objects: [ObjectIndex] = []
+    private(set) var registers: [RegisterKey] = []
+
+    mutating func note(_ object: ObjectIndex) {
+        if self.objects.count < Self.countMax, !self.objects.contains(object) { self.objects.append(object) }
+    }
+
+    mutating func note(_ register: RegisterKey) {
+        if self.registers.count < Self.countMax, !self.registers.contains(register) { self.registers.append(register) }
     }
 }
 #endif

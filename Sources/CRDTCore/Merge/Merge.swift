@@ -77,8 +77,8 @@ package struct Merge {
     /// What the change that is looked at adds to its line's context.
     private var seen: [LinePoint] = []
     #if CHECKED
-    /// The objects that this transaction has touched, or the first of them.
-    var touched: [ObjectIndex] = []
+    /// The objects and properties that this transaction has touched, or the first of them.
+    var touched = TouchedRows()
     #endif
     /// What conflicts were looked for lately, so that nobody looks for the same again.
     var examined = ExaminedConflicts()
@@ -475,12 +475,15 @@ package struct Merge {
         guard operation.kind.hasObject else { return }
         let object = indexes.objects[Int(operation.object)]
         #if CHECKED
-        self.noteTouched(object)
+        self.touched.note(object)
         #endif
         switch operation.kind {
         case .set, .unset:
             try self.touch(object, by: write, in: &transaction)
             let key = RegisterKey(object: object, name: indexes.names[Int(operation.operand)])
+            #if CHECKED
+            self.touched.note(key)
+            #endif
             try self.write(write, isRemoval: operation.kind == .unset, context, at: key, in: &transaction)
         case .create:
             guard let body = try? CreationBody(decoding: run.payload, at: operation.payloadRange) else { return }
@@ -496,6 +499,9 @@ package struct Merge {
         case .delete: try self.delete(object, by: write, context, in: &transaction)
         case .spent:
             let key = RegisterKey(object: object, name: indexes.names[Int(operation.operand)])
+            #if CHECKED
+            self.touched.note(key)
+            #endif
             try self.count(spent: write, at: key, in: &transaction)
         default: break
         }

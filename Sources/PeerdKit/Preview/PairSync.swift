@@ -32,6 +32,7 @@ final class PairSync {
             _ device: PreviewedDevice,
             _ database: DatabaseCopy,
             _ entropy: consuming EntropyStream,
+            _ lateWork: LateWorkLimits,
             _ now: ClockReading
         )
             throws
@@ -43,7 +44,8 @@ final class PairSync {
                 configuration: NodeConfiguration(
                     listenPort: PairSync.port,
                     acceptedTokens: [PreviewedDevice.storeToken],
-                    nextToken: PreviewedDevice.storeToken
+                    nextToken: PreviewedDevice.storeToken,
+                    lateWork: lateWork
                 ),
                 entropy: entropy,
                 at: now
@@ -84,19 +86,19 @@ final class PairSync {
     private init(
         _ devices: [PreviewedDevice],
         _ databases: [DatabaseCopy],
-        link: Preview.Link,
+        _ options: PreviewOptions,
         at start: WallTime,
         seed: UInt64,
         _ stop: PreviewProgress
     ) throws {
-        self.link = link
+        self.link = options.link
         self.start = start
         self.stop = stop
         var sides: [Side] = []
         for (number, device) in devices.enumerated() {
             let now = ClockReading(wall: start, monotonicMilliseconds: 0)
             let entropy = EntropyStream(numbers: [seed, UInt64(number)])
-            sides.append(try Side(device, databases[number], entropy, now))
+            sides.append(try Side(device, databases[number], entropy, options.lateWork, now))
         }
         self.sides = sides
     }
@@ -105,13 +107,13 @@ final class PairSync {
     static func run(
         _ devices: [PreviewedDevice],
         _ databases: [DatabaseCopy],
-        link: Preview.Link,
+        _ options: PreviewOptions,
         at start: WallTime,
         seed: UInt64,
         _ progress: PreviewProgress
     ) throws -> Outcome {
         let copies = try databases.map { try $0.duplicate() }
-        let sync = try PairSync(devices, copies, link: link, at: start, seed: seed, progress)
+        let sync = try PairSync(devices, copies, options, at: start, seed: seed, progress)
         guard try sync.areAcquainted() else {
             return Outcome(databases: databases, byteCounts: [0, 0], duration: 0, ending: .strangers)
         }

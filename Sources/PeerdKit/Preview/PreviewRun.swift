@@ -1,5 +1,5 @@
 internal import CRDTCore
-internal import Engine
+package import Engine
 public import Foundation
 internal import Persistence
 
@@ -11,6 +11,8 @@ package struct PreviewOptions: Sendable {
     package var seed: UInt64
     /// The time at which the devices sync.
     package var now: WallTime
+    /// What the devices put off meanwhile.
+    package var lateWork = LateWorkLimits()
 
     package init(link: Preview.Link = .wifi, orderCount: Int? = nil, seed: UInt64 = 1, now: WallTime) {
         self.link = link
@@ -194,7 +196,7 @@ struct PreviewRun {
                 let outcome = try PairSync.run(
                     pair,
                     pair.map(\.database),
-                    link: self.options.link,
+                    self.options,
                     at: self.options.now,
                     seed: UInt64(left * 64 + right),
                     self.progress

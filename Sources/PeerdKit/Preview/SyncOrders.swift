@@ -164,7 +164,7 @@ struct SyncOrders {
         let outcome = try PairSync.run(
             [self.devices[pair.left], self.devices[pair.right]],
             [state.databases[pair.left], state.databases[pair.right]],
-            link: self.options.link,
+            self.options,
             at: self.options.time(ofSync: state.order.count),
             seed: UInt64(pair.left * 64 + pair.right),
             self.progress

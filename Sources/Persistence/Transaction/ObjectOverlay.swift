@@ -102,7 +102,7 @@ struct ObjectOverlay {
 
     mutating func removeAll() {
         self.entries.removeAll(keepingCapacity: true)
-        self.places.removeAll(keepingCapacity: true)
+        self.places.empty()
         self.recent = nil
     }
 }

@@ -46,7 +46,7 @@ struct RegisterOverlay {
         return (register, entry.isStored)
     }
 
-    mutating func removeAll() { self.entries.removeAll(keepingCapacity: true) }
+    mutating func removeAll() { self.entries.empty() }
 }
 
 /// Writes that are not in force, as the transaction sees them, until they are written.
@@ -157,7 +157,7 @@ struct VersionOverlay {
     }
 
     mutating func removeAll() {
-        self.rows.removeAll(keepingCapacity: true)
+        self.rows.empty()
         self.settled.removeAll(keepingCapacity: true)
         self.count = 0
     }
@@ -181,6 +181,14 @@ struct ListedNameBlocks {
         self.slots[slot] = entry
         return (name, block)
     }
+}
+
+extension Dictionary {
+    /// Removes everything, and keeps the room for a transaction of common size.
+    ///
+    /// To walk or to empty a table costs its room, and not what it holds: after one large transaction each small one
+    /// would cost as much.
+    mutating func empty() { self.removeAll(keepingCapacity: self.capacity <= 4_096) }
 }
 
 extension RegisterKey {
