@@ -6,8 +6,6 @@ SHELL := /bin/bash
 
 SWIFT := $(shell scripts/swift-path.sh 2>/dev/null || echo swift)
 export SWIFT
-# The build that is tested; see Package.swift.
-CHECKED := PEERD_CHECKED=1
 RELEASE_PEERD = $(shell $(SWIFT) build -c release --show-bin-path)/peerd
 
 .PHONY: help
@@ -65,7 +63,7 @@ test-system: setup  ## run the system tests (as root: also those with network na
 	@scripts/test.sh build system
 
 .PHONY: simulate
-simulate: setup-system  ## run the scenarios, small worlds in full, planted bugs, and the seeds of the gate
+simulate: setup-system  ## run the scenarios, small worlds, planted bugs, and the seeds of the gate
 	@scripts/test.sh build simulate
 
 .PHONY: hunt
@@ -78,8 +76,8 @@ docs: setup-system  ## check the public surface of the library against PUBLIC-AP
 
 .PHONY: public-api
 public-api: setup-system  ## write PUBLIC-API.txt, after a change of the public surface that is meant
-	$(CHECKED) $(SWIFT) build --target PeerdKit
-	@scripts/docs.sh "$$($(CHECKED) $(SWIFT) build --show-bin-path)" --update
+	scripts/checked.sh build --target PeerdKit
+	@scripts/docs.sh "$$(scripts/checked.sh build --show-bin-path)" --update
 
 .PHONY: lint
 lint:  ## check the format of the sources; changes nothing

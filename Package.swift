@@ -1,10 +1,10 @@
 // swift-tools-version:6.2
 import PackageDescription
 
-/// The build that is tested (`make test` sets this): our modules are optimised as users get them, and check themselves.
+/// The build that is tested (`scripts/checked.sh` sets this): optimised as users get it, and checking itself.
 ///
 /// It changes no constant. Its conditions add assertions and invariants (`CHECKED`), and bugs that can be planted for
-/// the simulator to find (`PLANTED_BUGS`). Tests and dependencies are not optimised, which saves most of the time.
+/// the simulator to find (`PLANTED_BUGS`). The tests themselves are not optimised, which saves time.
 let isChecked = Context.environment["PEERD_CHECKED"] == "1"
 
 let commonSettings: [SwiftSetting] = [
@@ -16,10 +16,13 @@ let commonSettings: [SwiftSetting] = [
 ]
 let checkedSettings: [SwiftSetting] = [
     .define("CHECKED"), .define("PLANTED_BUGS"),
-    .unsafeFlags(["-O", "-whole-module-optimization", "-num-threads", "2", "-assert-config", "Debug"]),
+    // Of what a debugger reads, lines are all that a trap needs to tell.
+    .unsafeFlags(["-gline-tables-only", "-num-threads", "2"]),
 ]
-let settings = commonSettings + (isChecked ? checkedSettings : [])
-let testSettings = commonSettings + (isChecked ? [.define("CHECKED"), .define("PLANTED_BUGS")] : [])
+let settings =
+    commonSettings
+    + (isChecked ? checkedSettings + [.unsafeFlags(["-assert-config", "Debug", "-enable-testing"])] : [])
+let testSettings = commonSettings + (isChecked ? checkedSettings + [.unsafeFlags(["-Onone"])] : [])
 
 /// The merge core is also held to strict memory safety: every unsafe expression in it is marked `unsafe`.
 let coreSettings = settings + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]
@@ -212,7 +215,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PeerdKitTests",
-            dependencies: ["MergeModel", "PeerdKit", "peerd"],
+            dependencies: ["Engine", "MergeModel", "PeerdKit", "peerd"],
             swiftSettings: testSettings
         ),
         .testTarget(

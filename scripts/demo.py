@@ -22,6 +22,7 @@ from peerd_harness import (  # noqa: E402
     World,
     check,
     digest,
+    end_in_order_on_sigterm,
     invite_line,
     say,
 )
@@ -339,6 +340,7 @@ def run():
 
 
 if __name__ == "__main__":
+    end_in_order_on_sigterm()
     try:
         run()
     except (CheckFailed, CommandFailed) as error:

@@ -70,6 +70,7 @@ planted_bugs() { "$simulator" mutants --first-seed "$first" --jobs 1; }
 sanitizers() { make --no-print-directory sanitize; }
 
 kills() {
+    PEERD_KILLS=$kill_count scripts/checked.sh test --skip-build --filter KilledWriterTests
     PEERD=$peerd PEERD_KILLS=$kill_count .build-venv/bin/python -m pytest Tests/System/test_kill9.py \
         --seed "$((first % 4294967296))" --timeout 7200 -q
 }
@@ -89,16 +90,15 @@ examples() {
 }
 
 # With nothing optimised, and without the conditions of the checked build.
-unoptimised() { env -u PEERD_CHECKED "$swift" test --scratch-path .build-debug; }
+unoptimised() { "$swift" test; }
 
 shown() { grep -aE '^(seeds|histories|simulated|missed|[0-9]+ (passed|of))' "$logs/$1.out" | head -n 6 || true; }
 
 is_topology() { [[ " ${topologies[*]} " == *" $1 "* ]]; }
 
-export PEERD_CHECKED=1
-"$swift" build --build-tests
-simulator=$("$swift" build --show-bin-path)/Simulator
-peerd=$("$swift" build --show-bin-path)/peerd
+scripts/checked.sh build --build-tests
+simulator=$(scripts/checked.sh build --show-bin-path)/Simulator
+peerd=$(scripts/checked.sh build --show-bin-path)/peerd
 
 wanted=("$@")
 [ $# -gt 0 ] || wanted=(

@@ -12,10 +12,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-swift=${SWIFT:-$(scripts/swift-path.sh)}
-export PEERD_CHECKED=1
-"$swift" build --product Simulator >&2
-simulator=$("$swift" build --show-bin-path)/Simulator
+scripts/checked.sh build --product Simulator >&2
+simulator=$(scripts/checked.sh build --show-bin-path)/Simulator
 case "${1:-}" in
     --build) ;;
     "" | -*) exec "$simulator" mutants "$@" ;;

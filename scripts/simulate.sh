@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the simulator shows of each commit: the scenarios, long and large lives, chains of all sizes from store to
-# store, the small worlds in full, random histories of the merge alone, canaries that must fail, all bugs that can be
+# store, the small worlds, random histories of the merge alone, canaries that must fail, all bugs that can be
 # planted, and seeds of each topology, 5 % of them run twice.
 #
 #   scripts/simulate.sh              what `make test` runs
@@ -15,11 +15,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # Two runs of a seed are in two processes, whose hash tables must be free to differ.
 unset SWIFT_DETERMINISTIC_HASHING
 
-simulator=${SIMULATOR:-$(PEERD_CHECKED=1 "${SWIFT:-$(scripts/swift-path.sh)}" build --show-bin-path)/Simulator}
+simulator=${SIMULATOR:-$(scripts/checked.sh build --show-bin-path)/Simulator}
 topologies=(mesh star line ring twoCliques sneakernet churn)
 # Together these reach every mark, and are a multiple of 3: a third has the limits that users get.
 first=1
-seed_count=480
+seed_count=240
 # Where nothing else is wrong, each run finds this bug, and finds it as one of these.
 canary_bug=livePushForgotten
 canary_finding='notPushed|notConverged'
@@ -29,6 +29,10 @@ history_bug=lastArrivalWins
 # The invariants of the tested build may see it first: they call it damage.
 history_finding='divergence|modelDisagrees|damage'
 relay_change_count=20000
+# The lives that take seconds; `make hunt` has all.
+lives=(appending-at-one-place.scn hundreds-of-restores.scn large-and-emptied.scn toggling-in-turn.scn)
+# Of histories with branches, and of bytes after which a connection breaks; `make hunt` takes each.
+small_world_stride=7
 # Seeds and histories in which names of changes are cut so short that they collide all the time (P35).
 name_bits=4
 colliding_seed_count=120
@@ -47,11 +51,11 @@ relays() {
 }
 
 lives() {
-    "$simulator" life
+    "$simulator" life "${lives[@]/#/Tests/SimulatorTests/Lives/}"
 }
 
 small_worlds() {
-    "$simulator" explore
+    "$simulator" explore --every "$small_world_stride"
 }
 
 # Runs a line that a failure has printed: with the bug that was planted it must find the same again, without it nothing.
@@ -135,7 +139,7 @@ is_topology() { [[ " ${topologies[*]} " == *" $1 "* ]]; }
 wanted=("$@")
 # The longest first, so that both cores are busy to the end.
 [ $# -gt 0 ] || wanted=(
-    planted_bugs small_worlds "${topologies[@]}" scenarios lives histories colliding_names relays canary
+    lives planted_bugs small_worlds "${topologies[@]}" scenarios histories colliding_names relays canary
 )
 start=$SECONDS
 for name in "${wanted[@]}"; do

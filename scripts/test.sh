@@ -10,21 +10,19 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-export PEERD_CHECKED=1
-swift=${SWIFT:-$(scripts/swift-path.sh)}
-export SWIFT=$swift
-import_check=(--explicit-target-dependency-import-check error)
+SWIFT=${SWIFT:-$(scripts/swift-path.sh)}
+export SWIFT
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 
-products() { "$swift" build --show-bin-path; }
+products() { scripts/checked.sh build --show-bin-path; }
 
 lint() { scripts/lint.sh; }
 
-build() { "$swift" build --build-tests "${import_check[@]}"; }
+build() { scripts/checked.sh build --build-tests; }
 
 unit() {
-    "$swift" test --skip-build "${import_check[@]}" 2>&1 | tee "$logs/unit" ||
+    scripts/checked.sh test --skip-build 2>&1 | tee "$logs/unit" ||
         { printf '\nThese failed:\n'; grep -a '✘' "$logs/unit" | head -n 40; return 1; }
 }
 

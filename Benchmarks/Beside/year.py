@@ -353,7 +353,9 @@ def main():
     parser.add_argument("--directory", default=in_memory if os.path.isdir(in_memory) else "/tmp")
     options = parser.parse_args()
     os.environ["PEERD"] = options.peerd
+    peerd_harness.end_in_order_on_sigterm()
     peerd_harness.POLL_SECONDS = 0.01
+    peerd_harness.POLL_GROWTH = 1
     start = time.perf_counter()
     with Worlds(options.directory) as world, concurrent.futures.ThreadPoolExecutor() as threads:
         library = build_library(str(world.root))

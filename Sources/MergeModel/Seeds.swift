@@ -3,7 +3,7 @@ import Foundation
 /// The seeds that a property is tried with.
 ///
 /// A failure names its seed; `PEERD_SEED=<seed>` runs that one alone, `PEERD_SEED_COUNT=<n>` runs more or fewer of
-/// them, and `PEERD_EXHAUSTIVE=1` tries in full what a debug build takes only a part of. `PEERD_PLAN=<plan>` performs
+/// them, and `PEERD_EXHAUSTIVE=1` tries in full what is otherwise tried in part. `PEERD_PLAN=<plan>` performs
 /// one merge plan instead of all that are drawn.
 package enum Seeds {
     /// `count` seeds from `first` on, or what the environment asks for.

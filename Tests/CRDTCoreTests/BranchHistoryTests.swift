@@ -4,7 +4,7 @@ import Testing
 
 /// Small histories around a chain that forks, in every order of delivery, against the naive model.
 struct BranchHistoryTests {
-    /// A debug build takes a part of them only, of no common measure with any of the choices.
+    /// A part of them is tried, unless somebody asks for all: of no common measure with any of the choices.
     private static let step = Seeds.isExhaustive ? 1 : 389
 
     @Test func `every small history with branches comes to one state in every order`() throws {

@@ -23,8 +23,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "Package.resolved", "Examples/Habits/Package.resolved", ".build/debug/peerd", ".build-venv/bin/python",
-        "Tests/System/__pycache__/run.cpython-311.pyc", ".swiftpm/configuration/x.json",
+        "Package.resolved", "Examples/Habits/Package.resolved", ".build-checked/release/peerd",
+        ".build-venv/bin/python", "Tests/System/__pycache__/run.cpython-311.pyc", ".swiftpm/configuration/x.json",
     ])
     func `an artifact is found`(path: String) {
         #expect(TrackedFileRules.isArtifact(path))

@@ -101,7 +101,7 @@ struct ExhaustiveCanaryTests {
         #expect(!summary.isClean)
         let text = summary.text(seconds: 1)
         #expect(text.contains("repeated, 50 findings"))
-        #expect(text.contains("Simulator explore --only cuts --case sync:out:0"))
+        #expect(text.contains("explore --only cuts --case sync:out:0"))
         #expect(text.split(separator: "\n").count < 10)
         #expect(summary.json(seconds: 1).contains("\"findings\":50"))
     }

@@ -42,6 +42,8 @@ def pytest_configure(config):
     if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
         # The workers run the tests, and not this process.
         return
+    # Else it would be the failure of one test, and the next would follow.
+    signal.signal(signal.SIGTERM, lambda *_: pytest.exit("SIGTERM", 143))
     libc = ctypes.CDLL(None, use_errno=True)
     # What a test leaves behind becomes a child of this process, and can be found.
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

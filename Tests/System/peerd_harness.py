@@ -22,6 +22,7 @@ START_SECONDS = 30.0
 STOP_SECONDS = 15.0
 COMMAND_SECONDS = 120.0
 POLL_SECONDS = 0.05
+POLL_GROWTH = 1.3
 LISTENING = re.compile(r"listening on (\S+):(\d+)", re.IGNORECASE)
 
 
@@ -71,16 +72,30 @@ def simulator():
     return str(path)
 
 
+def end_in_order_on_sigterm():
+    """Has a program that is asked to end leave its worlds, and with them its daemons, first."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+
+
+def poll_pauses():
+    """Seconds to wait between looks: longer and longer, for each look at a peer is a process that costs time."""
+    pause = POLL_SECONDS
+    while True:
+        yield pause
+        pause = min(pause * POLL_GROWTH, POLL_SECONDS * 10)
+
+
 def wait_until(predicate, seconds, what):
     """Polls until the predicate gives something true, and returns that."""
     deadline = time.monotonic() + seconds
+    pauses = poll_pauses()
     while True:
         result = predicate()
         if result:
             return result
         if time.monotonic() > deadline:
             raise CheckFailed(f"not within {seconds:g} s: {what}")
-        time.sleep(POLL_SECONDS)
+        time.sleep(next(pauses))
 
 
 def free_port():
@@ -104,7 +119,6 @@ class World:
         self.closers = []
 
     def __enter__(self):
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         return self
 
     def __exit__(self, kind, error, trace):
@@ -386,6 +400,7 @@ class Agreement:
     def settle(self, peers, seconds=60.0):
         """Waits until all peers show one frontier and one state; returns the state."""
         deadline = time.monotonic() + seconds
+        pauses = poll_pauses()
         while True:
             # Exports are long: they are read once the frontiers agree.
             if len({peer.frontier() for peer in peers}) == 1:
@@ -400,7 +415,7 @@ class Agreement:
             if time.monotonic() > deadline:
                 self.explain(peers)
                 raise CheckFailed(f"the peers are not equal after {seconds:g} s")
-            time.sleep(POLL_SECONDS)
+            time.sleep(next(pauses))
 
     def explain(self, peers):
         views = [observed(peer) for peer in peers]
@@ -416,13 +431,3 @@ def explain_difference(left, right, left_name, right_name, most=10):
     for name, lines in ((left_name, left_lines - right_lines), (right_name, right_lines - left_lines)):
         for line in sorted(lines)[:most]:
             say(f"    only {name}: {line.decode(errors='replace')[:400]}")
-
-
-def main_of_test(run):
-    """Runs a test and turns what was found into its exit code."""
-    try:
-        run()
-    except (CheckFailed, CommandFailed) as error:
-        say(f"FAILED: {error}")
-        sys.exit(1)
-    say("passed")

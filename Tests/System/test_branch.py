@@ -8,7 +8,7 @@ import sqlite3
 
 import pytest
 
-from peerd_harness import Agreement, CommandFailed, check, wait_until
+from peerd_harness import Agreement, check, wait_until
 
 FAILURE, USAGE, NO_SUCH_OBJECT, DAMAGED = 1, 2, 3, 7
 ODD_NAMES = ["Büro / 2", "a?b&c=d#e%2F", "--json", "🌱 „neu“", "branch:main", "MAIN", pytest.param("x" * 512, id="long")]
@@ -16,14 +16,10 @@ BAD_NAMES = ["main", "", " a", "a\nb", "0" * 32, pytest.param("x" * 513, id="lon
 
 
 def refusal(peer, code, *verb):
-    """What a verb says that must fail."""
-    try:
-        peer.run(*verb)
-    except CommandFailed as error:
-        check(error.code == code, f"{verb} ended with {error.code}: {error.error}")
-        check(error.error.count("\n") == 1, f"{verb} says more than one line: {error.error}")
-        return error.error
-    raise AssertionError(f"{verb} succeeded")
+    """What a verb says that must fail: one line."""
+    text = peer.refused(code, *verb)
+    check(text.count("\n") == 1, f"{verb} says more than one line: {text}")
+    return text
 
 
 def shown(peer, branch):

@@ -37,13 +37,14 @@ enum Checkout {
     }
 
     /// A command of this program as it is typed in a checkout of its commit.
+    ///
+    /// What the checked build finds may be an invariant that no other build looks at.
     static func line(_ command: String) -> String {
         #if PLANTED_BUGS
-        if !PlantedOption.words.isEmpty {
-            return "scripts/mutants.sh \(command) \(PlantedOption.words.joined(separator: " "))"
-        }
+        (["scripts/mutants.sh", command] + PlantedOption.words).joined(separator: " ")
+        #else
+        "swift run -c release Simulator \(command)"
         #endif
-        return "swift run -c release Simulator \(command)"
     }
 
     /// Tells the plan of a seed in this build from what another build draws.

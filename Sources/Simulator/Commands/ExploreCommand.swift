@@ -32,11 +32,14 @@ struct ExploreCommand: ParsableCommand {
         help: ArgumentHelp("One case alone, as a finding names it; needs --only.", valueName: "name")
     )
     var caseName: String?
+    @Option(help: ArgumentHelp("Only each so many-th history of branches, and cut of a connection.", valueName: "n"))
+    var every = 1
     @Flag(help: "Print what was found as JSON.")
     var json = false
 
     func run() throws {
         let scopes = try self.scopes()
+        if self.every < 1 { throw ValidationError("--every needs 1 or more.") }
         let start = WallClock.seconds()
         var summary = ExplorationSummary()
         self.watchForCasesWithoutEnd()
@@ -90,19 +93,20 @@ struct ExploreCommand: ParsableCommand {
             }
         }
         let progress = ExplorationProgress(scope)
-        return scope.run { progress.advance($0) }
+        return scope.run(stride: self.every) { progress.advance($0) }
     }
 }
 
 extension Exploration.Scope {
-    /// Tries every case; `advance` is called with the number of cases done since it was last called.
-    func run(_ advance: @escaping @Sendable (Int) -> Void) -> Exploration {
+    /// Tries every case, or of the many that take long each `stride`-th; `advance` is called with the number of cases
+    /// done since it was last called.
+    func run(stride: Int, _ advance: @escaping @Sendable (Int) -> Void) -> Exploration {
         switch self {
         case .trees: TreeSearch.run(advance)
         case .existence: ExistenceSearch.run(advance)
-        case .branches: BranchSearch.run(advance)
+        case .branches: BranchSearch.run(stride: stride, advance)
         case .crashes: CrashSearch.run(advance)
-        case .cuts: CutSearch.run(advance)
+        case .cuts: CutSearch.run(stride: stride, advance)
         }
     }
 
