@@ -175,6 +175,20 @@ extension HostileMember {
     private func leavingOut(_ whole: Run) -> Run {
         var builder = RunBuilder(replica: whole.replica, firstSequence: whole.firstSequence)
         for change in whole.changes {
+            if change.hasLeftOut || change.isSpent {
+                // Of what a compaction or an erasure took, there are no salts to make leaves with.
+                builder.beginChange(
+                    stamp: change.stamp,
+                    context: whole.contextEntries[change.contextRange],
+                    blinding: whole.blinding(of: change),
+                    hasLeftOut: change.hasLeftOut,
+                    isSpent: change.isSpent
+                )
+                for position in change.operationRange {
+                    if let edit = try? whole.edit(whole.operations[position]) { builder.append(edit) }
+                }
+                continue
+            }
             let count = Int(change.operationCount) * Bytes16.byteCount
             let salts = Array(ChainHash.salts(of: change, in: whole, self.cryptography).prefix(count))
             let leavesOut = change.operationRange.contains { whole.operations[$0].kind != .introduce }
