@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the simulator shows of each commit: the scenarios, long and large lives, chains of all sizes from store to
-# store, the small worlds, random histories of the merge alone, canaries that must fail, all bugs that can be
+# What the simulator shows of each commit: the scenarios, the shorter lives, chains of all sizes from store to store,
+# small worlds (of two kinds a part), random histories of the merge alone, canaries that must fail, all bugs that can be
 # planted, and seeds of each topology, 5 % of them run twice.
 #
 #   scripts/simulate.sh              what `make test` runs

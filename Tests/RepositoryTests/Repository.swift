@@ -56,9 +56,10 @@ enum Repository {
     }
 
     /// The Swift sources of the package and of the packages inside it, without what a build made.
-    static func swiftFiles() throws -> [SourceFile] {
-        try self.files(withExtensions: ["swift"])
-    }
+    static func swiftFiles() throws -> [SourceFile] { try self.readSwiftFiles.get() }
+
+    /// Read once, since every rule looks at all of them.
+    private static let readSwiftFiles = Result { try Repository.files(withExtensions: ["swift"]) }
 
     /// The files with one of these extensions, in the order of their paths.
     static func files(withExtensions extensions: Set<String>) throws -> [SourceFile] {

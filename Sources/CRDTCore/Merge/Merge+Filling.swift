@@ -82,7 +82,7 @@ extension Merge {
             if try transaction.register(filledKey) == nil {
                 let isRemoval = operation.kind == .unset
                 let register = Register(winner: write, isRemoval: isRemoval, conflictCount: 0, writeCount: 1)
-                try transaction.setRegister(register, at: filledKey)
+                try self.put(register, at: filledKey, in: &transaction)
             } else {
                 try transaction.addVersion(write, status: .conflict, at: filledKey)
             }

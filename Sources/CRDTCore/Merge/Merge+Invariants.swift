@@ -5,7 +5,7 @@
 /// the transaction is not kept, and whoever tests sees it at the transaction that caused it.
 extension Merge {
     /// The number of lines, and of rows of one kind, that a check reads, so that large tests stay fast.
-    private static let checkedCountMax = TouchedRows.countMax
+    private static let checkedCountMax = TouchedRows.objectCountMax
 
     /// Checks all lines, and what this transaction has touched.
     func checkInvariants(in transaction: inout some StoreTransaction) throws(StoreError) {
@@ -100,19 +100,24 @@ extension Merge {
     }
 }
 
-/// The rows that a transaction has touched, or the first of each kind.
+/// The objects that a transaction has touched, and the registers that it has put, or the first of them.
 struct TouchedRows {
-    static let countMax = 64
+    static let objectCountMax = 64
+    private static let registerCountMax = 4_096
 
     private(set) var objects: [ObjectIndex] = []
     private(set) var registers: [RegisterKey] = []
+    /// The same, to find them.
+    private var known: Set<RegisterKey> = []
 
     mutating func note(_ object: ObjectIndex) {
-        if self.objects.count < Self.countMax, !self.objects.contains(object) { self.objects.append(object) }
+        if self.objects.count < Self.objectCountMax, !self.objects.contains(object) { self.objects.append(object) }
     }
 
     mutating func note(_ register: RegisterKey) {
-        if self.registers.count < Self.countMax, !self.registers.contains(register) { self.registers.append(register) }
+        if self.registers.count < Self.registerCountMax, self.known.insert(register).inserted {
+            self.registers.append(register)
+        }
     }
 }
 #endif

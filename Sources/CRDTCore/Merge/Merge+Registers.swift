@@ -89,7 +89,7 @@ extension Merge {
                 conflictCount: 0,
                 writeCount: 1 + spentCount
             )
-            return try transaction.setRegister(register, at: key)
+            return try self.put(register, at: key, in: &transaction)
         }
         var register = current
         register.writeCount += 1
@@ -110,7 +110,7 @@ extension Merge {
             try transaction.addVersion(write, status: .conflict, at: key)
             register.conflictCount += 1
         }
-        try transaction.setRegister(register, at: key)
+        try self.put(register, at: key, in: &transaction)
     }
 
     /// Tells whether a write that meets a register is ordered after the one that is in force.
@@ -144,7 +144,7 @@ extension Merge {
         self.summary.countedSpentCount += 1
         guard var register = try transaction.register(key) else { return }
         register.writeCount += 1
-        try transaction.setRegister(register, at: key)
+        try self.put(register, at: key, in: &transaction)
     }
 
     /// Counts so many dropped writes of a change no more.
@@ -160,6 +160,20 @@ extension Merge {
         try transaction.uncountSpent(count, in: change, of: key)
         guard var register = try transaction.register(key) else { return }
         register.writeCount -= count
+        try self.put(register, at: key, in: &transaction)
+    }
+
+    /// Puts a register into the store.
+    ///
+    /// The build of the tests looks at it again when the transaction ends.
+    mutating func put(
+        _ register: Register,
+        at key: RegisterKey,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
+        #if CHECKED
+        self.touched.note(key)
+        #endif
         try transaction.setRegister(register, at: key)
     }
 }

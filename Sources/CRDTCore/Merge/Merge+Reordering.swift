@@ -79,7 +79,7 @@ extension Merge {
             }
             if register.winner == write {
                 register.winner = restamped
-                try transaction.setRegister(register, at: key)
+                try self.put(register, at: key, in: &transaction)
             } else {
                 try transaction.restampVersion(write, to: stamp, at: key)
             }
@@ -119,7 +119,7 @@ extension Merge {
         try transaction.addVersion(register.winner, status: .conflict, at: key)
         register.winner = last
         register.isRemoval = try transaction.edit(last)?.kind == .unset
-        try transaction.setRegister(register, at: key)
+        try self.put(register, at: key, in: &transaction)
     }
 
     /// Finds the creation that counts anew.

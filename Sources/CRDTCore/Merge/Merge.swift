@@ -481,9 +481,6 @@ package struct Merge {
         case .set, .unset:
             try self.touch(object, by: write, in: &transaction)
             let key = RegisterKey(object: object, name: indexes.names[Int(operation.operand)])
-            #if CHECKED
-            self.touched.note(key)
-            #endif
             try self.write(write, isRemoval: operation.kind == .unset, context, at: key, in: &transaction)
         case .create:
             guard let body = try? CreationBody(decoding: run.payload, at: operation.payloadRange) else { return }
@@ -499,9 +496,6 @@ package struct Merge {
         case .delete: try self.delete(object, by: write, context, in: &transaction)
         case .spent:
             let key = RegisterKey(object: object, name: indexes.names[Int(operation.operand)])
-            #if CHECKED
-            self.touched.note(key)
-            #endif
             try self.count(spent: write, at: key, in: &transaction)
         default: break
         }

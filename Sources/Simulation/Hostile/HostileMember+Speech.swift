@@ -175,39 +175,27 @@ extension HostileMember {
     private func leavingOut(_ whole: Run) -> Run {
         var builder = RunBuilder(replica: whole.replica, firstSequence: whole.firstSequence)
         for change in whole.changes {
-            if change.hasLeftOut || change.isSpent {
-                // Of what a compaction or an erasure took, there are no salts to make leaves with.
-                builder.beginChange(
-                    stamp: change.stamp,
-                    context: whole.contextEntries[change.contextRange],
-                    blinding: whole.blinding(of: change),
-                    hasLeftOut: change.hasLeftOut,
-                    isSpent: change.isSpent
-                )
-                for position in change.operationRange {
-                    if let edit = try? whole.edit(whole.operations[position]) { builder.append(edit) }
-                }
-                continue
-            }
-            let count = Int(change.operationCount) * Bytes16.byteCount
-            let salts = Array(ChainHash.salts(of: change, in: whole, self.cryptography).prefix(count))
-            let leavesOut = change.operationRange.contains { whole.operations[$0].kind != .introduce }
+            // Of what a compaction or an erasure took, there are no salts to make leaves with.
+            let leavesOut =
+                !change.hasLeftOut && !change.isSpent
+                && change.operationRange.contains { whole.operations[$0].kind != .introduce }
+            let salts = leavesOut ? ChainHash.salts(of: change, in: whole, self.cryptography) : []
+            let salt = { (place: Int) in salts[place * Bytes16.byteCount..<(place + 1) * Bytes16.byteCount] }
             let kept = change.operationRange.enumerated().filter { whole.operations[$0.element].kind == .introduce }
-                .flatMap { salts[$0.offset * Bytes16.byteCount..<($0.offset + 1) * Bytes16.byteCount] }
             builder.beginChange(
                 stamp: change.stamp,
                 context: whole.contextEntries[change.contextRange],
-                blinding: leavesOut ? kept : Array(whole.blinding(of: change)),
-                hasLeftOut: leavesOut
+                blinding: leavesOut ? kept.flatMap { salt($0.offset) } : Array(whole.blinding(of: change)),
+                hasLeftOut: leavesOut || change.hasLeftOut,
+                isSpent: change.isSpent
             )
             for (place, position) in change.operationRange.enumerated() {
                 let operation = whole.operations[position]
-                if operation.kind == .introduce, let edit = try? whole.edit(operation) {
-                    builder.append(edit)
-                } else {
-                    let salt = salts[place * Bytes16.byteCount..<(place + 1) * Bytes16.byteCount]
-                    let leaf = ChainHash.leaf(of: operation, in: whole, salt: salt, self.cryptography)
+                if leavesOut, operation.kind != .introduce {
+                    let leaf = ChainHash.leaf(of: operation, in: whole, salt: salt(place), self.cryptography)
                     builder.append(.leftOut(leaf: leaf))
+                } else if let edit = try? whole.edit(operation) {
+                    builder.append(edit)
                 }
             }
         }
