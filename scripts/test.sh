@@ -44,18 +44,40 @@ system() {
     return "$status"
 }
 
-parts=("$@")
-[ $# -gt 0 ] || parts=(lint build unit docs examples simulate system)
+# Runs parts side by side: what the first of them prints is shown at once, and what the others print after it.
+together() {
+    local part started=() result
+    printf '\n== %s\n' "$1"
+    for part in "$@"; do
+        if [ "$part" = "$1" ]; then timed "$part" & else timed "$part" >"$logs/$part.out" 2>&1 & fi
+        started+=($!)
+    done
+    for part in "$@"; do
+        if wait "${started[0]}"; then result=passed; else result=FAILED failed+=("$part"); fi
+        started=("${started[@]:1}")
+        if [ "$part" != "$1" ]; then printf '\n== %s\n' "$part" && cat "$logs/$part.out"; fi
+        rows+=("$(printf '%-10s %-7s %5d s' "$part" "$result" "$(<"$logs/$part.seconds")")")
+    done
+}
+
+timed() {
+    local start=$SECONDS status=0
+    # In a shell of its own, whose `set -e` no condition turns off.
+    "$1" &
+    wait $! || status=$?
+    echo $((SECONDS - start)) >"$logs/$1.seconds"
+    return "$status"
+}
+
+# Each line is what runs side by side: examples wait for each other most of their time.
+groups=(lint build "unit docs examples" simulate system)
+[ $# -eq 0 ] || groups=("$@")
 rows=()
 failed=()
-for part in "${parts[@]}"; do
-    start=$SECONDS
-    printf '\n== %s\n' "$part"
-    # In a shell of its own, whose `set -e` no condition turns off.
-    "$part" &
-    if wait $!; then result=passed; else result=FAILED failed+=("$part"); fi
-    rows+=("$(printf '%-10s %-7s %5d s' "$part" "$result" $((SECONDS - start)))")
-    if [ "$part $result" = "build FAILED" ]; then break; fi
+for group in "${groups[@]}"; do
+    # shellcheck disable=SC2086 # The names of parts have no spaces.
+    together $group
+    if [[ " ${failed[*]} " == *" build "* ]]; then break; fi
 done
 printf '\n'
 printf '%s\n' "${rows[@]}"

@@ -73,7 +73,7 @@ import Testing
 
     @Test func `each limit that a document names by its identifier is declared`() throws {
         let declarations = try Repository.swiftFiles().filter { $0.module != nil }.flatMap { file in
-            file.text.matches(of: /\b(?:let|var)\s+(\w+(?:Max|Min))\b/).map { String($0.1) }
+            file.text.matches(of: /\b(?:let|var)\s+(\w+(?:Max|Min))\b/.wordBoundaryKind(.simple)).map { String($0.1) }
         }
         let named = try Self.documents.flatMap { document in
             try Repository.text(document).matches(of: /`(?:\w+\.)?([a-z]\w*(?:Max|Min))`/).map { String($0.1) }

@@ -12,7 +12,7 @@ enum EffectSwitchRules {
 
     /// The switches whose subject is named after an effect.
     static func effectSwitches(in code: SwiftCode) -> [(line: Int, hasCatchAll: Bool)] {
-        code.text.matches(of: /\bswitch\b([^{}]*)\{/).compactMap { match in
+        code.text.matches(of: /\bswitch\b([^{}]*)\{/.wordBoundaryKind(.simple)).compactMap { match in
             guard match.output.1.contains(/(?:\beffect|Effect)\b/) else { return nil }
             let line = code.text[..<match.range.lowerBound].count { $0 == "\n" } + 1
             let body = self.outermostLevel(of: code.text[match.range.upperBound...])

@@ -37,12 +37,9 @@ enum OpenedFileRules {
         guard let module = file.module, self.modules.contains(module), self.places[file.path] == nil else { return [] }
         let opening = Regex<AnyRegexOutput>(
             /\bO_(?:RDONLY|RDWR|WRONLY|CREAT)\b|\b(?:fopen|freopen|creat|copyfile|copyItem|mmap)\(/
-                // To the default kind, the dot of a member is part of a word.
-                .wordBoundaryKind(.simple)
         )
         let reading = Regex<AnyRegexOutput>(
             /\bFileHandle\(for|\bcontents\(atPath|\b(?:Data|String)\(contentsOf|\bInputStream\(|\bOutputStream\(/
-                .wordBoundaryKind(.simple)
         )
         return [opening, reading].flatMap { pattern in
             file.matches(of: pattern) { "\($0) opens a file; say in OpenedFileRules which, if never a database in use" }

@@ -25,9 +25,14 @@ struct SourceFile {
     }
 
     /// Where the code matches, one line of report a match.
+    ///
+    /// The words are those of the language: to the default kind of boundary the dot of a member is part of a word.
     func matches(of pattern: Regex<AnyRegexOutput>, saying problem: (String) -> String) -> [String] {
-        self.code.lines.enumerated().flatMap { index, line in
-            line.matches(of: pattern).map { "\(self.path):\(index + 1): \(problem(String(line[$0.range])))" }
+        let text = self.code.text
+        let pattern = pattern.wordBoundaryKind(.simple).matchingSemantics(.unicodeScalar).anchorsMatchLineEndings()
+        return text.matches(of: pattern).map {
+            let line = text[..<$0.range.lowerBound].utf8.count { $0 == UInt8(ascii: "\n") } + 1
+            return "\(self.path):\(line): \(problem(String(text[$0.range])))"
         }
     }
 }

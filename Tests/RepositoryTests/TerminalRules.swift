@@ -7,8 +7,6 @@ enum TerminalRules {
         guard file.module == self.module, file.path != self.file else { return [] }
         let streams = Regex<AnyRegexOutput>(
             /\b(?:stdout|stderr|STDOUT_FILENO|STDERR_FILENO|standardOutput|standardError)\b/
-                // To the default kind, the dot of a member is part of a word.
-                .wordBoundaryKind(.simple)
         )
         let calls = Regex<AnyRegexOutput>(
             /(?:^|[^.\w])(?:Swift\.)?(?:print|debugPrint|dump|puts|putchar|printf|vprintf|perror|NSLog)\(/
