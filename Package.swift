@@ -35,6 +35,7 @@ let package = Package(
         .executable(name: "peerd", targets: ["peerd"]),
         .executable(name: "Simulator", targets: ["Simulator"]),
         .library(name: "PeerdKit", targets: ["PeerdKit"]),
+        .library(name: "PeerdPreview", targets: ["PeerdPreview"]),
         .library(name: "PeerdEngine", targets: ["CRDTCore", "PeerCrypto", "SyncProtocol", "Engine"]),
         .library(name: "PeerdShells", targets: ["Persistence", "PeerTransport"]),
     ],
@@ -79,10 +80,18 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // What a sync of some devices would do, computed from their data directories.
+        .target(
+            name: "PeerdPreview",
+            dependencies: ["CRDTCore", "Engine", "PeerCrypto", "PeerdKit", "Persistence", "SyncProtocol"],
+            swiftSettings: settings
+        ),
+        // The folder “files” over HTTP: paths, ranges, conditions, uploads, and movies with their index in front.
+        .target(name: "FileServing", swiftSettings: settings),
         .target(
             name: "LocalAPI",
             dependencies: [
-                "CQREncode", "CRDTCore", "CWebFiles", "Engine", "PeerCrypto", "PeerdKit", "Persistence",
+                "CQREncode", "CRDTCore", "CWebFiles", "Engine", "FileServing", "PeerCrypto", "PeerdKit", "Persistence",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
                 .product(name: "NIOPosix", package: nio),
@@ -94,7 +103,7 @@ let package = Package(
             name: "peerd",
             dependencies: [
                 "CProgramMemory", "CRDTCore", "Engine", "LocalAPI", "PeerCrypto", "PeerTransport", "PeerdKit",
-                "Persistence", "SyncProtocol",
+                "PeerdPreview", "Persistence", "SyncProtocol",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOConcurrencyHelpers", package: nio),
@@ -188,9 +197,14 @@ let package = Package(
             swiftSettings: testSettings
         ),
         .testTarget(
+            name: "FileServingTests",
+            dependencies: ["FileServing", "MergeModel"],
+            swiftSettings: testSettings
+        ),
+        .testTarget(
             name: "LocalAPITests",
             dependencies: [
-                "CRDTCore", "LocalAPI", "PeerdKit",
+                "CRDTCore", "FileServing", "LocalAPI", "MergeModel", "PeerdKit",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
             ],
@@ -215,7 +229,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PeerdKitTests",
-            dependencies: ["Engine", "MergeModel", "PeerdKit", "peerd"],
+            dependencies: ["Engine", "MergeModel", "PeerdKit", "PeerdPreview", "peerd"],
             swiftSettings: testSettings
         ),
         .testTarget(

@@ -16,7 +16,7 @@ catalog=Sources/PeerdKit/PeerdKit.docc
 output=.build-docs
 graphs=$output/graphs
 # The modules of the library, from the one that applications import to those below it.
-modules=(PeerdKit PeerTransport Persistence Engine SyncProtocol PeerCrypto CRDTCore)
+modules=(PeerdPreview PeerdKit PeerTransport Persistence Engine SyncProtocol PeerCrypto CRDTCore)
 
 rm -rf "$output"
 mkdir -p "$graphs"

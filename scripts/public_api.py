@@ -15,6 +15,8 @@ import pathlib
 import sys
 
 LIBRARY = "PeerdKit"
+# What applications can import; each is listed, and the first is what DocC shows.
+LIBRARIES = (LIBRARY, "PeerdPreview")
 
 # Outside of the library only these are public.
 VALUE_TYPES = {"swift.struct", "swift.enum"}
@@ -53,21 +55,20 @@ def place(symbol):
 
 def violations(modules):
     """What is wrong with the public surface, one line each."""
-    library = modules[LIBRARY]
-    shown = {symbol["identifier"]["precise"] for symbol in library.symbols}
+    shown = {symbol["identifier"]["precise"] for name in LIBRARIES for symbol in modules[name].symbols}
     for module in modules.values():
         for symbol in module.written:
             # A comment of a protocol of another module is no comment on this.
             if symbol.get("docComment", {}).get("module") not in modules:
                 yield f"{place(symbol)} has no documentation"
-            if module is library:
+            if module.name in LIBRARIES:
                 continue
             kind = symbol["kind"]
             is_top = len(symbol["pathComponents"]) == 1
             if kind["identifier"] not in VALUE_TYPES and (is_top or kind["identifier"] in TYPES):
-                yield f"{place(symbol)} is public, and a {kind['displayName'].lower()} outside of {LIBRARY}"
+                yield f"{place(symbol)} is public, and a {kind['displayName'].lower()} outside of the libraries"
             if symbol["identifier"]["precise"] not in shown:
-                yield f"{place(symbol)} is public, and {LIBRARY} does not export it"
+                yield f"{place(symbol)} is public, and no library exports it"
 
 
 def declaration(symbol):
@@ -151,7 +152,7 @@ def main(graphs, listing_path, *options):
     modules = load(graphs)
     library = modules[LIBRARY]
     found = list(violations(modules))
-    new = listing(library)
+    new = "\n".join(listing(modules[name]) for name in LIBRARIES)
     if options == ("--update",):
         listing_path.write_text(new, encoding="utf-8")
     old = listing_path.read_text(encoding="utf-8") if listing_path.exists() else ""
@@ -162,7 +163,8 @@ def main(graphs, listing_path, *options):
     write_docc_graphs(library, set(modules), graphs / "docc")
     if found:
         sys.exit("\n".join(found))
-    print(f"{len(library.written)} public declarations, all documented and listed")
+    count = sum(len(modules[name].written) for name in LIBRARIES)
+    print(f"{count} public declarations, all documented and listed")
 
 
 if __name__ == "__main__":

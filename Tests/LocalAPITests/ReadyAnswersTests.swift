@@ -1,5 +1,6 @@
 import CRDTCore
 import Foundation
+import MergeModel
 import NIOCore
 import NIOHTTP1
 import PeerdKit
@@ -60,7 +61,7 @@ struct ReadyAnswersTests {
 
     @Test(arguments: 0..<4)
     func `what is ready is what is true now`(seed: UInt64) async throws {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         let workspace = try await Workspace.create(at: self.place.url, name: "laptop")
         let service = self.service(workspace)
         var ids: [ObjectID] = []

@@ -1,6 +1,7 @@
 import Engine
 import Foundation
 import PeerdKit
+import PeerdPreview
 import Testing
 
 private let title = Property<String>("title")

@@ -1,7 +1,7 @@
 /// Whoever performs the effects of a node names each of them: a new effect must not compile until all drivers do.
 enum EffectSwitchRules {
     /// The modules that perform effects.
-    static let drivers: Set<String> = ["PeerdKit", "Simulation"]
+    static let drivers: Set<String> = ["PeerdKit", "PeerdPreview", "Simulation"]
 
     static func violations(in file: SourceFile) -> [String] {
         guard let module = file.module, self.drivers.contains(module) else { return [] }

@@ -17,10 +17,14 @@ enum ImportRules {
         "Engine": ["CRDTCore", "PeerCrypto", "SyncProtocol"],
         "Persistence": system.union(["CRDTCore", "CSQLite", "Dispatch", "Logging", "PeerCrypto"]),
         "PeerTransport": system.union(pure).union(["NIO*", "Logging"]),
-        "LocalAPI": system.union(pure).union(["CQREncode", "CWebFiles", "NIO*", "PeerdKit", "Persistence"]),
+        "FileServing": ["Glibc", "Synchronization"],
+        "LocalAPI": system.union(pure).union([
+            "CQREncode", "CWebFiles", "FileServing", "NIO*", "PeerdKit", "Persistence",
+        ]),
         "PeerdKit": system.union(pure).union(["NIOConcurrencyHelpers", "PeerTransport", "Persistence"]),
+        "PeerdPreview": system.union(pure).union(["PeerdKit", "Persistence"]),
         "peerd": system.union(pure).union(shells).union(commandLine)
-            .union(["CProgramMemory", "Dispatch", "NIOConcurrencyHelpers", "PeerdKit"]),
+            .union(["CProgramMemory", "Dispatch", "NIOConcurrencyHelpers", "PeerdKit", "PeerdPreview"]),
         "MergeModel": system.union(["CRDTCore"]),
         "Simulation": system.union(pure).union(shells).union(["CSQLite", "MergeModel", "PeerdKit"]),
         "Simulator": system.union(pure).union(["ArgumentParser", "MergeModel", "Simulation"]),

@@ -16,21 +16,21 @@ enum OpenedFileRules {
         "Sources/PeerdKit/Backup/Workspace+Backup.swift": "the new copy of a database, before SQLite; and config",
         "Sources/PeerdKit/Backup/BackupWriter.swift": "backups, which lie outside the data directory",
         "Sources/PeerdKit/Backup/BackupReader.swift": "backups, and the new database of a restore",
-        "Sources/PeerdKit/Preview/SourceDirectory.swift": "the lock file",
-        "Sources/PeerdKit/Preview/FileCopy.swift": "keys, logs, and private copies of databases that are closed",
+        "Sources/PeerdPreview/SourceDirectory.swift": "the lock file",
+        "Sources/PeerdPreview/FileCopy.swift": "keys, logs, and private copies of databases that are closed",
         "Sources/PeerdKit/Exchange/Workspace+Exchange.swift": "a new export",
         "Sources/LocalAPI/Client/Endpoint.swift": "the address of the local API",
         "Sources/LocalAPI/Client/LocalSocketAddress.swift": "the folder of a socket",
-        "Sources/LocalAPI/Files/FileTree.swift": "the folder “files”, and what it holds",
-        "Sources/LocalAPI/Files/OwnedDescriptor.swift": "folders in the folder “files”",
-        "Sources/LocalAPI/Files/FileUpload.swift": "new files in the folder “files”",
-        "Sources/LocalAPI/Files/FolderNames.swift": "folders in the folder “files”",
+        "Sources/FileServing/Files/FileTree.swift": "the folder “files”, and what it holds",
+        "Sources/FileServing/Files/OwnedDescriptor.swift": "folders in the folder “files”",
+        "Sources/FileServing/Files/FileUpload.swift": "new files in the folder “files”",
+        "Sources/FileServing/Files/FolderNames.swift": "folders in the folder “files”",
         "Sources/peerd/Driver/CurrentBranch.swift": "the file “branch”",
         "Sources/peerd/Execution/Workplace+Import.swift": "the file of an import, before the workspace",
     ]
     private static let modules: Set<String> = [
         "CRDTCore", "PeerCrypto", "SyncProtocol", "Engine", "Persistence", "PeerTransport", "PeerdKit", "LocalAPI",
-        "peerd",
+        "FileServing", "PeerdPreview", "peerd",
     ]
 
     static func violations(in file: SourceFile) -> [String] {

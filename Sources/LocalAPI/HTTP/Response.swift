@@ -1,4 +1,5 @@
 package import CRDTCore
+internal import FileServing
 internal import NIOCore
 package import NIOHTTP1
 

@@ -1,4 +1,5 @@
 internal import CRDTCore
+internal import FileServing
 internal import Foundation
 internal import NIOCore
 internal import NIOHTTP1
@@ -270,7 +271,7 @@ private final class Arrangements: Sendable {
     /// Blocks on the disk.
     func arrangement(of file: OpenFile) throws(FileTreeError) -> VirtualFile {
         if let known = self.known.withLock({ $0.first { $0.version == file.version } }) { return known.file }
-        let found = try MovieIndex.arrangement(of: file).file(ofLength: file.length)
+        let found = try MovieIndex.served(file)
         self.known.withLock { known in
             known.append((file.version, found))
             if known.count > Self.countMax { known.removeFirst() }

@@ -1,4 +1,5 @@
 internal import CRDTCore
+internal import FileServing
 internal import NIOHTTP1
 internal import PeerdKit
 

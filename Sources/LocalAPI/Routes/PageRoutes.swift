@@ -1,3 +1,4 @@
+internal import FileServing
 internal import NIOHTTP1
 
 /// Pages of the user's own, from a folder that the daemon was told to serve.

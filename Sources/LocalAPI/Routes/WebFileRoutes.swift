@@ -1,5 +1,6 @@
 internal import CRDTCore
 internal import CWebFiles
+internal import FileServing
 internal import NIOHTTP1
 internal import PeerCrypto
 

@@ -1,3 +1,4 @@
+internal import FileServing
 internal import Glibc
 internal import NIOHTTP1
 internal import Synchronization

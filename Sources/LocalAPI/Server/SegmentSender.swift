@@ -1,3 +1,4 @@
+internal import FileServing
 internal import NIOCore
 internal import NIOHTTP1
 

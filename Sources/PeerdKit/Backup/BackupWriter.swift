@@ -169,7 +169,7 @@ enum AbandonedBackup {
         }
         let folder = resolved(BackupFailure.folder(of: path))
         let isInside = folder.flatMap { folder in resolved(paths.directory).map { folder.hasPrefix($0) } } ?? false
-        guard isInside || FileCopy.version(of: path)?.isSameFile(as: FileCopy.version(of: paths.database)) == true
+        guard isInside || FileState(of: path)?.isSameFile(as: FileState(of: paths.database)) == true
         else { return }
         throw PeerdError(
             .invalidArgument,

@@ -19,7 +19,7 @@ package enum KeyFile {
     }
 
     /// Decodes the content of a key file.
-    static func identity(in content: borrowing SecretBytes, _ path: String) throws -> DeviceIdentity {
+    package static func identity(in content: borrowing SecretBytes, _ path: String) throws -> DeviceIdentity {
         guard let identity = DeviceIdentity.decode(content) else { throw self.damaged(path) }
         return identity
     }
@@ -46,7 +46,7 @@ package enum KeyFile {
     }
 
     /// Reads all of an open file into memory that is zeroed afterwards.
-    static func read(_ descriptor: Int32, _ path: String) throws -> SecretBytes {
+    package static func read(_ descriptor: Int32, _ path: String) throws -> SecretBytes {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw PrivateFile.failure(path, "cannot be read") }
         let byteCount = Int(status.st_size)

@@ -5,7 +5,7 @@ extension StoreTransaction {
     /// seen by its author.
     ///
     /// - Returns: nil if the object was not created.
-    mutating func concurrentCreations(
+    package mutating func concurrentCreations(
         of object: ObjectIndex
     ) throws(StoreError) -> (counting: WriteReference, others: [WriteReference])? {
         guard let counting = try self.look(at: object, { $0.creation?.write }) else { return nil }

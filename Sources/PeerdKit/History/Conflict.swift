@@ -99,10 +99,15 @@ public struct MoveWithoutEffect: Hashable, Sendable, Codable {
     public let object: ObjectID
     /// The move without effect.
     public let move: Conflict.Version
+
+    package init(object: ObjectID, move: Conflict.Version) {
+        self.object = object
+        self.move = move
+    }
 }
 
 extension Conflict.Version {
-    init(
+    package init(
         _ reference: WriteReference,
         readBy device: DeviceID,
         in transaction: inout some StoreTransaction
@@ -194,7 +199,7 @@ extension Conflict {
     }
 
     /// Reads the conflict of a property; nil if there is none.
-    init?(
+    package init?(
         of key: RegisterKey,
         readBy device: DeviceID,
         in transaction: inout some StoreTransaction
@@ -212,7 +217,7 @@ extension Conflict {
     }
 
     /// Reads the conflict of an object's moves; nil if there is none.
-    init?(
+    package init?(
         movesOf object: ObjectIndex,
         readBy device: DeviceID,
         in transaction: inout some StoreTransaction
@@ -233,7 +238,7 @@ extension Conflict {
     }
 
     /// Reads the conflict of an object's creations; nil if there is none.
-    init?(
+    package init?(
         creationsOf object: ObjectIndex,
         readBy device: DeviceID,
         in transaction: inout some StoreTransaction

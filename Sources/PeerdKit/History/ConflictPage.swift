@@ -30,7 +30,7 @@ package struct ConflictPlace: Hashable, Comparable, Sendable {
     }
 
     /// The place of a conflict.
-    init(_ conflict: Conflict) {
+    package init(_ conflict: Conflict) {
         let subject: Subject =
             switch conflict.subject {
             case .property(let name): .property(ExactText(name))

@@ -91,7 +91,7 @@ extension LogEntry {
 
 extension LogEntry.Action {
     /// The effect that an operation asks for.
-    init(_ edit: Edit) {
+    package init(_ edit: Edit) {
         self =
             switch edit {
             case .create(_, let type, let kind): .create(type: type, kind: kind)
@@ -109,7 +109,7 @@ extension WriteReference {
     /// The name of a write on all machines.
     ///
     /// Two changes of one replica may have the same number, so that the name of the change is in it.
-    func name(in replica: ReplicaID, _ change: ChangeName) -> String {
+    package func name(in replica: ReplicaID, _ change: ChangeName) -> String {
         "\(replica)-\(self.sequence)-\(self.index)-\(String(change.rawValue, radix: 16))"
     }
 }

@@ -10,7 +10,7 @@ public struct Author: Hashable, Sendable, Codable {
 
 extension Author {
     /// Names the author of a chain, which is unknown until the chain's first change is there.
-    init(_ introduction: Introduction?, of device: DeviceID) {
+    package init(_ introduction: Introduction?, of device: DeviceID) {
         self.name = introduction?.deviceName ?? "?"
         self.isThisMachine = introduction?.device == device
     }

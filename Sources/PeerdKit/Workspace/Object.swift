@@ -64,7 +64,7 @@ extension Object {
 }
 
 extension Date {
-    init(milliseconds: UInt64) {
+    package init(milliseconds: UInt64) {
         self.init(timeIntervalSince1970: Double(milliseconds) / 1000)
     }
 

@@ -23,6 +23,12 @@ public struct Status: Hashable, Sendable, Codable {
         public let changeCount: Int
         /// The reason why they wait.
         public let reason: Reason
+
+        package init(deviceName: String, changeCount: Int, reason: Reason) {
+            self.deviceName = deviceName
+            self.changeCount = changeCount
+            self.reason = reason
+        }
     }
 
     /// The id of the workspace, as hexadecimal text.

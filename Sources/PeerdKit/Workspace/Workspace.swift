@@ -213,7 +213,7 @@ public final class Workspace: Sendable {
 }
 
 extension DirectoryPaths {
-    init(_ url: URL) {
+    package init(_ url: URL) {
         self.init(directory: url.standardizedFileURL.path)
     }
 }

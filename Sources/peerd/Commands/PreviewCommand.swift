@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import LocalAPI
 internal import PeerdKit
+internal import PeerdPreview
 
 struct PreviewCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,0 +1,24 @@
+internal import Foundation
+
+/// The state of a file that every write changes.
+package struct FileState: Equatable {
+    private let device: UInt64
+    private let inode: UInt64
+    private let byteCount: Int64
+    private let seconds: Int
+    private let nanoseconds: Int
+
+    /// Looks at a file; nil if there is none.
+    package init?(of path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        self.device = UInt64(status.st_dev)
+        self.inode = UInt64(status.st_ino)
+        self.byteCount = Int64(status.st_size)
+        self.seconds = status.st_mtim.tv_sec
+        self.nanoseconds = status.st_mtim.tv_nsec
+    }
+
+    /// Whether both are names of one file, whatever was written to it in between.
+    func isSameFile(as other: FileState?) -> Bool { self.device == other?.device && self.inode == other?.inode }
+}

@@ -1,0 +1,85 @@
+internal import CRDTCore
+internal import Foundation
+internal import PeerdKit
+internal import Persistence
+internal import Synchronization
+
+/// A temporary directory that only the user can enter, with the databases that a preview works on.
+final class ScratchDirectory: Sendable {
+    private let path: String
+    private let entryCount = Atomic<Int>(0)
+
+    static let isFull = PeerdError(
+        .diskFull,
+        "There is no room for copies of the databases in \(FileManager.default.temporaryDirectory.path).",
+        advice: "Make room there, or set TMPDIR to another place."
+    )
+
+    private init() throws {
+        let template = FileManager.default.temporaryDirectory.appendingPathComponent("peerd-preview-XXXXXX").path
+        var characters = Array(template.utf8CString)
+        guard mkdtemp(&characters) != nil else { throw FileCopy.failure(template) }
+        self.path = String(decoding: characters.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// Makes a directory for the time of a call, and removes it with everything in it, also after an error.
+    static func with<Result>(_ body: (ScratchDirectory) throws -> Result) throws -> Result {
+        let directory = try ScratchDirectory()
+        defer { try? FileManager.default.removeItem(atPath: directory.path) }
+        return try body(directory)
+    }
+
+    /// Makes an empty directory with a name of its own.
+    fileprivate func makeEntry() throws -> String {
+        let number = self.entryCount.wrappingAdd(1, ordering: .relaxed).newValue
+        let path = "\(self.path)/\(number)"
+        guard mkdir(path, PrivateFile.directoryMode) == 0 else { throw FileCopy.failure(path) }
+        return path
+    }
+}
+
+/// The database of one device at one moment of a preview, removed when nobody needs it any more.
+///
+/// Nobody opens it while another thread does, or while it is copied.
+final class DatabaseCopy: Sendable {
+    let paths: DirectoryPaths
+    private let scratch: ScratchDirectory
+
+    var databasePath: String { self.paths.database }
+
+    /// Makes room for a copy.
+    init(in scratch: ScratchDirectory) throws {
+        self.scratch = scratch
+        self.paths = DirectoryPaths(directory: try scratch.makeEntry())
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: self.paths.directory) }
+
+    /// Makes an equal database that can be changed without changing this one.
+    func duplicate() throws -> DatabaseCopy {
+        let copy = try DatabaseCopy(in: self.scratch)
+        // A database that was closed in order has no log, unless the disk refused to take it in.
+        for suffix in ["", "-wal"] where access(self.databasePath + suffix, F_OK) == 0 {
+            try FileCopy.copy(self.databasePath + suffix, to: copy.databasePath + suffix)
+        }
+        return copy
+    }
+
+    /// Opens the database by the code that opens real ones.
+    ///
+    /// Commits do not wait for the disk, since nobody needs the copy after a power cut.
+    func open(origin: Hash256) throws(StoreError) -> SQLiteStore {
+        var configuration = StoreConfiguration()
+        configuration.waitsForDisk = false
+        return try SQLiteStore(directory: self.paths.directory, origin: origin, configuration: configuration)
+    }
+
+    /// Reads the database, which nobody has open.
+    func read<Result>(
+        origin: Hash256,
+        _ body: (inout SQLiteStore.Transaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        var store = try self.open(origin: origin)
+        return try store.read(body)
+    }
+}

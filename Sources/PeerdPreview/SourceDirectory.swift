@@ -1,0 +1,90 @@
+internal import Foundation
+internal import PeerCrypto
+internal import PeerdKit
+
+/// A data directory that is read without a trace: no file in it is made, changed or opened for writing.
+///
+/// No connection of SQLite reads there, since it would write an index of the log. The lock of a running `peerd` is
+/// respected, and a shared lock is held, so that no program begins to write between the database and its log.
+struct SourceDirectory: ~Copyable {
+    let paths: DirectoryPaths
+    private let lock: Int32?
+    /// The text of the lock file; empty if the last process that had the directory ended in order.
+    let lockContent: [UInt8]
+
+    private static let lockByteCountMax = 64
+    /// The text that stands for a lock file that is missing.
+    private static let unknownHolder = Array("unknown\n".utf8)
+
+    init(_ directory: URL) throws {
+        let paths = DirectoryPaths(directory)
+        guard access(paths.keys, F_OK) == 0 else {
+            guard [ENOENT, ENOTDIR].contains(errno) else { throw PrivateFile.failure(paths.keys, "cannot be read") }
+            throw PeerdError(
+                .noWorkspace,
+                "There is no workspace in \(paths.directory).",
+                advice: "Name the data directory of a device."
+            )
+        }
+        let (lock, content) = try Self.locked(paths)
+        self.paths = paths
+        self.lock = lock
+        self.lockContent = content
+    }
+
+    deinit {
+        if let lock = self.lock { close(lock) }
+    }
+
+    private static func locked(_ paths: DirectoryPaths) throws -> (Int32?, [UInt8]) {
+        let descriptor = open(paths.lock, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            guard errno == ENOENT else { throw PrivateFile.failure(paths.lock, "cannot be read") }
+            return (nil, self.unknownHolder)
+        }
+        var content = [UInt8](repeating: 0, count: self.lockByteCountMax)
+        let count = pread(descriptor, &content, content.count, 0)
+        content.removeLast(content.count - max(0, count))
+        if flock(descriptor, LOCK_SH | LOCK_NB) != 0 {
+            close(descriptor)
+            let name = String(decoding: content.filter { $0 >= 0x20 }, as: UTF8.self)
+            throw PeerdError(
+                .alreadyOpen,
+                "\(paths.directory) is in use by \(name.isEmpty ? "another process" : name).",
+                advice: "Stop it, and try again."
+            )
+        }
+        return (descriptor, content)
+    }
+
+    /// Reads the keys into memory that is zeroed afterwards.
+    func keys() throws -> SecretBytes {
+        let descriptor = try FileCopy.open(self.paths.keys)
+        defer { close(descriptor) }
+        return try KeyFile.read(descriptor, self.paths.keys)
+    }
+
+    /// Copies the database and its write-ahead log as they are on the disk.
+    func copyDatabase(to copy: DatabaseCopy) throws {
+        guard access(self.paths.database, F_OK) == 0 else {
+            throw PeerdError(
+                .noWorkspace,
+                "The database is missing in \(self.paths.directory).",
+                advice: "Name the data directory of a device."
+            )
+        }
+        let names = ["", "-wal"].map { self.paths.database + $0 }
+        let before = names.map { FileState(of: $0) }
+        try FileCopy.copyDatabase(names[0], to: copy.databasePath)
+        if before[1] != nil { try FileCopy.copy(names[1], to: copy.databasePath + "-wal") }
+        // A program that only reads holds no lock, and moves the log into the database when it ends.
+        guard names.map({ FileState(of: $0) }) == before else {
+            throw PeerdError(
+                .alreadyOpen,
+                "\(self.paths.database) was written to while it was read.",
+                advice: "Stop the program that uses it, and try again."
+            )
+        }
+        try FileCopy.write(self.lockContent, to: copy.paths.lock)
+    }
+}
