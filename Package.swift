@@ -235,6 +235,7 @@ let package = Package(
         .testTarget(
             name: "PersistenceTests",
             dependencies: ["CRDTCore", "MergeModel", "Persistence", "SyncProtocol"],
+            exclude: ["Fixture.dump"],
             swiftSettings: testSettings
         ),
         .testTarget(name: "RepositoryTests", swiftSettings: testSettings),

@@ -368,16 +368,20 @@ class Hello:
     port: int
     fingerprint: bytes
     proof: bytes
+    # Names the run of the program: two copies of one machine differ in this alone.
+    instance: int = 1
 
     def encoded(self):
         numbers = varint(self.wall_milliseconds) + varint(self.port)
-        return varint(self.version) + self.device_start + numbers + self.fingerprint + self.proof
+        return (varint(self.version) + self.device_start + numbers + self.fingerprint + self.proof
+                + varint(self.instance))
 
     @classmethod
     def parse(cls, body):
         reader = Reader(body)
         version, start = reader.varint(), reader.bytes(8)
-        hello = cls(version, start, reader.varint(), reader.varint(), reader.bytes(32), reader.bytes(64))
+        numbers = reader.varint(), reader.varint()
+        hello = cls(version, start, *numbers, reader.bytes(32), reader.bytes(64), reader.varint())
         # This peer speaks version 1; what a later version says more stands at the end.
         assert reader.is_at_end or version > PROTOCOL_VERSION, "trailing bytes after hello"
         return hello

@@ -132,9 +132,12 @@ private final class Gate: Sendable {
         await #expect(throws: StoreError.self) { _ = try await pool.read { $0.lineCount } }
         do { try SQLiteStoreHandle(directory).close() }
         _ = try directory.shell("PRAGMA user_version = 99")
-        await #expect(throws: StoreError.newerSchema("\(directory.database) has schema 99.")) {
-            _ = try await pool.read { $0.lineCount }
+        let refusal = await #expect(throws: StoreError.self) { _ = try await pool.read { $0.lineCount } }
+        guard case .newerSchema(let sentence) = refusal else {
+            Issue.record("\(String(describing: refusal))")
+            return
         }
+        #expect(sentence.contains("99"))
         await pool.close()
     }
 }

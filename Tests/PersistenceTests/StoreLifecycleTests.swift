@@ -87,6 +87,20 @@ import Testing
         }
     }
 
+    @Test func `an earlier schema is refused and not touched`() throws {
+        let directory = try TemporaryDirectory()
+        try SQLiteStoreHandle(directory).close()
+        _ = try directory.shell("PRAGMA user_version = 8")
+        let before = try directory.bytes(of: directory.database)
+        let refusal = self.error { _ = try SQLiteStoreHandle(directory) }
+        guard case .unavailable(let sentence) = refusal else {
+            Issue.record("\(String(describing: refusal))")
+            return
+        }
+        #expect(sentence.contains("schema 8") && sentence.contains("Export it"))
+        #expect(try directory.bytes(of: directory.database) == before)
+    }
+
     @Test func `a newer schema is refused and not touched`() throws {
         let directory = try TemporaryDirectory()
         try SQLiteStoreHandle(directory).close()

@@ -66,14 +66,6 @@ import Testing
         for message in messages { #expect(try SampleMessages.read(message.encoded()) == [message]) }
     }
 
-    @Test func `the first version of the greeting names no instance`() throws {
-        var hello = SampleMessages.hello(version: 1)
-        let bytes = Message.hello(hello).encoded()
-        hello.instance = 0
-        #expect(try SampleMessages.read(bytes) == [.hello(hello)])
-        #expect(bytes.count < Message.hello(SampleMessages.hello()).encoded().count)
-    }
-
     @Test func `a later version of the greeting may say more`() throws {
         let hello = SampleMessages.hello(version: Hello.currentVersion + 1)
         let body = try SampleMessages.body(of: .hello(hello)) + [1, 2, 3]

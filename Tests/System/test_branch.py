@@ -319,40 +319,6 @@ def test_a_branch_from_the_past_begins_with_the_state_of_then(a):
     check(a.run("get", album, "title") == "Main", "main has changed")
 
 
-SCHEMA_7 = """
-    DROP VIEW property_at; DROP VIEW branches; DROP VIEW branch_versions; DROP VIEW taken;
-    DROP TABLE taken_in; DROP TABLE unplaced;
-    CREATE VIEW property_at AS SELECT 1;
-    PRAGMA user_version = 7;
-"""
-
-
-def test_an_older_database_is_migrated_and_merged_branches_count_in_it(both):
-    """Before schema 8, a database did not know when branches were merged: they count from then on, as they did."""
-    a, b, album, *_ = both
-    a.run("set", album, "title=Main")
-    for peer in (a, b):
-        peer.run("branch", "merge", "layout")
-    begin(a, "unmerged")
-    a.run("set", album, "title=Unmerged")
-    a.run("branch", "switch", "main")
-    begin(a, "gone")
-    a.run("set", album, "gone=1")
-    a.run("branch", "merge", "gone")
-    a.run("branch", "delete", "gone")
-    Agreement().settle([a, b])
-    question = "SELECT object_id, name, value FROM property_at WHERE at = unixepoch('now', '+1 day') ORDER BY 1, 2"
-    now = sql(a, question)
-    a.stop()
-    with contextlib.closing(sqlite3.connect(a.directory / "peerd.sqlite")) as database:
-        database.executescript(SCHEMA_7)
-    a.start()
-    check(sql(a, "PRAGMA user_version") == [(8,)], "the database is not migrated")
-    check(sql(a, question) == now != [], f"after a migration property_at shows {sql(a, question)}, before {now}")
-    report = a.json("doctor")
-    check(report["healthy"], f"after a migration: {report}")
-
-
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_a_branch_may_have_an_odd_name(a, name):
     a.start()

@@ -1,12 +1,9 @@
 /// A run as bytes: tables first, then one column for each field, so that like stands beside like and compresses.
 ///
-/// Version 1, or 2 if there are spent operations. The transport compresses these bytes; they are bounded before they
-/// get here.
+/// The transport compresses these bytes; they are bounded before they get here.
 extension Run {
-    /// The version of the encoding below, if no operation is spent.
+    /// The version of the encoding below.
     package static let formatVersion: UInt8 = 1
-    /// The version with spent operations, which begins to be understood with it.
-    package static let spentFormatVersion: UInt8 = 2
 
     /// The bytes of the run with its signature.
     ///
@@ -14,8 +11,7 @@ extension Run {
     package func encoded() -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(self.payload.count + self.operations.count * 4 + self.objects.count * 16 + 512)
-        let hasSpent = self.operations.contains { $0.kind == .spent }
-        bytes.append(hasSpent ? Run.spentFormatVersion : Run.formatVersion)
+        bytes.append(Run.formatVersion)
         self.replica.bytes.append(to: &bytes)
         bytes.appendVarint(self.firstSequence)
         bytes.append(self.previous == nil ? 0 : 1)
@@ -89,8 +85,7 @@ extension Run {
         let limit = Limits.runByteCountMax + Limits.redactionByteCountMax + Limits.runHeaderByteCountMax
         guard bytes.count <= limit else { throw .overLimit }
         var reader = ByteReader(bytes)
-        let version = try reader.byte()
-        guard version == Run.formatVersion || version == Run.spentFormatVersion else { throw .unknownKind }
+        guard try reader.byte() == Run.formatVersion else { throw .unknownKind }
         self.init(replica: ReplicaID(bytes: try reader.bytes16()), firstSequence: try reader.varint())
         guard self.firstSequence >= 1,
             self.firstSequence <= Limits.sequenceMax - UInt64(Limits.runChangeCountMax)
@@ -103,8 +98,6 @@ extension Run {
         try self.decodeTables(&reader)
         try self.decodeChanges(&reader)
         try self.decodeOperations(&reader)
-        let hasSpent = self.operations.contains { $0.kind == .spent }
-        guard hasSpent == (version == Run.spentFormatVersion) else { throw .notCanonical }
         switch try reader.byte() {
         case 0: break
         case 1: self.signature = try reader.signature()

@@ -21,11 +21,9 @@ final class DatabaseFile {
         directory path: String,
         fileName: String,
         origin: Hash256?,
-        configuration: StoreConfiguration,
-        migrations: [SchemaMigration]
+        configuration: StoreConfiguration
     ) throws(StoreError) {
-        let upgrade = SchemaUpgrade(migrations: migrations)
-        let exists = try upgrade.examine(path: path + "/" + fileName)
+        let exists = try Schema.examine(path: path + "/" + fileName)
         guard exists || origin != nil else {
             throw .unavailable("There is no workspace in \(path). Make one with “init”, or join one.")
         }
@@ -37,7 +35,6 @@ final class DatabaseFile {
             self.path,
             mustCheck: exists && directory.endedUncleanly,
             configuration,
-            upgrade: upgrade,
             origin: origin
         )
         self.connection = connection
@@ -54,8 +51,7 @@ final class DatabaseFile {
     init(
         virtual: VirtualDatabase,
         origin: Hash256,
-        configuration: StoreConfiguration,
-        migrations: [SchemaMigration]
+        configuration: StoreConfiguration
     ) throws(StoreError) {
         self.directory = nil
         self.endedUncleanly = virtual.endedUncleanly
@@ -64,7 +60,6 @@ final class DatabaseFile {
             virtual.uri,
             mustCheck: virtual.endedUncleanly,
             configuration,
-            upgrade: SchemaUpgrade(migrations: migrations),
             origin: origin
         )
         self.connection = connection
@@ -125,7 +120,6 @@ final class DatabaseFile {
         _ path: String,
         mustCheck: Bool,
         _ configuration: StoreConfiguration,
-        upgrade: SchemaUpgrade,
         origin: Hash256?
     ) throws(StoreError) -> (Connection, Hash256) {
         let connection = try self.connection(path, configuration)
@@ -133,7 +127,7 @@ final class DatabaseFile {
             try self.checkIntegrity(connection, path: path)
             try self.syncLog(connection)
         }
-        try upgrade.apply(to: connection, path: path) { () throws(StoreError) in
+        try Schema.make(in: connection, path: path) { () throws(StoreError) in
             guard let origin else { throw .unavailable("There is no workspace in \(path).") }
             let hex = Hexadecimal.text(origin.bytes.array.map { $0 })
             try connection.execute("INSERT INTO fact (name, value) VALUES ('\(self.originFact)', x'\(hex)')")
@@ -163,9 +157,7 @@ final class DatabaseFile {
             """
         )
         let version = Int32(try connection.integer("PRAGMA user_version") ?? 0)
-        guard version <= SchemaMigration.all.last?.version ?? 0 else {
-            throw .newerSchema("\(path) has schema \(version).")
-        }
+        try Schema.check(version: version, path: path)
         return connection
     }
 

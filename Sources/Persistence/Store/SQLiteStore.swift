@@ -2,8 +2,7 @@ package import CRDTCore
 
 /// A store in a SQLite database: one writer, write-ahead log, every commit on the disk before `write` returns.
 ///
-/// Anyone may read the file with a SQLite client meanwhile; its tables and views are described in `Schema0001` and
-/// `Schema0002`.
+/// Anyone may read the file with a SQLite client meanwhile; its tables and views are described in `Schema`.
 package struct SQLiteStore: ReplicaStore, ~Copyable {
     private let file: DatabaseFile
     private let transaction: SQLiteTransaction
@@ -20,12 +19,16 @@ package struct SQLiteStore: ReplicaStore, ~Copyable {
         origin: Hash256?,
         configuration: StoreConfiguration = StoreConfiguration()
     ) throws(StoreError) {
-        try self.init(
+        let file = try DatabaseFile(
             directory: directory,
+            fileName: SQLiteStore.fileName,
             origin: origin,
-            configuration: configuration,
-            migrations: SchemaMigration.all
+            configuration: configuration
         )
+        let transaction = try SQLiteTransaction(statements: file.statements)
+        try transaction.prepareContexts()
+        self.file = file
+        self.transaction = transaction
     }
 
     /// Opens the database of a virtual file system that this process has registered with SQLite, or makes it.
@@ -37,27 +40,7 @@ package struct SQLiteStore: ReplicaStore, ~Copyable {
         let file = try DatabaseFile(
             virtual: virtual,
             origin: origin,
-            configuration: configuration,
-            migrations: SchemaMigration.all
-        )
-        let transaction = try SQLiteTransaction(statements: file.statements)
-        try transaction.prepareContexts()
-        self.file = file
-        self.transaction = transaction
-    }
-
-    init(
-        directory: String,
-        origin: Hash256?,
-        configuration: StoreConfiguration,
-        migrations: [SchemaMigration]
-    ) throws(StoreError) {
-        let file = try DatabaseFile(
-            directory: directory,
-            fileName: SQLiteStore.fileName,
-            origin: origin,
-            configuration: configuration,
-            migrations: migrations
+            configuration: configuration
         )
         let transaction = try SQLiteTransaction(statements: file.statements)
         try transaction.prepareContexts()

@@ -75,7 +75,7 @@ extension Hello {
         let port = UInt16(try reader.count(atMost: Int(UInt16.max)))
         let fingerprint = Hash256(bytes: try reader.bytes32())
         let proof = try reader.signature()
-        let instance = version < 2 ? 0 : UInt32(try reader.count(atMost: Int(UInt32.max)))
+        let instance = UInt32(try reader.count(atMost: Int(UInt32.max)))
         // A later version may say more; what it says up to here stays.
         if version > Hello.currentVersion { _ = try reader.slice(reader.remaining) }
         self.init(

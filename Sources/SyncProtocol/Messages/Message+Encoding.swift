@@ -79,7 +79,7 @@ extension Hello {
         bytes.appendVarint(UInt64(self.port))
         self.fingerprint.bytes.append(to: &bytes)
         bytes.append(contentsOf: self.proof.array)
-        if self.version >= 2 { bytes.appendVarint(UInt64(self.instance)) }
+        bytes.appendVarint(UInt64(self.instance))
     }
 }
 

@@ -38,8 +38,7 @@ package struct Hello: Hashable, Sendable {
     package var version: UInt64
     /// The first eight bytes of the sender's device id: the proof says which of the devices with its static key it is.
     package var deviceStart: UInt64
-    /// Names the run of the sender's program: machines that were copied from each other differ in this alone; 0 from a
-    /// sender of version 1, which does not say it.
+    /// Names the run of the sender's program: machines that were copied from each other differ in this alone.
     package var instance: UInt32
     /// The sender's wall clock; nil if that was set back, so that it is wrong now or was before.
     package var wallTime: WallTime?
@@ -68,9 +67,7 @@ package struct Hello: Hashable, Sendable {
         self.proof = proof
     }
 
-    package static let currentVersion: UInt64 = 3
-    /// The first version that knows `Message.wanted`.
-    package static let wantedVersion: UInt64 = 3
+    package static let currentVersion: UInt64 = 1
 }
 
 /// A property whose writes in force or in conflict are wanted, since some of their content was dropped on the way.

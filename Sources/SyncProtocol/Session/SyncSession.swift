@@ -59,7 +59,6 @@ package struct SyncSession: Sendable {
     private var askedForLazy = false
     var saidCaughtUp = false
     private var peerIsCaughtUp = false
-    private var peerVersion: UInt64 = 1
     /// Changes to be sent again, since the peer wants what it lacks of them.
     var given: [LinePoint] = []
     /// Whether the peer has asked, and is to hear when all is sent.
@@ -137,7 +136,6 @@ package struct SyncSession: Sendable {
         var frontier = Frontier()
         swap(&frontier, &self.helloFrontier)
         self.phase = .comparing
-        self.peerVersion = hello.version
         if hello.fingerprint == self.helloFingerprint {
             #if PLANTED_BUGS
             if PlantedBug.helloFrontierReadLate.isPlanted { frontier = try Frontier(of: &transaction) }
@@ -256,7 +254,6 @@ package struct SyncSession: Sendable {
     /// what was dropped of that.
     package var isSettled: Bool {
         self.phase == .streaming && self.peerIsCaughtUp && self.saidCaughtUp && self.chains.isEmpty
-            && self.peerVersion >= Hello.wantedVersion
     }
 
     /// Asks for the writes of properties; one answer at a time is awaited.
@@ -267,7 +264,6 @@ package struct SyncSession: Sendable {
 
     /// Sends changes once more, to a peer that may have need of what it lacks of them.
     package mutating func give(_ places: [LinePoint]) {
-        guard self.peerVersion >= Hello.wantedVersion else { return }
         let room = TransferLimits.givenChangeCountMax - self.given.count
         let waiting = Set(self.given)
         self.given += places.filter { !waiting.contains($0) }.prefix(max(0, room))

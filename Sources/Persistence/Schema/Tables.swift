@@ -1,0 +1,328 @@
+/// The tables: the log, the state that follows from it, and what this machine alone knows.
+extension Schema {
+    static let tables = """
+        -- Lines by number, from 0 without gaps: stretches of replicas' chains without a fork. One that has a parent
+        -- hangs on a change of that line, which has a lower number. "timeline" is the branch that a line belongs
+        -- to, NULL for the main timeline, and "merged_sequence" how far it counts there. Stamps and sequences are
+        -- unsigned; SQLite shows them signed.
+        CREATE TABLE line (
+            line INTEGER PRIMARY KEY,
+            replica BLOB NOT NULL,
+            user BLOB,
+            device BLOB,
+            device_name TEXT,
+            introduction BLOB,
+            parent_line INTEGER,
+            parent_sequence INTEGER,
+            first_hash BLOB,
+            sibling_hash BLOB,
+            stored_sequence INTEGER NOT NULL,
+            stored_hash BLOB NOT NULL,
+            applied_sequence INTEGER NOT NULL,
+            applied_stamp INTEGER NOT NULL,
+            recent BLOB NOT NULL,
+            checkpoint_sequence INTEGER NOT NULL,
+            checkpoint_number INTEGER NOT NULL,
+            first_raised INTEGER,
+            timeline BLOB,
+            merged_sequence INTEGER NOT NULL DEFAULT 0
+        );
+        CREATE INDEX line_replica ON line (replica);
+
+        CREATE TABLE name (
+            name INTEGER PRIMARY KEY,
+            text TEXT NOT NULL UNIQUE
+        );
+
+        CREATE TABLE grant_reference (
+            grant_reference INTEGER PRIMARY KEY,
+            replica BLOB NOT NULL,
+            sequence INTEGER NOT NULL,
+            idx INTEGER NOT NULL,
+            UNIQUE (replica, sequence, idx)
+        );
+
+        -- The log: changes by (line, sequence). The operations of a change have the numbers from "operation" on. A
+        -- change of which compaction has left nothing (has_left_out 2) has its root as blinding, no rows in
+        -- "operation", and in "spent" an object and a name for each operation.
+        CREATE TABLE change (
+            line INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,
+            stamp INTEGER NOT NULL,
+            operation INTEGER NOT NULL,
+            operation_count INTEGER NOT NULL,
+            byte_count INTEGER NOT NULL,
+            context BLOB NOT NULL,
+            has_left_out INTEGER NOT NULL,
+            blinding BLOB NOT NULL,
+            hash BLOB NOT NULL,
+            spent BLOB,
+            PRIMARY KEY (line, sequence)
+        ) WITHOUT ROWID;
+
+        -- The log: operations in the order of arrival. "operand" is a name, a type or a parent, as the kind has it.
+        CREATE TABLE operation (
+            operation INTEGER PRIMARY KEY,
+            kind INTEGER NOT NULL,
+            object INTEGER,
+            operand INTEGER,
+            grant_reference INTEGER,
+            tag INTEGER,
+            value
+        );
+
+        -- The log: where verified runs ended, and what lies between this end and the one kept before it.
+        CREATE TABLE run_signature (
+            line INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,
+            operation_count INTEGER NOT NULL,
+            byte_count INTEGER NOT NULL,
+            signature BLOB NOT NULL,
+            PRIMARY KEY (line, sequence)
+        ) WITHOUT ROWID;
+
+        -- The log: stretches of chains that some operation restamps. One that is not settled has no effect yet.
+        CREATE TABLE restamp (
+            restamp INTEGER PRIMARY KEY,
+            author_line INTEGER NOT NULL,
+            replica BLOB NOT NULL,
+            first_sequence INTEGER NOT NULL,
+            last_sequence INTEGER NOT NULL,
+            last_hash BLOB NOT NULL,
+            is_settled INTEGER NOT NULL DEFAULT 0
+        );
+
+        -- The log: what opens and closes branches.
+        CREATE TABLE timeline (
+            timeline INTEGER PRIMARY KEY,
+            line INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,
+            statement BLOB NOT NULL
+        );
+
+        -- State: the effective stamps of changes that are not their own, and the changes that they follow from.
+        CREATE TABLE raised (
+            line INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,
+            stamp INTEGER NOT NULL,
+            cause_line INTEGER,
+            cause_sequence INTEGER,
+            PRIMARY KEY (line, sequence)
+        ) WITHOUT ROWID;
+        CREATE INDEX raised_cause ON raised (cause_line, cause_sequence);
+
+        -- State: what some changes had seen, as a sequence for each line.
+        CREATE TABLE checkpoint (
+            line INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,
+            number INTEGER NOT NULL,
+            base INTEGER NOT NULL,
+            additions BLOB NOT NULL,
+            PRIMARY KEY (line, sequence)
+        ) WITHOUT ROWID;
+
+        -- State: objects by number. A row without a creation is an object that was only referred to. Commits that
+        -- change objects are numbered: the last that changed anything of the object, that made it show, that made
+        -- it show no more, and that changed its parent, type or kind.
+        CREATE TABLE object (
+            object INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
+            created_stamp INTEGER,
+            created_line INTEGER,
+            created_sequence INTEGER,
+            created_idx INTEGER,
+            type INTEGER,
+            kind INTEGER,
+            existence BLOB NOT NULL,
+            updated INTEGER NOT NULL,
+            parent INTEGER,
+            position BLOB NOT NULL,
+            open_move_line INTEGER,
+            open_move_sequence INTEGER,
+            open_move_idx INTEGER,
+            other_open_moves BLOB,
+            child_count INTEGER NOT NULL,
+            visible_child_count INTEGER NOT NULL,
+            visible INTEGER NOT NULL,
+            changed INTEGER NOT NULL,
+            shown INTEGER NOT NULL,
+            hidden INTEGER NOT NULL,
+            placed INTEGER NOT NULL
+        );
+        CREATE INDEX object_place ON object (parent, position);
+        CREATE INDEX object_type ON object (type, id) WHERE visible;
+        CREATE INDEX object_changed ON object (changed);
+        CREATE INDEX object_open_moves ON object (object) WHERE other_open_moves IS NOT NULL;
+
+        -- State: the write in force of each property, the commit that changed it, and the number of writes. The
+        -- key is object * 2^32 + name.
+        CREATE TABLE register (
+            register INTEGER PRIMARY KEY,
+            object INTEGER GENERATED ALWAYS AS (register >> 32) VIRTUAL,
+            name INTEGER GENERATED ALWAYS AS (register & 4294967295) VIRTUAL,
+            stamp INTEGER NOT NULL,
+            line INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,
+            idx INTEGER NOT NULL,
+            is_removal INTEGER NOT NULL,
+            conflict_count INTEGER NOT NULL,
+            changed INTEGER NOT NULL,
+            write_count INTEGER NOT NULL DEFAULT 0
+        );
+
+        -- State: the blocks of 64 objects in which a name occurs: an index of names that a new property hardly
+        -- ever adds to. A search by name looks at the objects of those blocks. A block may be listed that has no
+        -- such property any more.
+        CREATE TABLE name_block (
+            name INTEGER NOT NULL,
+            block INTEGER NOT NULL,
+            PRIMARY KEY (name, block)
+        ) WITHOUT ROWID;
+
+        -- State: the writes not in force. Status 0 is superseded, 1 conflicting. Name 4294967295 stands for an
+        -- object's deletions (status 3), and its creations (status 2) if it has several.
+        CREATE TABLE version (
+            register INTEGER NOT NULL,
+            stamp INTEGER NOT NULL,
+            line INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,
+            idx INTEGER NOT NULL,
+            status INTEGER NOT NULL,
+            PRIMARY KEY (register, stamp, line, sequence, idx)
+        ) WITHOUT ROWID;
+        CREATE INDEX version_conflict ON version (register, line) WHERE status = 1;
+        CREATE INDEX version_creation ON version (register) WHERE status = 2;
+
+        -- State: all moves.
+        CREATE TABLE move (
+            stamp INTEGER NOT NULL,
+            line INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,
+            idx INTEGER NOT NULL,
+            object INTEGER NOT NULL,
+            parent INTEGER,
+            position BLOB NOT NULL,
+            effective INTEGER NOT NULL,
+            PRIMARY KEY (stamp, line, sequence, idx)
+        ) WITHOUT ROWID;
+        CREATE INDEX move_object ON move (object, effective, stamp);
+        CREATE INDEX move_parent ON move (parent, object);
+        CREATE INDEX move_without_effect ON move (object) WHERE effective = 0;
+
+        -- State: objects that stood at the root before a move put them anywhere: one bit an object, of each block
+        -- of 64 objects that has some. Almost every object is put somewhere by the change that creates it, and is
+        -- not here. Some may be here that need not be.
+        CREATE TABLE unplaced (
+            block INTEGER PRIMARY KEY,
+            objects INTEGER NOT NULL
+        );
+
+        -- State: operations of branches that are not merged. The name of creations and deletions is 4294967295,
+        -- that of moves 4294967294.
+        CREATE TABLE unmerged (
+            object INTEGER NOT NULL,
+            name INTEGER NOT NULL,
+            line INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,
+            idx INTEGER NOT NULL,
+            kind INTEGER NOT NULL,
+            parent INTEGER,
+            PRIMARY KEY (object, name, line, sequence, idx)
+        ) WITHOUT ROWID;
+        CREATE INDEX unmerged_change ON unmerged (line, sequence, object);
+        CREATE INDEX unmerged_parent ON unmerged (parent, object) WHERE kind = 4;
+
+        -- State: how far a change of the main timeline had seen lines of branches when it merged them: from its
+        -- stamp on, that counts.
+        CREATE TABLE taken_in (
+            line INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,
+            by_line INTEGER NOT NULL,
+            by_sequence INTEGER NOT NULL,
+            PRIMARY KEY (line, sequence, by_line, by_sequence)
+        ) WITHOUT ROWID;
+
+        -- Writes that compaction dropped: how many of each property, their first and last sequence on each line,
+        -- and the last stamp.
+        CREATE TABLE spent (
+            register INTEGER PRIMARY KEY,
+            count INTEGER NOT NULL,
+            first BLOB NOT NULL,
+            last BLOB NOT NULL,
+            last_stamp INTEGER NOT NULL DEFAULT 0
+        );
+
+        -- Erasures that count and are not done yet: of each property, the last on each line. What the change had
+        -- seen of the property is to be dropped.
+        CREATE TABLE erasure (
+            register INTEGER NOT NULL,
+            line INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,
+            PRIMARY KEY (register, line)
+        ) WITHOUT ROWID;
+
+        -- Devices that were paired here. One that has not come is forgotten at its lapse, in milliseconds since
+        -- 1970.
+        CREATE TABLE paired_device (
+            paired_device INTEGER PRIMARY KEY,
+            device BLOB NOT NULL,
+            static_key BLOB NOT NULL,
+            name TEXT NOT NULL,
+            lapse INTEGER
+        );
+
+        -- Invites that are open, until milliseconds since 1970.
+        CREATE TABLE invite (
+            invite INTEGER PRIMARY KEY,
+            secret BLOB NOT NULL,
+            expiry INTEGER NOT NULL
+        );
+
+        -- Where devices were reached, each one's latest address last.
+        CREATE TABLE address (
+            address INTEGER PRIMARY KEY,
+            device BLOB NOT NULL,
+            static_key BLOB NOT NULL,
+            host TEXT NOT NULL,
+            port INTEGER NOT NULL
+        );
+
+        CREATE TABLE fact (
+            name TEXT PRIMARY KEY,
+            value BLOB NOT NULL
+        ) WITHOUT ROWID;
+
+        -- The newest writes that programs of this machine named, so that one that is sent again is answered again
+        -- and not done twice. "content" is a hash of what was wanted, "created" the ids of the objects that it
+        -- created, one after the other. No other machine hears of them.
+        CREATE TABLE remembered_write (
+            remembered_write INTEGER PRIMARY KEY,
+            name TEXT NOT NULL UNIQUE,
+            content BLOB NOT NULL,
+            created BLOB NOT NULL
+        );
+
+        -- Snapshots of objects, of this database alone. What a list shows comes before the content, which is long.
+        CREATE TABLE snapshot (
+            snapshot INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
+            object_id TEXT NOT NULL,
+            name TEXT,
+            object_count INTEGER NOT NULL,
+            byte_count INTEGER NOT NULL,
+            created_at INTEGER NOT NULL,
+            content TEXT NOT NULL
+        );
+        CREATE INDEX snapshot_object ON snapshot (object_id);
+
+        -- For sharing; nothing writes to it yet.
+        CREATE TABLE permissions (
+            id TEXT PRIMARY KEY,
+            object_id TEXT,
+            property_name TEXT,
+            user_id TEXT NOT NULL,
+            can_read INTEGER NOT NULL,
+            can_write INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        """
+}
