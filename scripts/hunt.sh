@@ -85,7 +85,8 @@ examples() {
     local example at
     for example in $(dirname Examples/*/Package.swift); do
         at="-c release --package-path $example --scratch-path .build-examples"
-        "$swift" build $at && "$swift" run $at --skip-build "$(basename "$example")"
+        "$swift" build $at || return 1
+        "$swift" run $at --skip-build "$(basename "$example")" || return 1
     done
 }
 

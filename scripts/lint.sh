@@ -18,7 +18,15 @@ project_files() {
     fi
 }
 
-mapfile -t swift_files < <(project_files swift)
+# Not read from a process, whose failure nobody would hear of: then there would be nothing to check, and nothing wrong.
+swift_names=$(project_files swift)
+shell_names=$(project_files sh)
+python_names=$(project_files py)
+for names in "$swift_names" "$shell_names" "$python_names"; do
+    [ -n "$names" ] || { echo "lint: some kind of source has no files" >&2; exit 1; }
+done
+
+mapfile -t swift_files <<<"$swift_names"
 if [ "${1:-}" = --fix ]; then
     "$swift" format format --in-place --parallel "${swift_files[@]}"
     exit 0
@@ -27,13 +35,12 @@ fi
 
 scripts/web_files.py --check
 
-mapfile -t shell_files < <(project_files sh; echo .ci/run)
-for file in "${shell_files[@]}"; do
+mapfile -t shell_files <<<"$shell_names"
+for file in "${shell_files[@]}" .ci/run; do
     bash -n "$file"
 done
-mapfile -t python_files < <(project_files py)
-if [ ${#python_files[@]} -gt 0 ]; then
-    python3 - "${python_files[@]}" <<'PYTHON'
+mapfile -t python_files <<<"$python_names"
+python3 - "${python_files[@]}" <<'PYTHON'
 import ast
 import sys
 
@@ -41,4 +48,3 @@ for path in sys.argv[1:]:
     with open(path, encoding="utf-8") as file:
         ast.parse(file.read(), filename=path)
 PYTHON
-fi

@@ -121,14 +121,17 @@ shown() {
         # Not as it stands: whoever looks for what failed must not find what had to.
         canary) awk '/^FAILED/ { sub(/FAILED/, "as it must:"); print; getline; print; exit }' "$logs/$1.out" ;;
         planted_bugs) tail -n 3 "$logs/$1.out" ;;
-        lives | relays | histories | colliding_names) cat "$logs/$1.out" ;;
+        lives | marks | relays | histories | colliding_names) cat "$logs/$1.out" ;;
         *) awk 'NR <= 4' "$logs/$1.out" ;;
     esac
 }
 
 # The marks that no seed of any topology has reached.
 check_marks() {
-    local missed
+    local topology missed
+    for topology in "${topologies[@]}"; do
+        grep -q '^marks ' "$logs/$topology.out" || fail "$topology does not say which marks it has reached"
+    done
     missed=$(cd "$logs" && sed -n 's/^missed  *//p' "${topologies[@]/%/.out}" | tr ' ' '\n' | sort | uniq -c |
         awk -v all="${#topologies[@]}" '$1 == all { printf "%s ", $2 }')
     if [ -n "$missed" ]; then fail "no seed has reached: $missed"; else echo "every mark was reached"; fi
@@ -146,6 +149,6 @@ for name in "${wanted[@]}"; do
     if is_topology "$name"; then lane "$name" seeds "$name"; else lane "$name" "$name"; fi
 done
 wait_for_lanes
-if [ $# -eq 0 ] && ! has_failed; then check_marks || touch "$logs/failed"; fi
+if [ $# -eq 0 ]; then step marks check_marks || true; begun+=(marks); fi
 echo "the simulator took $((SECONDS - start)) s"
 ! has_failed

@@ -3,12 +3,14 @@
 #   step NAME COMMAND…       runs a command, shows what NAME is to show of its output, or all of it if it fails
 #   lane NAME COMMAND…       the same in the background, as soon as fewer lanes are busy than there are cores
 #   wait_for_lanes           waits for all of them
-#   has_failed               whether any step has failed
+#   has_failed               whether any step has not passed, whatever became of it
 #
 # `shown NAME`, which the script defines, prints what is worth seeing of a step that passed, from $logs/NAME.out.
 
 logs=$(mktemp -d)
 lanes=()
+# The steps that were begun. One that passed leaves a file behind: no failure can be lost with the process that had it.
+begun=()
 # Each step is a process group, so that none outlives the script.
 set -m
 stop() {
@@ -36,15 +38,16 @@ step() {
         else
             printf '%s: FAILED in %d s, exit status %d\n' "$name" $((SECONDS - start)) "$status"
             cat "$logs/$name.out" "$logs/$name.err"
-            touch "$logs/failed"
         fi
     } >"$logs/$name.shown"
     cat "$logs/$name.shown"
+    if [ "$status" -eq 0 ]; then touch "$logs/$name.passed"; fi
     return "$status"
 }
 
 lane() {
     while [ "$(jobs -pr | wc -l)" -ge "$(nproc)" ]; do wait -n || true; done
+    begun+=("$1")
     step "$@" &
     lanes+=($!)
 }
@@ -54,4 +57,11 @@ wait_for_lanes() {
     lanes=()
 }
 
-has_failed() { [ -e "$logs/failed" ]; }
+has_failed() {
+    local name failed=()
+    for name in "${begun[@]}"; do
+        if [ ! -e "$logs/$name.passed" ]; then failed+=("$name"); fi
+    done
+    if [ ${#failed[@]} -eq 0 ]; then return 1; fi
+    echo "not passed: ${failed[*]}"
+}

@@ -13,7 +13,16 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 SWIFT=${SWIFT:-$(scripts/swift-path.sh)}
 export SWIFT
 logs=$(mktemp -d)
-trap 'rm -rf "$logs"' EXIT
+running=()
+# Each part is a process group, so that none outlives the script.
+set -m
+stop() {
+    local part
+    for part in "${running[@]}"; do kill -- "-$part" 2>/dev/null || true; done
+    rm -rf "$logs"
+}
+trap stop EXIT
+trap 'exit 143' TERM
 
 products() { scripts/checked.sh build --show-bin-path; }
 
@@ -38,7 +47,8 @@ simulate() { SIMULATOR=$(products)/Simulator scripts/simulate.sh; }
 # Side by side first; then those that load the machine, alone.
 system() {
     local status=0
-    export PEERD=${PEERD:-$(products)/peerd}
+    if [ -z "${PEERD:-}" ]; then PEERD=$(products)/peerd; fi
+    export PEERD
     .build-venv/bin/python -m pytest Tests/System -q -m "not alone" -n "$(($(nproc) * 3))" || status=1
     .build-venv/bin/python -m pytest Tests/System -q -m alone || status=1
     return "$status"
@@ -51,6 +61,7 @@ together() {
     for part in "$@"; do
         if [ "$part" = "$1" ]; then timed "$part" & else timed "$part" >"$logs/$part.out" 2>&1 & fi
         started+=($!)
+        running+=($!)
     done
     for part in "$@"; do
         if wait "${started[0]}"; then result=passed; else result=FAILED failed+=("$part"); fi
@@ -62,6 +73,7 @@ together() {
 
 timed() {
     local start=$SECONDS status=0
+    set +m
     # In a shell of its own, whose `set -e` no condition turns off.
     "$1" &
     wait $! || status=$?

@@ -7,6 +7,9 @@ internal import Synchronization
 /// A temporary directory that only the user can enter, with the databases that a preview works on.
 final class ScratchDirectory: Sendable {
     private let path: String
+    /// A file that is locked as long as the directory is in use: so others can tell what a process that was killed has
+    /// left, and that it is one of these directories at all.
+    private let lock: Int32
     private let entryCount = Atomic<Int>(0)
 
     static let isFull = PeerdError(
@@ -15,11 +18,45 @@ final class ScratchDirectory: Sendable {
         advice: "Make room there, or set TMPDIR to another place."
     )
 
+    private static let prefix = "peerd-preview-"
+    /// Until its lock is held, a directory has another name, or it would be taken for an abandoned one.
+    private static let newPrefix = "peerd-new-preview-"
+    private static let lockName = "lock-of-a-preview"
+
     private init() throws {
-        let template = FileManager.default.temporaryDirectory.appendingPathComponent("peerd-preview-XXXXXX").path
+        Self.removeAbandoned()
+        let template = FileManager.default.temporaryDirectory.appendingPathComponent("\(Self.newPrefix)XXXXXX").path
         var characters = Array(template.utf8CString)
         guard mkdtemp(&characters) != nil else { throw FileCopy.failure(template) }
-        self.path = String(decoding: characters.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let new = String(decoding: characters.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        self.path =
+            FileManager.default.temporaryDirectory
+            .appendingPathComponent(Self.prefix + new.suffix(6)).path
+        self.lock = open("\(new)/\(Self.lockName)", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, PrivateFile.fileMode)
+        guard self.lock >= 0, flock(self.lock, LOCK_EX | LOCK_NB) == 0, rename(new, self.path) == 0 else {
+            let failure = FileCopy.failure(new)
+            try? FileManager.default.removeItem(atPath: new)
+            throw failure
+        }
+    }
+
+    deinit { close(self.lock) }
+
+    /// Removes what previews of this user have left that were killed; nothing that has no lock of a preview in it.
+    private static func removeAbandoned() {
+        let folder = FileManager.default.temporaryDirectory
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        for name in names where name.hasPrefix(self.prefix) {
+            let path = folder.appendingPathComponent(name).path
+            let lock = open("\(path)/\(self.lockName)", O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+            guard lock >= 0 else { continue }
+            defer { close(lock) }
+            var status = stat()
+            guard fstat(lock, &status) == 0, status.st_uid == geteuid(), flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+                continue
+            }
+            try? FileManager.default.removeItem(atPath: path)
+        }
     }
 
     /// Makes a directory for the time of a call, and removes it with everything in it, also after an error.

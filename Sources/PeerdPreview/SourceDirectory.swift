@@ -18,14 +18,7 @@ struct SourceDirectory: ~Copyable {
 
     init(_ directory: URL) throws {
         let paths = DirectoryPaths(directory)
-        guard access(paths.keys, F_OK) == 0 else {
-            guard [ENOENT, ENOTDIR].contains(errno) else { throw PrivateFile.failure(paths.keys, "cannot be read") }
-            throw PeerdError(
-                .noWorkspace,
-                "There is no workspace in \(paths.directory).",
-                advice: "Name the data directory of a device."
-            )
-        }
+        guard access(paths.keys, F_OK) == 0 else { throw paths.absence(errno) }
         let (lock, content) = try Self.locked(paths)
         self.paths = paths
         self.lock = lock
@@ -66,13 +59,7 @@ struct SourceDirectory: ~Copyable {
 
     /// Copies the database and its write-ahead log as they are on the disk.
     func copyDatabase(to copy: DatabaseCopy) throws {
-        guard access(self.paths.database, F_OK) == 0 else {
-            throw PeerdError(
-                .noWorkspace,
-                "The database is missing in \(self.paths.directory).",
-                advice: "Name the data directory of a device."
-            )
-        }
+        guard self.paths.hasDatabase else { throw self.paths.databaseMissing }
         let names = ["", "-wal"].map { self.paths.database + $0 }
         let before = names.map { FileState(of: $0) }
         try FileCopy.copyDatabase(names[0], to: copy.databasePath)

@@ -206,7 +206,7 @@ struct BackupTests {
         await workspace.close()
     }
 
-    @Test(arguments: ["user_version = -1", "application_id = 7", "application_id = 0"])
+    @Test(arguments: ["application_id = 7", "application_id = 0"])
     func `a backup of what no command could open is not restored`(pragma: String) async throws {
         let workspace = try await self.workspace()
         // A database that is open is not looked at again.

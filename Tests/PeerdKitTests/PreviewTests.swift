@@ -202,7 +202,7 @@ private let title = Property<String>("title")
         try Data("no database".utf8).write(to: b.appendingPathComponent("peerd.sqlite"))
         #expect(await code([a, b]) == .damaged)
         try FileManager.default.removeItem(at: b.appendingPathComponent("peerd.sqlite"))
-        #expect(await code([a, b]) == .noWorkspace)
+        #expect(await code([a, b]) == .damaged)
     }
 
     @Test func `a preview that is cancelled ends, and tells how far it came`() async throws {

@@ -5,7 +5,7 @@
 /// place that opens files is listed here with what it opens, and a new one is a decision.
 enum OpenedFileRules {
     static let places: [String: String] = [
-        "Sources/Persistence/Store/DataDirectory.swift": "the lock file, the directory, a backup before a migration",
+        "Sources/Persistence/Store/DataDirectory.swift": "the lock file, and the directory",
         "Sources/Persistence/Store/SQLiteStore+Scratch.swift": "the lock file of a scratch directory",
         "Sources/PeerdKit/Directory/PrivateFile.swift": "new files, and folders",
         "Sources/PeerdKit/Directory/NamelessFile.swift": "new files without a name",
@@ -17,6 +17,7 @@ enum OpenedFileRules {
         "Sources/PeerdKit/Backup/BackupWriter.swift": "backups, which lie outside the data directory",
         "Sources/PeerdKit/Backup/BackupReader.swift": "backups, and the new database of a restore",
         "Sources/PeerdPreview/SourceDirectory.swift": "the lock file",
+        "Sources/PeerdPreview/ScratchDirectory.swift": "directories of previews",
         "Sources/PeerdPreview/FileCopy.swift": "keys, logs, and private copies of databases that are closed",
         "Sources/PeerdKit/Exchange/Workspace+Exchange.swift": "a new export",
         "Sources/LocalAPI/Client/Endpoint.swift": "the address of the local API",

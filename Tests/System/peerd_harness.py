@@ -23,6 +23,9 @@ STOP_SECONDS = 15.0
 COMMAND_SECONDS = 120.0
 POLL_SECONDS = 0.05
 POLL_GROWTH = 1.3
+# The signals of a program that traps, and what it and its libraries say of themselves that nobody may overlook.
+CRASHES = {signal.SIGILL, signal.SIGTRAP, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGSEGV}
+COMPLAINTS = ("Fatal error", "Cannot schedule tasks on an EventLoop")
 LISTENING = re.compile(r"listening on (\S+):(\d+)", re.IGNORECASE)
 
 
@@ -122,16 +125,17 @@ class World:
         return self
 
     def __exit__(self, kind, error, trace):
-        for peer in self.peers:
-            peer.kill()
+        crashes = [crash for peer in self.peers if (crash := peer.end())]
         for close in reversed(self.closers):
             close()
-        if kind is not None and kind is not SystemExit:
+        if crashes or kind is not None and kind is not SystemExit:
             self.show_logs()
         if os.environ.get("PEERD_TEST_KEEP"):
             say(f"kept: {self.root}")
         else:
             shutil.rmtree(self.root, ignore_errors=True)
+        if kind is None:
+            check(not crashes, "; ".join(crashes))
 
     def peer(self, name, **options):
         """A peer that has no workspace yet."""
@@ -288,6 +292,21 @@ class Peer:
             raise CheckFailed(f"the daemon of {self.name} did not end within {STOP_SECONDS:g} s of SIGTERM") from None
         check(code == 0, f"the daemon of {self.name} ended with {code} after SIGTERM")
 
+    def end(self):
+        """Ends the daemon in whatever way, and returns what nobody has seen of how it fared; None if it fared well."""
+        process, self.process = self.process, None
+        if process is not None:
+            code = process.poll()
+            process.kill()
+            process.wait()
+            if code is not None and -code in CRASHES:
+                return f"the daemon of {self.name} ended by itself: {signal.Signals(-code).name}"
+        if self.log_path.exists():
+            for line in self.log_path.read_text(errors="replace").splitlines():
+                if any(words in line for words in COMPLAINTS):
+                    return f"the daemon of {self.name} says: {line}"
+        return None
+
     def kill(self):
         process, self.process = self.process, None
         if process is not None:
@@ -338,7 +357,7 @@ def run_together(works):
     def guarded(work):
         try:
             work()
-        except Exception as error:  # reported by the caller's thread
+        except BaseException as error:  # reported by the caller's thread, also if it would end a test or a program
             failures.append(error)
 
     threads = [threading.Thread(target=guarded, args=(work,)) for work in works]

@@ -1,6 +1,7 @@
 """The outcome of a sync that `peerd preview` tells from real data directories: these must be afterwards as they were,
 to the byte and the time of their last change, and no copy of them may be left."""
 
+import fcntl
 import hashlib
 import json
 import os
@@ -326,9 +327,10 @@ def of_a_newer_version(database):
     [
         (of_a_newer_version, STORAGE, "newer peerd"),
         (lambda database: database.write_bytes(b"no database" * 500), STORAGE, "{directory}"),
-        (Path.unlink, WORKSPACE, "{directory}"),
+        (lambda database: database.write_bytes(b""), STORAGE, "missing or empty"),
+        (Path.unlink, STORAGE, "missing or empty"),
     ],
-    ids=["of_a_newer_version", "no_database", "gone"],
+    ids=["of_a_newer_version", "no_database", "empty", "gone"],
 )
 def test_a_database_that_cannot_be_read_is_refused(previews, two, spoil, code, mentions):
     i, j = two
@@ -341,6 +343,24 @@ def test_a_database_of_other_keys_is_refused(world, previews, two):
     i, j = two
     shutil.copyfile(world.founder("stranger").directory / "peerd.sqlite", j.directory / "peerd.sqlite")
     previews.refused([i.directory, j.directory], code=STORAGE, mentions="belongs to the keys")
+
+
+def test_copies_of_a_preview_that_was_killed_are_removed_by_the_next(previews, two):
+    killed, used, another = (previews.temporary / f"peerd-preview-{name}" for name in ("killed", "in-use", "another"))
+    for directory in (killed, used, another):
+        directory.mkdir()
+        (directory / "copy").write_bytes(b"values")
+    for directory in (killed, used):
+        (directory / "lock-of-a-preview").touch()
+    with open(used / "lock-of-a-preview", "r+b") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        process = previews.begin([peer.directory for peer in two])
+        output, error = process.communicate(timeout=60)
+        check(process.returncode == SAME, f"{process.returncode}: {output}{error}")
+        left = set(previews.temporary.iterdir())
+        check(left == {used, another}, f"left: {left}")
+    previews.begin([peer.directory for peer in two]).communicate(timeout=60)
+    check(list(previews.temporary.iterdir()) == [another], "what is not a preview's is gone, or what is is left")
 
 
 def test_half_a_key_file_is_refused(previews, two):

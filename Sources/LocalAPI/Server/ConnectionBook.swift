@@ -1,7 +1,10 @@
 internal import NIOCore
+internal import NIOPosix
 internal import Synchronization
 
-/// The open connections of loopback TCP, one of which makes room when there are too many.
+/// The open connections of loopback TCP, one of which makes room when there are too many; and the thread of them all.
+///
+/// The thread ends when nobody has this any more: a request can outlive the server, and its last words need the thread.
 ///
 /// Those go first on which nobody has been let in, so that a flood of strangers does not end those of clients;
 /// then the one on which nothing was asked for longest.
@@ -29,6 +32,9 @@ final class ConnectionBook: Sendable {
     }
 
     private let state = Mutex(State())
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+
+    deinit { self.group.shutdownGracefully { _ in } }
 
     func add(_ channel: any Channel) {
         let id = ObjectIdentifier(channel)

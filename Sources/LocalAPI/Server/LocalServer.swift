@@ -7,7 +7,6 @@ internal import Synchronization
 
 /// Serves the local API on a Unix socket and on loopback TCP.
 package final class LocalServer: Sendable {
-    private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let service: APIService
     private let listeners = Mutex<[any Channel]>([])
     private let connections = ConnectionBook()
@@ -45,12 +44,11 @@ package final class LocalServer: Sendable {
         for listener in listeners { try? await listener.close() }
         await self.requests.end(within: Self.stopPatience)
         self.connections.closeAll()
-        try? await self.group.shutdownGracefully()
     }
 
     private func bootstrap(_ entryPoint: EntryPoint) -> ServerBootstrap {
         let (service, connections, requests) = (self.service, self.connections, self.requests)
-        return ServerBootstrap(group: self.group)
+        return ServerBootstrap(group: connections.group)
             .serverChannelOption(.backlog, value: Self.backlog)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {

@@ -33,8 +33,11 @@ package struct DirectoryPaths: Hashable, Sendable {
         guard access(self.keys, F_OK) == 0 else { throw self.absence(errno) }
         try PrivateFile.requireOwn(directory: self.directory)
         try self.requireOwnDatabase()
-        guard !mayLackDatabase, self.hasLostDatabase else { return }
-        throw PeerdError(
+        if !mayLackDatabase, self.hasHadDatabase, !self.hasDatabase { throw self.databaseMissing }
+    }
+
+    package var databaseMissing: PeerdError {
+        PeerdError(
             .damaged,
             "The keys of a workspace are in \(self.directory), but \(self.database) is missing or empty.",
             advice: """
@@ -63,7 +66,7 @@ package struct DirectoryPaths: Hashable, Sendable {
     }
 
     /// Why the keys are not there.
-    private func absence(_ code: Int32) -> PeerdError {
+    package func absence(_ code: Int32) -> PeerdError {
         switch code {
         case ENOENT where access(self.database, F_OK) == 0: self.keysMissing
         case ENOENT:
@@ -89,11 +92,11 @@ package struct DirectoryPaths: Hashable, Sendable {
         return stat(self.token, &status) == 0 && status.st_size > 0
     }
 
-    /// Whether there was a database, and is none now.
-    private var hasLostDatabase: Bool {
-        guard self.hasHadDatabase else { return false }
+    /// Whether there is a database with something in it, as far as can be seen.
+    package var hasDatabase: Bool {
         var status = stat()
-        return stat(self.database, &status) != 0 && errno == ENOENT || status.st_size == 0
+        guard stat(self.database, &status) == 0 else { return errno != ENOENT }
+        return status.st_size > 0
     }
 
     private var keysMissing: PeerdError {
