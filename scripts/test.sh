@@ -69,6 +69,7 @@ together() {
         if [ "$part" != "$1" ]; then printf '\n== %s\n' "$part" && cat "$logs/$part.out"; fi
         rows+=("$(printf '%-10s %-7s %5d s' "$part" "$result" "$(<"$logs/$part.seconds")")")
     done
+    running=()
 }
 
 timed() {

@@ -36,6 +36,12 @@ extension PeerdError {
                 "The database was written by a newer peerd: \(Self.sentence(reason))",
                 advice: "Install that version."
             )
+        case .earlierSchema(let reason):
+            self.init(
+                .storageFailed,
+                "The database was written by an earlier peerd: \(Self.sentence(reason))",
+                advice: "Export it with that version, and import the export into a new workspace."
+            )
         case .compacted:
             self.init(
                 .noSuchMoment,

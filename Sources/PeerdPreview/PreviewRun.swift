@@ -170,6 +170,12 @@ struct PreviewRun {
                 "The database in \(path) was written by a newer peerd.",
                 advice: "Install that version."
             )
+        case .earlierSchema:
+            PeerdError(
+                .storageFailed,
+                "The database in \(path) was written by an earlier peerd.",
+                advice: "Export it with that version, and import the export into a new workspace."
+            )
         case .damaged:
             PeerdError(
                 .damaged,

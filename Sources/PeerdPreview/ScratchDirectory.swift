@@ -29,9 +29,8 @@ final class ScratchDirectory: Sendable {
         var characters = Array(template.utf8CString)
         guard mkdtemp(&characters) != nil else { throw FileCopy.failure(template) }
         let new = String(decoding: characters.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        self.path =
-            FileManager.default.temporaryDirectory
-            .appendingPathComponent(Self.prefix + new.suffix(6)).path
+        let name = Self.prefix + new.suffix(6)
+        self.path = FileManager.default.temporaryDirectory.appendingPathComponent(name).path
         self.lock = open("\(new)/\(Self.lockName)", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, PrivateFile.fileMode)
         guard self.lock >= 0, flock(self.lock, LOCK_EX | LOCK_NB) == 0, rename(new, self.path) == 0 else {
             let failure = FileCopy.failure(new)
@@ -43,6 +42,8 @@ final class ScratchDirectory: Sendable {
     deinit { close(self.lock) }
 
     /// Removes what previews of this user have left that were killed; nothing that has no lock of a preview in it.
+    ///
+    /// Where others can make directories too, one of theirs, or a link, could lead to what is none of a preview's.
     private static func removeAbandoned() {
         let folder = FileManager.default.temporaryDirectory
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
@@ -52,9 +53,9 @@ final class ScratchDirectory: Sendable {
             guard lock >= 0 else { continue }
             defer { close(lock) }
             var status = stat()
-            guard fstat(lock, &status) == 0, status.st_uid == geteuid(), flock(lock, LOCK_EX | LOCK_NB) == 0 else {
-                continue
-            }
+            guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(),
+                status.st_mode & 0o077 == 0, flock(lock, LOCK_EX | LOCK_NB) == 0
+            else { continue }
             try? FileManager.default.removeItem(atPath: path)
         }
     }

@@ -316,21 +316,27 @@ def test_directories_that_are_not_two_devices_are_refused(world, previews, two):
     previews.refused([i.directory, stranger.directory], code=USAGE, mentions="another workspace")
 
 
-def of_a_newer_version(database):
-    content = bytearray(database.read_bytes())
-    content[60:64] = (99).to_bytes(4, "big")
-    database.write_bytes(content)
+def of_version(version):
+    """Spoils a database: gives its schema another number."""
+
+    def spoil(database):
+        content = bytearray(database.read_bytes())
+        content[60:64] = version.to_bytes(4, "big")
+        database.write_bytes(content)
+
+    return spoil
 
 
 @pytest.mark.parametrize(
     "spoil, code, mentions",
     [
-        (of_a_newer_version, STORAGE, "newer peerd"),
+        (of_version(99), STORAGE, "newer peerd"),
+        (of_version(8), STORAGE, "earlier peerd"),
         (lambda database: database.write_bytes(b"no database" * 500), STORAGE, "{directory}"),
         (lambda database: database.write_bytes(b""), STORAGE, "missing or empty"),
         (Path.unlink, STORAGE, "missing or empty"),
     ],
-    ids=["of_a_newer_version", "no_database", "empty", "gone"],
+    ids=["of_a_newer_version", "of_an_earlier_version", "no_database", "empty", "gone"],
 )
 def test_a_database_that_cannot_be_read_is_refused(previews, two, spoil, code, mentions):
     i, j = two
@@ -345,10 +351,21 @@ def test_a_database_of_other_keys_is_refused(world, previews, two):
     previews.refused([i.directory, j.directory], code=STORAGE, mentions="belongs to the keys")
 
 
+def link_like_a_preview(previews):
+    """A link that is named like a directory of a preview, to one that looks like one."""
+    target = previews.temporary.parent / "target"
+    target.mkdir(mode=0o700)
+    (target / "lock-of-a-preview").touch()
+    link = previews.temporary / "peerd-preview-link"
+    link.symlink_to(target)
+    return link
+
+
 def test_copies_of_a_preview_that_was_killed_are_removed_by_the_next(previews, two):
     killed, used, another = (previews.temporary / f"peerd-preview-{name}" for name in ("killed", "in-use", "another"))
+    linked = link_like_a_preview(previews)
     for directory in (killed, used, another):
-        directory.mkdir()
+        directory.mkdir(mode=0o700)
         (directory / "copy").write_bytes(b"values")
     for directory in (killed, used):
         (directory / "lock-of-a-preview").touch()
@@ -358,9 +375,11 @@ def test_copies_of_a_preview_that_was_killed_are_removed_by_the_next(previews, t
         output, error = process.communicate(timeout=60)
         check(process.returncode == SAME, f"{process.returncode}: {output}{error}")
         left = set(previews.temporary.iterdir())
-        check(left == {used, another}, f"left: {left}")
+        check(left == {used, another, linked}, f"left: {left}")
     previews.begin([peer.directory for peer in two]).communicate(timeout=60)
-    check(list(previews.temporary.iterdir()) == [another], "what is not a preview's is gone, or what is is left")
+    left = set(previews.temporary.iterdir())
+    check(left == {another, linked}, f"what is not a preview's is gone, or what is is left: {left}")
+    check((linked.resolve() / "lock-of-a-preview").exists(), "the content behind a link is gone")
 
 
 def test_half_a_key_file_is_refused(previews, two):

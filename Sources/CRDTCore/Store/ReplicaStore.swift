@@ -14,6 +14,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case locked(String)
     /// The file was written by a newer program.
     case newerSchema(String)
+    /// The file was written by an earlier program, whose tables this one does not read.
+    case earlierSchema(String)
     /// A value that was in force at some moment was dropped by compaction. Nothing has failed.
     case compacted
 }

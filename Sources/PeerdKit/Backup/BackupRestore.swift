@@ -64,6 +64,12 @@ struct BackupRestore {
                     "The database in \(self.path) was written by a newer program; nothing was restored.",
                     advice: "Use that program, or another backup."
                 )
+            case .earlierSchema:
+                throw PeerdError(
+                    .storageFailed,
+                    "The database in \(self.path) was written by an earlier peerd; nothing was restored.",
+                    advice: "Restore it with that version, export it there, and import the export here."
+                )
             case .damaged, .unavailable:
                 throw BackupFailure.damaged(self.path, "what it holds is not a database of peerd")
             case .diskFull, .inputOutput, .locked, .compacted: throw PeerdError(error)

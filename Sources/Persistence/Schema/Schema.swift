@@ -59,10 +59,7 @@ enum Schema {
             )
         }
         guard version == self.version else {
-            throw .unavailable(
-                "\(path) was written by an earlier development version (schema \(version), known is \(self.version)). "
-                    + "Export it with that version, and import it into a new workspace; the file was not touched."
-            )
+            throw .earlierSchema("\(path) has schema \(version), known is \(self.version); the file was not touched.")
         }
     }
 
