@@ -33,6 +33,8 @@ export class Drawing {
   /** What is shown and written to: the workspace, or a branch of it. */
   #target;
   #stop = null;
+  /** Ends when the last reading of a branch has. */
+  #lastReading = Promise.resolve();
   /** The writes so far: a state that was read before one of them has ended is older than the screen. */
   #writeCount = 0;
   #pendingWriteCount = 0;
@@ -75,8 +77,6 @@ export class Drawing {
   #followBranch(branch, gone) {
     let [changes, isReading, isWanted, isEnded] = [null, false, false, false];
     const read = async () => {
-      isWanted = true;
-      if (isReading) return;
       isReading = true;
       while (isWanted && !isEnded) {
         isWanted = false;
@@ -87,7 +87,8 @@ export class Drawing {
           if (before !== this.#writeCount) isWanted = true;
           else this.#objects = objects;
         } catch (problem) {
-          if (problem.code === "no-such-branch" && !isEnded) gone();
+          if (isEnded) break;
+          if (problem.code === "no-such-branch") gone();
           // The next status comes when the daemon is back.
           else if (problem.code === "offline") changes = null;
           else this.#failed(problem);
@@ -99,7 +100,8 @@ export class Drawing {
     const stop = this.#workspace.status(status => {
       if (status.changes === changes) return;
       changes = status.changes;
-      read();
+      isWanted = true;
+      if (!isReading) this.#lastReading = read();
     });
     return () => {
       isEnded = true;
@@ -243,6 +245,9 @@ export class Drawing {
     this.endStep();
     for (let last = null; last !== this.#lastWrite;) await (last = this.#lastWrite);
   }
+
+  /** Resolves when nothing more is asked of the branch that was shown before: only then it can go. */
+  left() { return this.#lastReading; }
 
   /** One write after the other, in the order of the hands: requests to a branch may overtake each other. */
   #write(compose) {

@@ -50,6 +50,7 @@ export class Trial {
       const branch = this.#branch;
       const { conflicts } = await branch.merge();
       this.#show(null);
+      await this.#drawing.left();
       // What was merged stays.
       await branch.delete();
       return conflicts.length === 0 ? "The layout is kept: others see it now."
@@ -62,6 +63,7 @@ export class Trial {
       const [branch, name] = [this.#branch, this.name];
       // It is left before it goes, so that nobody here takes it for one that was discarded elsewhere.
       this.#show(null);
+      await this.#drawing.left();
       await branch.delete().catch(problem => {
         this.#show({ id: branch.id, name });
         throw problem;
