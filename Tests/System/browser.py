@@ -90,21 +90,73 @@ def paired_with_hostile(world):
     return laptop, phone
 
 
+def start_chromium(*arguments):
+    """Starts a Chromium, and returns what drives it."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", *arguments):
+        options.add_argument(argument)
+    options.binary_location = shutil.which("chromium")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+
+
+class Chromiums:
+    """The Chromiums of one worker. A start costs as much as many a test, so one serves test after test: each has a tab of
+    its own, and nothing of the test before is in cookies, cache and console. (What pages keep otherwise is kept by host,
+    and each workspace has a host of its own.)"""
+
+    def __init__(self):
+        self.idle = []
+
+    def take(self):
+        if self.idle:
+            return self.idle.pop()
+        driver = start_chromium("--window-size=1280,800")
+        self.renew(driver)
+        return driver
+
+    def give_back(self, driver):
+        from selenium.common.exceptions import WebDriverException
+
+        try:
+            self.renew(driver)
+        except WebDriverException:  # the test has left it in a state of which nobody knows
+            driver.quit()
+        else:
+            self.idle.append(driver)
+
+    def renew(self, driver):
+        left = driver.window_handles
+        driver.switch_to.new_window("tab")
+        tab = driver.current_window_handle
+        for handle in left:
+            driver.switch_to.window(handle)
+            driver.close()
+        driver.switch_to.window(tab)
+        driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
+        driver.execute_cdp_cmd("Network.clearBrowserCache", {})
+        driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "default"})
+        driver.set_script_timeout(PATIENCE_SECONDS)
+        driver.get_log("browser")
+
+    def processes(self):
+        """The process of each idle one; its others are below it."""
+        return {driver.service.process.pid for driver in self.idle}
+
+    def close(self):
+        for driver in self.idle:
+            driver.quit()
+
+
 class Browser:
     """A Chromium that has been let in by a daemon, with one window or several."""
 
-    def __init__(self, peer, width=1280, height=800):
-        from selenium import webdriver
-        from selenium.webdriver.chrome.service import Service
-
+    def __init__(self, peer, driver):
         self.peer = peer
-        options = webdriver.ChromeOptions()
-        size = f"--window-size={width},{height}"
-        for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", size):
-            options.add_argument(argument)
-        options.binary_location = shutil.which("chromium")
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        self.driver = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+        self.driver = driver
         self.open_link()
 
     def open_link(self):

@@ -18,13 +18,14 @@ import pytest
 
 import network_namespaces
 import peerd_harness
-from browser import needs_chromium
+from browser import Browser, Chromiums, needs_chromium
 
 CLONE_NEWNET = 0x40000000
 PR_SET_CHILD_SUBREAPER = 36
 GRACE_SECONDS = 5.0
 
 failed_key = pytest.StashKey[bool]()
+chromiums_key = pytest.StashKey[Chromiums]()
 own_network_key = pytest.StashKey[bool]()
 
 
@@ -37,6 +38,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    config.stash[chromiums_key] = Chromiums()
     config.addinivalue_line("markers", "alone: loads the machine, and runs when nothing else does")
     peerd_harness.program()
     if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
@@ -52,6 +54,10 @@ def pytest_configure(config):
         network_namespaces.command("ip", "link", "set", "lo", "up")
 
 
+def pytest_unconfigure(config):
+    config.stash[chromiums_key].close()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
@@ -63,15 +69,15 @@ def pytest_runtest_makereport(item, call):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item, nextitem):
     result = yield
-    end_descendants()
+    end_descendants(item.config.stash[chromiums_key].processes())
     return result
 
 
-def end_descendants():
-    """Ends what the test has left behind, whatever session or parent it has chosen."""
+def end_descendants(kept):
+    """Ends what the test has left behind, whatever session or parent it has chosen; not what is kept for the next one."""
     number = signal.SIGTERM
     deadline = time.monotonic() + GRACE_SECONDS
-    while left := descendants():
+    while left := descendants(kept):
         for process in left:
             try:
                 os.kill(process, number)
@@ -84,16 +90,18 @@ def end_descendants():
     reap()
 
 
-def descendants():
-    """The processes that this one or a child of it has started, and that still run."""
+def descendants(kept):
+    """The processes that this one or a child of it has started, and that still run, but for some and all below these."""
     children = {}
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
             try:
-                fields = Path(entry.path, "stat").read_text().rsplit(")", 1)[1].split()
+                name, fields = Path(entry.path, "stat").read_text().split("(", 1)[1].rsplit(")", 1)
             except OSError:
                 continue
-            if fields[0] != "Z":
+            fields = fields.split()
+            # The one that waits for crashes of a Chromium is a child of nobody, and ends with it.
+            if fields[0] != "Z" and int(entry.name) not in kept and not name.startswith("chrome_crashpad"):
                 children.setdefault(int(fields[1]), []).append(int(entry.name))
     found, parents = [], [os.getpid()]
     while parents:
@@ -155,15 +163,15 @@ def lan(request):
 
 
 @pytest.fixture
-def open_browser(world):
+def open_browser(world, request):
     """Opens a Chromium on the pages of a peer: `open_browser(peer)`; skips where there is none."""
     needs_chromium()
-    from browser import Browser
+    chromiums = request.config.stash[chromiums_key]
 
-    def open_one(peer, **options):
-        browser = Browser(peer, **options)
-        world.closers.append(browser.driver.quit)
-        return browser
+    def open_one(peer):
+        driver = chromiums.take()
+        world.closers.append(lambda: chromiums.give_back(driver))
+        return Browser(peer, driver)
 
     return open_one
 

@@ -12,7 +12,7 @@ import urllib.parse
 
 import pytest
 
-from browser import needs_chromium
+from browser import needs_chromium, start_chromium
 from local_api import serve
 from peerd_harness import check, say, wait_until
 from tcp_proxy import Proxy
@@ -162,9 +162,6 @@ class Player:
 
     def __init__(self, world):
         needs_chromium()
-        from selenium import webdriver
-        from selenium.webdriver.chrome.service import Service
-
         pages = world.root / "pages"
         pages.mkdir()
         (pages / "index.html").write_bytes(PAGE)
@@ -174,16 +171,10 @@ class Player:
         link = urllib.parse.urlsplit(peer.run("open", "--print"))
         self.proxy = Proxy(f"127.0.0.1:{link.port}")
         world.closers.append(self.proxy.close)
-        options = webdriver.ChromeOptions()
         # The name of the host stays, so that the daemon sees its own; only the connection goes another way.
-        for argument in (
-            "--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--autoplay-policy=no-user-gesture-required",
-            f"--host-resolver-rules=MAP {link.netloc} {self.proxy.address}",
-        ):
-            options.add_argument(argument)
-        options.binary_location = shutil.which("chromium")
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        self.driver = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+        self.driver = start_chromium(
+            "--autoplay-policy=no-user-gesture-required", f"--host-resolver-rules=MAP {link.netloc} {self.proxy.address}"
+        )
         world.closers.append(self.driver.quit)
         self.origin = f"http://{link.netloc}"
         self.driver.get(f"{self.origin}{link.path}")
