@@ -238,7 +238,8 @@ let package = Package(
             exclude: ["Fixture.dump"],
             swiftSettings: testSettings
         ),
-        .testTarget(name: "RepositoryTests", swiftSettings: testSettings),
+        // These read all sources, which takes twice the time without optimisation.
+        .testTarget(name: "RepositoryTests", swiftSettings: commonSettings + (isChecked ? checkedSettings : [])),
         .testTarget(
             name: "SimulatorTests",
             dependencies: [

@@ -28,7 +28,10 @@ enum ShapeRules {
         let declaration = /^ *(?:[@\w()]+ )*(?:func |init[?<(]|subscript[<(]).*[{(]$/
         let lines = file.code.lines
         return lines.indices.filter { start in
-            guard lines[start].prefixMatch(of: declaration) != nil else { return false }
+            let last = lines[start].utf8.last
+            guard last == UInt8(ascii: "{") || last == UInt8(ascii: "("),
+                lines[start].prefixMatch(of: declaration) != nil
+            else { return false }
             let indentation = lines[start].prefix { $0 == " " }
             let body = lines[(start + 1)...]
             if lines[start].hasSuffix("(") {

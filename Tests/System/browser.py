@@ -104,9 +104,9 @@ def start_chromium(*arguments):
 
 
 class Chromiums:
-    """The Chromiums of one worker. A start costs as much as many a test, so one serves test after test: each has a tab of
-    its own, and nothing of the test before is in cookies, cache and console. (What pages keep otherwise is kept by host,
-    and each workspace has a host of its own.)"""
+    """The Chromiums of one worker. A start costs as much as many a test, so one serves test after test: each has a tab
+    of its own, and nothing of the test before is in cookies, cache and console. (What pages keep otherwise is kept by
+    host, and each workspace has a host of its own.)"""
 
     def __init__(self):
         self.idle = []

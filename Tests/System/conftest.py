@@ -74,7 +74,7 @@ def pytest_runtest_protocol(item, nextitem):
 
 
 def end_descendants(kept):
-    """Ends what the test has left behind, whatever session or parent it has chosen; not what is kept for the next one."""
+    """Ends what the test has left behind, whatever session or parent it has chosen; but not what others will use."""
     number = signal.SIGTERM
     deadline = time.monotonic() + GRACE_SECONDS
     while left := descendants(kept):
@@ -91,7 +91,7 @@ def end_descendants(kept):
 
 
 def descendants(kept):
-    """The processes that this one or a child of it has started, and that still run, but for some and all below these."""
+    """The processes that this one or a child of it has started, and that still run; not these, nor what is below."""
     children = {}
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():

@@ -173,7 +173,8 @@ class Player:
         world.closers.append(self.proxy.close)
         # The name of the host stays, so that the daemon sees its own; only the connection goes another way.
         self.driver = start_chromium(
-            "--autoplay-policy=no-user-gesture-required", f"--host-resolver-rules=MAP {link.netloc} {self.proxy.address}"
+            "--autoplay-policy=no-user-gesture-required",
+            f"--host-resolver-rules=MAP {link.netloc} {self.proxy.address}",
         )
         world.closers.append(self.driver.quit)
         self.origin = f"http://{link.netloc}"
