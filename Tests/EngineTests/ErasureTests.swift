@@ -113,7 +113,8 @@ import Testing
                 object: transaction.objectIndex(of: object),
                 name: transaction.nameIndex(of: "text")
             )
-            return try PastReader(try transaction.view(of: timeline)).value(at: key, in: &transaction)
+            var history = History(try transaction.view(of: timeline))
+            return try history.value(at: key, in: &transaction)
         }
     }
 

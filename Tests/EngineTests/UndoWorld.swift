@@ -75,7 +75,7 @@ struct UndoWorld {
             guard let entropy = EntropyStream(seed: secret) else { preconditionFailure("32 bytes") }
             let plan = TransactionPlan(namespace: ObjectID(bytes: Bytes16(high: 1, low: 1)), user: user)
             var state: any StateReading = transaction
-            if let timeline { state = PastState(try transaction.view(of: timeline), of: transaction) }
+            if let timeline { state = HistoryState(try transaction.view(of: timeline), of: transaction) }
             var local = LocalTransaction(
                 plan: plan,
                 entropy: entropy,
@@ -144,7 +144,7 @@ struct UndoWorld {
         let timeline = self.timeline
         return try self.devices[device].node.read { transaction throws(StoreError) in
             guard let timeline else { return try VisibleObject.all(of: &transaction) }
-            var state = PastState(try transaction.view(of: timeline), of: transaction)
+            var state = HistoryState(try transaction.view(of: timeline), of: transaction)
             return try VisibleObject.all(of: &state)
         }
     }

@@ -205,8 +205,8 @@ struct DamagedWriters {
             _ = try? store.read { transaction throws(StoreError) in
                 _ = try transaction.spentWrites(at: key)
                 _ = try transaction.branchBarringErasure(at: key)
-                let reader = PastReader(try transaction.view(of: Self.timeline))
-                if let write = try reader.write(at: key, in: &transaction) { _ = try transaction.edit(write) }
+                var history = History(try transaction.view(of: Self.timeline))
+                if let write = try history.write(at: key, in: &transaction) { _ = try transaction.edit(write) }
             }
         }
     }

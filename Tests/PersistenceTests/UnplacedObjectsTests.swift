@@ -15,8 +15,8 @@ import Testing
     private func root(_ store: SQLiteStoreHandle, after sequence: UInt64) throws -> [ObjectID] {
         try store.read { transaction throws(StoreError) in
             let point = LinePoint(line: LineIndex(rawValue: 0), sequence: sequence)
-            let view = try PastView(seen: transaction.closure(of: [point]), in: &transaction)
-            var past = PastState(view, of: transaction)
+            let view = try HistoryView(seen: transaction.closure(of: [point]), in: &transaction)
+            var past = HistoryState(view, of: transaction)
             var ids: [ObjectID] = []
             for index in try past.visibleChildren(of: nil, after: nil, limit: .max) {
                 ids.append(try past.object(index).id)

@@ -94,15 +94,15 @@ import Testing
     /// The writes in force at a time, as the tables call them: object, name, and the time of the write.
     private func expected(_ store: SQLiteStoreHandle, at time: WallTime) throws -> Set<String> {
         try store.read { transaction throws(StoreError) in
-            let stamp = PastView(at: time).lastStamp
+            let stamp = HistoryView(at: time).lastStamp
             let seen = try transaction.seen(through: stamp)
-            let reader = PastReader(try PastView(seen: seen, in: &transaction))
+            var history = History(try HistoryView(seen: seen, in: &transaction))
             var rows: Set<String> = []
             for object in try transaction.knownObjects(after: nil, limit: .max) {
                 let id = try transaction.look(at: object) { $0.id }
                 for (name, _) in try transaction.registers(of: object) {
                     let key = RegisterKey(object: object, name: name)
-                    guard let write = try reader.write(at: key, in: &transaction),
+                    guard let write = try history.write(at: key, in: &transaction),
                         case .set? = try transaction.edit(write)
                     else { continue }
                     rows.insert("\(id)|\(try transaction.name(name))|\(write.stamp.milliseconds)")

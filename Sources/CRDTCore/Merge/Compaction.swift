@@ -30,7 +30,7 @@ package struct Compaction {
     /// What everybody has who must.
     private let acknowledged: SeenLines
     /// The states of branches that are open: whatever is in force there stays.
-    private let views: [PastView]
+    private let views: [HistoryView]
     private let isDryRun: Bool
     /// The write that was in force at the horizon, by property; nil if it lets nothing be dropped.
     private var successors: [RegisterKey: Successor?] = [:]
@@ -56,7 +56,7 @@ package struct Compaction {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         (self.horizon, self.acknowledged, self.isDryRun) = (horizon, acknowledged, isDryRun)
-        var views: [PastView] = []
+        var views: [HistoryView] = []
         for timeline in transaction.timelines.open { views.append(try transaction.view(of: timeline)) }
         #if PLANTED_BUGS
         if PlantedBug.branchesForgottenByCompaction.isPlanted { views = [] }

@@ -73,7 +73,7 @@ package struct Erasing: Sendable {
     private mutating func examine(
         _ erasures: [PendingErasure],
         at key: RegisterKey,
-        _ views: [PastView],
+        _ views: [HistoryView],
         room: Int,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> (victims: [WriteReference], finished: [PendingErasure]) {
@@ -137,8 +137,8 @@ package struct Erasing: Sendable {
 
 extension StoreTransaction {
     /// What counts on each open branch.
-    mutating func openViews() throws(StoreError) -> [PastView] {
-        var views: [PastView] = []
+    mutating func openViews() throws(StoreError) -> [HistoryView] {
+        var views: [HistoryView] = []
         for timeline in self.timelines.open { views.append(try self.view(of: timeline)) }
         return views
     }
@@ -149,14 +149,15 @@ extension StoreTransaction {
     mutating func shown(
         of writes: [WriteReference],
         at key: RegisterKey,
-        in views: [PastView]
+        in views: [HistoryView]
     ) throws(StoreError) -> Set<LinePoint>? {
         guard !writes.isEmpty, !views.isEmpty else { return [] }
         let candidates = Set(writes)
-        var (shown, inForce): (Set<LinePoint>, [(view: PastView, write: WriteReference?)]) = ([], [])
+        var (shown, inForce): (Set<LinePoint>, [(view: HistoryView, write: WriteReference?)]) = ([], [])
         for view in views {
             do throws(StoreError) {
-                let write = try PastReader(view).write(at: key, in: &self)
+                var history = History(view)
+                let write = try history.write(at: key, in: &self)
                 inForce.append((view, write))
                 if let write, candidates.contains(write) { shown.insert(write.point) }
             } catch .compacted {

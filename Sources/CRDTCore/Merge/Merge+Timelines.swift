@@ -2,7 +2,7 @@
 /// on that has seen them.
 ///
 /// To merge a branch is to take its changes in late, as edits that were made offline. So a branch has no rules of its
-/// own: until then, its operations are recorded apart, where `PastReader` finds them.
+/// own: until then, its operations are recorded apart, where `History` finds them.
 extension Merge {
     /// Takes note of the branches that a stored run opens or closes: they count wherever they stand.
     func noteTimelines(

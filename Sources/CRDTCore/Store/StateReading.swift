@@ -1,6 +1,6 @@
 /// The state of objects at one point, as queries, exports and plans read it.
 ///
-/// A store shows the state that it has; a `PastState` shows an earlier one, or that of some changes. So whatever reads
+/// A store shows the state that it has; a `HistoryState` shows an earlier one, or that of a branch. So whatever reads
 /// through this protocol can read the past.
 package protocol StateReading {
     var lineCount: Int { get }
@@ -27,7 +27,6 @@ package protocol StateReading {
     /// The properties in force of an object, in no particular order.
     mutating func properties(of object: ObjectIndex) throws(StoreError) -> [(name: String, value: Value)]
     /// The value in force of one property; nil if there is none.
-    mutating func property(_ name: String, of object: ObjectIndex) throws(StoreError) -> Value?
     mutating func value(of name: NameIndex, on object: ObjectIndex) throws(StoreError) -> Value?
 
     /// Objects whose place is under `parent` (nil: the root), visible or not, ordered by position and then id.
@@ -38,13 +37,6 @@ package protocol StateReading {
         after last: SiblingPlace?,
         limit: Int
     ) throws(StoreError) -> [ObjectIndex]
-    /// The last that shows under a parent (nil: the root) before a place in its order; nil if there is none.
-    mutating func visibleChild(
-        of parent: ObjectIndex?,
-        before place: SiblingPlace
-    ) throws(StoreError) -> ObjectIndex?
-    /// The highest position of an object whose place is under `parent`; nil if there is none.
-    mutating func lastPosition(under parent: ObjectIndex?) throws(StoreError) -> Position?
     /// Every visible object, in ascending order of ids.
     mutating func visibleObjects() throws(StoreError) -> [ObjectIndex]
     /// Some of them, from behind an id on.
@@ -74,6 +66,7 @@ extension StateReading {
         try self.object(index).updated
     }
 
+    /// The last that shows under a parent (nil: the root) before a place in its order; nil if there is none.
     package mutating func visibleChild(
         of parent: ObjectIndex?,
         before place: SiblingPlace
@@ -87,11 +80,13 @@ extension StateReading {
         return found
     }
 
+    /// The highest position of an object whose place is under `parent`; nil if there is none.
     package mutating func lastPosition(under parent: ObjectIndex?) throws(StoreError) -> Position? {
         guard let last = try self.children(of: parent).last else { return nil }
         return try self.object(last).position
     }
 
+    /// The value in force of one property, by its name; nil if there is none.
     package mutating func property(_ name: String, of object: ObjectIndex) throws(StoreError) -> Value? {
         guard let name = try self.existingNameIndex(of: name) else { return nil }
         return try self.value(of: name, on: object)
@@ -110,6 +105,15 @@ extension StateReading {
         after id: ObjectID?,
         limit: Int
     ) throws(StoreError) -> [ObjectIndex] {
+        try self.scanVisibleObjects(of: type, after: id, limit: limit)
+    }
+
+    /// The same where no index says which objects are of a type.
+    mutating func scanVisibleObjects(
+        of type: NameIndex,
+        after id: ObjectID?,
+        limit: Int
+    ) throws(StoreError) -> [ObjectIndex] {
         var (found, last): ([ObjectIndex], ObjectID?) = ([], id)
         while found.count < limit {
             let page = try self.visibleObjects(after: last, limit: Self.scanCount)
@@ -123,7 +127,7 @@ extension StateReading {
         return found
     }
 
-    /// The number of objects that are looked at in one go if no index says which are of a type.
+    /// The number of objects that are looked at in one go then.
     private static var scanCount: Int { 512 }
 
     package mutating func visibleChildren(

@@ -173,7 +173,7 @@ struct Author: ~Copyable {
                     return .failure(.noSuchBranch(timeline))
                 }
                 let state = try WriteRefusal.from { () throws(StoreError) in
-                    PastState(try transaction.view(of: timeline), of: transaction)
+                    HistoryState(try transaction.view(of: timeline), of: transaction)
                 }
                 plan = try self.plan(plan, by: wanted, on: timeline, state, in: transaction)
             } else {

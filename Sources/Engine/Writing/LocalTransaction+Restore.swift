@@ -16,7 +16,7 @@ extension LocalTransaction {
     package mutating func restore(
         _ name: String,
         of object: ObjectID,
-        to view: PastView
+        to view: HistoryView
     ) throws(WriteRefusal) -> RestoreReport {
         if let refusal = self.refusal { throw refusal }
         do throws(WriteRefusal) {
@@ -30,7 +30,7 @@ extension LocalTransaction {
     /// Makes an object what it was, with everything that was below it.
     ///
     /// What came below it since then stays.
-    package mutating func restore(_ object: ObjectID, to view: PastView) throws(WriteRefusal) -> RestoreReport {
+    package mutating func restore(_ object: ObjectID, to view: HistoryView) throws(WriteRefusal) -> RestoreReport {
         if let refusal = self.refusal { throw refusal }
         do throws(WriteRefusal) {
             return try self.plan.restore(object, to: view, of: self.store, in: &self.state)
@@ -45,13 +45,13 @@ extension TransactionPlan {
     fileprivate mutating func restore(
         _ name: String,
         of object: ObjectID,
-        to view: PastView,
+        to view: HistoryView,
         of store: some StoreTransaction,
         in state: inout some StateReading
     ) throws(WriteRefusal) -> RestoreReport {
         guard try self.isVisible(object, in: &state) else { throw .noSuchObject(object) }
         let found = try WriteRefusal.from { () throws(StoreError) -> (wasThere: Bool, value: Value?) in
-            var past = PastState(view, of: store)
+            var past = HistoryState(view, of: store)
             guard let index = try past.existingObjectIndex(of: object), try past.object(index).isVisible else {
                 return (false, nil)
             }
@@ -66,7 +66,7 @@ extension TransactionPlan {
 
     fileprivate mutating func restore(
         _ object: ObjectID,
-        to view: PastView,
+        to view: HistoryView,
         of store: some StoreTransaction,
         in state: inout some StateReading
     ) throws(WriteRefusal) -> RestoreReport {
@@ -145,10 +145,10 @@ private struct PastObject {
     /// An object and what was below it, parents before their children; none if it was not there.
     static func tree(
         _ root: ObjectID,
-        _ view: PastView,
+        _ view: HistoryView,
         in store: some StoreTransaction
     ) throws(StoreError) -> [PastObject] {
-        var past = PastState(view, of: store)
+        var past = HistoryState(view, of: store)
         guard let index = try past.existingObjectIndex(of: root) else { return [] }
         var objects: [PastObject] = []
         for member in try StateExport.subtree(index, in: &past) {

@@ -22,7 +22,7 @@ extension LocalTransaction {
         }
         let changes = try self.readCommitted { store throws(StoreError) -> [NamedChange] in
             if let base {
-                try store.requireKept(in: PastView(seen: store.closure(of: base), in: &store))
+                try store.requireKept(in: HistoryView(seen: store.closure(of: base), in: &store))
                 return try Self.named(base, in: &store)
             }
             return try Self.named(try store.heads(of: parent), in: &store)

@@ -13,8 +13,11 @@ extension LocalTransaction {
         do throws(WriteRefusal) {
             let user = self.plan.user
             let timeline = self.timeline
-            let history = try WriteRefusal.from { () throws(StoreError) in
-                try TimelineHistory(of: timeline, in: &self.store)
+            let history = try WriteRefusal.from { () throws(StoreError) -> History in
+                #if PLANTED_BUGS
+                if PlantedBug.branchUndoneAsMain.isPlanted { return History(.present) }
+                #endif
+                return History(try self.store.view(of: timeline))
             }
             let next = try WriteRefusal.from { () throws(StoreError) in
                 try self.store.nextReversal(of: user, isRedo: isRedo, in: history)
@@ -38,7 +41,7 @@ private struct UndoPlan {
     private let reversal: Reversal
     private let edits: [Edit]
     /// What counts on the timeline that is written to.
-    private var history: TimelineHistory
+    private var history: History
     private var way: Way
     private var report: UndoReport
     /// Objects that come and go as a whole, and those that are left as they are.
@@ -52,7 +55,7 @@ private struct UndoPlan {
     /// How it is found what something shall be.
     private enum Way {
         /// The history if the change counts, and if it does not.
-        case undo(with: ReversedHistory, without: ReversedHistory)
+        case undo(with: History, without: History)
         case redo(UndoneEffect)
     }
 
@@ -65,7 +68,7 @@ private struct UndoPlan {
         of next: NextReversal,
         by user: UserID,
         isRedo: Bool,
-        _ history: TimelineHistory,
+        _ history: History,
         in store: inout some StoreTransaction
     ) throws(WriteRefusal) {
         do throws(StoreError) {
@@ -85,8 +88,8 @@ private struct UndoPlan {
                 self.way = .redo(try UndoneEffect(of: target, by: user, history, in: &store))
             } else {
                 self.way = .undo(
-                    with: ReversedHistory(history, of: user, around: next, isUndone: false),
-                    without: ReversedHistory(history, of: user, around: next, isUndone: true)
+                    with: history.leavingOut(Reversals(of: user, around: next, isUndone: false)),
+                    without: history.leavingOut(Reversals(of: user, around: next, isUndone: true))
                 )
             }
             self.report = UndoReport(
@@ -242,7 +245,7 @@ private struct UndoPlan {
                 // Without a creation it should be dead, and without a deletion alive. Any other edit may have kept an
                 // object that somebody else deleted meanwhile, and so may one that is made anew as it is deleted.
                 return (isMade != isEnded && shouldLive == isMade ? nil : shouldLive, lives)
-            case .redo(let effect):
+            case .redo(var effect):
                 guard isMade || isEnded else { return (lives, lives) }
                 let life = try effect.life(of: index, in: &store)
                 return (life.isUntouched ? life.before : nil, lives)
@@ -273,7 +276,7 @@ private struct UndoPlan {
                         {
                             continue
                         }
-                        if case .redo(let effect) = self.way, try effect.stood(child, below: parent, in: &store) {
+                        if case .redo(var effect) = self.way, try effect.stood(child, below: parent, in: &store) {
                             continue
                         }
                         return true
@@ -328,7 +331,7 @@ private struct UndoPlan {
         _ object: ObjectIndex,
         in store: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        guard case .redo(let effect) = self.way else { return false }
+        guard case .redo(var effect) = self.way else { return false }
         return try effect.life(of: object, in: &store).isUntouched
     }
 
@@ -436,10 +439,10 @@ private struct UndoPlan {
         let wanted: WriteReference?
         switch self.way {
         case .undo(var with, var without):
-            guard let last = try with.lastWrite(at: key, in: &store) else { return nil }
+            guard let last = try with.write(at: key, in: &store) else { return nil }
             guard last.point == self.target else { return .edited(last.line) }
-            wanted = try without.lastWrite(at: key, in: &store)
-        case .redo(let effect):
+            wanted = try without.write(at: key, in: &store)
+        case .redo(var effect):
             #if PLANTED_BUGS
             if PlantedBug.redoForgetsValues.isPlanted { return nil }
             #endif
@@ -464,7 +467,7 @@ private struct UndoPlan {
     ) throws(StoreError) -> Value? {
         guard case .undo(_, var without) = self.way else { return nil }
         let key = RegisterKey(object: try store.objectIndex(of: object), name: try store.nameIndex(of: name))
-        guard let write = try without.lastWrite(at: key, in: &store) else { return nil }
+        guard let write = try without.write(at: key, in: &store) else { return nil }
         if case .set(_, _, let value) = try store.edit(write) { return value }
         return nil
     }

@@ -69,7 +69,7 @@ package enum ObjectLookup {
 
     /// Why an object that the log names does not show.
     private static func absence(of id: ObjectID, in transaction: inout some StateReading) throws -> String {
-        if let state = transaction as? WorkspaceState, case .past = state {
+        if let state = transaction as? WorkspaceState, !state.isPresent {
             return "The object \(id) was not there at that moment."
         }
         for position in 0..<transaction.lineCount {

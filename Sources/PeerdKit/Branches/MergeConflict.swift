@@ -46,10 +46,10 @@ extension Workspace {
             }
             let touched = try transaction.objects(between: base, and: sides.0)
                 .intersection(try transaction.objects(between: base, and: sides.1))
-            var before = PastState(try PastView(seen: base, in: &transaction), of: transaction)
+            var before = HistoryState(try HistoryView(seen: base, in: &transaction), of: transaction)
             var (theirs, ours) = (
-                PastState(try PastView(seen: sides.0, in: &transaction), of: transaction),
-                PastState(try PastView(seen: sides.1, in: &transaction), of: transaction)
+                HistoryState(try HistoryView(seen: sides.0, in: &transaction), of: transaction),
+                HistoryState(try HistoryView(seen: sides.1, in: &transaction), of: transaction)
             )
             var found: [MergeConflict] = []
             for index in touched {

@@ -121,7 +121,7 @@ public struct LivePages: AsyncSequence, Sendable {
                 let found: (commit: Int64, page: Page)
                 do {
                     found = try await self.workspace.reading { transaction in
-                        let snapshot = Snapshot(.now(transaction))
+                        let snapshot = Snapshot(WorkspaceState(.present, of: transaction))
                         return (transaction.lastCommit, try snapshot.page(query, limit: limit))
                     }
                 } catch {

@@ -126,7 +126,7 @@ extension HistoryEntry {
 
 /// What the author of an operation saw before it.
 private struct Replaced {
-    private let view: PastView
+    private let view: HistoryView
     private let point: LinePoint
     private let index: UInt32
     /// The effective stamp of the operation: whatever its author had seen has none that is later.
@@ -135,7 +135,7 @@ private struct Replaced {
     init(_ point: LinePoint, _ index: UInt32, in transaction: inout SQLiteTransaction) throws(StoreError) {
         var seen = try transaction.context(at: point)
         if let before = transaction.place(before: point) { transaction.cover(before, in: &seen) }
-        self.view = PastView(seen: seen)
+        self.view = HistoryView(seen: seen)
         (self.point, self.index) = (point, index)
         self.stamp = try transaction.effectiveStamp(at: point)
     }

@@ -87,24 +87,24 @@ extension Moment: CustomStringConvertible, Codable {
 
 extension Moment {
     /// The changes that count at the moment.
-    func view(in transaction: inout some StoreTransaction) throws -> PastView {
+    func view(in transaction: inout some StoreTransaction) throws -> HistoryView {
         switch self.content {
         case .time(let time):
-            let view = PastView(at: time)
+            let view = HistoryView(at: time)
             // What was merged counts from then on, whatever its own time is.
             let hasMerged = (0..<transaction.lineCount).contains { position in
                 let progress = transaction.progress(of: LineIndex(rawValue: UInt32(position)))
                 return progress.timeline != nil && progress.countedSequence >= progress.firstSequence
             }
-            return hasMerged ? PastView(seen: try transaction.seen(through: view.lastStamp)) : view
-        case .changes, .branch: return try PastView(seen: try self.seen(in: &transaction), in: &transaction)
+            return hasMerged ? HistoryView(seen: try transaction.seen(through: view.lastStamp)) : view
+        case .changes, .branch: return try HistoryView(seen: try self.seen(in: &transaction), in: &transaction)
         }
     }
 
     /// How far each line counts at the moment.
     func seen(in transaction: inout some StoreTransaction) throws -> SeenLines {
         switch self.content {
-        case .time(let time): try transaction.seen(through: PastView(at: time).lastStamp)
+        case .time(let time): try transaction.seen(through: HistoryView(at: time).lastStamp)
         case .changes(let points): try Moment.seen(points, in: &transaction)
         case .branch(let name) where Branch.isMain(name): try transaction.closure(of: transaction.heads(of: nil))
         case .branch(let name):
@@ -115,7 +115,7 @@ extension Moment {
     /// The changes with which all that counts at the moment on a timeline was seen.
     func heads(on timeline: TimelineID?, in transaction: inout some StoreTransaction) throws -> [LinePoint] {
         if case .time(let time) = self.content {
-            let seen = try transaction.seen(through: PastView(at: time).lastStamp, on: timeline)
+            let seen = try transaction.seen(through: HistoryView(at: time).lastStamp, on: timeline)
             return try transaction.heads(in: seen)
         }
         return try transaction.heads(in: try self.seen(in: &transaction))

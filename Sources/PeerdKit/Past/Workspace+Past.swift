@@ -1,5 +1,8 @@
 package import CRDTCore
-internal import Persistence
+package import Persistence
+
+/// The state of a workspace now or at a moment, as the readers of this package see it.
+package typealias WorkspaceState = HistoryState<SQLiteTransaction>
 
 /// The past: the same reads, of an earlier state.
 extension Workspace {
@@ -30,7 +33,7 @@ extension Workspace {
         _ body: @Sendable (inout Snapshot) throws -> Result
     ) async throws -> Result {
         try await self.reading { transaction in
-            var snapshot = Snapshot(.past(PastState(try moment.view(in: &transaction), of: transaction)))
+            var snapshot = Snapshot(HistoryState(try moment.view(in: &transaction), of: transaction))
             return try body(&snapshot)
         }
     }
@@ -92,8 +95,7 @@ extension Workspace {
         of transaction: inout SQLiteTransaction,
         _ body: (inout WorkspaceState) throws -> Result
     ) throws -> Result {
-        var state = WorkspaceState.now(transaction)
-        if let moment { state = .past(PastState(try moment.view(in: &transaction), of: transaction)) }
+        var state = WorkspaceState(try moment?.view(in: &transaction) ?? .present, of: transaction)
         return try body(&state)
     }
 }

@@ -232,9 +232,9 @@ extension WriteTransaction {
     }
 
     /// The changes that count at a moment, of those that are applied as the transaction begins.
-    private mutating func view(of moment: Moment) throws -> PastView {
+    private mutating func view(of moment: Moment) throws -> HistoryView {
         var failure: PeerdError?
-        let view = try self.readingCommitted { store throws(StoreError) -> PastView? in
+        let view = try self.readingCommitted { store throws(StoreError) -> HistoryView? in
             do {
                 return try moment.view(in: &store)
             } catch let error as StoreError {

@@ -15,7 +15,7 @@ extension Workspace {
         _ body: @Sendable (inout Snapshot) throws -> Result
     ) async throws -> Result {
         try await self.reading { transaction in
-            var snapshot = Snapshot(.now(transaction))
+            var snapshot = Snapshot(WorkspaceState(.present, of: transaction))
             return try body(&snapshot)
         }
     }
@@ -26,7 +26,9 @@ extension Workspace {
     /// - Complexity: As ``Snapshot/object(_:)``.
     @concurrent
     public func object(_ id: ObjectID) async throws -> Object? {
-        try await self.readingBriefly { transaction in try Snapshot(.now(transaction)).object(id) }
+        try await self.readingBriefly { transaction in
+            try Snapshot(WorkspaceState(.present, of: transaction)).object(id)
+        }
     }
 
     /// Returns one page of the objects of a query.

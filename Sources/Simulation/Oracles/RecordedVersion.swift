@@ -89,7 +89,7 @@ struct RecordedVersion {
         guard let seen = try RecordedVersion.seen(self.frontier, in: &transaction),
             let raised = try RecordedVersion.raised(in: seen, &transaction)
         else { return nil }
-        var past = PastState(PastView(seen: seen), of: transaction)
+        var past = HistoryState(HistoryView(seen: seen), of: transaction)
         return Reading(export: try StateExport.json(of: &past), isReordered: raised != self.raised)
     }
 }

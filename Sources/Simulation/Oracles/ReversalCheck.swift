@@ -32,7 +32,7 @@ struct ReversalCheck {
         ) throws(StoreError) {
             self.timeline = timeline
             if let timeline {
-                var state = PastState(try transaction.view(of: timeline), of: transaction)
+                var state = HistoryState(try transaction.view(of: timeline), of: transaction)
                 self.visible = try VisibleObject.all(of: &state)
             } else {
                 self.visible = try VisibleObject.all(of: &transaction)

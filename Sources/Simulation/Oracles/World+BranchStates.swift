@@ -17,7 +17,7 @@ struct BranchStates: Hashable {
 
     init(of transaction: inout some StoreTransaction) throws(StoreError) {
         for entry in transaction.timelines.all {
-            var state = PastState(try transaction.view(of: entry.opening.id), of: transaction)
+            var state = HistoryState(try transaction.view(of: entry.opening.id), of: transaction)
             let export = try StateExport.json(of: &state)
             self.branches.append(Branch(opening: entry.opening, isClosed: entry.isClosed, export: export))
         }
@@ -92,7 +92,7 @@ extension World {
             for timeline in timelines {
                 let actual: [ObjectID: VisibleObject]
                 if let timeline {
-                    var state = PastState(try transaction.view(of: timeline), of: transaction)
+                    var state = HistoryState(try transaction.view(of: timeline), of: transaction)
                     actual = try VisibleObject.all(of: &state)
                 } else {
                     actual = try VisibleObject.all(of: &transaction)

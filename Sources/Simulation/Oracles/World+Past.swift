@@ -84,16 +84,16 @@ extension World {
 
     /// Everything up to a time reads the same on every machine, and as the changes up to then do.
     private func checkTime(_ version: RecordedVersion, _ core: [Machine]) {
-        let view = PastView(at: version.wall)
+        let view = HistoryView(at: version.wall)
         var first: [UInt8]?
         for machine in core where !self.record.hasFatalFinding {
             let found = self.readPast(of: machine) {
                 transaction throws(StoreError) -> (byTime: [UInt8], byChanges: [UInt8]) in
                 let seen = try transaction.seen(through: view.lastStamp)
-                var byChanges = PastState(PastView(seen: seen), of: transaction)
+                var byChanges = HistoryState(HistoryView(seen: seen), of: transaction)
                 // What was merged counts from then on, whatever its own time is: such a time is read by changes.
                 let isMerged = StateChecks.hasMerged(in: transaction)
-                var byTime = PastState(isMerged ? PastView(seen: seen) : view, of: transaction)
+                var byTime = HistoryState(isMerged ? HistoryView(seen: seen) : view, of: transaction)
                 return (try StateExport.json(of: &byTime), try StateExport.json(of: &byChanges))
             }
             guard let read = found else { continue }
@@ -131,7 +131,7 @@ extension World {
             else { return nil }
             var past: String?
             if let version, let seen = try RecordedVersion.seen(version.frontier, in: &transaction) {
-                var state = PastState(PastView(seen: seen), of: transaction)
+                var state = HistoryState(HistoryView(seen: seen), of: transaction)
                 let actual = try VisibleObject.all(of: &state)
                 let expected = VisibleObject.all(of: NaiveModel(log.history.upTo(version.frontier)))
                 past = World.difference(actual, expected)

@@ -19,7 +19,7 @@ extension ScenarioRunner {
         for machine in self.world.machines where machine.isUp && machine.hostile == nil {
             let found = try? machine.read { transaction throws(StoreError) -> String? in
                 guard let timeline = World.timeline(branch, in: transaction) else { return "there is no such branch" }
-                var state = PastState(try transaction.view(of: timeline), of: transaction)
+                var state = HistoryState(try transaction.view(of: timeline), of: transaction)
                 return try Self.contradiction(to: expectation, inState: &state)
             }
             guard let found else { return "machine \(machine.number) cannot be read" }

@@ -96,8 +96,8 @@ extension World {
         let notes = Notes<(ReversalCheck.State, [ObjectID: VisibleObject])>()
         let (founder, now) = (machine.founder, machine.clock.wall(at: self.time))
         let request = WriteRequest(id: self.work.nextRequestID()) { local throws(WriteRefusal) in
-            let view = try local.readCommitted { transaction throws(StoreError) -> PastView? in
-                try RecordedVersion.seen(remembered, in: &transaction).map { PastView(seen: $0) }
+            let view = try local.readCommitted { transaction throws(StoreError) -> HistoryView? in
+                try RecordedVersion.seen(remembered, in: &transaction).map { HistoryView(seen: $0) }
             }
             guard let view else { return }
             let before = try local.readCommitted { transaction throws(StoreError) in
@@ -143,10 +143,10 @@ extension VisibleObject {
     /// An object, and what was visible below it, in a state of the past.
     fileprivate static func subtree(
         of object: ObjectID,
-        at view: PastView,
+        at view: HistoryView,
         in transaction: some StoreTransaction
     ) throws(StoreError) -> [ObjectID: VisibleObject] {
-        var past = PastState(view, of: transaction)
+        var past = HistoryState(view, of: transaction)
         guard let root = try past.existingObjectIndex(of: object) else { return [:] }
         let ids = try StateExport.subtree(root, in: &past).map { index throws(StoreError) in try past.object(index).id }
         return try VisibleObject.all(of: &past).filter { ids.contains($0.key) }

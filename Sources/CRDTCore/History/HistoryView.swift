@@ -1,24 +1,31 @@
-/// Which writes count in a state of the past: those up to a stamp, of changes that were seen.
+/// Which writes count in a state: those up to a stamp, of changes that were seen.
 ///
-/// A state of the past is the same merge over fewer changes. Their order is the one that is known now.
-package struct PastView: Sendable {
+/// A state of the past, or of a branch, is the same merge over other changes. Their order is the one that is known now.
+package struct HistoryView: Sendable {
     /// The last stamp that counts.
-    package var lastStamp: Stamp
-    /// How far each line counts; nil if all of it does.
-    package var seen: SeenLines?
+    package let lastStamp: Stamp
+    /// How far each line counts; nil if all counts that the main timeline holds.
+    package let seen: SeenLines?
+    /// How far lines of branches count whose changes are not merged, or not all of them.
+    let unmerged: [LinePoint]
+
+    private init(lastStamp: Stamp, seen: SeenLines?, unmerged: [LinePoint] = []) {
+        (self.lastStamp, self.seen, self.unmerged) = (lastStamp, seen, unmerged)
+    }
+
+    /// The main timeline as it is now, which the tables of a store show.
+    package static var present: HistoryView { HistoryView(lastStamp: Stamp(rawValue: .max), seen: nil) }
+
+    var isPresent: Bool { self.seen == nil && self.lastStamp.rawValue == .max }
 
     /// Everything up to a time.
     package init(at time: WallTime) {
-        self.lastStamp = Stamp(rawValue: Stamp(milliseconds: time.milliseconds).rawValue | 0xffff)
+        self.init(lastStamp: Stamp(rawValue: Stamp(milliseconds: time.milliseconds).rawValue | 0xffff), seen: nil)
     }
-
-    /// How far lines of branches count whose changes are not merged, or not all of them.
-    private(set) var unmerged: [LinePoint] = []
 
     /// Some changes, whatever their stamps are, of which none is on a branch that is not merged.
     package init(seen: SeenLines) {
-        self.lastStamp = Stamp(rawValue: .max)
-        self.seen = seen
+        self.init(lastStamp: Stamp(rawValue: .max), seen: seen)
     }
 
     /// Some applied changes, on branches too.
@@ -26,19 +33,18 @@ package struct PastView: Sendable {
     /// Effective stamps rise along each line, so none of the changes has a later one than the last of its line: later
     /// writes need not be looked at.
     package init(seen: SeenLines, in transaction: inout some StoreTransaction) throws(StoreError) {
-        self.init(seen: seen)
-        var lastStamp = Stamp.zero
+        var (lastStamp, unmerged): (Stamp, [LinePoint]) = (.zero, [])
         for (line, sequence) in seen.all {
             let progress = transaction.progress(of: line)
             if progress.hasUnmerged, sequence > progress.countedSequence {
-                self.unmerged.append(LinePoint(line: line, sequence: sequence))
+                unmerged.append(LinePoint(line: line, sequence: sequence))
             }
             guard sequence >= progress.firstSequence else { continue }
             let isLast = sequence >= progress.appliedSequence
             let end = LinePoint(line: line, sequence: sequence)
             lastStamp = max(lastStamp, isLast ? progress.appliedStamp : try transaction.effectiveStamp(at: end))
         }
-        self.lastStamp = lastStamp
+        self.init(lastStamp: lastStamp, seen: seen, unmerged: unmerged)
     }
 
     /// Whether a write counts.
@@ -118,15 +124,16 @@ extension StoreTransaction {
         return heads
     }
 
-    /// What counts on a branch now.
-    package mutating func view(of timeline: TimelineID) throws(StoreError) -> PastView {
+    /// What counts on a timeline now; nil for the main one.
+    package mutating func view(of timeline: TimelineID?) throws(StoreError) -> HistoryView {
+        guard let timeline else { return .present }
         #if PLANTED_BUGS
         if PlantedBug.branchFollowsMain.isPlanted {
             let heads = try self.heads() + self.heads(of: timeline)
-            return try PastView(seen: try self.closure(of: heads), in: &self)
+            return try HistoryView(seen: try self.closure(of: heads), in: &self)
         }
         #endif
-        return try PastView(seen: try self.closure(of: try self.heads(of: timeline)), in: &self)
+        return try HistoryView(seen: try self.closure(of: try self.heads(of: timeline)), in: &self)
     }
 
     /// Whether all is here and applied that a branch begins with.

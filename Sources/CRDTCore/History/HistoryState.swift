@@ -1,26 +1,30 @@
-/// The state of objects at some point of the past, for everything that reads the state of a store.
+/// The state of objects in a view of their history, for everything that reads the state of a store.
 ///
-/// - Complexity: Each function costs what it reads, and for each property O(log *n*) in its writes. Lists of all
-///   objects look at all that ever were, and the children of a parent at all that ever stood there.
-package struct PastState<Rows: StoreTransaction>: StateReading {
+/// - Complexity: In the present, that of the store. Else each function costs what it reads, and for each property
+///   O(log *n*) in its writes. Lists of all objects look at all that ever were, and the children of a parent at all
+///   that ever stood there.
+package struct HistoryState<Rows: StoreTransaction>: StateReading {
     private var rows: Rows
     private let found: Found
+    /// Whether the store shows it by itself.
+    package let isPresent: Bool
 
     private static var keptChildCountMax: Int { 1 << 16 }
 
     /// What was found already; copies of a state share it.
     private final class Found {
-        var reader: PastReader
+        var history: History
         /// The children of some parents in their order, so that reading them page by page finds them once.
         var families: [ObjectIndex?: [(place: SiblingPlace, object: ObjectIndex)]] = [:]
         var keptChildCount = 0
 
-        init(_ reader: PastReader) { self.reader = reader }
+        init(_ history: History) { self.history = history }
     }
 
-    package init(_ view: PastView, of rows: Rows) {
+    package init(_ view: HistoryView, of rows: Rows) {
         self.rows = rows
-        self.found = Found(PastReader(view))
+        self.found = Found(History(view))
+        self.isPresent = view.isPresent
     }
 
     package var lineCount: Int { self.rows.lineCount }
@@ -38,44 +42,50 @@ package struct PastState<Rows: StoreTransaction>: StateReading {
     package mutating func name(_ index: NameIndex) throws(StoreError) -> String { try self.rows.name(index) }
 
     package mutating func object(_ index: ObjectIndex) throws(StoreError) -> ObjectRecord {
+        if self.isPresent { return try self.rows.object(index) }
         var record = ObjectRecord(id: try self.rows.look(at: index) { $0.id })
-        record.creation = try self.found.reader.creation(of: index, in: &self.rows)
-        let place = try self.found.reader.place(of: index, in: &self.rows)
+        record.creation = try self.found.history.creation(of: index, in: &self.rows)
+        let place = try self.found.history.place(of: index, in: &self.rows)
         (record.parent, record.position) = (place.parent, place.position)
-        record.isVisible = try self.found.reader.isVisible(index, in: &self.rows)
+        record.isVisible = try self.found.history.isVisible(index, in: &self.rows)
         return record
     }
 
     package mutating func parent(of index: ObjectIndex) throws(StoreError) -> ObjectIndex? {
-        try self.found.reader.place(of: index, in: &self.rows).parent
+        try self.found.history.place(of: index, in: &self.rows).parent
     }
 
     package mutating func visibleChildCount(of index: ObjectIndex) throws(StoreError) -> Int {
-        try self.visibleChildren(of: index, after: nil, limit: .max).count
+        if self.isPresent { return try self.rows.visibleChildCount(of: index) }
+        return try self.visibleChildren(of: index, after: nil, limit: .max).count
     }
 
     package mutating func showsAnything(below index: ObjectIndex) throws(StoreError) -> Bool {
-        try !self.visibleChildren(of: index, after: nil, limit: 1).isEmpty
+        if self.isPresent { return try self.rows.showsAnything(below: index) }
+        return try !self.visibleChildren(of: index, after: nil, limit: 1).isEmpty
     }
 
     package mutating func lastUpdate(of index: ObjectIndex) throws(StoreError) -> Stamp {
-        try self.found.reader.lastUpdate(of: index, in: &self.rows)
+        try self.found.history.lastUpdate(of: index, in: &self.rows)
     }
 
     package mutating func properties(of object: ObjectIndex) throws(StoreError) -> [(name: String, value: Value)] {
+        if self.isPresent { return try self.rows.properties(of: object) }
         var found: [(name: String, value: Value)] = []
-        for (name, value) in try self.found.reader.properties(of: object, in: &self.rows) {
+        for (name, value) in try self.found.history.properties(of: object, in: &self.rows) {
             found.append((try self.rows.name(name), value))
         }
         return found
     }
 
     package mutating func value(of name: NameIndex, on object: ObjectIndex) throws(StoreError) -> Value? {
-        try self.found.reader.value(at: RegisterKey(object: object, name: name), in: &self.rows)
+        if self.isPresent { return try self.rows.value(of: name, on: object) }
+        return try self.found.history.value(at: RegisterKey(object: object, name: name), in: &self.rows)
     }
 
     package mutating func children(of parent: ObjectIndex?) throws(StoreError) -> [ObjectIndex] {
-        try self.family(of: parent).map(\.object)
+        if self.isPresent { return try self.rows.children(of: parent) }
+        return try self.family(of: parent).map(\.object)
     }
 
     package mutating func visibleChildren(
@@ -83,6 +93,7 @@ package struct PastState<Rows: StoreTransaction>: StateReading {
         after last: SiblingPlace?,
         limit: Int
     ) throws(StoreError) -> [ObjectIndex] {
+        if self.isPresent { return try self.rows.visibleChildren(of: parent, after: last, limit: limit) }
         let family = try self.family(of: parent)
         var (low, high) = (0, family.count)
         while let last, low < high {
@@ -91,7 +102,7 @@ package struct PastState<Rows: StoreTransaction>: StateReading {
         }
         var found: [ObjectIndex] = []
         for child in family[low...] where found.count < limit {
-            if try self.found.reader.isVisible(child.object, in: &self.rows) { found.append(child.object) }
+            if try self.found.history.isVisible(child.object, in: &self.rows) { found.append(child.object) }
         }
         return found
     }
@@ -100,7 +111,7 @@ package struct PastState<Rows: StoreTransaction>: StateReading {
         of parent: ObjectIndex?
     ) throws(StoreError) -> [(place: SiblingPlace, object: ObjectIndex)] {
         if let known = self.found.families[parent] { return known }
-        let family = try self.found.reader.placedChildren(of: parent, in: &self.rows)
+        let family = try self.found.history.placedChildren(of: parent, in: &self.rows)
         self.found.keptChildCount += family.count + 1
         if self.found.keptChildCount > Self.keptChildCountMax {
             self.found.families.removeAll(keepingCapacity: true)
@@ -111,19 +122,30 @@ package struct PastState<Rows: StoreTransaction>: StateReading {
     }
 
     package mutating func visibleObjects() throws(StoreError) -> [ObjectIndex] {
-        try self.visibleObjects(after: nil, limit: .max)
+        if self.isPresent { return try self.rows.visibleObjects() }
+        return try self.visibleObjects(after: nil, limit: .max)
     }
 
     package mutating func visibleObjects(after id: ObjectID?, limit: Int) throws(StoreError) -> [ObjectIndex] {
+        if self.isPresent { return try self.rows.visibleObjects(after: id, limit: limit) }
         var (found, last): ([ObjectIndex], ObjectID?) = ([], id)
         while found.count < limit {
-            let page = try self.rows.knownObjects(after: last, limit: PastReader.pageCount)
+            let page = try self.rows.knownObjects(after: last, limit: History.pageCount)
             for object in page where found.count < limit {
-                if try self.found.reader.isVisible(object, in: &self.rows) { found.append(object) }
+                if try self.found.history.isVisible(object, in: &self.rows) { found.append(object) }
             }
-            guard page.count == PastReader.pageCount, let end = page.last else { break }
+            guard page.count == History.pageCount, let end = page.last else { break }
             last = try self.rows.look(at: end) { $0.id }
         }
         return found
+    }
+
+    package mutating func visibleObjects(
+        of type: NameIndex,
+        after id: ObjectID?,
+        limit: Int
+    ) throws(StoreError) -> [ObjectIndex] {
+        if self.isPresent { return try self.rows.visibleObjects(of: type, after: id, limit: limit) }
+        return try self.scanVisibleObjects(of: type, after: id, limit: limit)
     }
 }

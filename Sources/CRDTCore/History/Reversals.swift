@@ -1,100 +1,25 @@
-/// The history of an object as if the changes of a user that are taken back had never been.
+/// Changes of a user that are taken back: a history without them is as if they had never been.
 ///
 /// A change that takes another one back only says so; its edits put that into effect for whoever does not look. So it
 /// counts for nothing here, and a change that is taken back counts for nothing either. What other users write counts
 /// as it is, whether they take something back by it or not.
-package struct ReversedHistory {
+package struct Reversals: Sendable {
     private let user: UserID
-    private var history: TimelineHistory
     /// Whether changes are taken back, as far as that is known beforehand.
-    private let known: [LinePoint: Bool]
+    let known: [LinePoint: Bool]
     private var marks: [LinePoint: ReversedChange?] = [:]
 
-    /// The history if the change that is next is taken back, or is not.
-    package init(_ history: TimelineHistory, of user: UserID, around next: NextReversal, isUndone: Bool) {
+    /// Those of a user if the change that is next is taken back, or is not.
+    package init(of user: UserID, around next: NextReversal, isUndone: Bool) {
         var known = next.isUndone
         known[next.target] = isUndone
-        (self.history, self.user, self.known) = (history, user, known)
-    }
-
-    /// The last write to a property that counts; nil if none does.
-    ///
-    /// Throws `compacted` if it was dropped.
-    /// - Complexity: O(*k* log *n*) for *k* later writes that do not count.
-    package mutating func lastWrite(
-        at key: RegisterKey,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> WriteReference? {
-        var verdicts = self.known
-        var bound = Stamp(rawValue: .max)
-        while true {
-            let group = try self.history.lastWrites(at: key, through: bound, in: &transaction)
-            let stamp = group.first?.stamp ?? .zero
-            for write in group.sorted(by: { WriteOrder.precedes($1, $0, transaction) })
-            where try self.counts(write, &verdicts, in: &transaction) {
-                try self.history.requireKept(write, at: key, in: &transaction)
-                return write
-            }
-            guard stamp.rawValue > 0 else {
-                try self.history.requireKept(nil, at: key, in: &transaction)
-                return nil
-            }
-            bound = Stamp(rawValue: stamp.rawValue - 1)
-        }
-    }
-
-    /// The last effective move of an object that counts; nil if none does.
-    ///
-    /// - Complexity: O(*n* log *n*) in the moves of the object.
-    package mutating func lastMove(
-        of object: ObjectIndex,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> MoveRecord? {
-        var verdicts = self.known
-        let moves = try self.history.moves(of: object, in: &transaction)
-        for move in moves.sorted(by: { WriteOrder.precedes($1.write, $0.write, transaction) }) {
-            // A move without effect can still be that of a change which says something.
-            let counts = try self.counts(move.write, &verdicts, in: &transaction)
-            if counts, move.isEffective { return move }
-        }
-        return nil
-    }
-
-    /// Whether an object lives: some touch counts that no deletion that counts had seen.
-    ///
-    /// - Complexity: O(*n* log *n*) in the writes to the object. If nobody ever deleted it, only the changes behind the
-    ///   last write that counts are read.
-    package mutating func isAlive(
-        _ object: ObjectIndex,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> Bool {
-        var verdicts = self.known
-        let operations = try self.history.operations(on: object, in: &transaction)
-        let deletions = Set(try self.history.deletions(of: object, in: &transaction))
-        var (touches, contexts): ([WriteReference], [CausalContext]) = ([], [])
-        for write in operations.sorted(by: { WriteOrder.precedes($1, $0, transaction) })
-        where try self.counts(write, &verdicts, in: &transaction) {
-            if deletions.contains(write) {
-                let seen = try transaction.context(at: write.point)
-                contexts.append(CausalContext(seen: seen, author: write.line, ordinal: write.ordinal))
-            } else {
-                if deletions.isEmpty { return true }
-                touches.append(write)
-            }
-        }
-        if touches.contains(where: { touch in !contexts.contains { $0.covers(touch) } }) { return true }
-        // Whose the dropped writes are is not known any more, so they count: nothing goes that somebody has edited.
-        for last in try self.history.lastSpentWrites(on: object, in: &transaction) {
-            let end = ChainOrdinal(sequence: last.sequence, index: 0)
-            if !contexts.contains(where: { $0.covers(last.line, end) }) { return true }
-        }
-        return false
+        (self.user, self.known) = (user, known)
     }
 
     /// Whether a write counts, if all later ones of its kind were looked at before.
     ///
     /// `verdicts`: the changes of which one of those says whether they are taken back.
-    private mutating func counts(
+    mutating func counts(
         _ write: WriteReference,
         _ verdicts: inout [LinePoint: Bool],
         in transaction: inout some StoreTransaction
@@ -175,7 +100,7 @@ extension StoreTransaction {
     package mutating func nextReversal(
         of user: UserID,
         isRedo: Bool,
-        in history: TimelineHistory
+        in history: History
     ) throws(StoreError) -> NextReversal? {
         var heads: [WriteReference] = []
         for last in history.ends(of: user, in: &self) { heads.append(try self.firstOperation(of: last)) }

@@ -4,7 +4,7 @@ import Persistence
 import Testing
 
 /// States of the past beside the naive model of fewer changes.
-@Suite struct PastReaderTests {
+@Suite struct HistoryTests {
     /// All of some changes by the naive model, those on branches too.
     private func expected(_ history: GeneratedHistory, _ stored: Set<Hash256>) -> [ObjectID: VisibleObject] {
         let naive = history.naive(stored, now: history.end.advanced(byMilliseconds: 10_000_000))
@@ -75,8 +75,8 @@ import Testing
         for change in history.changes where points[change.hash] != nil {
             let state = try node.read { transaction throws(StoreError) -> ([ObjectID: VisibleObject], Set<Hash256>) in
                 guard let point = points[change.hash] else { return ([:], []) }
-                let view = try PastView(seen: try transaction.closure(of: [point]), in: &transaction)
-                var past = PastState(view, of: transaction)
+                let view = try HistoryView(seen: try transaction.closure(of: [point]), in: &transaction)
+                var past = HistoryState(view, of: transaction)
                 let counted = points.filter { $0.value.sequence <= view.seen?[$0.value.line] ?? 0 }.map(\.key)
                 return (try self.state(&past, "PEERD_PLAN='\(plan.text)'"), Set(counted))
             }
@@ -84,17 +84,17 @@ import Testing
             viewCount += 1
         }
         for time in Set(stamps.values.map(\.milliseconds)) {
-            let view = PastView(at: WallTime(milliseconds: time))
+            let view = HistoryView(at: WallTime(milliseconds: time))
             let hasBranches = plan.traits.contains(.branches)
             for timeline in [nil] + (hasBranches ? [1, 2].map { PlanVocabulary.timeline(ofChain: $0) } : []) {
                 let counted = self.counted(history, stamps, through: time, on: timeline)
                 let state = try node.read { transaction throws(StoreError) in
                     let seen = try transaction.seen(through: view.lastStamp, on: timeline)
-                    var past = PastState(try PastView(seen: seen, in: &transaction), of: transaction)
+                    var past = HistoryState(try HistoryView(seen: seen, in: &transaction), of: transaction)
                     let state = try self.state(&past, "PEERD_PLAN='\(plan.text)'")
                     if hasBranches { return state }
                     // The same changes by their stamps.
-                    var same = PastState(view, of: transaction)
+                    var same = HistoryState(view, of: transaction)
                     guard try VisibleObject.all(of: &same) == state else {
                         throw .damaged("two views of \(time) differ")
                     }
@@ -105,7 +105,10 @@ import Testing
             }
         }
         try node.read { transaction throws(StoreError) in
-            var past = PastState(PastView(seen: try transaction.closure(of: transaction.heads())), of: transaction)
+            var past = HistoryState(
+                HistoryView(seen: try transaction.closure(of: transaction.heads())),
+                of: transaction
+            )
             guard try VisibleObject.all(of: &past) == VisibleObject.all(of: &transaction) else {
                 throw .damaged("what the heads had seen is not everything; PEERD_PLAN='\(plan.text)'")
             }

@@ -1,21 +1,47 @@
-/// Reads a state of the past: the same merge over fewer changes, found by looking at what is asked for and no more.
+/// What the merge gives over the changes that count in a view, found by looking at what is asked for and no more.
 ///
 /// A property is the last write that counts. The place of an object is its last move that counts and has effect. Of
 /// everything up to a time, the effect of a move is what it was when it came: it depends on earlier moves alone. Of
-/// some changes it is found by doing the moves of the object and of everything that was ever above it again.
-package struct PastReader {
-    package let view: PastView
+/// some changes it is found by doing the moves of the object and of everything that was ever above it again. In the
+/// present of the main timeline all of it stands in the tables of a store.
+package struct History {
+    package let view: HistoryView
+    /// What does not count although the view has it: the changes of a user that are taken back.
+    var reversals: Reversals?
     /// The places that were found.
     private var places: [ObjectIndex: Place] = [:]
-    private var lives: [ObjectIndex: Bool] = [:]
-    private var visibilities: [ObjectIndex: Bool] = [:]
+    var lives: [ObjectIndex: Bool] = [:]
+    var visibilities: [ObjectIndex: Bool] = [:]
 
     /// The number of objects that are looked at in one go.
     static let pageCount = 256
     /// So many places and lives are kept; with more, it begins again to find them.
-    private static let keptCountMax = 1 << 16
+    static let keptCountMax = 1 << 16
 
-    package init(_ view: PastView) { self.view = view }
+    package init(_ view: HistoryView) { self.view = view }
+
+    /// The same as if the changes of a user that are taken back had never been; see `Reversals`.
+    package func leavingOut(_ reversals: Reversals) -> History {
+        var history = History(self.view)
+        history.reversals = reversals
+        return history
+    }
+
+    /// Whether the tables of the store say it.
+    var isPresent: Bool { self.view.isPresent && self.reversals == nil }
+
+    /// The last change of each line that counts, of those that a user has written.
+    func ends(of user: UserID, in transaction: inout some StoreTransaction) -> [LinePoint] {
+        var ends: [LinePoint] = []
+        for position in 0..<transaction.lineCount {
+            let line = LineIndex(rawValue: UInt32(position))
+            guard transaction.line(line).introduction?.user == user else { continue }
+            let progress = transaction.progress(of: line)
+            let sequence = self.view.seen.map { min($0[line], progress.appliedSequence) } ?? progress.countedSequence
+            if sequence >= progress.firstSequence { ends.append(LinePoint(line: line, sequence: sequence)) }
+        }
+        return ends
+    }
 
     /// Where an object stood.
     package struct Place: Hashable, Sendable {
@@ -25,30 +51,69 @@ package struct PastReader {
 
     // MARK: - Properties
 
-    /// The write that was in force for a property; nil if it had none.
+    /// The write in force for a property; nil if it has none.
     ///
-    /// Throws `compacted` if it may have been one that was dropped.
+    /// Throws `compacted` if it may be one that was dropped.
     /// - Complexity: O(log *n* + *k*) for *k* later writes that do not count, which are none if a time is asked for.
-    package func write(
+    package mutating func write(
         at key: RegisterKey,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> WriteReference? {
-        var last: WriteReference?
-        for write in try transaction.lastWrites(at: key, through: self.view.lastStamp, where: self.view.counts) {
-            if last.map({ WriteOrder.precedes($0, write, transaction) }) ?? true { last = write }
+        if self.isPresent { return try transaction.register(key)?.winner }
+        var verdicts = self.reversals?.known ?? [:]
+        var bound = self.view.lastStamp
+        while true {
+            let group = try self.lastWrites(at: key, through: bound, in: &transaction)
+            for write in group.sorted(by: { WriteOrder.precedes($1, $0, transaction) })
+            where try self.counts(write, &verdicts, in: &transaction) {
+                try transaction.requireKept(write, at: key, in: self.view)
+                return write
+            }
+            guard let stamp = group.first?.stamp, stamp > .zero else {
+                try transaction.requireKept(nil, at: key, in: self.view)
+                return nil
+            }
+            bound = Stamp(rawValue: stamp.rawValue - 1)
         }
+    }
+
+    /// Of the writes to a property up to a stamp, those with the highest that any has, the last of each change.
+    private func lastWrites(
+        at key: RegisterKey,
+        through bound: Stamp,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [WriteReference] {
+        var found = try transaction.lastWrites(at: key, through: bound, where: self.view.counts)
         // Along a line, later writes come after earlier ones.
         for end in self.view.unmerged {
-            guard let found = try transaction.lastUnmerged(at: key, on: end.line, upTo: end.sequence) else { continue }
-            let write = try transaction.write(of: found)
-            if last.map({ WriteOrder.precedes($0, write, transaction) }) ?? true { last = write }
+            var sequence = end.sequence
+            while let last = try transaction.lastUnmerged(at: key, on: end.line, upTo: sequence) {
+                let write = try transaction.write(of: last)
+                let highest = found.first?.stamp ?? .zero
+                if write.stamp <= bound {
+                    if write.stamp > highest { found.removeAll() }
+                    if write.stamp >= highest { found.append(write) }
+                    break
+                }
+                sequence = last.sequence - 1
+            }
         }
-        try transaction.requireKept(last, at: key, in: self.view)
-        return last
+        return found
+    }
+
+    /// Whether a write that the view has counts, if all later ones of its kind were looked at before.
+    ///
+    /// `verdicts`: the changes of which one of those says whether they are taken back.
+    mutating func counts(
+        _ write: WriteReference,
+        _ verdicts: inout [LinePoint: Bool],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Bool {
+        try self.reversals?.counts(write, &verdicts, in: &transaction) ?? true
     }
 
     /// The operations on an object that count and are on branches which are not merged.
-    private func unmergedOperations(
+    func unmergedOperations(
         on object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [UnmergedOperation] {
@@ -57,7 +122,7 @@ package struct PastReader {
     }
 
     /// Those of them of one kind.
-    private func unmerged(
+    func unmerged(
         _ kind: OperationKind,
         of object: ObjectIndex,
         in transaction: inout some StoreTransaction
@@ -73,14 +138,17 @@ package struct PastReader {
     }
 
     /// The value of a property; nil if it had none.
-    package func value(at key: RegisterKey, in transaction: inout some StoreTransaction) throws(StoreError) -> Value? {
+    package mutating func value(
+        at key: RegisterKey,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> Value? {
         guard let write = try self.write(at: key, in: &transaction) else { return nil }
         if case .set(_, _, let value) = try transaction.edit(write) { return value }
         return nil
     }
 
     /// All properties of an object, in no particular order.
-    package func properties(
+    package mutating func properties(
         of object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [(name: NameIndex, value: Value)] {
@@ -92,8 +160,8 @@ package struct PastReader {
         return found
     }
 
-    /// The properties that an object ever had.
-    func names(
+    /// The properties that an object has or had, in no particular order.
+    package func names(
         of object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [NameIndex] {
@@ -109,153 +177,6 @@ package struct PastReader {
         return names
     }
 
-    // MARK: - Existence
-
-    /// Every operation on an object that counts, moves and creations and deletions included, in no particular order.
-    func operations(
-        on object: ObjectIndex,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> [WriteReference] {
-        var found = try transaction.countedHistory(of: object).filter(self.view.counts)
-        for operation in try self.unmergedOperations(on: object, in: &transaction) {
-            found.append(try transaction.write(of: operation))
-        }
-        return found
-    }
-
-    /// Those of them that delete it.
-    func deletions(
-        of object: ObjectIndex,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> [WriteReference] {
-        let recorded = try transaction.deletions(of: object).filter(self.view.counts)
-        return try recorded + self.unmerged(.delete, of: object, in: &transaction)
-    }
-
-    /// Whether an object lived: some touch counts that no deletion that counts had seen.
-    ///
-    /// - Complexity: O(log *n*) for an object that was never deleted before; else O(*n*) in the writes to it.
-    package mutating func isAlive(
-        _ object: ObjectIndex,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> Bool {
-        if let known = self.lives[object] { return known }
-        if self.lives.count >= Self.keptCountMax { self.lives.removeAll(keepingCapacity: true) }
-        let isAlive = try self.findLife(of: object, in: &transaction)
-        self.lives[object] = isAlive
-        return isAlive
-    }
-
-    private func findLife(
-        of object: ObjectIndex,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> Bool {
-        #if PLANTED_BUGS
-        if PlantedBug.pastForgetsDeletions.isPlanted {
-            return try transaction.history(of: object).contains(where: self.view.counts)
-        }
-        #endif
-        let deletions = try self.deletions(of: object, in: &transaction)
-        if deletions.isEmpty, let creation = try transaction.look(at: object, { $0.creation }),
-            self.view.counts(creation.write)
-        {
-            return true
-        }
-        var contexts: [CausalContext] = []
-        for deletion in deletions {
-            let seen = try transaction.context(at: deletion.point)
-            contexts.append(CausalContext(seen: seen, author: deletion.line, ordinal: deletion.ordinal))
-        }
-        let removed = Set(deletions)
-        for write in try transaction.history(of: object) where self.view.counts(write) && !removed.contains(write) {
-            if !contexts.contains(where: { $0.covers(write) }) { return true }
-        }
-        for operation in try self.unmergedOperations(on: object, in: &transaction) where operation.kind != .delete {
-            let ordinal = ChainOrdinal(sequence: operation.sequence, index: operation.index)
-            if !contexts.contains(where: { $0.covers(operation.line, ordinal) }) { return true }
-        }
-        return try transaction.isTouched(object, besides: contexts, in: self.view)
-    }
-
-    /// The creation that decides what an object was: the first that counts, those of the id's owner before others.
-    package func creation(
-        of object: ObjectIndex,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> ObjectRecord.Creation? {
-        let known = try transaction.look(at: object, { $0.creation })
-        let added = try self.unmerged(.create, of: object, in: &transaction)
-        if let known, self.view.counts(known.write), added.isEmpty { return known }
-        guard known != nil || !added.isEmpty else { return nil }
-        var candidates = try transaction.creations(of: object) + added
-        if let known { candidates.append(known.write) }
-        var first: WriteReference?
-        for write in candidates where self.view.counts(write) {
-            if try first.map({ first throws(StoreError) in
-                try transaction.creation(write, of: object, precedes: first)
-            }) ?? true {
-                first = write
-            }
-        }
-        guard let first, case .create(_, let type, let kind) = try transaction.edit(first) else { return nil }
-        let (typeName, kindName) = (try transaction.nameIndex(of: type), try transaction.nameIndex(of: kind))
-        return ObjectRecord.Creation(write: first, type: typeName, kind: kindName)
-    }
-
-    /// Whether an object showed: it lived, or something below it did.
-    ///
-    /// - Complexity: O(*n*) for *n* objects below one that did not live, which are then known.
-    package mutating func isVisible(
-        _ object: ObjectIndex,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> Bool {
-        if let known = self.visibilities[object] { return known }
-        if self.visibilities.count >= Self.keptCountMax { self.visibilities.removeAll(keepingCapacity: true) }
-        // What was met, each with what it stood below; that is nil for the first.
-        var (waiting, met): ([ObjectIndex], [ObjectIndex: ObjectIndex?]) = ([object], [object: nil])
-        while let next = waiting.popLast() {
-            let known = self.visibilities[next]
-            var isShown = known ?? false
-            if known == nil { isShown = try self.isAlive(next, in: &transaction) }
-            if isShown {
-                var shown: ObjectIndex? = next
-                while let above = shown {
-                    self.visibilities[above] = true
-                    shown = met[above] ?? nil
-                }
-                return true
-            }
-            guard known == nil else { continue }
-            for child in try self.children(of: next, in: &transaction) where met[child] == nil {
-                met[child] = .some(next)
-                waiting.append(child)
-            }
-        }
-        for hidden in met.keys { self.visibilities[hidden] = false }
-        return false
-    }
-
-    /// The highest stamp of an operation on an object that counts.
-    ///
-    /// - Complexity: O(*p* log *n* + *m*) for *p* properties with *n* writes, and *m* moves, creations and deletions.
-    package func lastUpdate(
-        of object: ObjectIndex,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> Stamp {
-        var writes = try transaction.moves(of: object).map(\.write)
-        writes += try transaction.deletions(of: object)
-        writes += try transaction.creations(of: object)
-        if let creation = try transaction.look(at: object, { $0.creation }) { writes.append(creation.write) }
-        for operation in try self.unmergedOperations(on: object, in: &transaction) {
-            writes.append(try transaction.write(of: operation))
-        }
-        var last = writes.filter(self.view.counts).map(\.stamp).max() ?? .zero
-        for name in try self.names(of: object, in: &transaction) {
-            let write = try self.write(at: RegisterKey(object: object, name: name), in: &transaction)
-            last = max(last, write?.stamp ?? .zero)
-        }
-        return last
-    }
-
     // MARK: - The hierarchy
 
     /// Where an object stood; the root if it had not been moved.
@@ -263,6 +184,9 @@ package struct PastReader {
         of object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Place {
+        if self.isPresent {
+            return try transaction.look(at: object) { Place(parent: $0.parent, position: $0.position) }
+        }
         if let known = self.places[object] { return known }
         if self.places.count >= Self.keptCountMax { self.places.removeAll(keepingCapacity: true) }
         if self.view.seen != nil {
@@ -282,12 +206,30 @@ package struct PastReader {
         return self.places[object] ?? Place(parent: nil, position: .initial)
     }
 
-    /// All moves of an object that count among some changes, with the effect that they had.
+    /// All moves of an object that the view has, with the effect that they have there, in no particular order.
     mutating func moves(
         of object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [MoveRecord] {
-        try self.replay(object, stoppingAtKnown: false, in: &transaction).filter { $0.object == object }
+        if self.view.isPresent { return try transaction.moves(of: object) }
+        return try self.replay(object, stoppingAtKnown: false, in: &transaction).filter { $0.object == object }
+    }
+
+    /// The last move of an object that counts and has effect; nil if there is none.
+    ///
+    /// - Complexity: O(*n* log *n*) in the moves of the object.
+    package mutating func lastMove(
+        of object: ObjectIndex,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> MoveRecord? {
+        var verdicts = self.reversals?.known ?? [:]
+        let moves = try self.moves(of: object, in: &transaction)
+        for move in moves.sorted(by: { WriteOrder.precedes($1.write, $0.write, transaction) }) {
+            // A move without effect can still be that of a change which says something.
+            let counts = try self.counts(move.write, &verdicts, in: &transaction)
+            if counts, move.isEffective { return move }
+        }
+        return nil
     }
 
     /// Does the moves of an object again, with those of all that they put it below; returns them in their order.

@@ -6,19 +6,19 @@ package struct UndoneEffect {
     private let user: UserID
     private let undo: LinePoint
     private let context: CausalContext
-    private let before: PastReader
+    private var before: History
     /// What counts where the redo is written.
-    private var history: TimelineHistory
+    private var history: History
 
     /// `undo`: a change of the user that takes another one back.
     package init(
         of undo: LinePoint,
         by user: UserID,
-        _ history: TimelineHistory,
+        _ history: History,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         (self.undo, self.user, self.history) = (undo, user, history)
-        self.before = PastReader(try Self.view(before: undo, in: &transaction))
+        self.before = History(try Self.view(before: undo, in: &transaction))
         self.context = CausalContext(
             seen: try transaction.context(at: undo),
             author: undo.line,
@@ -30,14 +30,14 @@ package struct UndoneEffect {
     private static func view(
         before point: LinePoint,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> PastView {
-        try PastView(seen: try transaction.seen(before: point), in: &transaction)
+    ) throws(StoreError) -> HistoryView {
+        try HistoryView(seen: try transaction.seen(before: point), in: &transaction)
     }
 
     /// The write to a property that was in force before the undo, if the property is as the undo left it.
     ///
     /// - Returns: nil if somebody has written to it since; a write of nil if there was none before.
-    package func write(
+    package mutating func write(
         at key: RegisterKey,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> (before: WriteReference?, isUntouched: Bool) {
@@ -46,7 +46,7 @@ package struct UndoneEffect {
             guard let reversal = try transaction.reversal(by: self.user, at: write.point) else {
                 return (current, false)
             }
-            let reader = PastReader(try Self.view(before: reversal.target, in: &transaction))
+            var reader = History(try Self.view(before: reversal.target, in: &transaction))
             current = try reader.write(at: key, in: &transaction)
         }
         guard current != nil else { return (nil, false) }
@@ -73,22 +73,20 @@ package struct UndoneEffect {
     }
 
     /// Whether an object stood below a parent before the undo.
-    package func stood(
+    package mutating func stood(
         _ object: ObjectIndex,
         below parent: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        var reader = self.before
-        return try reader.place(of: object, in: &transaction).parent == parent
+        try self.before.place(of: object, in: &transaction).parent == parent
     }
 
     /// Whether an object lived before the undo, and whether only undos and redos have touched it since.
-    package func life(
+    package mutating func life(
         of object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> (before: Bool, isUntouched: Bool) {
-        var reader = self.before
-        let before = try reader.isAlive(object, in: &transaction)
+        let before = try self.before.isAlive(object, in: &transaction)
         for write in try self.history.operations(on: object, in: &transaction) where !self.context.covers(write) {
             if try transaction.reversal(by: self.user, at: write.point) == nil { return (before, false) }
         }

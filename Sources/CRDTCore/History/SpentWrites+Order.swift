@@ -3,7 +3,7 @@ extension StoreTransaction {
     /// The highest effective stamp of dropped writes, as far as lines count in a view.
     ///
     /// Effective stamps rise along each line.
-    private mutating func lastStamp(of spent: SpentWrites, in view: PastView?) throws(StoreError) -> Stamp {
+    private mutating func lastStamp(of spent: SpentWrites, in view: HistoryView?) throws(StoreError) -> Stamp {
         var stamp = Stamp.zero
         for (line, sequence) in spent.last.all {
             let end = min(sequence, view?.seen?[line] ?? .max)
@@ -39,14 +39,14 @@ extension StoreTransaction {
     /// How far dropped writes may count in a view, line by line: from the first one on, which counts itself.
     mutating func counted(
         _ spent: SpentWrites,
-        in view: PastView
+        in view: HistoryView
     ) throws(StoreError) -> [(first: LinePoint, last: LinePoint)] {
         var found: [(first: LinePoint, last: LinePoint)] = []
         for (line, sequence) in spent.first.all where sequence <= self.progress(of: line).countedSequence {
             let first = LinePoint(line: line, sequence: sequence)
             let stamp = try self.effectiveStamp(at: first)
             guard view.counts(WriteReference(stamp: stamp, line: line, sequence: sequence, index: 0)) else { continue }
-            let end = min(spent.last[line], view.seen?[line] ?? .max)
+            let end = min(spent.last[line], view.seen?[line] ?? self.progress(of: line).countedSequence)
             found.append((first, LinePoint(line: line, sequence: max(end, sequence))))
         }
         return found
@@ -60,7 +60,7 @@ extension StoreTransaction {
     package mutating func requireKept(
         _ found: WriteReference?,
         at key: RegisterKey,
-        in view: PastView? = nil
+        in view: HistoryView? = nil
     ) throws(StoreError) {
         guard let spent = try self.spentWrites(at: key) else { return }
         try self.requireKept(found, beside: spent, in: view)
@@ -70,7 +70,7 @@ extension StoreTransaction {
     mutating func requireKept(
         _ found: WriteReference?,
         beside spent: SpentWrites,
-        in view: PastView?
+        in view: HistoryView?
     ) throws(StoreError) {
         #if PLANTED_BUGS
         if PlantedBug.droppedWritesPassedOver.isPlanted { return }
@@ -83,10 +83,10 @@ extension StoreTransaction {
     /// Throws `compacted` if a property may have a dropped write in a view.
     ///
     /// - Complexity: O(*n* log *m*) for *n* properties with dropped writes.
-    package mutating func requireKept(in view: PastView) throws(StoreError) {
-        let reader = PastReader(view)
+    package mutating func requireKept(in view: HistoryView) throws(StoreError) {
+        var history = History(view)
         let keys = try self.propertiesWithSpentWrites(after: nil, limit: .max)
-        for key in keys { _ = try reader.write(at: key, in: &self) }
+        for key in keys { _ = try history.write(at: key, in: &self) }
     }
 
     // MARK: - What they had touched
@@ -123,7 +123,7 @@ extension StoreTransaction {
     mutating func isTouched(
         _ object: ObjectIndex,
         besides deletions: [CausalContext],
-        in view: PastView
+        in view: HistoryView
     ) throws(StoreError) -> Bool {
         var isUncertain = false
         for spent in try self.spentWrites(on: object) {
