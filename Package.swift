@@ -3,8 +3,8 @@ import PackageDescription
 
 /// The build that is tested (`scripts/checked.sh` sets this): optimised as users get it, and checking itself.
 ///
-/// It changes no constant. Its conditions add assertions and invariants (`CHECKED`), and bugs that can be planted for
-/// the simulator to find (`PLANTED_BUGS`). The tests themselves are not optimised, which saves time.
+/// It changes no constant. Its condition `CHECKED` adds assertions and invariants. The tests themselves are not
+/// optimised, which saves time.
 let isChecked = Context.environment["PEERD_CHECKED"] == "1"
 
 let commonSettings: [SwiftSetting] = [
@@ -15,7 +15,7 @@ let commonSettings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 let checkedSettings: [SwiftSetting] = [
-    .define("CHECKED"), .define("PLANTED_BUGS"),
+    .define("CHECKED"),
     // Of what a debugger reads, lines are all that a trap needs to tell.
     .unsafeFlags(["-gline-tables-only", "-num-threads", "2"]),
 ]

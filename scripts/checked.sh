@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Swift's own commands, for the build that is tested: optimised as users get it, with assertions, invariants, and the
-# bugs that can be planted (see Package.swift). It is a release build, so it has a folder of its own: in one folder it
-# and the one for use would take each other's place.
+# Swift's own commands, for the build that is tested: optimised as users get it, with assertions and invariants (see
+# Package.swift). It is a release build, so it has a folder of its own: in one folder it and the one for use would take
+# each other's place.
 #
 #   scripts/checked.sh build --build-tests
 #   scripts/checked.sh build --show-bin-path

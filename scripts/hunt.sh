@@ -40,7 +40,7 @@ seeds() {
 }
 
 colliding_names() {
-    "$simulator" run --name-bits "$name_bits" --first "$first" --seeds 1000000 --jobs 1 \
+    "$planted" run --name-bits "$name_bits" --first "$first" --seeds 1000000 --jobs 1 \
         --minutes "$(minutes_each "$seed_share" $((${#topologies[@]} + 1)))" \
         --faults restoredMachine,clonedDisk,copiedDatabase,equivocation,repeatedForks,hostileWrite,partition,isolation
 }
@@ -65,7 +65,7 @@ small_worlds() { "$simulator" explore; }
 scenarios() { "$simulator" scenario Tests/SimulatorTests/Scenarios/*.scn; }
 
 # All of them, with all that looks for them.
-planted_bugs() { "$simulator" mutants --first-seed "$first" --jobs 1; }
+planted_bugs() { "$planted" mutants --first-seed "$first" --jobs 1; }
 
 sanitizers() { make --no-print-directory sanitize; }
 
@@ -99,6 +99,7 @@ is_topology() { [[ " ${topologies[*]} " == *" $1 "* ]]; }
 
 scripts/checked.sh build --build-tests
 simulator=$(scripts/checked.sh build --show-bin-path)/Simulator
+planted=$(scripts/mutants.sh --build)
 peerd=$(scripts/checked.sh build --show-bin-path)/peerd
 
 wanted=("$@")

@@ -16,6 +16,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 unset SWIFT_DETERMINISTIC_HASHING
 
 simulator=${SIMULATOR:-$(scripts/checked.sh build --show-bin-path)/Simulator}
+# The same with bugs that can be planted.
+planted=${PLANTED:-$(scripts/mutants.sh --build)}
 topologies=(mesh star line ring twoCliques sneakernet churn)
 # Together these reach every mark, and are a multiple of 3: a third has the limits that users get.
 first=1
@@ -62,7 +64,7 @@ small_worlds() {
 fails_again() {
     local bug=$1 finding=$2 line=$3 status=0
     [[ $line == *" --planted $bug"* ]] || fail "a run with $bug planted prints no line that runs it again: $line"
-    line=${line/scripts\/mutants.sh/$simulator}
+    line=${line/scripts\/mutants.sh/$planted}
     bash -c "$line" >"$logs/$bug.again" || status=$?
     if [ "$status" -ne 1 ] || ! grep -Eq "^FOUND ($finding):" "$logs/$bug.again"; then
         fail "what was found with $bug planted is not found again (exit status $status): $line"
@@ -74,7 +76,7 @@ fails_again() {
 # That what is looked for can be found: with a bug planted `run` must fail, and so must the line that it prints.
 canary() {
     local status=0 line
-    "$simulator" run --planted "$canary_bug" --faults none --first "$first" --seeds 8 \
+    "$planted" run --planted "$canary_bug" --faults none --first "$first" --seeds 8 \
         --jobs 1 >"$logs/canary.run" || status=$?
     cat "$logs/canary.run"
     [ "$status" -eq 1 ] || fail "a run with $canary_bug planted has exit status $status, not 1"
@@ -87,7 +89,7 @@ canary() {
 histories() {
     local status=0 line
     "$simulator" histories --first "$first" --seeds "$history_count" --jobs 1
-    "$simulator" histories --planted "$history_bug" --first "$first" --seeds 64 --jobs 1 \
+    "$planted" histories --planted "$history_bug" --first "$first" --seeds 64 --jobs 1 \
         >"$logs/histories.bug" 2>"$logs/histories.bug.err" || status=$?
     [ "$status" -eq 1 ] && grep -Eq "^FAILED +($history_finding) in" "$logs/histories.bug" ||
         fail "histories with $history_bug planted have exit status $status: $(cat "$logs/histories.bug")"
@@ -97,14 +99,14 @@ histories() {
 
 # Whatever names mean, all must come to mean the same, and nothing may wait for ever.
 colliding_names() {
-    "$simulator" histories --name-bits "$name_bits" --first "$first" --seeds "$history_count" --jobs 1
-    "$simulator" run --name-bits "$name_bits" --first "$first" --seeds "$colliding_seed_count" --jobs 1 \
+    "$planted" histories --name-bits "$name_bits" --first "$first" --seeds "$history_count" --jobs 1
+    "$planted" run --name-bits "$name_bits" --first "$first" --seeds "$colliding_seed_count" --jobs 1 \
         --faults restoredMachine,clonedDisk,copiedDatabase,equivocation,repeatedForks,hostileWrite,partition,isolation
 }
 
 # Each is looked for with the scenarios that must fail with it, and where there are none with seeds.
 planted_bugs() {
-    "$simulator" mutants --first-seed "$first" --brief --jobs 1
+    "$planted" mutants --first-seed "$first" --brief --jobs 1
 }
 
 seeds() {

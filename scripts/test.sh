@@ -4,9 +4,9 @@
 #   scripts/test.sh            all parts
 #   scripts/test.sh PART…      only these: lint build unit docs examples simulate system
 #
-# One build serves all parts: our modules optimised as users get them, with assertions, invariants, and the bugs that
-# the simulator must find when they are planted. A part that fails does not hide what comes after it; but nothing runs
-# without a build.
+# One build serves all parts: our modules optimised as users get them, with assertions and invariants. The bugs that the
+# simulator must find are planted in a copy of the sources, whose simulator is built as well. A part that fails does not
+# hide what comes after it; but nothing runs without a build.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -28,7 +28,7 @@ products() { scripts/checked.sh build --show-bin-path; }
 
 lint() { scripts/lint.sh; }
 
-build() { scripts/checked.sh build --build-tests; }
+build() { scripts/checked.sh build --build-tests && scripts/mutants.sh --build; }
 
 unit() {
     scripts/checked.sh test --skip-build 2>&1 | tee "$logs/unit" ||
@@ -42,7 +42,7 @@ examples() {
     for example in Guide Habits Quickstart; do "$(products)/$example" || return 1; done
 }
 
-simulate() { SIMULATOR=$(products)/Simulator scripts/simulate.sh; }
+simulate() { SIMULATOR=$(products)/Simulator PLANTED=$(scripts/mutants.sh --build) scripts/simulate.sh; }
 
 # Side by side first; then those that load the machine, alone.
 system() {

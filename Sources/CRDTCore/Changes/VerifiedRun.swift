@@ -77,9 +77,6 @@ package struct VerifiedRun: Sendable {
             throw .introductionMisplaced
         }
         do throws(WireError) {
-            #if PLANTED_BUGS
-            if PlantedBug.lessAcceptedThanMade.refuses(run.size.byteCount) { throw WireError.overLimit }
-            #endif
             try run.validate()
         } catch {
             throw .malformed(error)
@@ -201,9 +198,6 @@ extension Run {
                 own.operationCount <= Limits.changeOperationCountMax,
                 Int(change.contextCount) <= Limits.contextEntryCountMax
             else { throw .overLimit }
-            #if PLANTED_BUGS
-            if PlantedBug.shortContextsAccepted.isPlanted, change.contextCount > 20 { throw .overLimit }
-            #endif
             guard Int(change.blindingByteCount) == self.requiredBlindingByteCount(of: change),
                 self.isRedactedInOneWay(change)
             else { throw .notCanonical }
@@ -227,9 +221,6 @@ extension Run {
                 guard payload.isEmpty else { throw .trailingBytes }
             case .move:
                 guard payload.count <= Limits.positionByteCountMax else { throw .overLimit }
-                #if PLANTED_BUGS
-                if PlantedBug.shortPositionsAccepted.isPlanted, payload.count > 64 { throw .overLimit }
-                #endif
             case .introduce: _ = try Introduction(decoding: payload)
             case .restamp: _ = try Restamp(decoding: payload)
             case .leftOut:

@@ -40,11 +40,6 @@ extension History {
         of object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        #if PLANTED_BUGS
-        if PlantedBug.pastForgetsDeletions.isPlanted {
-            return try transaction.history(of: object).contains(where: self.view.counts)
-        }
-        #endif
         let deletions = Set(try self.deletions(of: object, in: &transaction))
         if deletions.isEmpty, self.reversals == nil,
             let creation = try transaction.look(at: object, { $0.creation }), self.view.counts(creation.write)

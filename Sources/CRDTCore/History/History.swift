@@ -194,14 +194,6 @@ package struct History {
         } else {
             let move = try transaction.lastEffectiveMove(of: object, through: self.view.lastStamp)
             self.places[object] = Place(parent: move?.parent, position: move?.position ?? .initial)
-            #if PLANTED_BUGS
-            let moves = try transaction.moves(of: object).filter { self.view.counts($0.write) }
-            if PlantedBug.pastMovesUnchecked.isPlanted,
-                let last = moves.max(by: { WriteOrder.precedes($0.write, $1.write, transaction) })
-            {
-                self.places[object] = Place(parent: last.parent, position: last.position)
-            }
-            #endif
         }
         return self.places[object] ?? Place(parent: nil, position: .initial)
     }

@@ -49,9 +49,6 @@ package struct HistoryView: Sendable {
 
     /// Whether a write counts.
     package func counts(_ write: WriteReference) -> Bool {
-        #if PLANTED_BUGS
-        if PlantedBug.pastTakesAll.isPlanted { return true }
-        #endif
         guard write.stamp <= self.lastStamp else { return false }
         return self.seen.map { write.sequence <= $0[write.line] } ?? true
     }
@@ -127,12 +124,6 @@ extension StoreTransaction {
     /// What counts on a timeline now; nil for the main one.
     package mutating func view(of timeline: TimelineID?) throws(StoreError) -> HistoryView {
         guard let timeline else { return .present }
-        #if PLANTED_BUGS
-        if PlantedBug.branchFollowsMain.isPlanted {
-            let heads = try self.heads() + self.heads(of: timeline)
-            return try HistoryView(seen: try self.closure(of: heads), in: &self)
-        }
-        #endif
         return try HistoryView(seen: try self.closure(of: try self.heads(of: timeline)), in: &self)
     }
 

@@ -21,10 +21,7 @@ package struct CausalContext: Sendable {
     package func covers(_ write: WriteReference) -> Bool { self.covers(write.line, write.ordinal) }
 
     package func covers(_ line: LineIndex, _ ordinal: ChainOrdinal) -> Bool {
-        #if PLANTED_BUGS
-        if PlantedBug.conflictForgotten.isPlanted { return true }
-        #endif
-        return ordinal < self.end(of: line)
+        ordinal < self.end(of: line)
     }
 }
 
@@ -75,9 +72,6 @@ extension StoreTransaction {
     package mutating func place(of point: Point) throws(StoreError) -> LinePoint? {
         var found: LinePoint?
         for place in try self.places(of: point) {
-            #if PLANTED_BUGS
-            if PlantedBug.sameNameTakenForFirst.isPlanted, found != nil { continue }
-            #endif
             found = found.map { self.commonPlace($0, place) } ?? place
         }
         return found

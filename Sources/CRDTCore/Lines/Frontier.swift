@@ -84,10 +84,6 @@ package struct Frontier: Hashable, Sendable {
     ) -> Hash256 {
         var bytes: [UInt8] = []
         for entry in entries {
-            #if PLANTED_BUGS
-            var entry = entry
-            if PlantedBug.fingerprintWithoutHashes.isPlanted { entry.hash = .zero }
-            #endif
             entry.encode(to: &bytes)
         }
         return Hash256(bytes: cryptography.hash256(.frontier, bytes))

@@ -62,14 +62,6 @@ package struct Existence: Hashable, Sendable {
     ///
     /// Causal delivery has brought all of those before it.
     package mutating func remove(coveredBy context: CausalContext) {
-        #if PLANTED_BUGS
-        if PlantedBug.deletionTakesUnseen.isPlanted {
-            self = Existence()
-            return
-        }
-        let seen = PlantedBug.deletionTakesOnlyOwn.isPlanted ? SeenLines() : context.seen
-        let context = CausalContext(seen: seen, author: context.author, ordinal: context.ordinal)
-        #endif
         if let entry = self.first {
             self.first?.removed = max(entry.removed, min(entry.touched, context.end(of: entry.line)))
         }

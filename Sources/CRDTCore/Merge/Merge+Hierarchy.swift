@@ -103,9 +103,6 @@ extension Merge {
         _ window: inout MoveWindow,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        #if PLANTED_BUGS
-        if PlantedBug.cycleUnchecked.isPlanted { return false }
-        #endif
         guard let parent = move.parent else { return false }
         if parent == move.object { return true }
         // An object that nothing stood under within the window is above nothing. This keeps building a long chain
@@ -169,9 +166,6 @@ extension Merge {
             }
             let position = window.positions[number]
             if parent == standing.parent {
-                #if PLANTED_BUGS
-                if PlantedBug.positionIgnored.isPlanted { continue }
-                #endif
                 if try transaction.look(at: standing.object, { $0.position != position }) {
                     try transaction.update(standing.object) { $0.position = position }
                 }

@@ -90,16 +90,10 @@ extension Merge {
         of record: RestampRecord,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> LinePoint? {
-        #if PLANTED_BUGS
-        if PlantedBug.restampIgnored.isPlanted { return nil }
-        #endif
         let (sequence, hash) = (record.restamp.lastSequence, record.restamp.lastHash)
         guard let last = try transaction.place(of: record.restamp.replica, sequence: sequence, hash: hash) else {
             return nil
         }
-        #if PLANTED_BUGS
-        if PlantedBug.strangersRestamp.isPlanted { return last }
-        #endif
         guard let author = transaction.line(record.author).introduction?.user else { return nil }
         return author == self.founder || author == transaction.line(last.line).introduction?.user ? last : nil
     }
@@ -224,9 +218,6 @@ extension Merge {
 
     /// Takes out of the state what has been applied and is held by the clock as it is now: it was set back.
     mutating func withdrawHeld(in transaction: inout some StoreTransaction) throws(StoreError) {
-        #if PLANTED_BUGS
-        if PlantedBug.appliedNeverHeldAgain.isPlanted { return }
-        #endif
         var withdrawn: [LinePoint] = []
         var records: [(LineIndex, LineRecord)] = []
         for position in 0..<transaction.lineCount {

@@ -93,12 +93,6 @@ extension Merge {
         }
         var register = current
         register.writeCount += 1
-        #if PLANTED_BUGS
-        if PlantedBug.overtakenWritesUncounted.isPlanted, WriteOrder.precedes(write, current.winner, transaction) {
-            register.writeCount -= 1
-        }
-        if PlantedBug.versionsCountedAnew.isPlanted, current.isRemoval { register.writeCount = 1 }
-        #endif
         if current.conflictCount > 0 { try self.supersede(&register, at: key, context, in: &transaction) }
         if self.isInForce(write, isRemoval: isRemoval, context, over: current, in: transaction) {
             let isSeen = context.covers(current.winner)
@@ -121,11 +115,7 @@ extension Merge {
         over current: Register,
         in transaction: some StoreTransaction
     ) -> Bool {
-        #if PLANTED_BUGS
-        if PlantedBug.lastArrivalWins.isPlanted { return true }
-        if PlantedBug.removalAlwaysLoses.isPlanted, isRemoval, !context.covers(current.winner) { return false }
-        #endif
-        return WriteOrder.precedes(current.winner, write, transaction)
+        WriteOrder.precedes(current.winner, write, transaction)
     }
 
     /// Counts a write whose content was dropped.
@@ -137,9 +127,6 @@ extension Merge {
         at key: RegisterKey,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        #if PLANTED_BUGS
-        if PlantedBug.droppedWritesUncounted.isPlanted { return }
-        #endif
         try transaction.countSpent(1, in: write.point, at: write.stamp, of: key)
         self.summary.countedSpentCount += 1
         guard var register = try transaction.register(key) else { return }
@@ -154,9 +141,6 @@ extension Merge {
         at key: RegisterKey,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        #if PLANTED_BUGS
-        if PlantedBug.droppedWritesUncounted.isPlanted { return }
-        #endif
         try transaction.uncountSpent(count, in: change, of: key)
         guard var register = try transaction.register(key) else { return }
         register.writeCount -= count

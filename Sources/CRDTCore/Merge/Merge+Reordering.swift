@@ -83,9 +83,6 @@ extension Merge {
             } else {
                 try transaction.restampVersion(write, to: stamp, at: key)
             }
-            #if PLANTED_BUGS
-            if PlantedBug.winnerStaysWhenRestamped.isPlanted { return nil }
-            #endif
             return register.conflictCount > 0 ? key : nil
         case .create:
             try transaction.restampVersion(write, to: stamp, at: RegisterKey(object: object, name: .lifetime))

@@ -92,24 +92,12 @@ extension Merge {
         var (ends, waiting): ([LineIndex: UInt64], [LinePoint]) = ([:], [])
         func isNew(_ place: LinePoint) -> Bool {
             let progress = transaction.progress(of: place.line)
-            #if PLANTED_BUGS
-            if PlantedBug.nestedBranchesForgotten.isPlanted, let timeline = progress.timeline,
-                transaction.timelines[timeline]?.opening.parent != nil
-            {
-                return false
-            }
-            #endif
             return progress.timeline != nil && place.sequence > max(progress.countedSequence, ends[place.line] ?? 0)
         }
         waiting = places.filter(isNew)
         while let place = waiting.popLast() {
             guard isNew(place) else { continue }
             ends[place.line] = place.sequence
-            #if PLANTED_BUGS
-            if PlantedBug.laterEditsMerged.isPlanted {
-                ends[place.line] = transaction.progress(of: place.line).appliedSequence
-            }
-            #endif
             for (line, sequence) in try transaction.context(at: place).all {
                 let seen = LinePoint(line: line, sequence: sequence)
                 if isNew(seen) { waiting.append(seen) }

@@ -35,9 +35,6 @@ extension Merge {
                 // A damaged database may count less than there is.
                 above.visibleChildCount = UInt32(clamping: Int64(above.visibleChildCount) + step)
             }
-            #if PLANTED_BUGS
-            if PlantedBug.visibilityStopsAtParent.isPlanted { return }
-            #endif
             current = parent
         }
     }
@@ -46,9 +43,6 @@ extension Merge {
 extension ObjectRecord {
     /// An object shows if it lives, or if something below it shows.
     package var shouldBeVisible: Bool {
-        #if PLANTED_BUGS
-        if PlantedBug.folderHidesContent.isPlanted { return self.existence.isAlive }
-        #endif
-        return self.visibleChildCount > 0 || self.existence.isAlive
+        self.visibleChildCount > 0 || self.existence.isAlive
     }
 }

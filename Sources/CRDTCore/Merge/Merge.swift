@@ -355,17 +355,11 @@ package struct Merge {
         }
         self.seen.removeAll(keepingCapacity: true)
         for point in points {
-            #if PLANTED_BUGS
-            if PlantedBug.causesIgnored.isPlanted { break }
-            #endif
             guard let found = try self.find(point, in: &transaction) else { return .waits(.missing(point)) }
             if found.place.sequence == 0 { continue }
             self.seen.append(found.place)
             try self.raise(&stamp, &cause, above: found.stamp, found.place)
         }
-        #if PLANTED_BUGS
-        if PlantedBug.heldApplied.isPlanted { return .ready(stamp, cause: cause) }
-        #endif
         if HybridClock.isHeld(stamp, at: self.now) { return .waits(.held(until: HybridClock.dueTime(of: stamp))) }
         return .ready(stamp, cause: cause)
     }
@@ -377,9 +371,6 @@ package struct Merge {
         above seen: Stamp,
         _ place: LinePoint
     ) throws(StoreError) {
-        #if PLANTED_BUGS
-        if PlantedBug.stampNotRaised.isPlanted { return }
-        #endif
         // Nothing above the last stamp of all is ever applied.
         guard stamp <= seen else { return }
         stamp = seen.successor ?? seen
@@ -434,14 +425,6 @@ package struct Merge {
         for position in change.operationRange {
             context.ordinal = write.ordinal
             if run.operations[position].kind == .erase { asksForErasure = true }
-            #if PLANTED_BUGS
-            if PlantedBug.branchCountsAtOnce.isPlanted, record.timeline != nil {
-                try self.apply(run.operations[position], write, context, of: run, indexes: indexes, in: &transaction)
-                record.mergedSequence = sequence
-                write.index += 1
-                continue
-            }
-            #endif
             if record.timeline != nil {
                 try self.record(run.operations[position], write, of: run, indexes: indexes, in: &transaction)
                 write.index += 1
@@ -506,16 +489,9 @@ package struct Merge {
         by write: WriteReference,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        #if PLANTED_BUGS
-        let isMade = try transaction.look(at: object) { $0.creation != nil }
-        if PlantedBug.editRevivesNothing.isPlanted, isMade { return }
-        #endif
         let isStale = try transaction.update(object) { record in
             record.existence.touch(by: write.line, at: write.ordinal)
             record.updated = max(record.updated, write.stamp)
-            #if PLANTED_BUGS
-            if PlantedBug.updateTimeByArrival.isPlanted { record.updated = write.stamp }
-            #endif
             return !record.isVisible
         }
         if isStale { self.noteStale(object) }
@@ -533,9 +509,6 @@ package struct Merge {
         try transaction.addVersion(write, status: .creation, at: RegisterKey(object: object, name: .lifetime))
         let type = try transaction.nameIndex(of: type)
         let kind = try transaction.nameIndex(of: kind)
-        #if PLANTED_BUGS
-        if PlantedBug.lastCreationCounts.isPlanted { try transaction.update(object) { $0.creation = nil } }
-        #endif
         let current = try transaction.look(at: object) { $0.creation }
         if let current, try !self.precedes(write, current.write, creationsOf: object, in: &transaction) { return }
         try transaction.update(object) { record in

@@ -8,9 +8,6 @@ extension Merge {
         _ context: CausalContext,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        #if PLANTED_BUGS
-        if PlantedBug.losingMoveForgotten.isPlanted { return }
-        #endif
         let move = OpenMove(line: write.line, ordinal: write.ordinal)
         try transaction.update(object) { record in
             if !record.otherOpenMoves.isEmpty {

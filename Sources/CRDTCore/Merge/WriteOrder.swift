@@ -12,9 +12,6 @@ package enum WriteOrder {
     ) -> Bool {
         if left.stamp != right.stamp { return left.stamp < right.stamp }
         if left.line == right.line { return left.ordinal < right.ordinal }
-        #if PLANTED_BUGS
-        if PlantedBug.tieGoesToTheFirstHeard.isPlanted { return left.line.rawValue < right.line.rawValue }
-        #endif
         let (leftID, rightID) = (lines.replicaID(left.line), lines.replicaID(right.line))
         if leftID != rightID { return leftID < rightID }
         if left.sequence != right.sequence { return left.sequence < right.sequence }
@@ -27,9 +24,6 @@ package enum WriteOrder {
         _ right: LineIndex,
         _ lines: borrowing some LineOrdering
     ) -> Bool {
-        #if PLANTED_BUGS
-        if PlantedBug.branchesTieByArrival.isPlanted { return left.rawValue < right.rawValue }
-        #endif
         // Where each of the two ways down leaves the line that it is on now, and with which change.
         var (left, right) = (Descent(line: left), Descent(line: right))
         while left.line != right.line {

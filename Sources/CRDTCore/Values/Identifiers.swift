@@ -142,9 +142,6 @@ package struct ChangeName: RawRepresentable, Hashable, Comparable, Sendable {
     /// The name of the change with a hash.
     package init(_ hash: Hash256) {
         self.rawValue = hash.bytes.words.0
-        #if PLANTED_BUGS
-        self.rawValue = PlantedBug.shortened(self.rawValue)
-        #endif
     }
 
     package static func < (left: ChangeName, right: ChangeName) -> Bool { left.rawValue < right.rawValue }

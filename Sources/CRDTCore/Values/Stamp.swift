@@ -72,9 +72,6 @@ package struct HybridClock: Hashable, Sendable {
     ///
     /// Held changes are never observed.
     package mutating func observe(_ stamp: Stamp) {
-        #if PLANTED_BUGS
-        if PlantedBug.clockNotRatcheted.isPlanted { return }
-        #endif
         self.last = max(self.last, stamp)
     }
 

@@ -65,9 +65,6 @@ extension Author {
             guard record.origin != nil else { continue }
             intake.forks.append((record.introduction?.deviceName ?? "unknown", record.firstSequence))
         }
-        #if PLANTED_BUGS
-        if PlantedBug.rollbackUnnoticed.isPlanted { return intake }
-        #endif
         if let line = self.activeLine, let own {
             // To be sent what we do have says nothing: it may have come by way of others.
             let progress = transaction.progress(of: line)
@@ -94,9 +91,6 @@ extension Author {
         if beginnings.count == 1 || run.signature == nil, transaction.mayHold(run.replica, sequence: run.lastSequence) {
             for previous in beginnings {
                 guard let known = try self.place(of: run, after: previous, in: &transaction) else { continue }
-                #if PLANTED_BUGS
-                if PlantedBug.duplicateIsViolation.isPlanted { return .refused(.violation("known")) }
-                #endif
                 if let refusal = try self.fill(from: run, known.hashes, &merge, in: &transaction) {
                     return .refused(refusal)
                 }

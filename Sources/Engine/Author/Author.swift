@@ -78,10 +78,7 @@ struct Author: ~Copyable {
     var settlingTime: UInt64? {
         var times: [UInt64] = []
         if self.hasDueRestamps { times.append(self.restampPace.nextTime) }
-        var hasLateMoves = !self.putOff.isEmpty
-        #if PLANTED_BUGS
-        if PlantedBug.lateMovesForgotten.isPlanted { hasLateMoves = false }
-        #endif
+        let hasLateMoves = !self.putOff.isEmpty
         if hasLateMoves { times.append(self.lateMovePace.nextTime) }
         return times.min()
     }
@@ -364,9 +361,6 @@ struct Author: ~Copyable {
             return index
         }
         try transaction.setFact(NodeFact.activeReplica, id.bytes.array)
-        #if PLANTED_BUGS
-        if PlantedBug.replicaForgotten.isPlanted { try transaction.setFact(NodeFact.activeReplica, nil) }
-        #endif
         guard let index = transaction.firstLine(of: id) else { throw .damaged("a new replica has no log") }
         self.activeLine = index
         return index

@@ -5,12 +5,6 @@ internal import SyncProtocol
 extension Node where Store: ~Copyable {
     /// What is due by now is applied, and what is held by the clock as it is now is taken out.
     mutating func applyDueChanges() {
-        #if PLANTED_BUGS
-        if PlantedBug.heldNeverReleased.isPlanted {
-            self.nextDue = nil
-            return
-        }
-        #endif
         self.finishMerging()
     }
 
@@ -98,9 +92,6 @@ extension Node where Store: ~Copyable {
     /// Says to all what our clock shows now.
     private mutating func tellTime() {
         self.noteWhetherTimeIsKnown()
-        #if PLANTED_BUGS
-        if PlantedBug.timeNeverToldAgain.isPlanted { return }
-        #endif
         for connection in self.readyConnections { self.send(.ping(self.shownTime), on: connection) }
     }
 
@@ -160,9 +151,6 @@ extension Node where Store: ~Copyable {
     /// If changes of this device are held here, its clock was ahead and has been put right, or is behind now: they are
     /// restamped as soon as another clock shows that it is right, or if there is nobody else.
     private mutating func repairClock() {
-        #if PLANTED_BUGS
-        if PlantedBug.ownChangesNotRestamped.isPlanted { return }
-        #endif
         // Mostly nothing is held.
         guard self.isOwnHeld, self.isClockBelieved else { return }
         let standing = self.author.standing
@@ -183,9 +171,6 @@ extension Node where Store: ~Copyable {
     /// Whether what is held here may be restamped without asking the user: another clock shows the same as ours, or
     /// there is no other.
     var isClockBelieved: Bool {
-        #if PLANTED_BUGS
-        if PlantedBug.clockNeedsNoWitness.isPlanted { return true }
-        #endif
         guard self.now.wall.milliseconds > ClockEvidence.plausibleMilliseconds else { return false }
         return self.book.entries.isEmpty || self.isClockConfirmed
     }

@@ -34,9 +34,6 @@ struct ContentSearch {
 extension Node where Store: ~Copyable {
     /// When to go on; nil if there is nothing to look for, or nobody to ask.
     var completionDeadline: UInt64? {
-        #if PLANTED_BUGS
-        if PlantedBug.neededContentNotAskedFor.isPlanted { return nil }
-        #endif
         guard self.author.mayLackContent else { return nil }
         let (age, next) = (self.contentAge, self.nextCompletion)
         return self.connections.values.filter { $0.isToBeAsked(for: age) }

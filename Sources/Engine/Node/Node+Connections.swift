@@ -29,10 +29,7 @@ extension Node where Store: ~Copyable {
     /// come from, would otherwise keep everybody else out, and a place is held more easily than taken again and again.
     private mutating func makesRoom(forOneFrom address: NetworkAddress) -> Bool {
         let halfOpen = self.connections.values.filter { connection in
-            #if PLANTED_BUGS
-            if PlantedBug.strangersUnlimited.isPlanted { return false }
-            #endif
-            return !connection.isDialled && connection.device == nil
+            !connection.isDialled && connection.device == nil
         }
         let neighbours = halfOpen.filter { $0.address.network == address.network }
         let crowd: [PeerConnection]
@@ -119,9 +116,6 @@ extension Node where Store: ~Copyable {
             now: self.now.monotonicMilliseconds
         ) { AgreementKey(seed: drawn.secret(32), memo: memo) }
         // Bytes alone are no sign of life: of a record whose length was changed on the way the rest never comes.
-        #if PLANTED_BUGS
-        if PlantedBug.bytesTakenForLife.isPlanted { connection.noteLife(at: self.now.monotonicMilliseconds) }
-        #endif
         if output.isAuthentic { connection.noteLife(at: self.now.monotonicMilliseconds) }
         if !output.bytes.isEmpty { self.transmit(output.bytes, on: connection) }
         self.handle(output.events, on: connection)

@@ -20,9 +20,6 @@ extension Node where Store: ~Copyable {
                 return
             }
         }
-        #if PLANTED_BUGS
-        if PlantedBug.replayBelieved.isPlanted, !connection.isDialled { self.hangUpOnOthers(with: key) }
-        #endif
         self.sayHello(connection)
     }
 
@@ -245,10 +242,6 @@ extension Node where Store: ~Copyable {
         guard let other = others.first(where: { $0.instance == hello.instance }) else {
             return self.settlesOn(connection, beside: others, keys)
         }
-        #if PLANTED_BUGS
-        if PlantedBug.bothSessionsKept.isPlanted { return true }
-        if self.olderSessionStays(other, connection) { return false }
-        #endif
         let preferDialled = self.author.identity.device < keys.device
         // What was dialled before the other stood has come to its end by then.
         let isAtOnce = self.now.monotonicMilliseconds < (other.readySince ?? 0) + ConnectionTimes.dialDeadline
@@ -343,17 +336,3 @@ extension Node where Store: ~Copyable {
 
     private func isInBook(_ device: DeviceID) -> Bool { self.book.entries.keys.contains { $0.device == device } }
 }
-
-#if PLANTED_BUGS
-extension Node where Store: ~Copyable {
-    private mutating func hangUpOnOthers(with key: StaticKey) {
-        for other in self.readyConnections where other.staticKey == key { self.sayGoodbye(other) }
-    }
-
-    private mutating func olderSessionStays(_ older: PeerConnection, _ newer: PeerConnection) -> Bool {
-        guard PlantedBug.olderSessionStays.isPlanted, older.isDialled == newer.isDialled else { return false }
-        self.sayGoodbye(newer)
-        return true
-    }
-}
-#endif

@@ -26,10 +26,6 @@ extension Node where Store: ~Copyable {
 
     private mutating func checkSilence(_ connection: PeerConnection) {
         let now = self.now.monotonicMilliseconds
-        #if PLANTED_BUGS
-        let isSilent = connection.lastHeard + ConnectionTimes.silenceMax <= now
-        if PlantedBug.silenceTolerated.isPlanted, isSilent { connection.noteLife(at: now) }
-        #endif
         if connection.lastHeard + ConnectionTimes.silenceMax <= now {
             self.drop(connection)
             return

@@ -51,9 +51,6 @@ extension Node where Store: ~Copyable {
 
     /// Reads who is a member from the log and from pairings.
     mutating func refreshBook() throws(StoreError) {
-        #if PLANTED_BUGS
-        if PlantedBug.introductionsUnheeded.isPlanted, !self.connections.isEmpty { return }
-        #endif
         let own = self.author.identity.device
         let known = self.bookLineCount
         let introductions = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
@@ -283,9 +280,6 @@ extension Node where Store: ~Copyable {
 
     /// Between half and all of the backoff, so that devices that lost each other do not dial in step; then doubled.
     private mutating func nextBackoff(_ backoff: UInt64) -> (wait: UInt64, next: UInt64) {
-        #if PLANTED_BUGS
-        if PlantedBug.retriesAtOnce.isPlanted { return (1, backoff) }
-        #endif
         let half = backoff / 2
         let wait = half + self.author.entropy.nextUInt64() % (backoff - half + 1)
         return (wait, min(backoff * 2, ConnectionTimes.backoffMax))

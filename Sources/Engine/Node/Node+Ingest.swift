@@ -5,9 +5,6 @@ internal import SyncProtocol
 /// Taking in changes from peers: verified, stored and merged in one transaction, then acknowledged.
 extension Node where Store: ~Copyable {
     mutating func ingest(_ runs: [Run], from connection: PeerConnection) {
-        #if PLANTED_BUGS
-        if PlantedBug.diskFullForGood.isPlanted, case .diskFull = self.storeFailure { return self.drop(connection) }
-        #endif
         var standing = self.author.standing
         do throws(StoreError) {
             let intake = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
@@ -23,9 +20,6 @@ extension Node where Store: ~Copyable {
             self.author.standing = standing
             // Nothing was kept, and the frontier does not claim it: the peer sends it again another time.
             self.note(error)
-            #if PLANTED_BUGS
-            if PlantedBug.failedIngestGoesOn.isPlanted { return }
-            #endif
             self.drop(connection)
         }
     }

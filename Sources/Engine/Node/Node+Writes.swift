@@ -12,11 +12,6 @@ extension Node where Store: ~Copyable {
                 answers = []
                 for request in requests {
                     answers.append((request.id, try self.author.perform(request, in: &transaction)))
-                    #if PLANTED_BUGS
-                    if PlantedBug.answeredBeforeCommit.isPlanted {
-                        self.effects += answers.suffix(1).map { .answer($0, $1) }
-                    }
-                    #endif
                 }
             }
             self.storeFailure = nil
@@ -27,9 +22,6 @@ extension Node where Store: ~Copyable {
         }
         for (id, result) in answers { self.effects.append(.answer(id, result)) }
         self.noteReplica(since: standing)
-        #if PLANTED_BUGS
-        if PlantedBug.livePushForgotten.isPlanted { return }
-        #endif
         self.pumpAll()
     }
 
@@ -86,9 +78,6 @@ extension Node where Store: ~Copyable {
     /// The next write makes a new replica.
     mutating func abandonReplica(_ reason: NewReplicaReason) throws(StoreError) {
         guard self.author.activeLine != nil else { return }
-        #if PLANTED_BUGS
-        if PlantedBug.rollbackUnnoticed.isPlanted { return }
-        #endif
         try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
             try self.author.leaveReplica(reason, in: &transaction)
         }

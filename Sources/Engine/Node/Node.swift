@@ -166,10 +166,7 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
             }
             // The token of a database that was put back or copied is an old one, or the other's.
             let token = try transaction.fact(NodeFact.storeToken)
-            var isCopy = token.map { !configuration.acceptedTokens.contains($0) } ?? false
-            #if PLANTED_BUGS
-            if PlantedBug.copyUnnoticed.isPlanted { isCopy = false }
-            #endif
+            let isCopy = token.map { !configuration.acceptedTokens.contains($0) } ?? false
             var history = try transaction.fact(NodeFact.history).flatMap { DatabaseHistory(decoding: $0) }
             history = history ?? DatabaseHistory()
             history?.begin(era, after: transaction.lastCommit)
@@ -200,9 +197,6 @@ package struct Node<Store: ReplicaStore & ~Copyable>: ~Copyable {
         self.author.activeLine = start.active
         self.author.hasErasures = start.hasErasures
         self.author.mayLackContent = start.mayLackContent
-        #if PLANTED_BUGS
-        if PlantedBug.erasuresForgottenAtStart.isPlanted { self.author.hasErasures = false }
-        #endif
         self.holdsErasedBytes = start.holdsErasedBytes
         if let reason = start.left { self.author.newReplicaReason = reason }
         self.pairedDevices = start.paired

@@ -86,9 +86,6 @@ extension TransactionPlan {
                 try self.set(then.id, name: name.text, value: value)
             }
             for name in now.keys.sorted() where then.properties[name] == nil {
-                #if PLANTED_BUGS
-                if PlantedBug.restoreKeepsNewer.isPlanted { continue }
-                #endif
                 try self.unset(then.id, name: name.text)
             }
             if try !self.restorePlace(of: then, in: &state) { report.staysInPlace = true }

@@ -14,10 +14,7 @@ extension LocalTransaction {
             let user = self.plan.user
             let timeline = self.timeline
             let history = try WriteRefusal.from { () throws(StoreError) -> History in
-                #if PLANTED_BUGS
-                if PlantedBug.branchUndoneAsMain.isPlanted { return History(.present) }
-                #endif
-                return History(try self.store.view(of: timeline))
+                History(try self.store.view(of: timeline))
             }
             let next = try WriteRefusal.from { () throws(StoreError) in
                 try self.store.nextReversal(of: user, isRedo: isRedo, in: history)
@@ -239,9 +236,6 @@ private struct UndoPlan {
             switch self.way {
             case .undo(_, var without):
                 let shouldLive = try without.isAlive(index, in: &store)
-                #if PLANTED_BUGS
-                if PlantedBug.undoRevivesDeleted.isPlanted, isEnded, !isMade { return (true, lives) }
-                #endif
                 // Without a creation it should be dead, and without a deletion alive. Any other edit may have kept an
                 // object that somebody else deleted meanwhile, and so may one that is made anew as it is deleted.
                 return (isMade != isEnded && shouldLive == isMade ? nil : shouldLive, lives)
@@ -443,9 +437,6 @@ private struct UndoPlan {
             guard last.point == self.target else { return .edited(last.line) }
             wanted = try without.write(at: key, in: &store)
         case .redo(var effect):
-            #if PLANTED_BUGS
-            if PlantedBug.redoForgetsValues.isPlanted { return nil }
-            #endif
             let found = try effect.write(at: key, in: &store)
             guard found.isUntouched else { return found.before.map { .edited($0.line) } }
             wanted = found.before

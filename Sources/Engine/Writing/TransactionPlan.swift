@@ -93,9 +93,6 @@ struct TransactionPlan {
         keeping properties: [ExactText: Value],
         in transaction: inout some StateReading
     ) throws(WriteRefusal) {
-        #if PLANTED_BUGS
-        if PlantedBug.formerLifeReturns.isPlanted { return }
-        #endif
         let names = try self.properties(of: object, in: &transaction).keys.sorted()
         for name in names where properties[name] == nil { try self.unset(object, name: name.text) }
     }

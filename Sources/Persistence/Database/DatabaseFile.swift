@@ -195,17 +195,10 @@ final class DatabaseFile {
             PRAGMA journal_size_limit = \(configuration.logByteCountKept);
             """
         if !configuration.waitsForDisk { settings += "PRAGMA synchronous = OFF;" }
-        #if PLANTED_BUGS
-        if PlantedBug.commitNotAwaited.isPlanted { settings += "PRAGMA synchronous = NORMAL;" }
-        if PlantedBug.journalInMemory.isPlanted { settings += "PRAGMA journal_mode = MEMORY;" }
-        #endif
         if let pageCountMax = configuration.pageCountMax {
             settings += "PRAGMA max_page_count = \(pageCountMax);"
         }
         try connection.execute(settings)
-        #if PLANTED_BUGS
-        if PlantedBug.journalInMemory.isPlanted { return connection }
-        #endif
         // Where the file system has no shared memory, SQLite stays in another mode without an error.
         guard try connection.texts("PRAGMA journal_mode") == ["wal"] else {
             throw .unavailable("its file system cannot hold a write-ahead log")

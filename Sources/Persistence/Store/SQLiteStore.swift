@@ -95,17 +95,6 @@ package struct SQLiteStore: ReplicaStore, ~Copyable {
     }
 }
 
-#if PLANTED_BUGS
-extension SQLiteTransaction {
-    fileprivate func commitLinesAlone() throws(StoreError) {
-        try self.writeLines()
-        self.lines.commit()
-        try self.statements[.commit].run()
-        try self.statements[.beginImmediate].run()
-    }
-}
-#endif
-
 extension SQLiteTransaction {
     /// Runs a whole transaction: commits what `beginImmediate` began, and takes back what `begin` did.
     fileprivate func perform<Result>(
@@ -122,9 +111,6 @@ extension SQLiteTransaction {
             var transaction = self
             let result = try body(&transaction)
             if begin == .beginImmediate {
-                #if PLANTED_BUGS
-                if PlantedBug.stateCommittedApart.isPlanted { try self.commitLinesAlone() }
-                #endif
                 try self.prepareCommit()
                 try self.commit()
             } else if self.statements.beginsWhenUsed {
@@ -145,9 +131,6 @@ extension SQLiteTransaction {
         do throws(StoreError) {
             try self.statements[.commit].run()
         } catch {
-            #if PLANTED_BUGS
-            if PlantedBug.commitErrorSwallowed.isPlanted { return self.didCommit() }
-            #endif
             self.abandon()
             self.overwriteFailedCommit()
             throw error
@@ -160,9 +143,6 @@ extension SQLiteTransaction {
     /// When only the waiting for the disk failed, all of it lies behind the end of the log until something else is
     /// written there. A copy of the files would hold it, and what is written next would have its dot.
     private func overwriteFailedCommit() {
-        #if PLANTED_BUGS
-        if PlantedBug.failedCommitComesBack.isPlanted { return self.abandon() }
-        #endif
         do throws(StoreError) {
             try self.statements[.beginImmediate].run()
             // The same once more would not be written: a page that does not change is left out.

@@ -79,9 +79,6 @@ struct ObjectOverlay {
         self.entries[position].isChanged = true
         let isElsewhere = before.parent != self.entries[position].record.parent
         if isElsewhere || before.position != self.entries[position].record.position {
-            #if PLANTED_BUGS
-            if PlantedBug.positionNotStored.isPlanted, !isElsewhere { return result }
-            #endif
             self.entries[position].isMoved = true
         }
         return result

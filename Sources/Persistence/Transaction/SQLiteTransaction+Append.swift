@@ -154,9 +154,6 @@ extension SQLiteTransaction {
             var joined = size
             joined += last.size
             joined.changeCount = Int(point.sequence - start)
-            #if PLANTED_BUGS
-            if PlantedBug.runsJoinedBeyondLimit.isPlanted { joined = .zero }
-            #endif
             if SignatureThinning.limits.allow(joined) {
                 let statement = try self.statements[.deleteSignature]
                 statement.bind(LinePoint(line: point.line, sequence: last.sequence))

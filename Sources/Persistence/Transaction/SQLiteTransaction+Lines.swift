@@ -81,9 +81,6 @@ extension SQLiteTransaction {
                     self.cover(parent, in: &trail.inherited)
                     inheritances[parent] = trail.inherited
                 }
-                #if PLANTED_BUGS
-                if PlantedBug.inheritanceForgotten.isPlanted { trail.inherited = SeenLines() }
-                #endif
             }
             let context = try store.context(of: trail, on: index)
             self.lines.restore(context, inherited: trail.inherited, at: index)
@@ -156,9 +153,6 @@ extension SQLiteTransaction {
     /// Writes the lines that have changed.
     func writeLines() throws(StoreError) {
         for change in self.lines.changes() {
-            #if PLANTED_BUGS
-            if PlantedBug.frontierNotStored.isPlanted, change.original != nil { continue }
-            #endif
             let record = change.record
             let statement = try self.statements[change.original == nil ? .insertLine : .updateLine]
             statement.bind(1, change.index)

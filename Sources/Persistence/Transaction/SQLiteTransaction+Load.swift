@@ -144,9 +144,6 @@ extension SQLiteTransaction {
         var size = ChangeSize.zero
         var next = sequence
         while try statement.step(), statement.bits(0) == next {
-            #if PLANTED_BUGS
-            if PlantedBug.lessLoadedThanAccepted.refuses(Int(statement.int64(4))) { throw Self.damaged(change: next) }
-            #endif
             guard (0...Int64(Limits.changeOperationCountMax)).contains(statement.int64(3)),
                 (0...Int64(Limits.loadedByteCountMax)).contains(statement.int64(4)), next <= Limits.sequenceMax
             else { throw SQLiteTransaction.damaged(change: next) }

@@ -15,9 +15,6 @@ extension SQLiteTransaction {
     }
 
     package func setMove(_ move: MoveRecord) throws(StoreError) {
-        #if PLANTED_BUGS
-        if PlantedBug.verdictNotRecorded.isPlanted { return }
-        #endif
         let statement = try self.statements[.setMove]
         SQLiteTransaction.bind(move.write, to: statement)
         statement.bind(5, move.isEffective)
@@ -43,9 +40,6 @@ extension SQLiteTransaction {
     }
 
     package func moves(after write: WriteReference) throws(StoreError) -> [MoveRecord] {
-        #if PLANTED_BUGS
-        if PlantedBug.movesOnArrival.isPlanted { return [] }
-        #endif
         var moves: [MoveRecord] = []
         let statement = try self.statements[.movesInRange]
         defer { statement.reset() }
@@ -78,10 +72,7 @@ extension SQLiteTransaction {
         of object: ObjectIndex,
         before write: WriteReference
     ) throws(StoreError) -> MoveRecord? {
-        #if PLANTED_BUGS
-        if PlantedBug.undoneMovesFallToRoot.isPlanted { return nil }
-        #endif
-        return try self.lastMove(of: object, isEffective: true, before: write)
+        try self.lastMove(of: object, isEffective: true, before: write)
     }
 
     package func lastEffectiveMove(
@@ -160,12 +151,7 @@ extension SQLiteTransaction {
     }
 
     private func precedes(_ left: WriteReference, _ right: WriteReference) -> Bool {
-        #if PLANTED_BUGS
-        if PlantedBug.tiedMovesByLocalNumber.isPlanted, left.stamp == right.stamp, left.line != right.line {
-            return left.line.rawValue < right.line.rawValue
-        }
-        #endif
-        return WriteOrder.precedes(left, right, self)
+        WriteOrder.precedes(left, right, self)
     }
 
     /// Orders moves that are in the order of their stamps already.

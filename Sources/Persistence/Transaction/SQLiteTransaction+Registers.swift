@@ -277,9 +277,6 @@ extension SQLiteTransaction {
         guard !changes.isEmpty else { return }
         let statement = try self.statements[.setVersion]
         for (key, entry) in changes {
-            #if PLANTED_BUGS
-            if PlantedBug.conflictRowsDropped.isPlanted, entry.status == .conflict { continue }
-            #endif
             statement.bind(1, key)
             Self.bind(entry.write, to: statement, at: 2)
             statement.bind(6, Int64(entry.status.rawValue))

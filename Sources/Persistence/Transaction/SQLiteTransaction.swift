@@ -103,16 +103,10 @@ package final class SQLiteTransaction: StoreTransaction {
         self.versions.removeAll()
         self.objects.removeAll()
         self.placements = Placements()
-        #if PLANTED_BUGS
-        if PlantedBug.rolledBackChainsKept.isPlanted { return self.identifiers.rollback() }
-        #endif
         self.hasSpent = nil
         self.lines.rollback()
         self.commits.rollback()
         self.branches = BranchIndex()
-        #if PLANTED_BUGS
-        if PlantedBug.rolledBackNumbersKept.isPlanted { return }
-        #endif
         self.identifiers.rollback()
     }
 
@@ -224,9 +218,6 @@ package final class SQLiteTransaction: StoreTransaction {
             .clearRaisedStamps, .clearCheckpoints, .clearUnmerged, .clearTaken, .clearSpent, .clearErasures,
         ]
         for query in derived {
-            #if PLANTED_BUGS
-            if PlantedBug.rebuildKeepsRegisters.isPlanted, query == .clearRegisters { continue }
-            #endif
             let statement = try self.statements[query]
             if query == .clearObjects { statement.bind(1, self.takeCommit()) }
             try statement.run()

@@ -28,11 +28,7 @@ extension World {
 
     /// Where names of changes collide, a context comes to mean less when another change with the name arrives.
     static var hasShortNames: Bool {
-        #if PLANTED_BUGS
-        PlantedBug.nameBits != nil
-        #else
         false
-        #endif
     }
 
     /// P20: each kept state reads the same on every machine, and is what it was unless something in it was restamped.

@@ -40,8 +40,8 @@ enum Checkout {
     ///
     /// What the checked build finds may be an invariant that no other build looks at.
     static func line(_ command: String) -> String {
-        #if PLANTED_BUGS
-        (["scripts/mutants.sh", command] + PlantedOption.words).joined(separator: " ")
+        #if CHECKED
+        "scripts/checked.sh run Simulator \(command)"
         #else
         "swift run -c release Simulator \(command)"
         #endif

@@ -26,10 +26,7 @@ final class SeedWorker {
         /// This program, with options as they were given to it.
         static func ofThisProgram(_ options: String, command: String = "worker", patienceSeconds: Double) -> Launch {
             let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-            var arguments = [command] + options.split(separator: " ").map(String.init)
-            #if PLANTED_BUGS
-            arguments += PlantedOption.words
-            #endif
+            let arguments = [command] + options.split(separator: " ").map(String.init)
             return Launch(executable: path, arguments: arguments, patienceSeconds: patienceSeconds)
         }
     }

@@ -10,16 +10,7 @@ struct Simulator: ParsableCommand {
         subcommands: [
             RunCommand.self, ReplayCommand.self, ShrinkCommand.self, ScenarioCommand.self, LifeCommand.self,
             RelaysCommand.self, CostsCommand.self,
-            ExploreCommand.self, HistoriesCommand.self, MutantsCommand.self, WorkerCommand.self,
-            MergeWorkerCommand.self,
-        ] + Simulator.hiddenCommands
+            ExploreCommand.self, HistoriesCommand.self, WorkerCommand.self, MergeWorkerCommand.self,
+        ]
     )
-
-    #if PLANTED_BUGS
-    private static let hiddenCommands: [any ParsableCommand.Type] = [HuntCommand.self]
-
-    static func main() { self.main(PlantedOption.takeOut(of: Array(CommandLine.arguments.dropFirst()))) }
-    #else
-    private static let hiddenCommands: [any ParsableCommand.Type] = []
-    #endif
 }

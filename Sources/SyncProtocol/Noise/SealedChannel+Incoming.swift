@@ -1,7 +1,3 @@
-#if PLANTED_BUGS
-internal import CRDTCore
-#endif
-
 extension SealedChannel {
     /// The receiving direction.
     struct Incoming: ~Copyable, Sendable {
@@ -59,9 +55,6 @@ extension SealedChannel.Incoming {
             self.violation = .recordAfterClose
             return
         }
-        #if PLANTED_BUGS
-        if PlantedBug.fragmentsDropped.isPlanted { return }
-        #endif
         rest.withUnsafeBytes { self.pending.append(contentsOf: $0) }
         let byteCount = Self.recordByteCount(of: self.pending.span.bytes, at: 0)
         if let byteCount, byteCount < SealedRecord.lengthByteCount + SealedRecord.ciphertextByteCountMin {

@@ -104,9 +104,6 @@ package struct FrontierComparison: Hashable, Sendable {
             guard let end = range.end else { break }
             start = end
         }
-        #if PLANTED_BUGS
-        if PlantedBug.nothingLeftAnswered.isPlanted { return outcome }
-        #endif
         if outcome.reply.allSatisfy({ $0.claim == .skip }) { outcome.reply = [] }
         return outcome
     }

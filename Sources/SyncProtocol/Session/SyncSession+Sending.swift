@@ -68,14 +68,8 @@ extension SyncSession {
             run = loaded.map { EncodedRun($0, at: first) }
         }
         guard let run else { return nil }
-        #if PLANTED_BUGS
-        if PlantedBug.largeRunAwaitsCredit.isPlanted, run.bytes.count > self.window.free { return nil }
-        #endif
         self.window.sent(run.bytes.count)
         transaction.cover(LinePoint(line: first.line, sequence: run.lastSequence), in: &self.sent)
-        #if PLANTED_BUGS
-        if PlantedBug.longRunOvershoots.isPlanted, run.changeCount > 5 { self.overshoot(first.line) }
-        #endif
         return .run(run)
     }
 
@@ -107,11 +101,7 @@ extension SyncSession {
         own device: DeviceID,
         _ transaction: inout some StoreTransaction
     ) -> Bool {
-        #if PLANTED_BUGS
-        if PlantedBug.onlyOwnSent.isPlanted, transaction.line(line).device != device { return false }
-        if PlantedBug.secondBranchNotSent.isPlanted, transaction.line(line).origin != nil { return false }
-        #endif
-        return !self.isPeerLazy || transaction.line(line).device == device
+        !self.isPeerLazy || transaction.line(line).device == device
     }
 }
 
@@ -134,10 +124,3 @@ package struct EncodedRun: Sendable {
         self.bytes = Message.run(run).encoded()
     }
 }
-
-#if PLANTED_BUGS
-extension SyncSession {
-    /// Takes one change more of a line for sent than has been.
-    mutating func overshoot(_ line: LineIndex) { _ = self.sent.raise(line, to: self.sent[line] + 1) }
-}
-#endif

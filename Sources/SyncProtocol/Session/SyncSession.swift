@@ -137,9 +137,6 @@ package struct SyncSession: Sendable {
         swap(&frontier, &self.helloFrontier)
         self.phase = .comparing
         if hello.fingerprint == self.helloFingerprint {
-            #if PLANTED_BUGS
-            if PlantedBug.helloFrontierReadLate.isPlanted { frontier = try Frontier(of: &transaction) }
-            #endif
             self.comparison.learnAll()
             self.phase = .streaming
             for entry in frontier.entries { _ = try self.note(entry, in: &transaction) }
@@ -164,10 +161,6 @@ package struct SyncSession: Sendable {
         for entry in outcome.lessons.flatMap(\.entries) where try !self.note(entry, in: &transaction) {
             lacking.append(entry)
         }
-        #if PLANTED_BUGS
-        if PlantedBug.everythingSentAgain.isPlanted { self.sent = SeenLines() }
-        if PlantedBug.resumesTooFar.isPlanted { for (line, _) in self.sent.all { self.overshoot(line) } }
-        #endif
         if !lacking.isEmpty { actions.append(.lacks(lacking)) }
         guard self.comparison.isComplete else { return actions }
         self.phase = .streaming
@@ -187,11 +180,7 @@ package struct SyncSession: Sendable {
     ) -> [Action] {
         for place in places { self.noteHeld(place, in: &transaction) }
         var actions: [Action] = []
-        var byteCount = self.uncreditedByteCount
-        #if PLANTED_BUGS
-        if PlantedBug.creditKept.isPlanted { byteCount = 0 }
-        if PlantedBug.creditLeaks.isPlanted { byteCount = max(0, byteCount - 64) }
-        #endif
+        let byteCount = self.uncreditedByteCount
         self.uncreditedByteCount = 0
         if byteCount > 0 { actions.append(.send(.credit(UInt64(byteCount)))) }
         // As long as something is lacking, the peer may have to push what it does not announce any more.
@@ -226,9 +215,6 @@ package struct SyncSession: Sendable {
         self.graftDeadline = nil
         guard !self.chains.isEmpty else { return nil }
         self.askedForLazy = false
-        #if PLANTED_BUGS
-        if PlantedBug.announcedNotAskedFor.isPlanted { return nil }
-        #endif
         return .eagerness(true)
     }
 

@@ -1,7 +1,3 @@
-#if PLANTED_BUGS
-import CRDTCore
-#endif
-
 /// Objects, and their order below each other.
 extension StoreQuery {
     static let objectByID = StoreQuery("SELECT object FROM object WHERE id = ?")
@@ -90,32 +86,16 @@ extension StoreQuery {
         """
     )
     static var children: StoreQuery {
-        #if PLANTED_BUGS
-        if PlantedBug.siblingsByArrival.isPlanted { return childrenByArrival }
-        #endif
-        return childrenInOrder
+        childrenInOrder
     }
     private static let childrenInOrder = StoreQuery(
         "SELECT object FROM object WHERE parent = ? ORDER BY position, id"
     )
-    #if PLANTED_BUGS
-    private static let childrenByArrival = StoreQuery(
-        "SELECT object FROM object WHERE parent = ? ORDER BY position, object"
-    )
-    #endif
     static var rootChildren: StoreQuery {
-        #if PLANTED_BUGS
-        if PlantedBug.siblingsByArrival.isPlanted { return rootChildrenByArrival }
-        #endif
-        return rootChildrenInOrder
+        rootChildrenInOrder
     }
     private static let rootChildrenInOrder = StoreQuery(
         "SELECT object FROM object WHERE parent IS NULL ORDER BY position, id"
     )
-    #if PLANTED_BUGS
-    private static let rootChildrenByArrival = StoreQuery(
-        "SELECT object FROM object WHERE parent IS NULL ORDER BY position, object"
-    )
-    #endif
     static let visibleObjects = StoreQuery("SELECT object FROM object WHERE visible ORDER BY id")
 }

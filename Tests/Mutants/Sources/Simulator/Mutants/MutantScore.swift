@@ -1,6 +1,5 @@
-#if PLANTED_BUGS
-internal import Simulation
 internal import CRDTCore
+internal import Simulation
 
 /// What came of all planted bugs that were looked for.
 struct MutantScore {
@@ -87,4 +86,3 @@ struct MutantScore {
         return String(decoding: bytes, as: UTF8.self)
     }
 }
-#endif

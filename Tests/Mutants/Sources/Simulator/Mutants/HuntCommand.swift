@@ -1,8 +1,7 @@
-#if PLANTED_BUGS
-internal import Simulation
 import ArgumentParser
 import CRDTCore
 import Foundation
+internal import Simulation
 
 /// `hunt`: what `mutants` starts for each planted bug.
 ///
@@ -155,4 +154,3 @@ enum PlantedOption {
         return value
     }
 }
-#endif

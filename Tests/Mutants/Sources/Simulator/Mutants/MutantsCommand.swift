@@ -31,7 +31,6 @@ struct MutantsCommand: ParsableCommand {
     @Flag(help: "Print the result as JSON.")
     var json = false
 
-    #if PLANTED_BUGS
     func run() throws {
         let bugs = try self.chosen()
         var arguments = [
@@ -73,7 +72,7 @@ struct MutantsCommand: ParsableCommand {
             bugs = try only.split(separator: ",").map { name in
                 guard let bug = PlantedBug(rawValue: String(name)) else {
                     throw ValidationError(
-                        "There is no planted bug “\(name)”; see PlantedBug in CRDTCore for the names."
+                        "There is no planted bug “\(name)”; see Tests/Mutants for the names."
                     )
                 }
                 return bug
@@ -91,21 +90,5 @@ struct MutantsCommand: ParsableCommand {
             bugs.removeAll { $0 == bug }
         }
         return drawn
-    }
-    #else
-    func run() throws {
-        StandardError.write(
-            "There are no planted bugs in this build: “make mutants” makes one that has them, and runs it."
-        )
-        throw ExitCode(2)
-    }
-    #endif
-}
-
-/// Where results go: at once, so that a pipe has them as they come.
-enum StandardOutput {
-    static func write(_ line: String) {
-        print(line)
-        fflush(nil)
     }
 }

@@ -1,6 +1,5 @@
-#if PLANTED_BUGS
-internal import Simulation
 internal import CRDTCore
+internal import Simulation
 
 extension PlantedBug {
     /// Where in the program it is planted.
@@ -123,4 +122,3 @@ extension PlantedBug {
         }
     }
 }
-#endif

@@ -1,9 +1,7 @@
-#if PLANTED_BUGS
 /// Bugs that can be switched on, one at a time, to see that the simulator finds them.
 ///
-/// They exist only in a build with the condition `PLANTED_BUGS`, such as the one that is tested: nothing of them is in
-/// the program that users get. Each is planted beside the code that it spoils. What it breaks, `PlantedBug.victim` in
-/// the simulator says.
+/// They exist only in a copy of the sources, where a patch plants each beside the code that it spoils. What it breaks,
+/// `PlantedBug.victim` says.
 package enum PlantedBug: String, CaseIterable, Sendable {
     // MARK: Registers
 
@@ -273,4 +271,3 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     /// Plants one bug: to be called before anything else happens, or between two runs.
     package static func plant(_ bug: PlantedBug?) { unsafe PlantedBug.planted = bug }
 }
-#endif

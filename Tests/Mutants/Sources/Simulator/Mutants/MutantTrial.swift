@@ -1,7 +1,6 @@
-#if PLANTED_BUGS
-internal import Simulation
 internal import CRDTCore
 internal import Foundation
+internal import Simulation
 
 /// What came of looking for one planted bug.
 struct MutantTrial {
@@ -121,4 +120,3 @@ final class MutantProcess {
         return true
     }
 }
-#endif

@@ -1,6 +1,5 @@
-#if PLANTED_BUGS
-internal import Simulation
 internal import CRDTCore
+internal import Simulation
 
 /// What a planted bug breaks.
 struct Victim: Hashable, Sendable {
@@ -114,4 +113,3 @@ extension PlantedBug {
         }
     }
 }
-#endif

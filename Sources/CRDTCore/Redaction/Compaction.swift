@@ -58,9 +58,6 @@ package struct Compaction {
         (self.horizon, self.acknowledged, self.isDryRun) = (horizon, acknowledged, isDryRun)
         var views: [HistoryView] = []
         for timeline in transaction.timelines.open { views.append(try transaction.view(of: timeline)) }
-        #if PLANTED_BUGS
-        if PlantedBug.branchesForgottenByCompaction.isPlanted { views = [] }
-        #endif
         self.views = views
     }
 
@@ -161,9 +158,6 @@ package struct Compaction {
         at key: RegisterKey,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        #if PLANTED_BUGS
-        if PlantedBug.unseenWritesDropped.isPlanted { return try transaction.register(key)?.winner != write }
-        #endif
         guard let successor = try self.successor(at: key, in: &transaction), successor.write != write,
             successor.context.covers(write)
         else { return false }
