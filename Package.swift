@@ -53,13 +53,19 @@ let package = Package(
         .target(name: "CWebFiles", exclude: ["web"]),
         // What Swift's overlay of the C library leaves out.
         .target(name: "CProgramMemory"),
-        .target(name: "CRDTCore", swiftSettings: coreSettings),
+        .target(name: "CRDTCore", exclude: ["README.md"], swiftSettings: coreSettings),
         .target(name: "PeerCrypto", dependencies: ["CSodium"], swiftSettings: settings),
         .target(name: "SyncProtocol", dependencies: ["CRDTCore", "PeerCrypto", "CZstd"], swiftSettings: settings),
-        .target(name: "Engine", dependencies: ["CRDTCore", "PeerCrypto", "SyncProtocol"], swiftSettings: settings),
+        .target(
+            name: "Engine",
+            dependencies: ["CRDTCore", "PeerCrypto", "SyncProtocol"],
+            exclude: ["README.md"],
+            swiftSettings: settings
+        ),
         .target(
             name: "Persistence",
             dependencies: ["CRDTCore", "CSQLite"],
+            exclude: ["README.md"],
             swiftSettings: settings
         ),
         .target(
@@ -78,12 +84,14 @@ let package = Package(
                 "CRDTCore", "Engine", "PeerCrypto", "PeerTransport", "Persistence", "SyncProtocol",
                 .product(name: "NIOConcurrencyHelpers", package: nio),
             ],
+            exclude: ["README.md"],
             swiftSettings: settings
         ),
         // What a sync of some devices would do, computed from their data directories.
         .target(
             name: "PeerdPreview",
             dependencies: ["CRDTCore", "Engine", "PeerCrypto", "PeerdKit", "Persistence", "SyncProtocol"],
+            exclude: ["README.md"],
             swiftSettings: settings
         ),
         // The folder “files” over HTTP: paths, ranges, conditions, uploads, and movies with their index in front.
@@ -97,6 +105,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "NIOWebSocket", package: nio),
             ],
+            exclude: ["README.md"],
             swiftSettings: settings
         ),
         .executableTarget(
@@ -116,6 +125,7 @@ let package = Package(
             dependencies: [
                 "CRDTCore", "CSQLite", "Engine", "MergeModel", "PeerCrypto", "PeerdKit", "Persistence", "SyncProtocol",
             ],
+            exclude: ["README.md"],
             swiftSettings: settings
         ),
         .executableTarget(

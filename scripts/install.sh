@@ -27,6 +27,7 @@ for unit in peerd.user.service:user/peerd.service peerd@.service:system/peerd@.s
     chmod 644 "$file"
 done
 python3 scripts/man.py "$program" "$destination$prefix/share/man/man1"
-for document in README.md CHANGELOG.md LICENSE; do
-    if [ -e "$document" ]; then install -D -m 644 "$document" "$destination$prefix/share/doc/peerd/$document"; fi
+for document in README.md CHANGELOG.md LICENSE docs/guide/*.md; do
+    place=$destination$prefix/share/doc/peerd/${document#docs/}
+    if [ -e "$document" ]; then install -D -m 644 "$document" "$place"; fi
 done

@@ -2,7 +2,7 @@ internal import ArgumentParser
 
 /// How a command ended, as the shell sees it.
 ///
-/// The one list of exit codes: help texts and README follow it.
+/// The one list of exit codes: help texts and the guide follow it.
 enum ExitStatus: Int32, CaseIterable, Codable, Sendable {
     case success = 0
     case failure = 1
@@ -29,10 +29,14 @@ enum ExitStatus: Int32, CaseIterable, Codable, Sendable {
         }
     }
 
-    /// Lines for the end of a command's help text.
-    static func help(_ statuses: [ExitStatus]) -> String {
-        let lines = statuses.map { "  \($0.rawValue)  \($0.meaning)" }
-        return (["Exit codes:"] + lines).joined(separator: "\n")
+    /// What all codes mean, for the help of the program.
+    static var help: String {
+        (["Exit codes:"] + self.allCases.map { "  \($0.rawValue)  \($0.meaning)" }).joined(separator: "\n")
+    }
+
+    /// The line at the end of a verb's help.
+    static func line(_ statuses: [ExitStatus]) -> String {
+        "Exit codes: \(statuses.map { "\($0.rawValue)" }.joined(separator: ", ")); see \"peerd help\"."
     }
 
     /// What every command that opens the data directory may end with.
@@ -57,7 +61,7 @@ struct CommandFailure: Error, Hashable, Codable, Sendable {
 extension CommandConfiguration {
     /// The configuration of one verb: its help ends with its exit codes.
     init(verb: String, abstract: String, discussion: String = "", exitCodes: [ExitStatus] = ExitStatus.common) {
-        let codes = ExitStatus.help(exitCodes)
+        let codes = ExitStatus.line(exitCodes)
         self.init(
             commandName: verb,
             abstract: abstract,

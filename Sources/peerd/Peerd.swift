@@ -7,7 +7,7 @@ struct Peerd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "peerd",
         abstract: "Keep structured data in sync between machines that edit it offline, without a server.",
-        discussion: ExitStatus.help(ExitStatus.allCases),
+        discussion: ExitStatus.help,
         version: Version.text,
         subcommands: [
             InitCommand.self, RunCommand.self, InviteCommand.self, JoinCommand.self, PeersCommand.self,

@@ -50,7 +50,12 @@ import Testing
         #expect(!ChangelogRules.violations(in: changed).isEmpty)
     }
 
-    private static let documents = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"]
+    /// What the project says of itself.
+    private static func documents() throws -> [SourceFile] {
+        try Repository.files(withExtensions: ["md"]).filter { file in
+            !file.path.contains("/") || file.path.hasPrefix("docs/") || file.path.hasPrefix("Sources/")
+        }
+    }
 
     /// The first bytes on a connection and of a beacon name the protocol's version, so new ones are news to users.
     @Test func `the changelog names the preambles that the sources use, and no document names others`() throws {
@@ -60,14 +65,13 @@ import Testing
         func named(in text: Substring) -> Set<String> {
             Set(text.matches(of: /`(peerd\/\w+)`/).map { String($0.1) })
         }
-        for document in Self.documents {
-            let text = try Repository.text(document)
-            guard document == "CHANGELOG.md" else {
-                #expect(named(in: text[...]).isSubset(of: used), "\(document)")
+        for document in try Self.documents() {
+            guard document.path == "CHANGELOG.md" else {
+                #expect(named(in: document.text[...]).isSubset(of: used), "\(document.path)")
                 continue
             }
-            let newest = try #require(text.split(separator: "\n## ", maxSplits: 2).dropFirst().first)
-            #expect(named(in: newest) == used, "\(document)")
+            let newest = try #require(document.text.split(separator: "\n## ", maxSplits: 2).dropFirst().first)
+            #expect(named(in: newest) == used)
         }
     }
 
@@ -75,11 +79,20 @@ import Testing
         let declarations = try Repository.swiftFiles().filter { $0.module != nil }.flatMap { file in
             file.text.matches(of: /\b(?:let|var)\s+(\w+(?:Max|Min))\b/.wordBoundaryKind(.simple)).map { String($0.1) }
         }
-        let named = try Self.documents.flatMap { document in
-            try Repository.text(document).matches(of: /`(?:\w+\.)?([a-z]\w*(?:Max|Min))`/).map { String($0.1) }
+        let named = try Self.documents().flatMap { document in
+            document.text.matches(of: /`(?:\w+\.)?([a-z]\w*(?:Max|Min))`/).map { String($0.1) }
         }
         #expect(named.contains("redactionByteCountMax"))
         #expect(Set(named).isSubset(of: declarations), "\(Set(named).subtracting(declarations))")
+    }
+
+    @Test func `each source that ARCHITECTURE names is there`() throws {
+        let paths = try Repository.paths()
+        let named = try Repository.text("ARCHITECTURE.md").matches(of: /`([\w\/+]+\.swift)`/).map { String($0.1) }
+        #expect(named.count > 20)
+        for name in named where !paths.contains(where: { "/\($0)".hasSuffix("/" + name) }) {
+            Issue.record("ARCHITECTURE.md names \(name)")
+        }
     }
 
     @Test(arguments: ["README.md", "CONTRIBUTING.md"])

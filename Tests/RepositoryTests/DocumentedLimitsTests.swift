@@ -1,6 +1,6 @@
 import Testing
 
-/// The table of limits in ARCHITECTURE.md, beside the numbers in the sources.
+/// The table of limits in docs/LIMITS.md, beside the numbers in the sources.
 struct DocumentedLimitsTests {
     /// Each row of the table, and the constants whose values it states.
     private static let rows: [String: [String]] = [
@@ -37,7 +37,7 @@ struct DocumentedLimitsTests {
 
     /// The rows of the table by their first cell, and the quantities in the others.
     private static func quantities(in document: String) throws -> [String: Set<String>] {
-        let section = try #require(document.split(separator: "\n## Limits").dropFirst().first)
+        let section = try #require(document.split(separator: "\n## Sizes").dropFirst().first)
         let lines = section.prefix(upTo: section.firstRange(of: "\n## ")?.lowerBound ?? section.endIndex)
             .split(separator: "\n").filter { $0.hasPrefix("|") }.dropFirst(2)
         return lines.reduce(into: [:]) { found, line in
@@ -50,7 +50,7 @@ struct DocumentedLimitsTests {
     @Test func `the table states the limits of the sources, and no others`() throws {
         var values: [String: Int] = [:]
         for path in Self.sources { values.merge(Self.constants(in: try Repository.text(path))) { first, _ in first } }
-        let found = try Self.quantities(in: try Repository.text("ARCHITECTURE.md"))
+        let found = try Self.quantities(in: try Repository.text("docs/LIMITS.md"))
         #expect(Set(found.keys) == Set(Self.rows.keys))
         for (row, names) in Self.rows {
             let expected = try names.map { Self.text(of: try #require(values[$0], "no \($0)"), $0) }
@@ -65,7 +65,7 @@ struct DocumentedLimitsTests {
         #expect(Self.text(of: 4_000, "bCountMax") == "4,000")
         #expect(Self.text(of: 64 << 20, "aByteCountMax") == "64 MiB")
         let table = "| of | most |\n|---|---|\n| a b | 6 MiB, then 96 bytes |\n"
-        let document = "## Other\n\n## Limits (`L`)\n\n\(table)\n## Next\n\n| c | 1 |\n"
+        let document = "## Other\n\n## Sizes (`L`)\n\n\(table)\n## Next\n\n| c | 1 |\n"
         #expect(try Self.quantities(in: document) == ["a b": ["6 MiB", "96 bytes"]])
     }
 }

@@ -1,5 +1,5 @@
-"""The page of ten lines in README.md, served from a folder of its own: it is live, it writes, and it outlives the
-daemon."""
+"""The page of ten lines in docs/guide/pages.md, served from a folder of its own: it is live, it writes, and it outlives
+the daemon."""
 
 import re
 from pathlib import Path
@@ -10,14 +10,14 @@ from browser import AWAY, HOSTILE, PATIENCE_SECONDS
 from local_api import Entry
 from peerd_harness import check, free_port, pair, wait_until
 
-README = Path(__file__).resolve().parent.parent.parent / "README.md"
+GUIDE = Path(__file__).resolve().parent.parent.parent / "docs" / "guide" / "pages.md"
 ROWS = "return [...document.querySelectorAll('#tasks li')].map(row => row.textContent)"
 
 
 def block(language):
-    """The one block of a language that README.md has."""
-    found = re.findall(rf"^```{language}\n(.*?)^```$", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    check(len(found) == 1, f"README.md has {len(found)} blocks of {language}")
+    """The one block of a language that the guide has."""
+    found = re.findall(rf"^```{language}\n(.*?)^```$", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    check(len(found) == 1, f"the guide has {len(found)} blocks of {language}")
     return found[0]
 
 

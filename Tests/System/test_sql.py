@@ -1,4 +1,4 @@
-"""The tables that README promises, read by programs of other makes while the daemon writes: `sqlite3`, Python's own
+"""The tables that docs/guide/sql.md promises, read by other programs while the daemon writes: `sqlite3`, Python's own
 library, and libSQL. They show whole transactions, history and past moments, the same on two machines."""
 
 import json

@@ -17,7 +17,7 @@ struct BackupCommand: AsyncParsableCommand {
             A backup holds the SECRET KEYS of this machine: whoever has the file can read the workspace and write in \
             your name. Only you can read the file; keep it where that stays so. The files of /api/file are not in it.
 
-            \(ExitStatus.help(ExitStatus.common))
+            \(ExitStatus.line(ExitStatus.common))
             """,
         subcommands: [BackupWriteCommand.self, BackupVerifyCommand.self, BackupRestoreCommand.self],
         defaultSubcommand: BackupWriteCommand.self

@@ -12,7 +12,7 @@ struct BranchCommand: AsyncParsableCommand {
             it do not show elsewhere until it is merged. "peerd branch switch NAME" makes it the one that the commands \
             of this data directory read and write; "main" is the main timeline. NAME may be an id, too.
 
-            \(ExitStatus.help(ExitStatus.commonWithObject))
+            \(ExitStatus.line(ExitStatus.commonWithObject))
             """,
         subcommands: [
             BranchCreateCommand.self, BranchListCommand.self, BranchSwitchCommand.self, BranchDiffCommand.self,

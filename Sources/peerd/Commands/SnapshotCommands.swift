@@ -9,7 +9,7 @@ struct SnapshotCommand: AsyncParsableCommand {
             Snapshots are kept in the database of this machine, and no other machine gets them; export and import \
             carry them. A SNAPSHOT is an id, or its first four or more digits.
 
-            \(ExitStatus.help(ExitStatus.commonWithObject))
+            \(ExitStatus.line(ExitStatus.commonWithObject))
             """,
         subcommands: [
             SnapshotCreateCommand.self, SnapshotListCommand.self, SnapshotShowCommand.self,
