@@ -59,7 +59,7 @@ extension CommandFailure {
                 on, else end it and start it again. Then check in the workspace whether a write was stored.
                 """
             )
-        case .endedEarly, .notTaken:
+        case .endedEarly:
             self.init(
                 .busy,
                 "The daemon stopped before it answered; check in the workspace whether a write was stored."

@@ -197,25 +197,6 @@ import Testing
             _ = try await APIClient(path: place.socket).json(APIRequest(.get, "api", "status"))
         }
     }
-
-    @Test(arguments: [("", APIConnectionError.notTaken), ("HTTP/1.1 100 Continue\r\n\r\n", .endedEarly)])
-    func `a request that was not taken is told from one that was`(
-        answer: String,
-        error: APIConnectionError
-    ) async throws {
-        let place = try Place()
-        let nobody = try await APIClient.reach(path: place.socket, patienceSeconds: nil)
-        #expect(nobody == nil)
-        let listener = try LocalSocketAddress.listen(place.socket)
-        defer { close(listener) }
-        let client = try #require(try await APIClient.reach(path: place.socket, patienceSeconds: nil))
-        // It was reached by a connection that waits to be taken.
-        let descriptor = accept(listener, nil, nil)
-        _ = Array(answer.utf8).withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-        shutdown(descriptor, Int32(SHUT_RDWR))
-        close(descriptor)
-        await #expect(throws: error) { _ = try await client.json(APIRequest(.get, "api", "status")) }
-    }
 }
 
 /// The pieces of a body.

@@ -504,25 +504,6 @@ def test_metrics_count_objects_and_requests(entry):
         check(metrics(entry).get(name) == after.get(name, 0) + 1, "requests that are refused are not counted")
 
 
-def test_a_verb_is_one_request(world):
-    entry = serve(world, "socket")
-    note = entry.create("note", properties={"title": "Milk"})["id"]
-
-    def count():
-        return sum(value for name, value in metrics(entry).items() if name.startswith("peerd_http_requests_total"))
-
-    for words in (
-        ["set", note, "title=Bread"], ["set", note[:12], "done=true"], ["get", note], ["get", note[:12], "title"],
-        ["ls"], ["tree"], ["create", "note"], ["mv", note, "--root"], ["history", note], ["status"], ["undo"],
-        ["rm", note],
-    ):
-        before = count()
-        entry.peer.run(*words)
-        # One of them is that for the metrics.
-        found = count() - before - 1
-        check(found == 1, f"{words[0]} makes {found} requests")
-
-
 def metrics(entry):
     """The samples, read as the description of Prometheus' text format says."""
     answer = entry.expect(200, "GET", "/metrics")

@@ -2,21 +2,15 @@ internal import CRDTCore
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
-internal import Synchronization
 
 /// Sends requests to the daemon of a data directory, over its Unix socket.
 package struct APIClient: APICaller {
     private let path: String
-    private let firstSilenceMax: TimeAmount
     private let silenceMax: TimeAmount
-    /// The connection that has shown that someone listens.
-    private let open: OpenConnection?
 
     private static let connectPatience = Duration.seconds(5)
     /// Long work shows life more often.
     package static let silenceSecondsMax: Int64 = 60
-    /// How long a daemon that lives needs at most to say that a request is there.
-    package static let signSecondsMax: Int64 = 10
 
     private typealias Connection = NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
 
@@ -24,29 +18,8 @@ package struct APIClient: APICaller {
     ///
     /// `silenceMax`: how long to wait for a sign of life.
     init(path: String, silenceMax: TimeAmount) {
-        self.init(path: path, silenceMax, silenceMax, nil)
-    }
-
-    private init(path: String, _ first: TimeAmount, _ then: TimeAmount, _ open: OpenConnection?) {
         self.path = path
-        (self.firstSilenceMax, self.silenceMax, self.open) = (first, then, open)
-    }
-
-    /// Reaches whoever listens at the path of a socket, by the connection that the first request is sent on; nil if
-    /// nobody listens.
-    ///
-    /// `patienceSeconds`: how long whoever calls is ready to wait; nil for as long as the work takes.
-    /// - Throws: ``SocketFailure`` if there is someone who cannot be reached.
-    package static func reach(path: String, patienceSeconds: Int64?) async throws -> APIClient? {
-        do {
-            let open = OpenConnection(try await LocalSocketAddress.connect(path, patience: self.connectPatience))
-            // The answer to a request with a time limit comes a little later than that.
-            let then = patienceSeconds.map { min($0 + self.signSecondsMax, self.silenceSecondsMax) }
-            let first = min(max(1, patienceSeconds ?? self.signSecondsMax), self.signSecondsMax)
-            return APIClient(path: path, .seconds(first), .seconds(then ?? self.silenceSecondsMax), open)
-        } catch let failure as SocketFailure where failure.isAbsence {
-            return nil
-        }
+        self.silenceMax = silenceMax
     }
 
     /// Sends requests to whoever listens at the path of a socket.
@@ -54,17 +27,6 @@ package struct APIClient: APICaller {
     /// `silenceSeconds`: how long to wait for a sign of life at most.
     package init(path: String, silenceSeconds: Int64 = APIClient.silenceSecondsMax) {
         self.init(path: path, silenceMax: .seconds(min(max(1, silenceSeconds), Self.silenceSecondsMax)))
-    }
-
-    /// A connected socket until a request takes it.
-    private final class OpenConnection: Sendable {
-        private let descriptor: Mutex<Int32?>
-
-        init(_ descriptor: Int32) { self.descriptor = Mutex(descriptor) }
-
-        deinit { self.take().map { _ = close($0) } }
-
-        func take() -> Int32? { self.descriptor.withLock { $0.take() } }
     }
 
     /// Whether someone listens.
@@ -98,32 +60,12 @@ package struct APIClient: APICaller {
     }
 
     /// Sends a request on a connection of its own.
-    ///
-    /// - Throws: ``APIConnectionError`` with `notTaken` if whoever was reached has ended before it took the first
-    ///   request, whose body is not in pieces.
     package func exchange<Result>(
         _ request: APIRequest,
         _ read: (APIAnswer) async throws -> Result
     ) async throws -> Result {
         let alarm = SilenceAlarm.Record()
-        guard let descriptor = self.open?.take() else {
-            let descriptor = try await LocalSocketAddress.connect(self.path, patience: Self.connectPatience)
-            return try await self.exchange(request, on: descriptor, alarm, read)
-        }
-        do {
-            return try await self.exchange(request, on: descriptor, alarm, read)
-        } catch APIConnectionError.endedEarly where !alarm.hasHeard && !request.body.isInPieces {
-            throw APIConnectionError.notTaken
-        }
-    }
-
-    private func exchange<Result>(
-        _ request: APIRequest,
-        on descriptor: Int32,
-        _ alarm: SilenceAlarm.Record,
-        _ read: (APIAnswer) async throws -> Result
-    ) async throws -> Result {
-        let connection = try await self.connection(on: descriptor, alarm)
+        let connection = try await self.connect(alarm)
         return try await connection.executeThenClose { inbound, outbound in
             var failure: APIConnectionError?
             do {
@@ -149,12 +91,13 @@ package struct APIClient: APICaller {
         }
     }
 
-    private func connection(on descriptor: Int32, _ alarm: SilenceAlarm.Record) async throws -> Connection {
-        let (first, then) = (self.firstSilenceMax, self.silenceMax)
+    private func connect(_ alarm: SilenceAlarm.Record) async throws -> Connection {
+        let descriptor = try await LocalSocketAddress.connect(self.path, patience: Self.connectPatience)
+        let silenceMax = self.silenceMax
         return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .withConnectedSocket(descriptor) { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(SilenceAlarm(first: first, then: then, alarm))
+                    try channel.pipeline.syncOperations.addHandler(SilenceAlarm(silenceMax, alarm))
                     try channel.pipeline.syncOperations.addHTTPClientHandlers()
                     return try Connection(wrappingChannelSynchronously: channel)
                 }
@@ -169,7 +112,6 @@ package struct APIClient: APICaller {
         var headers = request.headers
         headers.add(name: "Host", value: "localhost")
         headers.add(name: "Connection", value: "close")
-        headers.add(name: "Expect", value: "100-continue")
         var bytes: [UInt8] = []
         switch request.body {
         case .none: headers.add(name: "Content-Length", value: "0")

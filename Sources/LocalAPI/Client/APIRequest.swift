@@ -16,8 +16,6 @@ package struct APIRequest: Sendable {
         case json(JSON)
         /// JSON in pieces, each read when the one before is on its way; nil ends it.
         case pieces(@Sendable () async throws -> [UInt8]?)
-
-        var isInPieces: Bool { if case .pieces = self { true } else { false } }
     }
 
     package var method: Method

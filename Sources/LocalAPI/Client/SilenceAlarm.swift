@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import Synchronization
 
-/// Closes a connection whose other side shows no life for some time while it is awaited; less for the first sign.
+/// Closes a connection whose other side shows no life for some time while it is awaited.
 ///
 /// It is awaited whenever this side wants to read, once there is a request to answer. While this side takes its time,
 /// the clock stands.
@@ -9,29 +9,22 @@ final class SilenceAlarm: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
 
-    private let firstLimit: TimeAmount
     private let limit: TimeAmount
     private let record: Record
     private var alarm: Scheduled<Void>?
     private var isAsked = false
 
-    /// What was noticed of a connection, for whoever finds it closed.
+    /// Whether the alarm went off, for whoever finds the connection closed.
     final class Record: Sendable {
-        private let state = Mutex<(error: APIConnectionError?, hasHeard: Bool)>((nil, false))
+        private let state = Mutex<APIConnectionError?>(nil)
 
         /// The reason; nil if the connection ended for another one.
-        var error: APIConnectionError? { self.state.withLock { $0.error } }
+        var error: APIConnectionError? { self.state.withLock { $0 } }
 
-        /// Whether the other side has sent anything.
-        var hasHeard: Bool { self.state.withLock { $0.hasHeard } }
-
-        fileprivate func note(_ error: APIConnectionError) { self.state.withLock { $0.error = error } }
-
-        fileprivate func noteLife() { self.state.withLock { $0.hasHeard = true } }
+        fileprivate func note(_ error: APIConnectionError) { self.state.withLock { $0 = error } }
     }
 
-    init(first firstLimit: TimeAmount, then limit: TimeAmount, _ record: Record) {
-        self.firstLimit = firstLimit
+    init(_ limit: TimeAmount, _ record: Record) {
         self.limit = limit
         self.record = record
     }
@@ -43,7 +36,6 @@ final class SilenceAlarm: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         self.disarm()
-        self.record.noteLife()
         context.fireChannelRead(data)
     }
 
@@ -71,11 +63,10 @@ final class SilenceAlarm: ChannelDuplexHandler {
 
     private func arm(_ context: ChannelHandlerContext) {
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        let limit = self.record.hasHeard ? self.limit : self.firstLimit
-        self.alarm = context.eventLoop.scheduleTask(in: limit) {
+        self.alarm = context.eventLoop.scheduleTask(in: self.limit) {
             let (this, context) = bound.value
             this.alarm = nil
-            let seconds = limit.nanoseconds / 1_000_000_000
+            let seconds = this.limit.nanoseconds / 1_000_000_000
             this.record.note(.silent(seconds: seconds))
             context.close(promise: nil)
         }

@@ -141,14 +141,6 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
             self.phase = .answering
             return self.write(answer, closes: !head.staysOpen, context)
         }
-        // Whoever asks for it hears that the request is here before anything is done for it. Our own client asks with
-        // every request: without this word, nothing was done.
-        if head.version == .http1_1, head.headers["Expect"].contains(where: { $0.lowercased() == "100-continue" }) {
-            context.writeAndFlush(
-                self.wrapOutboundOut(.head(HTTPResponseHead(version: head.version, status: .continue))),
-                promise: nil
-            )
-        }
         let loop = NIOLoopBound(context, eventLoop: context.eventLoop)
         var body = RequestBody.empty
         if head.hasBody {
@@ -156,6 +148,12 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
             self.body = pieces
             self.arm(APILimits.stallSeconds, context)
             body = RequestBody(pieces: pieces)
+            if head.headers["Expect"].contains(where: { $0.lowercased() == "100-continue" }) {
+                context.writeAndFlush(
+                    self.wrapOutboundOut(.head(HTTPResponseHead(version: head.version, status: .continue))),
+                    promise: nil
+                )
+            }
         } else {
             self.body = nil
         }

@@ -34,26 +34,17 @@ struct Workplace {
     ) async throws -> Result {
         try paths.requireWorkspace(mayLackDatabase: mayLackDatabase)
         let patience = patienceMilliseconds.map { Int64(clamping: $0 / 1000) }
-        let output = CommandOutput.standard(format)
+        let workplace = try await self.open(paths, CommandOutput.standard(format), mayWrite: mayWrite, patience)
         do {
-            return try await self.open(paths, output, mayWrite: mayWrite, patience).perform(body)
-        } catch APIConnectionError.notTaken {
-            // The daemon was ending, and has done nothing.
-            return try await self.open(paths, output, mayWrite: mayWrite, patience).perform(body)
-        }
-    }
-
-    private func perform<Result>(_ body: (Workplace) async throws -> Result) async throws -> Result {
-        do {
-            let result = try await body(self)
-            try await self.output.flush()
-            await self.close()
+            let result = try await body(workplace)
+            try await workplace.output.flush()
+            await workplace.close()
             return result
         } catch {
             // What was there to say before is said before the reason.
-            try? await self.output.flush()
-            await self.close()
-            throw self.explained(error)
+            try? await workplace.output.flush()
+            await workplace.close()
+            throw workplace.explained(error)
         }
     }
 
@@ -106,10 +97,11 @@ struct Workplace {
         _ output: CommandOutput,
         _ patienceSeconds: Int64?
     ) async throws -> Workplace? {
-        let caller = try await paths.translating {
-            try await APIClient.reach(path: paths.socket, patienceSeconds: patienceSeconds)
-        }
-        return caller.map { Workplace(caller: $0, output: output, paths: paths, place: .daemon) }
+        guard try await paths.hasDaemon(patienceSeconds: patienceSeconds) else { return nil }
+        // The answer to a request with a time limit comes a little later than that.
+        let silence = patienceSeconds.map { $0 + DirectoryPaths.answerSecondsMax } ?? APIClient.silenceSecondsMax
+        let caller = APIClient(path: paths.socket, silenceSeconds: silence)
+        return Workplace(caller: caller, output: output, paths: paths, place: .daemon)
     }
 
     private static func openReadOnly(_ paths: DirectoryPaths, _ output: CommandOutput) async throws -> Workplace {
@@ -157,28 +149,27 @@ struct Workplace {
 }
 
 extension DirectoryPaths {
+    /// How long a daemon that lives needs at most to say so.
+    static let answerSecondsMax: Int64 = 10
+
     /// Whether a process listens on the socket of the directory.
     var isListenedTo: Bool {
-        get async throws { try await self.translating { try await APIClient(path: self.socket).isListenedTo() } }
+        get async throws {
+            do {
+                return try await APIClient(path: self.socket).isListenedTo()
+            } catch let failure as SocketFailure {
+                throw CommandFailure(.busy, "The daemon's socket \(self.socket) cannot be used: \(failure.reason).")
+            }
+        }
     }
 
-    /// Whether a daemon of the directory takes requests.
+    /// Whether a daemon of the directory takes requests; `patienceSeconds`: how long to wait for its word at most.
     ///
     /// - Throws: ``APIConnectionError`` if there is one that does not answer.
-    private var hasDaemon: Bool {
-        get async throws {
-            let client = APIClient(path: self.socket, silenceSeconds: APIClient.signSecondsMax)
-            return try await self.translating { try await client.isAnswered() }
-        }
-    }
-
-    /// Says what it means that the socket of the directory cannot be used.
-    fileprivate func translating<Result>(_ body: () async throws -> Result) async throws -> Result {
-        do {
-            return try await body()
-        } catch let failure as SocketFailure {
-            throw CommandFailure(.busy, "The daemon's socket \(self.socket) cannot be used: \(failure.reason).")
-        }
+    func hasDaemon(patienceSeconds: Int64? = nil) async throws -> Bool {
+        guard try await self.isListenedTo else { return false }
+        let seconds = min(patienceSeconds ?? Self.answerSecondsMax, Self.answerSecondsMax)
+        return try await APIClient(path: self.socket, silenceSeconds: seconds).isAnswered()
     }
 
     private static let startPatience = Duration.seconds(3)
@@ -189,7 +180,7 @@ extension DirectoryPaths {
         get async throws {
             let patience = ContinuousClock.now + Self.startPatience
             while true {
-                if try await self.hasDaemon { return true }
+                if try await self.hasDaemon() { return true }
                 if ContinuousClock.now >= patience { return false }
                 try await Task.sleep(for: Self.startInterval)
             }
