@@ -64,7 +64,7 @@ let package = Package(
         ),
         .target(
             name: "Persistence",
-            dependencies: ["CRDTCore", "CSQLite"],
+            dependencies: ["CRDTCore", "CSQLite", "Engine"],
             exclude: ["README.md"],
             swiftSettings: settings
         ),
@@ -244,7 +244,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PersistenceTests",
-            dependencies: ["CRDTCore", "MergeModel", "Persistence", "SyncProtocol"],
+            dependencies: ["CRDTCore", "Engine", "MergeModel", "Persistence", "SyncProtocol"],
             exclude: ["Fixture.dump"],
             swiftSettings: testSettings
         ),

@@ -51,8 +51,9 @@ final class PreviewedDevice: Sendable {
     func settle(_ database: DatabaseCopy, at now: WallTime) throws(StoreError) -> StateSummary {
         var store = try database.open(origin: self.origin)
         _ = try store.write { transaction throws(StoreError) in
-            var merge = Merge(now: now, founder: self.founder)
-            merge.hasDueRestamps = !transaction.restamps.unsettled.isEmpty
+            let policy = MergePolicy(now: now, founder: self.founder)
+            let deferred = DeferredWork(hasRestamps: !transaction.restamps.unsettled.isEmpty)
+            var merge = Merge(policy, deferred: deferred)
             try merge.finish(in: &transaction)
             try transaction.setFact(NodeFact.storeToken, Self.storeToken)
         }

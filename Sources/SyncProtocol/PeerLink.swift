@@ -185,7 +185,24 @@ package struct PeerLink: ~Copyable, Sendable {
         return []
     }
 
-    /// Takes what has arrived.
+    /// Whether keys are still agreed on: only then what arrives is to be taken with an authority.
+    package var isShakingHands: Bool {
+        switch self.phase {
+        case .awaitingGreeting: true
+        case .handshaking: true
+        case .open: false
+        case .ended: false
+        }
+    }
+
+    /// Takes what has arrived after the handshake.
+    package mutating func receive(_ bytes: [UInt8], now: UInt64) -> Output {
+        var output = Output()
+        self.open(bytes, now: now, &output)
+        return output
+    }
+
+    /// Takes what has arrived of the handshake, and what follows it.
     ///
     /// `own`: this device's static key.
     /// `ephemeral`: makes a fresh key when the handshake needs one.
@@ -209,8 +226,7 @@ package struct PeerLink: ~Copyable, Sendable {
         case .open(let channel):
             self.phase = .open(channel)
             self.open(bytes, now: now, &output)
-        case .ended:
-            self.phase = .ended
+        case .ended: break
         }
         return output
     }

@@ -51,13 +51,13 @@ struct LateKnowledgeTests {
         let names = ["a1", "a2", "b1", "b2", "f1"]
         let without = try sample.store(names, at: Self.late)
         let store = try sample.store(names, at: Self.late)
-        try store.receive([sample.run("r")], at: Self.late, puttingOff: true)
+        try store.receive([sample.run("r")], at: Self.late, deferring: true)
         #expect(try store.state().objects == without.state().objects && store.title() == "a2")
         let due = try store.dueRestamps()
         #expect(due.map(\.lastHash) == [sample["a2"].hash])
         // As doctor computes the state again from the log.
         let replay = SampleStore()
-        for name in names + ["r"] { try replay.receive([sample.run(name)], at: Self.late, puttingOff: true) }
+        for name in names + ["r"] { try replay.receive([sample.run(name)], at: Self.late, deferring: true) }
         try replay.receive([], at: Self.late, ignoring: due)
         #expect(try replay.state() == store.state())
         for each in [store, replay] {

@@ -112,13 +112,14 @@ final class SampleStore {
     func receive(
         _ runs: [VerifiedRun],
         at now: WallTime = TreeSample.now,
-        puttingOff: Bool = false,
+        deferring: Bool = false,
         ignoring ignored: Set<Restamp>? = nil
     ) throws -> ([Merge.Reception], Merge.Summary) {
         try self.store.write { transaction throws(StoreError) in
-            var merge = Merge.ofTestNode(0, at: now)
-            merge.putsOffRestamps = puttingOff
-            if let ignored { (merge.hasDueRestamps, merge.ignoredRestamps) = (true, ignored) }
+            var policy = MergePolicy.ofTestNode(0, at: now)
+            policy.defersRestamps = deferring
+            policy.ignoredRestamps = ignored ?? []
+            var merge = Merge(policy, deferred: DeferredWork(hasRestamps: ignored != nil))
             var receptions: [Merge.Reception] = []
             for run in runs { receptions.append(try merge.receive(run, in: &transaction)) }
             try merge.finish(in: &transaction)

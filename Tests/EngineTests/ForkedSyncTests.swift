@@ -51,13 +51,13 @@ struct ForkedSyncTests {
             var next: Int? = dice.below(tree.count)
             while let position = next, wanted.insert(position).inserted { next = tree[position].parent }
         }
-        var merge = Merge(now: now, founder: machine.node.author.membership.founder)
+        var merge = Merge(now: now, founder: machine.node.replica.author.membership.founder)
         var ready = wanted.contains(0) ? [0] : []
         var children: [Int: [Int]] = [:]
         for position in wanted.sorted() {
             if let parent = tree[position].parent { children[parent, default: []].append(position) }
         }
-        try machine.node.store.write { transaction throws(StoreError) in
+        try machine.node.replica.store.write { transaction throws(StoreError) in
             while !ready.isEmpty {
                 let position = ready.remove(at: dice.below(ready.count))
                 let reception = try merge.receive(tree[position].run, in: &transaction)

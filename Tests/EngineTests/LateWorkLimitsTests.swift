@@ -36,7 +36,7 @@ struct LateWorkLimitsTests {
     private func wait(_ network: TestNetwork) throws -> UInt64 {
         let start = network.time
         for _ in 0..<10 {
-            guard let deadline = network.machines[0].node.settlingDeadline else { return network.time - start }
+            guard let deadline = network.machines[0].node.catchUpDeadline else { return network.time - start }
             let rest = deadline - min(deadline, network.time)
             guard rest < 3_600_000 else { throw TestFailure("what was put off waits for \(rest) ms") }
             network.sleep(milliseconds: rest)
@@ -96,7 +96,7 @@ struct LateWorkLimitsTests {
         peer.send(.run(later.run))
         for (number, run) in late.enumerated() {
             peer.send(.run(run.run))
-            #expect(network.machines[0].node.settlingDeadline == nil, "run \(number)")
+            #expect(network.machines[0].node.catchUpDeadline == nil, "run \(number)")
         }
         #expect(!peer.isClosed)
         #expect(try self.appliedCount(of: late[0], in: network) == 500)
@@ -113,7 +113,7 @@ struct LateWorkLimitsTests {
         for run in late[..<70] { peer.send(.run(run.run)) }
         let taken = try self.appliedCount(of: late[0], in: network)
         #expect((40...60).contains(taken), "\(taken)")
-        #expect(network.machines[0].node.settlingDeadline != nil)
+        #expect(network.machines[0].node.catchUpDeadline != nil)
         // The others come in together, which costs no more than one of them.
         let first = try self.wait(network)
         #expect(first < 1_000, "\(first) ms")

@@ -38,7 +38,7 @@ final class RawPeer {
         self.identity = identity
         self.id = ConnectionID(rawValue: 1 << 63 | 1 << 40 | connection)
         var entropy = TestNetwork.entropy(connection &+ 500)
-        let key = network.machines[target].node.author.identity.publicStaticKey
+        let key = network.machines[target].node.replica.author.identity.publicStaticKey
         guard let ephemeral = AgreementKey(seed: entropy.secret(32)),
             let start = PeerLink.dialling(key, own: identity.value.staticKey, ephemeral: ephemeral)
         else { throw TestFailure("no handshake") }

@@ -64,20 +64,20 @@ struct SettlingPaceTests {
 
     @Test func `restamps that cost much wait and come together, and nothing else waits for them`() throws {
         let network = try self.world()
-        #expect(network.machines[0].node.settlingDeadline != nil)
+        #expect(network.machines[0].node.catchUpDeadline != nil)
         try network.write(0, .set(self.note, name: "other", value: .int(1)))
         #expect(try network.export(0).contains("\"other\":1"))
-        #expect(network.machines[0].node.settlingDeadline != nil)
+        #expect(network.machines[0].node.catchUpDeadline != nil)
         network.sleep(seconds: 5)
-        #expect(network.machines[0].node.settlingDeadline == nil)
+        #expect(network.machines[0].node.catchUpDeadline == nil)
         #expect(try self.title(network) == "\"ours\"")
     }
 
     @Test func `who ends while restamps wait has settled them when he starts again`() throws {
         let network = try self.world()
-        #expect(network.machines[0].node.settlingDeadline != nil)
+        #expect(network.machines[0].node.catchUpDeadline != nil)
         try network.restart(0, with: network.copyStore(of: 0), seed: 5)
-        #expect(network.machines[0].node.settlingDeadline == nil)
+        #expect(network.machines[0].node.catchUpDeadline == nil)
         #expect(try self.title(network) == "\"ours\"")
     }
 
@@ -114,12 +114,12 @@ struct SettlingPaceTests {
 
     @Test func `moves that come late wait if they cost much, and nothing else waits for them`() throws {
         let network = try self.lateWorld()
-        #expect(network.machines[0].node.settlingDeadline != nil)
+        #expect(network.machines[0].node.catchUpDeadline != nil)
         #expect(try self.lateObjectCount(network) < Self.lateCount)
         try network.write(0, .set(self.note, name: "other", value: .int(1)))
         #expect(try network.export(0).contains("\"other\":1"))
         network.sleep(seconds: 5)
-        #expect(network.machines[0].node.settlingDeadline == nil)
+        #expect(network.machines[0].node.catchUpDeadline == nil)
         #expect(try self.lateObjectCount(network) == Self.lateCount)
     }
 
@@ -142,8 +142,9 @@ struct SettlingPaceTests {
             var store = MemoryStore(origin: ChainHash.origin(TestDevice.workspace))
             for number in order {
                 try store.write { (transaction: inout MemoryTransaction) throws(StoreError) in
-                    var merge = Merge(now: WallTime(milliseconds: 1_000), founder: TestDevice.user)
-                    merge.redoneMoveCountMax = 0
+                    var policy = MergePolicy(now: WallTime(milliseconds: 1_000), founder: TestDevice.user)
+                    policy.redoneMoveCountMax = 0
+                    var merge = Merge(policy)
                     _ = try merge.receive(history.sealed([moves[number]]), in: &transaction)
                     try merge.finish(in: &transaction)
                 }
@@ -157,9 +158,9 @@ struct SettlingPaceTests {
 
     @Test func `who ends while late moves wait has them when he starts again`() throws {
         let network = try self.lateWorld()
-        #expect(network.machines[0].node.settlingDeadline != nil)
+        #expect(network.machines[0].node.catchUpDeadline != nil)
         try network.restart(0, with: network.copyStore(of: 0), seed: 5)
-        #expect(network.machines[0].node.settlingDeadline == nil)
+        #expect(network.machines[0].node.catchUpDeadline == nil)
         #expect(try self.lateObjectCount(network) == Self.lateCount)
     }
 

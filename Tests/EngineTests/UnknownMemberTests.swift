@@ -130,7 +130,7 @@ struct UnknownMemberTests {
             }
             let device = DeviceID(bytes: key.publicKey.bytes32)
             let nonce = Bytes16(high: 5, low: UInt64(number))
-            let victimKey = self.network.machines[victim].node.author.identity.publicStaticKey
+            let victimKey = self.network.machines[victim].node.replica.author.identity.publicStaticKey
             let replica = ReplicaID(device: device, nonce: nonce, SodiumCryptography())
             var builder = RunBuilder(replica: replica, firstSequence: 1)
             let stamp = Stamp(milliseconds: self.network.moment(of: first).wall.milliseconds)
@@ -153,7 +153,7 @@ struct UnknownMemberTests {
             self.network.settle(seconds: 60)
             #expect(try self.areEqual(first, second))
             for (victim, other) in [(first, second), (second, first)] {
-                let device = self.network.machines[victim].node.author.identity.device
+                let device = self.network.machines[victim].node.replica.author.identity.device
                 let connected = try self.status(other).peers.filter { $0.isConnected && $0.name != "raw" }
                 #expect(connected.map(\.device) == [device])
             }
@@ -162,7 +162,7 @@ struct UnknownMemberTests {
         try self.network.restart(first, with: self.network.copyStore(of: first), token: 1, seed: 30)
         self.network.settle(seconds: 60)
         #expect(try self.areEqual(first, second))
-        let device = self.network.machines[second].node.author.identity.device
+        let device = self.network.machines[second].node.replica.author.identity.device
         #expect(try self.status(first).peers.filter { $0.address != nil && $0.name != "raw" }.map(\.device) == [device])
     }
 
@@ -200,7 +200,7 @@ struct UnknownMemberTests {
         let output = link.receive(answer, own: own, authority: Nobody(), now: 1) { nil }
         let message = HandshakeProof.message(handshakeHash: link.handshakeHash, isDialler: true)
         let request = JoinRequest(
-            device: self.network.machines[second].node.author.identity.device,
+            device: self.network.machines[second].node.replica.author.identity.device,
             deviceName: "other",
             proof: signing.signature(of: message)
         )
@@ -209,17 +209,17 @@ struct UnknownMemberTests {
         #expect(self.network.machines[first].node.counters.protocolViolationCount == 1)
         #expect(try self.status(first).peers.count == before)
         // The invite is not used up by it.
-        #expect(self.network.machines[first].node.invites.count == 1)
+        #expect(self.network.machines[first].node.admissions.invites.count == 1)
     }
 
     @Test func `a recorded first message that comes again and again does not stop dialling`() throws {
         let (first, second, _) = try self.worldWithImpostor()
         var entropy = TestNetwork.entropy(61)
-        let target = self.network.machines[first].node.author.identity.publicStaticKey
+        let target = self.network.machines[first].node.replica.author.identity.publicStaticKey
         guard let ephemeral = AgreementKey(seed: entropy.secret(32)),
             let start = PeerLink.dialling(
                 target,
-                own: self.network.machines[second].node.author.identity.staticKey,
+                own: self.network.machines[second].node.replica.author.identity.staticKey,
                 ephemeral: ephemeral
             )
         else { throw TestFailure("no handshake") }

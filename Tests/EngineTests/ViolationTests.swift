@@ -301,7 +301,7 @@ struct ViolationTests {
     @Test func `a replayed first handshake message has no effect`() throws {
         let (network, member) = try self.world()
         let before = try network.export(0)
-        let key = network.machines[0].node.author.identity.publicStaticKey
+        let key = network.machines[0].node.replica.author.identity.publicStaticKey
         var entropy = TestNetwork.entropy(5)
         guard let ephemeral = AgreementKey(seed: entropy.secret(32)),
             let start = PeerLink.dialling(key, own: member.value.staticKey, ephemeral: ephemeral)

@@ -42,7 +42,7 @@ import Testing
         #expect(found == all)
     }
 
-    private func check<Store: ReplicaStore & ~Copyable>(_ store: consuming Store, count: Int) throws {
+    private func check<Store: NodeStore & ~Copyable>(_ store: consuming Store, count: Int) throws {
         var entropy = try TemporaryDirectory.entropy()
         let founded = DeviceIdentity.founding(name: "laptop", entropy: &entropy)
         guard let identity = founded else { throw CommandFailure(.failure, "no identity") }

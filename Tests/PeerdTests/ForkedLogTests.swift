@@ -52,8 +52,8 @@ import Testing
 
     /// What both lives have written, in one store.
     ///
-    /// `puttingOff`: the life that moved first comes second, and its move, of another object, is put off.
-    private static func forked(puttingOff: Bool = false) throws -> MemoryStore {
+    /// `deferring`: the life that moved first comes second, and its move, of another object, is put off.
+    private static func forked(deferring: Bool = false) throws -> MemoryStore {
         let shared = try self.live(
             on: MemoryStore(origin: try self.identity().origin),
             at: self.now,
@@ -74,13 +74,14 @@ import Testing
                 ]
             )
         }
-        var first = try puttingOff ? life("old", 1, under: 2, after: 1000) : life("old", under: 1, after: 1000)
+        var first = try deferring ? life("old", 1, under: 2, after: 1000) : life("old", under: 1, after: 1000)
         var second = try life("new", under: 2, after: 2000)
-        if puttingOff { swap(&first, &second) }
+        if deferring { swap(&first, &second) }
         let membership = try self.identity().membership
         try first.write { (transaction: inout MemoryTransaction) throws(StoreError) in
-            var merge = Merge(now: self.now.advanced(byMilliseconds: 3000), founder: membership.founder)
-            if puttingOff { merge.redoneMoveCountMax = 0 }
+            var policy = MergePolicy(now: self.now.advanced(byMilliseconds: 3000), founder: membership.founder)
+            if deferring { policy.redoneMoveCountMax = 0 }
+            var merge = Merge(policy)
             for run in try second.read({ (other: inout MemoryTransaction) throws(StoreError) in
                 try self.runs(after: self.sharedSequence, of: &other, membership)
             }) {
@@ -186,7 +187,7 @@ import Testing
 
     @Test func `a late move that was put off is no damage`() throws {
         // Of that branch the first change, which moves nothing, is applied.
-        var store = try Self.forked(puttingOff: true)
+        var store = try Self.forked(deferring: true)
         try Self.read(store) { transaction in
             let progress = transaction.progress(of: LineIndex(rawValue: 1))
             let isEqual = try Self.replay().isEqual(to: &transaction)

@@ -1,4 +1,5 @@
 import CRDTCore
+import Engine
 import MergeModel
 import Persistence
 

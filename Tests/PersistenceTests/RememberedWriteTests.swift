@@ -1,4 +1,5 @@
 import CRDTCore
+import Engine
 import Persistence
 import Testing
 
@@ -54,7 +55,7 @@ struct RememberedWriteTests {
     }
 
     /// Remembers more writes than are kept, and looks for the first, the newest, and those between.
-    private static func fill(_ transaction: inout some StoreTransaction) throws(StoreError) {
+    private static func fill(_ transaction: inout some NodeTransaction) throws(StoreError) {
         let count = RememberedWrite.countMin + 2 * RememberedWrite.surplusCountMax + 7
         for number in 1...count {
             try transaction.remember(self.write(UInt64(number)), as: "\(number)")

@@ -1,4 +1,5 @@
 import CRDTCore
+import Engine
 import Foundation
 import MergeModel
 import Testing

@@ -1,4 +1,5 @@
 import CRDTCore
+import Engine
 import MergeModel
 import Persistence
 import Testing
@@ -47,7 +48,7 @@ import Testing
     }
 
     private static func answers(
-        _ transaction: inout some StoreTransaction,
+        _ transaction: inout some NodeTransaction,
         _ ids: [ReplicaID],
         _ moves: [MoveRecord],
         _ flipped: [MoveRecord],
@@ -72,7 +73,7 @@ import Testing
         return answers
     }
 
-    private static func addLine(_ transaction: inout some StoreTransaction) throws(StoreError) {
+    private static func addLine(_ transaction: inout some NodeTransaction) throws(StoreError) {
         _ = try transaction.addLine(LineRecord(id: ReplicaID(bytes: Bytes16(high: 1, low: 1)), origin: .zero))
     }
 

@@ -15,7 +15,7 @@ enum ImportRules {
         "PeerCrypto": ["CSodium"],
         "SyncProtocol": ["CRDTCore", "PeerCrypto", "CZstd"],
         "Engine": ["CRDTCore", "PeerCrypto", "SyncProtocol"],
-        "Persistence": system.union(["CRDTCore", "CSQLite", "Dispatch", "Logging", "PeerCrypto"]),
+        "Persistence": system.union(["CRDTCore", "CSQLite", "Dispatch", "Engine", "Logging"]),
         "PeerTransport": system.union(pure).union(["NIO*", "Logging"]),
         "FileServing": ["Glibc", "Synchronization"],
         "LocalAPI": system.union(pure).union([

@@ -20,7 +20,7 @@ package struct RestampTable: Sendable {
     package func isUnsettled(_ record: RestampRecord) -> Bool { !self.open.isEmpty && self.open[record] != nil }
 
     /// Those that are not settled, in the order in which they were added: what they restamp is not there, or they are
-    /// put off.
+    /// deferred.
     package var unsettled: [RestampRecord] { self.open.sorted { $0.value < $1.value }.map(\.key) }
 
     /// How many were added before one that is not settled.

@@ -4,28 +4,28 @@
 /// Late arrivals are handled for a whole transaction at once: the moves ordered after the earliest new one are undone,
 /// then all are done again in order. What was not moved since keeps its place and is read from the store as it is met.
 extension Merge {
-    /// Whether a change that is ready is put off, since so many moves would have to be done again for its own.
+    /// Whether a change that is ready is deferred, since so many moves would have to be done again for its own.
     ///
     /// A late move of a few bytes may come before very many, and the next one again. Many that come in together cost as
     /// much as the earliest of them.
-    mutating func putsOff(
+    mutating func defers(
         _ place: LinePoint,
         _ operations: ArraySlice<Operation>,
         _ stamp: Stamp,
         _ transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        if let first = self.putOff[place.line], place.sequence >= first { return true }
-        guard self.redoneMoveCountMax < .max, place.line != self.promptLine,
-            self.firstLateStamp.map({ stamp < $0 }) ?? true, operations.contains(where: { $0.kind == .move })
+        if let first = self.deferred.changes[place.line], place.sequence >= first { return true }
+        guard self.policy.redoneMoveCountMax < .max, place.line != self.policy.promptLine,
+            self.hierarchy.firstLateStamp.map({ stamp < $0 }) ?? true, operations.contains(where: { $0.kind == .move })
         else { return false }
         // Those of the same stamp, too: their replicas say which comes first.
-        let count = try transaction.moveCount(from: stamp, upTo: self.redoneMoveCountMax + 1)
+        let count = try transaction.moveCount(from: stamp, upTo: self.policy.redoneMoveCountMax + 1)
         guard count > 0 else { return false }
-        if count > self.redoneMoveCountMax {
-            self.putOff[place.line] = place.sequence
+        if count > self.policy.redoneMoveCountMax {
+            self.deferred.changes[place.line] = place.sequence
             return true
         }
-        self.firstLateStamp = stamp
+        self.hierarchy.firstLateStamp = stamp
         return false
     }
 
@@ -35,10 +35,10 @@ extension Merge {
     ///   them, and *d* objects above their parents, of *m* in all.
     mutating func settleMoves(in transaction: inout some StoreTransaction) throws(StoreError) {
         var arrived: [MoveRecord] = []
-        swap(&arrived, &self.moves)
+        swap(&arrived, &self.hierarchy.moves)
         if arrived.count > 1 { arrived.sort { WriteOrder.precedes($0.write, $1.write, transaction) } }
-        let withdrawn = self.withdrawnMoves
-        self.withdrawnMoves = nil
+        let withdrawn = self.hierarchy.withdrawn
+        self.hierarchy.withdrawn = nil
         var earliest = withdrawn?.first
         if let first = arrived.first?.write, earliest.map({ WriteOrder.precedes(first, $0, transaction) }) ?? true {
             earliest = first
@@ -113,7 +113,7 @@ extension Merge {
             return false
         }
         var ancestor: ObjectIndex? = parent
-        for _ in 0..<self.climbedCountMax {
+        for _ in 0..<self.policy.climbedCountMax {
             guard let current = ancestor else { return false }
             if current == move.object { return true }
             ancestor = try self.parent(of: current, window, in: &transaction)

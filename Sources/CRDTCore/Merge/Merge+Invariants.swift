@@ -30,7 +30,7 @@ extension Merge {
                 + "\(record.storedSequence)"
         )
         try self.require(
-            !transaction.progress(of: line).isPending || record.waitsFor != nil || self.putOff[line] != nil,
+            !transaction.progress(of: line).isPending || record.waitsFor != nil || self.deferred.changes[line] != nil,
             "\(record.id) is ready after \(record.appliedSequence), and is not applied"
         )
         guard record.appliedSequence >= record.firstSequence else { return }

@@ -35,7 +35,7 @@ extension Merge {
                 let record = RestampRecord(restamp: restamp, author: author)
                 guard !transaction.restamps.contains(record) else { continue }
                 try transaction.addRestamp(record)
-                if try self.end(of: record, in: &transaction) != nil { self.hasDueRestamps = true }
+                if try self.end(of: record, in: &transaction) != nil { self.deferred.hasRestamps = true }
             }
         }
     }
@@ -49,7 +49,7 @@ extension Merge {
         guard transaction.restamps.hasAny(of: replica) else { return }
         for record in transaction.restamps.records(of: replica, endingIn: first...fresh.run.lastSequence)
         where fresh.hashes[Int(record.restamp.lastSequence - first)] == record.restamp.lastHash {
-            if try self.end(of: record, in: &transaction) != nil { self.hasDueRestamps = true }
+            if try self.end(of: record, in: &transaction) != nil { self.deferred.hasRestamps = true }
         }
     }
 
@@ -70,7 +70,7 @@ extension Merge {
         return chain
     }
 
-    /// The restamps that would order something anew, and have not yet: they were put off.
+    /// The restamps that would order something anew, and have not yet: they were deferred.
     package func dueRestamps(in transaction: inout some StoreTransaction) throws(StoreError) -> Set<Restamp> {
         var due: Set<Restamp> = []
         for record in transaction.restamps.unsettled {
@@ -95,7 +95,7 @@ extension Merge {
             return nil
         }
         guard let author = transaction.line(record.author).introduction?.user else { return nil }
-        return author == self.founder || author == transaction.line(last.line).introduction?.user ? last : nil
+        return author == self.policy.founder || author == transaction.line(last.line).introduction?.user ? last : nil
     }
 
     /// Whether a change is in a stretch that is restamped by right, and settled.
@@ -114,9 +114,9 @@ extension Merge {
     mutating func coverRestamped(in transaction: inout some StoreTransaction) throws(StoreError)
         -> [RestampedChain.Piece]
     {
-        self.hasDueRestamps = false
+        self.deferred.hasRestamps = false
         var news: [RestampedChain.Piece] = []
-        for record in transaction.restamps.unsettled where !self.ignoredRestamps.contains(record.restamp) {
+        for record in transaction.restamps.unsettled where !self.policy.ignoredRestamps.contains(record.restamp) {
             self.summary.restampCost += 1
             guard let end = try self.end(of: record, in: &transaction) else { continue }
             let replica = record.restamp.replica
@@ -131,7 +131,12 @@ extension Merge {
     }
 
     /// Orders what has newly been restamped anew, as far as it was applied; what was held is looked at again.
-    mutating func settleRestamps(in transaction: inout some StoreTransaction) throws(StoreError) {
+    ///
+    /// `lines`: all that are held.
+    mutating func settleRestamps(
+        waiting lines: [LineIndex],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
         let news = try self.coverRestamped(in: &transaction)
         guard !news.isEmpty else { return }
         var applied: [LinePoint] = []
@@ -141,8 +146,7 @@ extension Merge {
             applied += (piece.sequences.lowerBound...last).map { LinePoint(line: piece.line, sequence: $0) }
         }
         // What is held may follow from what is restamped, here or on other lines.
-        for position in 0..<transaction.lineCount {
-            let index = LineIndex(rawValue: UInt32(position))
+        for index in lines {
             guard case .held = transaction.line(index).waitsFor else { continue }
             var line = transaction.line(index)
             line.waitsFor = nil
@@ -217,19 +221,22 @@ extension Merge {
     // MARK: - Held again
 
     /// Takes out of the state what has been applied and is held by the clock as it is now: it was set back.
-    mutating func withdrawHeld(in transaction: inout some StoreTransaction) throws(StoreError) {
+    mutating func withdrawHeld(
+        on lines: [LineIndex],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
         var withdrawn: [LinePoint] = []
         var records: [(LineIndex, LineRecord)] = []
-        for position in 0..<transaction.lineCount {
-            let index = LineIndex(rawValue: UInt32(position))
-            guard HybridClock.isHeld(transaction.progress(of: index).appliedStamp, at: self.now) else { continue }
+        for index in lines {
+            let stamp = transaction.progress(of: index).appliedStamp
+            guard HybridClock.isHeld(stamp, at: self.policy.now) else { continue }
             var record = transaction.line(index)
             guard record.appliedSequence >= record.firstSequence else { continue }
             var (low, high) = (record.firstSequence, record.appliedSequence)
             while low < high {
                 let middle = low + (high - low) / 2
                 let stamp = try transaction.effectiveStamp(at: LinePoint(line: index, sequence: middle))
-                if HybridClock.isHeld(stamp, at: self.now) { high = middle } else { low = middle + 1 }
+                if HybridClock.isHeld(stamp, at: self.policy.now) { high = middle } else { low = middle + 1 }
             }
             withdrawn += (low...record.appliedSequence).map { LinePoint(line: index, sequence: $0) }
             let last = LinePoint(line: index, sequence: low - 1)

@@ -96,7 +96,7 @@ extension Merge {
             var parent: ObjectIndex?
             if let id = place.parent { parent = try transaction.objectIndex(of: id) }
             let position = place.position
-            self.moves.append(
+            self.hierarchy.moves.append(
                 MoveRecord(write: restamped, object: object, parent: parent, position: position, isEffective: false)
             )
         default: break

@@ -96,10 +96,10 @@ extension Merge {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         guard let move = try transaction.removeMove(former, of: object) else { return }
-        var withdrawn = self.withdrawnMoves ?? (first: move, objects: [])
+        var withdrawn = self.hierarchy.withdrawn ?? (first: move, objects: [])
         if WriteOrder.precedes(move, withdrawn.first, transaction) { withdrawn.first = move }
         withdrawn.objects.insert(object)
-        self.withdrawnMoves = withdrawn
+        self.hierarchy.withdrawn = withdrawn
     }
 
     /// Performs one stored operation on an object.
@@ -127,7 +127,7 @@ extension Merge {
             var parent: ObjectIndex?
             if let id = place.parent { parent = try transaction.objectIndex(of: id) }
             let position = place.position
-            self.moves.append(
+            self.hierarchy.moves.append(
                 MoveRecord(write: write, object: object, parent: parent, position: position, isEffective: false)
             )
         case .delete: try self.delete(object, by: write, context, in: &transaction)

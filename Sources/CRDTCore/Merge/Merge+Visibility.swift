@@ -4,13 +4,13 @@ extension Merge {
     ///
     /// It is settled once for the transaction: above an object may be very many that show only with it.
     mutating func noteStale(_ object: ObjectIndex) {
-        if self.stale.last != object { self.stale.append(object) }
+        if self.hierarchy.stale.last != object { self.hierarchy.stale.append(object) }
     }
 
     /// Lets objects show that should, and then those show no more that should not: so none changes more than twice.
     mutating func settleVisibility(in transaction: inout some StoreTransaction) throws(StoreError) {
         var stale: [ObjectIndex] = []
-        swap(&stale, &self.stale)
+        swap(&stale, &self.hierarchy.stale)
         for becomesVisible in [true, false] {
             for object in stale where try transaction.look(at: object, { $0.shouldBeVisible }) == becomesVisible {
                 try self.refreshVisibility(of: object, in: &transaction)

@@ -46,48 +46,38 @@ package struct Merge {
     }
 
     package internal(set) var summary = Summary()
-    let now: WallTime
-    /// The user whose devices may restamp everyone's changes.
-    let founder: UserID
-    var moves: [MoveRecord] = []
-    /// The earliest move that was taken out of the order, and the objects of all that were.
-    var withdrawnMoves: (first: WriteReference, objects: Set<ObjectIndex>)?
-    /// Objects that show and should not, or the other way round.
-    var stale: [ObjectIndex] = []
-    /// Whether there may be restamps that are stored, with all of their stretches, and not settled.
-    package var hasDueRestamps = false
-    /// Whether they are left so: the state is as if they had not come yet.
-    package var putsOffRestamps = false
-    /// Restamps that are left so in any case.
-    package var ignoredRestamps: Set<Restamp> = []
-    /// So many recorded moves may be done again for the sake of late ones; changes beyond that are put off.
-    package var redoneMoveCountMax = Int.max
-    /// So many steps up the hierarchy are taken one by one, before a forest of what is above is made.
-    package var climbedCountMax = 64
-    /// The first change of a line that is put off, and with it all that follow: the state is as if they had not come.
-    package var putOff: [LineIndex: UInt64] = [:]
-    /// The line of which nothing is put off.
-    package var promptLine: LineIndex?
-    /// The earliest stamp of the moves that this transaction takes in late.
-    var firstLateStamp: Stamp?
+    let policy: MergePolicy
+    /// What is left for a later merge.
+    package internal(set) var deferred: DeferredWork
+    var hierarchy = UnsettledHierarchy()
     /// Whether a name turned out to be that of two changes, which may be anywhere in contexts.
     var needsRebuild = false
-    /// Room for the numbers of the next run, so that not each run allocates its own.
-    private var spareIndexes = RunIndexes(line: LineIndex(rawValue: 0), objects: [], names: [])
-    /// What the change that is looked at adds to its line's context.
-    private var seen: [LinePoint] = []
+    /// What conflicts were looked for lately, so that nobody looks for the same again.
+    var examined = ExaminedConflicts()
+    private var room = Room()
     #if CHECKED
     /// The objects and properties that this transaction has touched, or the first of them.
     var touched = TouchedRows()
     #endif
-    /// What conflicts were looked for lately, so that nobody looks for the same again.
-    var examined = ExaminedConflicts()
 
-    /// `founder`: the user whose devices may restamp everyone's changes.
-    package init(now: WallTime, founder: UserID) {
-        self.now = now
-        self.founder = founder
+    /// What is used again for each change, so that not each allocates its own.
+    private struct Room {
+        /// The numbers of a run's objects and names.
+        var indexes = RunIndexes(line: LineIndex(rawValue: 0), objects: [], names: [])
+        /// What the change that is looked at adds to its line's context.
+        var seen: [LinePoint] = []
     }
+
+    /// A merge that takes up what earlier ones have left.
+    package init(_ policy: MergePolicy, deferred: DeferredWork = DeferredWork()) {
+        self.policy = policy
+        self.deferred = deferred
+    }
+
+    /// A merge that defers nothing.
+    ///
+    /// `founder`: the user whose devices may restamp everyone's changes.
+    package init(now: WallTime, founder: UserID) { self.init(MergePolicy(now: now, founder: founder)) }
 
     /// Appends a run to the log and applies what of it is ready.
     ///
@@ -110,7 +100,7 @@ package struct Merge {
         let run = fresh.run
         guard let lastHash = fresh.hashes.last else { return .duplicate }
         let indexes = try self.indexes(of: run, on: line, in: &transaction)
-        defer { self.spareIndexes = indexes }
+        defer { self.room.indexes = indexes }
         var record = transaction.line(line)
         try transaction.appendLog(fresh, indexes: indexes)
         record.storedSequence = run.lastSequence
@@ -142,18 +132,37 @@ package struct Merge {
     /// Applies what has become ready, takes late knowledge into account, and settles the hierarchy.
     @specialized(where Rows == MemoryTransaction)
     package mutating func finish<Rows: StoreTransaction>(in transaction: inout Rows) throws(StoreError) {
-        if self.needsRebuild {
-            try self.resetDerivedState(in: &transaction)
-        } else {
-            try self.withdrawHeld(in: &transaction)
-            if self.hasDueRestamps, !self.putsOffRestamps { try self.settleRestamps(in: &transaction) }
-        }
-        try self.applyPending(in: &transaction)
+        try self.catchUp(in: &transaction)
         try self.settleMoves(in: &transaction)
         try self.settleVisibility(in: &transaction)
         #if CHECKED
         try self.checkInvariants(in: &transaction)
         #endif
+    }
+
+    /// Applies what has become ready, and takes late knowledge into account, so that what is written next has seen
+    /// what is due by now and not what is held by now; the hierarchy is settled by `finish` alone.
+    package mutating func catchUp(in transaction: inout some StoreTransaction) throws(StoreError) {
+        if self.needsRebuild { try self.resetDerivedState(in: &transaction) }
+        let open = self.openLines(in: &transaction)
+        try self.withdrawHeld(on: open, in: &transaction)
+        if self.deferred.hasRestamps, !self.policy.defersRestamps {
+            try self.settleRestamps(waiting: open, in: &transaction)
+        }
+        try self.applyPending(on: open, in: &transaction)
+    }
+
+    /// The lines of which something is stored and not applied, or applied and held by the clock as it is now.
+    private func openLines(in transaction: inout some StoreTransaction) -> [LineIndex] {
+        var lines: [LineIndex] = []
+        for position in 0..<transaction.lineCount {
+            let line = LineIndex(rawValue: UInt32(position))
+            let progress = transaction.progress(of: line)
+            if progress.isPending || HybridClock.isHeld(progress.appliedStamp, at: self.policy.now) {
+                lines.append(line)
+            }
+        }
+        return lines
     }
 
     /// Throws the derived state away and computes it anew from the log.
@@ -279,8 +288,8 @@ package struct Merge {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> RunIndexes {
         var indexes = RunIndexes(line: line, objects: [], names: [])
-        swap(&indexes.objects, &self.spareIndexes.objects)
-        swap(&indexes.names, &self.spareIndexes.names)
+        swap(&indexes.objects, &self.room.indexes.objects)
+        swap(&indexes.names, &self.room.indexes.names)
         indexes.objects.removeAll(keepingCapacity: true)
         indexes.names.removeAll(keepingCapacity: true)
         indexes.objects.reserveCapacity(run.objects.count)
@@ -310,7 +319,7 @@ package struct Merge {
             case .waits(let wait): record.waitsFor = wait
             case .ready(let stamp, let cause):
                 record.waitsFor = nil
-                if try self.putsOff(next, run.operations[change.operationRange], stamp, &transaction) { break }
+                if try self.defers(next, run.operations[change.operationRange], stamp, &transaction) { break }
                 let place = next
                 if cause != nil || stamp != change.stamp {
                     try transaction.setRaisedStamp(RaisedStamp(stamp: stamp, cause: cause), at: place)
@@ -353,14 +362,16 @@ package struct Merge {
             let previous = LinePoint(line: place.line, sequence: place.sequence - 1)
             try self.raise(&stamp, &cause, above: record.appliedStamp, previous)
         }
-        self.seen.removeAll(keepingCapacity: true)
+        self.room.seen.removeAll(keepingCapacity: true)
         for point in points {
             guard let found = try self.find(point, in: &transaction) else { return .waits(.missing(point)) }
             if found.place.sequence == 0 { continue }
-            self.seen.append(found.place)
+            self.room.seen.append(found.place)
             try self.raise(&stamp, &cause, above: found.stamp, found.place)
         }
-        if HybridClock.isHeld(stamp, at: self.now) { return .waits(.held(until: HybridClock.dueTime(of: stamp))) }
+        if HybridClock.isHeld(stamp, at: self.policy.now) {
+            return .waits(.held(until: HybridClock.dueTime(of: stamp)))
+        }
         return .ready(stamp, cause: cause)
     }
 
@@ -414,10 +425,10 @@ package struct Merge {
             record.trail = ContextTrail()
             record.trail.inherited = record.context
         }
-        for place in self.seen { transaction.cover(place, in: &record.context, noting: &record.trail.recent) }
+        for place in self.room.seen { transaction.cover(place, in: &record.context, noting: &record.trail.recent) }
         record.trail.recentPointCount += change.contextRange.count
         if record.timeline == nil {
-            try self.merge(self.seen, by: LinePoint(line: indexes.line, sequence: sequence), in: &transaction)
+            try self.merge(self.room.seen, by: LinePoint(line: indexes.line, sequence: sequence), in: &transaction)
         }
         var write = WriteReference(stamp: stamp, line: indexes.line, sequence: sequence, index: 0)
         var context = CausalContext(seen: record.context, author: indexes.line, ordinal: write.ordinal)
@@ -472,7 +483,7 @@ package struct Merge {
             try self.touch(object, by: write, in: &transaction)
             let parent = operation.operand == 0 ? nil : indexes.objects[Int(operation.operand) - 1]
             let position = Position(bytes: Array(run.payload[operation.payloadRange]))
-            self.moves.append(
+            self.hierarchy.moves.append(
                 MoveRecord(write: write, object: object, parent: parent, position: position, isEffective: false)
             )
             try self.note(move: write, of: object, context, in: &transaction)
@@ -543,13 +554,15 @@ package struct Merge {
 
     // MARK: - Pending changes and rebuilding
 
-    /// Applies stored changes of all lines until none is ready.
-    private mutating func applyPending(in transaction: inout some StoreTransaction) throws(StoreError) {
+    /// Applies stored changes of some lines until none is ready.
+    private mutating func applyPending(
+        on lines: [LineIndex],
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) {
         var progress = true
         while progress {
             progress = false
-            for position in 0..<transaction.lineCount {
-                let index = LineIndex(rawValue: UInt32(position))
+            for index in lines {
                 // Two chains may wait for each other at each change: no more is loaded than seems to be ready.
                 var limits = RunLimits.pending
                 limits.changeCountMax = 1
@@ -557,7 +570,7 @@ package struct Merge {
                     guard transaction.progress(of: index).isPending else { break }
                     var record = transaction.line(index)
                     guard try !self.isKnownToWait(record, &transaction) else { break }
-                    if let first = self.putOff[index], record.appliedSequence + 1 >= first { break }
+                    if let first = self.deferred.changes[index], record.appliedSequence + 1 >= first { break }
                     // Chains may wait for ever, and be long: of those only the first change is read.
                     if let wait = try self.waitOfNext(of: index, record, &transaction) {
                         record.waitsFor = wait
@@ -568,7 +581,7 @@ package struct Merge {
                     let run = try transaction.loadRun(of: index, from: from, limits: limits, signed: false)
                     guard let run else { break }
                     let indexes = try self.indexes(of: run, on: index, in: &transaction)
-                    defer { self.spareIndexes = indexes }
+                    defer { self.room.indexes = indexes }
                     let applied = try self.apply(run, indexes: indexes, record: &record, in: &transaction)
                     if applied > 0 {
                         try transaction.setLine(record, at: index)
@@ -588,7 +601,7 @@ package struct Merge {
     ) throws(StoreError) -> Bool {
         switch record.waitsFor {
         case nil: return false
-        case .held(let dueTime): return self.now < dueTime
+        case .held(let dueTime): return self.policy.now < dueTime
         case .missing(let point): return try self.find(point, in: &transaction) == nil
         }
     }
@@ -596,9 +609,9 @@ package struct Merge {
     private mutating func resetDerivedState(in transaction: inout some StoreTransaction) throws(StoreError) {
         self.needsRebuild = false
         self.examined = ExaminedConflicts()
-        self.moves = []
-        self.stale = []
-        self.withdrawnMoves = nil
+        self.hierarchy.moves = []
+        self.hierarchy.stale = []
+        self.hierarchy.withdrawn = nil
         _ = try self.coverRestamped(in: &transaction)
         self.summary.isRevised = true
         try transaction.clearDerivedState()

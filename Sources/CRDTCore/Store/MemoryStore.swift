@@ -44,13 +44,8 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     package private(set) var timelines = TimelineTable()
     package var branches = BranchIndex()
     package var knownFrontier: Frontier?
-    private var facts: [String: [UInt8]] = [:]
-    private var devices: [PairedDeviceRecord] = []
-    private var openInvites: [InviteRecord] = []
-    private var addressBook: [AddressRecord] = []
-    private var rememberedWrites: [ExactText: RememberedWrite] = [:]
-    /// The names of remembered writes, the oldest first.
-    private var rememberedNames: [ExactText] = []
+    /// What the owner of the store keeps beside the log; it is put back with it.
+    package var beside: (any Sendable)?
 
     /// The children of an object are a list in no particular order, tied together by their numbers; -1 is none.
     private struct SiblingLinks: Sendable {
@@ -589,34 +584,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         self.moveLog.withoutEffect(self.lines)
     }
 
-    // MARK: - Facts
-
-    package mutating func fact(_ name: String) -> [UInt8]? { self.facts[name] }
-
-    package mutating func setFact(_ name: String, _ value: [UInt8]?) { self.facts[name] = value }
-
-    package mutating func pairedDevices() -> [PairedDeviceRecord] { self.devices }
-
-    package mutating func setPairedDevices(_ devices: [PairedDeviceRecord]) { self.devices = devices }
-
-    package mutating func invites() -> [InviteRecord] { self.openInvites }
-
-    package mutating func setInvites(_ invites: [InviteRecord]) { self.openInvites = invites }
-
-    package mutating func addresses() -> [AddressRecord] { self.addressBook }
-
-    package mutating func setAddresses(_ addresses: [AddressRecord]) { self.addressBook = addresses }
-
-    package mutating func rememberedWrite(_ name: String) -> RememberedWrite? { self.rememberedWrites[ExactText(name)] }
-
-    package mutating func remember(_ write: RememberedWrite, as name: String) {
-        self.rememberedWrites[ExactText(name)] = write
-        self.rememberedNames.append(ExactText(name))
-        let surplus = self.rememberedNames.count - RememberedWrite.countMin
-        guard surplus >= RememberedWrite.surplusCountMax else { return }
-        for name in self.rememberedNames.prefix(surplus) { self.rememberedWrites[name] = nil }
-        self.rememberedNames.removeFirst(surplus)
-    }
+    // MARK: - All of it
 
     package mutating func clearDerivedState() {
         self.registers = MemoryRegisters()

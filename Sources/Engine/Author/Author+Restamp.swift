@@ -10,7 +10,7 @@ extension Author {
     /// - Returns: What was written; nil if there was nothing to restamp, or the clock has run out.
     mutating func restamp(
         isAsked: Bool,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some NodeTransaction
     ) throws(StoreError) -> WriteReceipt? {
         var merge = self.merge()
         try self.finish(&merge, in: &transaction)
@@ -61,7 +61,7 @@ extension Author {
     /// that does; nil if there is none.
     private func firstHeld(
         on last: LinePoint,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some NodeTransaction
     ) throws(StoreError) -> UInt64? {
         var sequence = transaction.progress(of: last.line).appliedSequence + 1
         while sequence <= last.sequence {
@@ -75,7 +75,7 @@ extension Author {
     }
 
     /// Whether a restamp by this device counts for a line.
-    private func mayRestamp(_ line: LineIndex, _ transaction: borrowing some StoreTransaction) -> Bool {
+    private func mayRestamp(_ line: LineIndex, _ transaction: borrowing some NodeTransaction) -> Bool {
         let user = self.identity.user
         if user == self.membership.founder { return true }
         return transaction.line(line).introduction?.user == user
@@ -84,7 +84,7 @@ extension Author {
 
 extension [LineIndex: Merge.Wait] {
     /// Whether a line waits for time to pass, if only because what its next change had seen does.
-    func isHeld(_ line: LineIndex, in transaction: inout some StoreTransaction) throws(StoreError) -> Bool {
+    func isHeld(_ line: LineIndex, in transaction: inout some NodeTransaction) throws(StoreError) -> Bool {
         var line = line
         for _ in 0..<self.count {
             guard let wait = self[line] else { return false }

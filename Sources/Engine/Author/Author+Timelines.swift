@@ -7,7 +7,7 @@ extension Author {
     /// One whose last change claims a time that is held is left, as that of the main timeline is.
     func line(
         of timeline: TimelineID,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some NodeTransaction
     ) throws(StoreError) -> LineIndex? {
         guard let replica = try self.branchReplicas(in: &transaction)[timeline],
             let line = transaction.firstLine(of: replica), transaction.line(line).timeline == timeline,
@@ -20,7 +20,7 @@ extension Author {
     func note(
         _ replica: ReplicaID,
         of timeline: TimelineID,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some NodeTransaction
     ) throws(StoreError) {
         var replicas = try self.branchReplicas(in: &transaction)
         replicas[timeline] = replica
@@ -33,7 +33,7 @@ extension Author {
     }
 
     private func branchReplicas(
-        in transaction: inout some StoreTransaction
+        in transaction: inout some NodeTransaction
     ) throws(StoreError) -> [TimelineID: ReplicaID] {
         var reader = ByteReader(try transaction.fact(NodeFact.branchReplicas) ?? [])
         var replicas: [TimelineID: ReplicaID] = [:]

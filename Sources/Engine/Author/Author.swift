@@ -2,35 +2,19 @@ internal import CRDTCore
 internal import PeerCrypto
 internal import SyncProtocol
 
-/// What writes changes of this device: its keys, its clock, its entropy, and the replica it writes under.
+/// What writes changes of this device: its keys, its clock, its entropy, and what its replica knows.
 ///
-/// Apart from the node so that it can be used inside a transaction of the node's store.
+/// Apart from the store so that it can be used inside a transaction.
 struct Author: ~Copyable {
     let identity: DeviceIdentity
     let membership: Membership
     let cryptography: SodiumCryptography
     var entropy: EntropyStream
-    /// The line written under; nil until the next write makes one.
-    var activeLine: LineIndex?
-    /// Why the next write makes a new replica.
-    var newReplicaReason = NewReplicaReason.first
     /// The wall time of the event being handled.
     var now: WallTime
-    /// What has been looked at for the sake of restamps and late moves, and how much of that is little.
-    private(set) var restampPace: SettlingPace
-    private(set) var lateMovePace: SettlingPace
-    private let climbedCountMax: Int
-    /// Whether there may be erasures to do, and whether there are some that something barred.
-    var hasErasures = false
-    var hasBarredErasures = false
-    /// Whether writes may be here of which only a hash is, and that are needed; see `Node+Completion`.
-    var mayLackContent = false
-    /// How often that was noted since the start.
-    private(set) var lackCount = 0
-    /// Whether restamps wait to be settled.
-    private var hasDueRestamps = false
-    /// The changes that wait with all that follow in their lines, since they have late moves.
-    private var putOff: [LineIndex: UInt64] = [:]
+    /// What has been looked at of late work, and how much of that is little.
+    var pace: LateWorkPace
+    var state = ReplicaState()
 
     init(
         identity: consuming DeviceIdentity,
@@ -39,9 +23,7 @@ struct Author: ~Copyable {
         limits: LateWorkLimits,
         at now: WallTime
     ) {
-        self.restampPace = SettlingPace(limits.restamps)
-        self.lateMovePace = SettlingPace(limits.lateMoves)
-        self.climbedCountMax = limits.climbedCountMax
+        self.pace = LateWorkPace(limits)
         self.cryptography = cryptography
         self.membership = identity.membership
         self.identity = identity
@@ -49,73 +31,25 @@ struct Author: ~Copyable {
         self.now = now
     }
 
-    /// What changes as transactions are made, and must be as it was if nothing of them is kept.
-    struct Standing {
-        fileprivate(set) var activeLine: LineIndex?
-        fileprivate var newReplicaReason: NewReplicaReason
-        fileprivate var hasDueRestamps: Bool
-        fileprivate var putOff: [LineIndex: UInt64]
-    }
-
-    var standing: Standing {
-        get {
-            Standing(
-                activeLine: self.activeLine,
-                newReplicaReason: self.newReplicaReason,
-                hasDueRestamps: self.hasDueRestamps,
-                putOff: self.putOff
-            )
-        }
-        set {
-            self.activeLine = newValue.activeLine
-            self.newReplicaReason = newValue.newReplicaReason
-            self.hasDueRestamps = newValue.hasDueRestamps
-            self.putOff = newValue.putOff
-        }
-    }
-
-    /// When what was put off is due, in monotonic milliseconds; nil if there is nothing.
-    var settlingTime: UInt64? {
-        var times: [UInt64] = []
-        if self.hasDueRestamps { times.append(self.restampPace.nextTime) }
-        let hasLateMoves = !self.putOff.isEmpty
-        if hasLateMoves { times.append(self.lateMovePace.nextTime) }
-        return times.min()
-    }
-
-    /// What is looked at is made up for by time.
-    mutating func advancePaces(to now: UInt64) {
-        self.restampPace.advance(to: now)
-        self.lateMovePace.advance(to: now)
-    }
-
     /// A merge by the clock as it is now.
     ///
-    /// `settlesAt`: with what was put off and is due by then.
-    func merge(settlesAt time: UInt64? = nil) -> Merge {
-        var merge = Merge(now: self.now, founder: self.membership.founder)
-        merge.climbedCountMax = self.climbedCountMax
-        merge.hasDueRestamps = self.hasDueRestamps
-        if time.map({ self.lateMovePace.nextTime > $0 }) ?? true {
-            merge.putOff = self.putOff
-            merge.redoneMoveCountMax = self.lateMovePace.allowance
-            merge.promptLine = self.activeLine
-        }
-        // What a peer sends, or a user writes, does not wait for restamps; nor is it they who are slow then.
-        merge.putsOffRestamps = time.map { self.restampPace.nextTime > $0 } ?? true
-        return merge
+    /// `catchesUpAt`: with what was deferred and is due by then. `settlesRestamps`: with all restamps in any case.
+    func merge(catchesUpAt time: UInt64? = nil, settlesRestamps: Bool = false) -> Merge {
+        var policy = MergePolicy(now: self.now, founder: self.membership.founder)
+        var deferred = self.state.deferred
+        policy.promptLine = self.state.activeLine
+        self.pace.limit(&policy, &deferred, catchesUpAt: time)
+        if settlesRestamps { policy.defersRestamps = false }
+        return Merge(policy, deferred: deferred)
     }
 
-    /// Finishes a merge, and takes note of what it settled, and of what it put off.
-    mutating func finish(_ merge: inout Merge, in transaction: inout some StoreTransaction) throws(StoreError) {
+    /// Finishes a merge, and takes note of what it did, and of what it deferred.
+    mutating func finish(_ merge: inout Merge, in transaction: inout some NodeTransaction) throws(StoreError) {
         let before = merge.summary
         try merge.finish(in: &transaction)
-        self.restampPace.note(cost: merge.summary.restampCost - before.restampCost)
-        self.lateMovePace.note(cost: merge.summary.redoneMoveCount - before.redoneMoveCount)
-        self.hasDueRestamps = merge.hasDueRestamps
-        self.putOff = merge.putOff
-        // A failed commit makes that wrong, which costs a look.
-        if merge.summary.notedErasureCount > 0 { self.hasErasures = true }
+        self.pace.note(merge.summary, since: before)
+        self.state.deferred = merge.deferred
+        if merge.summary.notedErasureCount > 0 { self.state.hasErasures = true }
         // They may have come long ago, and be needed now: the clock may have been set back, so that what made them
         // needless is held.
         var hasSpent = merge.summary.countedSpentCount > 0
@@ -124,16 +58,15 @@ struct Author: ~Copyable {
         }
         if hasSpent { try self.noteLack(in: &transaction) }
         // With any change, a branch may have gone on.
-        if self.hasBarredErasures, merge.summary.storedChangeCount > 0 { self.hasErasures = true }
+        if self.state.hasBarredErasures, merge.summary.storedChangeCount > 0 { self.state.hasErasures = true }
     }
 
     /// Notes that content may be needed here of writes that were dropped.
-    mutating func noteLack(in transaction: inout some StoreTransaction) throws(StoreError) {
-        self.lackCount += 1
-        if self.mayLackContent { return }
+    mutating func noteLack(in transaction: inout some NodeTransaction) throws(StoreError) {
+        self.state.contentAge += 1
+        if self.state.mayLackContent { return }
         try transaction.setFact(NodeFact.mayLackContent, [1])
-        // A failed commit makes that wrong, which costs a look.
-        self.mayLackContent = true
+        self.state.mayLackContent = true
     }
 
     /// Writes what a local caller wants, or finds that it was written before.
@@ -141,7 +74,7 @@ struct Author: ~Copyable {
     /// The name is remembered in the transaction of the write, so both are durable or neither.
     mutating func perform(
         _ request: WriteRequest,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some NodeTransaction
     ) throws(StoreError) -> Result<WriteReceipt, WriteRefusal> {
         guard let name = request.name else {
             return try self.perform(request.content, on: request.timeline, in: &transaction)
@@ -161,7 +94,7 @@ struct Author: ~Copyable {
     private mutating func perform(
         _ wanted: WriteRequest.Content,
         on timeline: TimelineID?,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some NodeTransaction
     ) throws(StoreError) -> Result<WriteReceipt, WriteRefusal> {
         var plan = TransactionPlan(namespace: self.namespace, user: self.identity.user)
         do throws(WriteRefusal) {
@@ -195,7 +128,7 @@ struct Author: ~Copyable {
         by wanted: WriteRequest.Content,
         on timeline: TimelineID?,
         _ state: some StateReading,
-        in transaction: some StoreTransaction
+        in transaction: some NodeTransaction
     ) throws(WriteRefusal) -> TransactionPlan {
         var (plan, state) = (plan, state)
         let body: (inout LocalTransaction) throws(WriteRefusal) -> Void
@@ -233,19 +166,18 @@ struct Author: ~Copyable {
         _ edits: [Edit],
         on timeline: TimelineID? = nil,
         seeing others: [LinePoint] = [],
-        in transaction: inout some StoreTransaction
+        in transaction: inout some NodeTransaction
     ) throws(StoreError) -> Dot? {
-        var merge = self.merge()
         // Who writes something else does not wait for restamps that others made.
-        merge.putsOffRestamps = !edits.contains { $0.kind == .restamp }
+        var merge = self.merge(settlesRestamps: edits.contains { $0.kind == .restamp })
         // What is written has seen what is due by now, and not what is held by now.
-        try self.finish(&merge, in: &transaction)
+        try merge.catchUp(in: &transaction)
         try self.leaveHeldLine(in: &transaction)
-        guard let stamp = try self.nextStamp(in: &transaction) else { return nil }
-        var index = self.activeLine
+        var index = self.state.activeLine
         if let timeline { index = try self.line(of: timeline, in: &transaction) }
-        if index == nil { index = try self.openReplica(of: timeline, stamp: stamp, &merge, in: &transaction) }
-        // The introduction took the first of them.
+        if index == nil, let stamp = try self.nextStamp(in: &transaction) {
+            index = try self.openReplica(of: timeline, stamp: stamp, &merge, in: &transaction)
+        }
         guard let index, var stamp = try self.nextStamp(on: index, in: &transaction) else { return nil }
         var record = transaction.line(index)
         var seen: SeenLines?
@@ -262,7 +194,8 @@ struct Author: ~Copyable {
             (record, stamp) = (transaction.line(index), next)
             news.removeFirst(part.count)
         }
-        try self.append(edits, stamp, news, to: record.id, after: record, &merge, in: &transaction)
+        let run = try self.append(edits, stamp, news, to: record.id, after: record, &merge, in: &transaction)
+        self.state.sealed = (run, LinePoint(line: index, sequence: run.firstSequence))
         try self.finish(&merge, in: &transaction)
         return Dot(replica: record.id, sequence: record.storedSequence + 1)
     }
@@ -272,13 +205,13 @@ struct Author: ~Copyable {
     /// `line`: the line that is written to; nil for that of the main timeline.
     private func nextStamp(
         on line: LineIndex? = nil,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some NodeTransaction
     ) throws(StoreError) -> Stamp? {
         var clock = HybridClock()
         for position in 0..<transaction.lineCount {
             clock.observe(transaction.progress(of: LineIndex(rawValue: UInt32(position))).appliedStamp)
         }
-        for own in Set([self.activeLine, line].compactMap { $0 }) {
+        for own in Set([self.state.activeLine, line].compactMap { $0 }) {
             let last = LinePoint(line: own, sequence: transaction.progress(of: own).storedSequence)
             clock.observe(try transaction.header(at: last)?.stamp ?? .zero)
         }
@@ -286,8 +219,8 @@ struct Author: ~Copyable {
     }
 
     /// If our own last change claims a time that is held, the next write makes a new replica.
-    private mutating func leaveHeldLine(in transaction: inout some StoreTransaction) throws(StoreError) {
-        guard let active = self.activeLine, try self.isToBeLeft(active, in: &transaction) else { return }
+    private mutating func leaveHeldLine(in transaction: inout some NodeTransaction) throws(StoreError) {
+        guard let active = self.state.activeLine, try self.isToBeLeft(active, in: &transaction) else { return }
         try self.leaveReplica(.clockRepaired, in: &transaction)
     }
 
@@ -297,7 +230,7 @@ struct Author: ~Copyable {
     /// it if it is restamped by now.
     ///
     /// If others' changes are held as well, it is our clock that is behind now, and ours goes on after its last change.
-    func isToBeLeft(_ line: LineIndex, in transaction: inout some StoreTransaction) throws(StoreError) -> Bool {
+    func isToBeLeft(_ line: LineIndex, in transaction: inout some NodeTransaction) throws(StoreError) -> Bool {
         let last = LinePoint(line: line, sequence: transaction.progress(of: line).storedSequence)
         let stamp = try transaction.header(at: last)?.stamp ?? .zero
         guard HybridClock.isHeld(stamp, at: self.now) else { return false }
@@ -311,8 +244,8 @@ struct Author: ~Copyable {
     }
 
     /// Whether our own last change claims a time that is held by our clock.
-    func isLastStampHeld(in transaction: inout some StoreTransaction) throws(StoreError) -> Bool {
-        guard let active = self.activeLine else { return false }
+    func isLastStampHeld(in transaction: inout some NodeTransaction) throws(StoreError) -> Bool {
+        guard let active = self.state.activeLine else { return false }
         let last = LinePoint(line: active, sequence: transaction.progress(of: active).storedSequence)
         return try transaction.header(at: last).map { HybridClock.isHeld($0.stamp, at: self.now) } ?? false
     }
@@ -320,19 +253,19 @@ struct Author: ~Copyable {
     /// The next write makes a new replica.
     mutating func leaveReplica(
         _ reason: NewReplicaReason,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some NodeTransaction
     ) throws(StoreError) {
-        guard self.activeLine != nil else { return }
+        guard self.state.activeLine != nil else { return }
         try transaction.setFact(NodeFact.activeReplica, nil)
         try transaction.setFact(NodeFact.branchReplicas, nil)
-        self.activeLine = nil
-        self.newReplicaReason = reason
+        self.state.activeLine = nil
+        self.state.newReplicaReason = reason
     }
 
     /// Opens a replica without writing anything into it.
     ///
     /// Returns false if the clock has run out.
-    mutating func introduce(in transaction: inout some StoreTransaction) throws(StoreError) -> Bool {
+    mutating func introduce(in transaction: inout some NodeTransaction) throws(StoreError) -> Bool {
         var merge = self.merge()
         try self.finish(&merge, in: &transaction)
         guard let stamp = try self.nextStamp(in: &transaction) else { return false }
@@ -348,7 +281,7 @@ struct Author: ~Copyable {
         of timeline: TimelineID?,
         stamp: Stamp,
         _ merge: inout Merge,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some NodeTransaction
     ) throws(StoreError) -> LineIndex {
         let nonce = Bytes16(high: self.entropy.nextUInt64(), low: self.entropy.nextUInt64())
         let id = ReplicaID(device: self.identity.device, nonce: nonce, self.cryptography)
@@ -362,7 +295,7 @@ struct Author: ~Copyable {
         }
         try transaction.setFact(NodeFact.activeReplica, id.bytes.array)
         guard let index = transaction.firstLine(of: id) else { throw .damaged("a new replica has no log") }
-        self.activeLine = index
+        self.state.activeLine = index
         return index
     }
 
@@ -373,7 +306,7 @@ struct Author: ~Copyable {
         for own: LineIndex,
         _ record: LineRecord,
         _ seen: SeenLines?,
-        in transaction: inout some StoreTransaction
+        in transaction: inout some NodeTransaction
     ) throws(StoreError) -> [Point] {
         // What has been withdrawn since was seen all the same: then the context is that of the last stored change.
         let last = LinePoint(line: own, sequence: record.storedSequence)
@@ -399,6 +332,8 @@ struct Author: ~Copyable {
     /// Appends one change of our own to a replica's chain, under a signature of its own.
     ///
     /// `last`: the line that it continues; nil if it is the first of its replica.
+    /// - Returns: The run that it is.
+    @discardableResult
     private mutating func append(
         _ edits: [Edit],
         _ stamp: Stamp,
@@ -406,8 +341,8 @@ struct Author: ~Copyable {
         to replica: ReplicaID,
         after last: LineRecord?,
         _ merge: inout Merge,
-        in transaction: inout some StoreTransaction
-    ) throws(StoreError) {
+        in transaction: inout some NodeTransaction
+    ) throws(StoreError) -> Run {
         var builder = RunBuilder(replica: replica, firstSequence: (last?.storedSequence ?? 0) + 1)
         builder.beginChange(stamp: stamp, context: context, blinding: self.entropy.bytes(16))
         for edit in edits { builder.append(edit) }
@@ -424,5 +359,6 @@ struct Author: ~Copyable {
         guard try merge.receive(verified, in: &transaction) == .stored else {
             throw .damaged("the chain of this replica is not as it was left")
         }
+        return verified.run
     }
 }

@@ -51,7 +51,7 @@ extension Node where Store: ~Copyable {
     /// Takes note of what a peer has stored that is connected, or was until now.
     mutating func noteAcknowledgement(of connection: PeerConnection) {
         guard let device = connection.device else { return }
-        self.acknowledgements.seen[device, default: SeenLines()].formUnion(connection.session.storedByPeer)
+        self.memory.acknowledgements.seen[device, default: SeenLines()].formUnion(connection.session.storedByPeer)
     }
 
     /// What every device has stored that was heard from since a time, as far as that is known, and who those are that
@@ -63,8 +63,8 @@ extension Node where Store: ~Copyable {
         since time: WallTime
     ) throws(StoreError) -> (seen: SeenLines, lacking: [String]) {
         self.noteAcknowledgements()
-        let own = self.author.identity.device
-        return try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+        let own = self.identity.device
+        return try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
             var (all, ends): (SeenLines, [DeviceID: [LinePoint]]) = (SeenLines(), [:])
             for position in 0..<transaction.lineCount {
                 let line = LineIndex(rawValue: UInt32(position))
@@ -77,7 +77,9 @@ extension Node where Store: ~Copyable {
             var (seen, lacking) = (all, [String]())
             for key in self.book.sortedKeys where key.device != own {
                 guard let entry = self.book[key], !entry.isForgotten else { continue }
-                var (known, wrote) = (self.acknowledgements.seen[key.device] ?? SeenLines(), WallTime(milliseconds: 0))
+                var (known, wrote) = (
+                    self.memory.acknowledgements.seen[key.device] ?? SeenLines(), WallTime(milliseconds: 0)
+                )
                 for end in ends[key.device] ?? [] {
                     wrote = max(
                         wrote,

@@ -50,6 +50,14 @@ package struct DeviceMemory: Hashable, Sendable {
     }
 }
 
+/// What is known of other devices' logs, and what of all that is stored.
+struct PeerMemory {
+    /// What other devices have said that they have stored.
+    var acknowledgements = Acknowledgements()
+    var storedAcknowledgements = Acknowledgements()
+    var storedDevices = DeviceMemory()
+}
+
 extension Node where Store: ~Copyable {
     /// Keeps when devices were last seen, and which are forgotten, if that has changed.
     ///
@@ -89,7 +97,7 @@ extension Node where Store: ~Copyable {
             self.book[keys]?.lastSeen = entry.lastSeen
             self.book[keys]?.isForgotten = entry.isForgotten
         }
-        self.deviceMemory = memory
+        self.memory.storedDevices = memory
     }
 
     private mutating func saveDeviceMemory() throws(StoreError) {
@@ -99,14 +107,16 @@ extension Node where Store: ~Copyable {
             memory.entries[keys] = DeviceMemory.Entry(lastSeen: entry.lastSeen, isForgotten: entry.isForgotten)
         }
         self.noteAcknowledgements()
-        let acknowledgements = self.acknowledgements
-        guard memory != self.deviceMemory || acknowledgements != self.storedAcknowledgements else { return }
+        let acknowledgements = self.memory.acknowledgements
+        guard memory != self.memory.storedDevices || acknowledgements != self.memory.storedAcknowledgements else {
+            return
+        }
         let bytes = memory.encoded
-        try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+        try self.replica.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
             try transaction.setFact(NodeFact.devices, bytes)
             try transaction.setFact(NodeFact.acknowledgements, acknowledgements.encoded)
         }
-        self.deviceMemory = memory
-        self.storedAcknowledgements = acknowledgements
+        self.memory.storedDevices = memory
+        self.memory.storedAcknowledgements = acknowledgements
     }
 }

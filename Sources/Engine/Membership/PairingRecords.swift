@@ -1,5 +1,12 @@
 internal import CRDTCore
 
+/// Whom this device lets in beside those whom the log knows.
+struct Admissions {
+    var invites: [OpenInvite] = []
+    /// Devices that were paired here and are not in the log yet.
+    var paired: [PairedDevice] = []
+}
+
 /// A device that was paired here: admitted although the log does not know it yet.
 struct PairedDevice: Hashable, Sendable {
     var device: DeviceID
@@ -35,7 +42,7 @@ struct PairedDevice: Hashable, Sendable {
 
     /// Those remembered in the store.
     static func all(
-        in transaction: inout some StoreTransaction,
+        in transaction: inout some NodeTransaction,
         at now: ClockReading
     ) throws(StoreError) -> [PairedDevice] {
         let deadline = Lapse.after(now).deadline
@@ -47,7 +54,7 @@ struct PairedDevice: Hashable, Sendable {
 
     static func save(
         _ devices: [PairedDevice],
-        in transaction: inout some StoreTransaction
+        in transaction: inout some NodeTransaction
     ) throws(StoreError) {
         try transaction.setPairedDevices(
             devices.map {
@@ -68,7 +75,7 @@ struct OpenInvite: Hashable, Sendable {
     func isOpen(at now: ClockReading) -> Bool { self.expiry > now.wall && self.deadline > now.monotonicMilliseconds }
 
     static func all(
-        in transaction: inout some StoreTransaction,
+        in transaction: inout some NodeTransaction,
         at now: ClockReading
     ) throws(StoreError) -> [OpenInvite] {
         let deadline = now.monotonicMilliseconds + Invite.lifetimeMilliseconds
@@ -77,7 +84,7 @@ struct OpenInvite: Hashable, Sendable {
         }
     }
 
-    static func save(_ invites: [OpenInvite], in transaction: inout some StoreTransaction) throws(StoreError) {
+    static func save(_ invites: [OpenInvite], in transaction: inout some NodeTransaction) throws(StoreError) {
         try transaction.setInvites(invites.map { InviteRecord(secret: $0.secret, expiry: $0.expiry) })
     }
 }

@@ -8,30 +8,26 @@ extension Node where Store: ~Copyable {
         self.finishMerging()
     }
 
-    private mutating func finishMerging(settlesAt time: UInt64? = nil) {
-        let standing = self.author.standing
+    private mutating func finishMerging(catchesUpAt time: UInt64? = nil) {
         do throws(StoreError) {
-            try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
-                var merge = self.author.merge(settlesAt: time)
-                try self.author.finish(&merge, in: &transaction)
+            try self.replica.transaction {
+                (author: inout Author, transaction: inout Store.Transaction) throws(StoreError) in
+                var merge = author.merge(catchesUpAt: time)
+                try author.finish(&merge, in: &transaction)
             }
             try self.refreshWaits()
             self.storeFailure = nil
         } catch {
-            self.author.standing = standing
             self.tryDueChangesLater(error)
         }
     }
 
-    /// Settles the restamps and the late moves that have come, if it is time.
-    mutating func settleWhatWasPutOff() {
-        guard let deadline = self.settlingDeadline, deadline <= self.now.monotonicMilliseconds else { return }
-        self.finishMerging(settlesAt: self.now.monotonicMilliseconds)
-    }
+    /// Catches up with the restamps and the late moves that have come.
+    mutating func catchUp() { self.finishMerging(catchesUpAt: self.now.monotonicMilliseconds) }
 
-    /// When what was put off is due; nil if there is nothing.
-    var settlingDeadline: UInt64? {
-        self.author.settlingTime.map { max(self.nextDueTry, $0) }
+    /// When what was deferred is due; nil if there is nothing.
+    var catchUpDeadline: UInt64? {
+        self.replica.author.pace.time(of: self.state.deferred).map { max(self.timers.dueTry, $0) }
     }
 
     /// What is held may be another lot now, and others must hear what the clock shows.
@@ -45,9 +41,9 @@ extension Node where Store: ~Copyable {
     /// The store could not apply what is due, or take out what is held.
     private mutating func tryDueChangesLater(_ error: StoreError) {
         self.note(error)
-        self.nextDue = min(self.nextDue ?? self.now.wall, self.now.wall)
+        self.held.nextDue = min(self.held.nextDue ?? self.now.wall, self.now.wall)
         // Not by the wall clock: put right meanwhile, it might show the time of the next try in years.
-        self.nextDueTry = self.now.monotonicMilliseconds + ConnectionTimes.backoffMax
+        self.timers.dueTry = self.now.monotonicMilliseconds + ConnectionTimes.backoffMax
     }
 
     /// Finds out which lines wait for time to pass, if not now then later.
@@ -61,9 +57,9 @@ extension Node where Store: ~Copyable {
 
     /// Finds out which lines wait for time to pass, and tells whoever wrote them.
     mutating func refreshWaits() throws(StoreError) {
-        let device = self.author.identity.device
-        let (held, isOwnHeld) = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
-            var merge = self.author.merge()
+        let device = self.identity.device
+        var merge = self.replica.author.merge()
+        let (held, isOwnHeld) = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
             var held: [(record: LineRecord, until: WallTime)] = []
             var isOwnHeld = false
             let waits = try merge.waits(in: &transaction)
@@ -75,13 +71,13 @@ extension Node where Store: ~Copyable {
             }
             return (held.sorted { ($0.record.id, $0.until) < ($1.record.id, $1.until) }, isOwnHeld)
         }
-        self.nextDue = held.map(\.until).min()
-        self.isOwnHeld = isOwnHeld
-        for wait in held where wait.record.device != device && self.toldHeld.insert(wait.record.id).inserted {
+        self.held.nextDue = held.map(\.until).min()
+        self.held.isOwn = isOwnHeld
+        for wait in held where wait.record.device != device && self.held.told.insert(wait.record.id).inserted {
             let name = wait.record.introduction?.deviceName ?? "unknown"
             self.effects.append(.notice(.held(device: name, until: wait.until)))
         }
-        self.toldHeld.formIntersection(held.map(\.record.id))
+        self.held.told.formIntersection(held.map(\.record.id))
     }
 
     // MARK: - Our own clock
@@ -131,7 +127,7 @@ extension Node where Store: ~Copyable {
         // If this cannot be kept, neither can what is held be taken out, and that shows it at the next start.
         self.clock.latestShown = max(self.clock.latestShown, latest)
         do throws(StoreError) {
-            try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+            try self.replica.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
                 try transaction.setLatestShown(latest)
             }
             self.clock.latestShown = latest
@@ -152,18 +148,12 @@ extension Node where Store: ~Copyable {
     /// restamped as soon as another clock shows that it is right, or if there is nobody else.
     private mutating func repairClock() {
         // Mostly nothing is held.
-        guard self.isOwnHeld, self.isClockBelieved else { return }
-        let standing = self.author.standing
+        guard self.held.isOwn, self.isClockBelieved else { return }
         do throws(StoreError) {
-            let receipt = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
-                try self.author.restamp(isAsked: false, in: &transaction)
-            }
-            guard receipt != nil else { return }
-            self.noteReplica(since: standing)
+            guard try self.restampHeld(isAsked: false) != nil else { return }
             try self.refreshWaits()
             self.pumpAll()
         } catch {
-            self.author.standing = standing
             self.note(error)
         }
     }
@@ -183,7 +173,17 @@ extension Node where Store: ~Copyable {
     }
 }
 
-extension StoreTransaction {
+/// What is known of changes that are held.
+struct HeldChanges {
+    /// When the first of them is due, in wall time.
+    var nextDue: WallTime?
+    /// Whether changes of this device are among them.
+    var isOwn = false
+    /// Chains of which the user was already told.
+    var told: Set<ReplicaID> = []
+}
+
+extension NodeTransaction {
     /// What the device's clock is known to have shown.
     mutating func latestShown() throws(StoreError) -> WallTime {
         var reader = ByteReader(try self.fact(NodeFact.latestShown) ?? [])

@@ -50,7 +50,7 @@ extension Node where Store: ~Copyable {
         let since = WallTime(milliseconds: now.wall.milliseconds - min(heard, now.wall.milliseconds))
         let (seen, lacking) = try self.acknowledged(since: min(since, horizon))
         let stamp = Stamp(rawValue: Stamp(milliseconds: horizon.milliseconds).rawValue | 0xffff)
-        let compaction = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+        let compaction = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
             try Compaction(horizon: stamp, acknowledged: seen, isDryRun: isDryRun, in: &transaction)
         }
         return CompactionRun(horizon: horizon, lackingNames: lacking, isDryRun: isDryRun, compaction)
@@ -67,20 +67,20 @@ extension Node where Store: ~Copyable {
     package mutating func tend<Result>(
         _ body: (inout Store) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
-        try body(&self.store)
+        try body(&self.replica.store)
     }
 
     /// Goes on with a compaction, in one transaction.
     package mutating func step(_ run: inout CompactionRun, at now: ClockReading) throws(StoreError) {
         guard let place = run.next else { return }
-        var (stepped, merge) = (run, Merge(now: now.wall, founder: self.author.membership.founder))
-        let cryptography = self.author.cryptography
+        var (stepped, merge) = (run, Merge(now: now.wall, founder: self.replica.author.membership.founder))
+        let cryptography = self.cryptography
         if run.changesNothing {
-            try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+            try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
                 stepped.next = try stepped.compaction.step(from: place, &merge, in: &transaction, cryptography)
             }
         } else {
-            try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+            try self.replica.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
                 stepped.next = try stepped.compaction.step(from: place, &merge, in: &transaction, cryptography)
             }
         }

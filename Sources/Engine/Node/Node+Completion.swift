@@ -3,7 +3,7 @@ internal import SyncProtocol
 
 /// How far a node has looked for what it needs of dropped writes, to ask one peer for it.
 struct ContentSearch {
-    /// The age of the content (`Node.contentAge`) that the search is of; nil if none has begun.
+    /// The age of the content (`ReplicaState.contentAge`) that the search is of; nil if none has begun.
     fileprivate var age: Int?
     /// The last property that was looked at.
     fileprivate var last: RegisterKey?
@@ -34,8 +34,8 @@ struct ContentSearch {
 extension Node where Store: ~Copyable {
     /// When to go on; nil if there is nothing to look for, or nobody to ask.
     var completionDeadline: UInt64? {
-        guard self.author.mayLackContent else { return nil }
-        let (age, next) = (self.contentAge, self.nextCompletion)
+        guard self.state.mayLackContent else { return nil }
+        let (age, next) = (self.state.contentAge, self.timers.completion)
         return self.connections.values.filter { $0.isToBeAsked(for: age) }
             .map { max(next, $0.search.start(for: age)) }.min()
     }
@@ -43,14 +43,14 @@ extension Node where Store: ~Copyable {
     /// Looks at some properties for each peer that can be asked.
     mutating func goOnCompleting() {
         let now = self.now.monotonicMilliseconds
-        self.nextCompletion = now + ContentSearch.stepInterval
-        for connection in self.readyConnections where connection.isToBeAsked(for: self.contentAge) {
-            guard connection.search.start(for: self.contentAge) <= now else { continue }
+        self.timers.completion = now + ContentSearch.stepInterval
+        for connection in self.readyConnections where connection.isToBeAsked(for: self.state.contentAge) {
+            guard connection.search.start(for: self.state.contentAge) <= now else { continue }
             do throws(StoreError) {
                 try self.search(for: connection)
             } catch {
                 self.note(error)
-                self.nextCompletion = now + ConnectionTimes.backoffMax
+                self.timers.completion = now + ConnectionTimes.backoffMax
                 return
             }
         }
@@ -58,21 +58,22 @@ extension Node where Store: ~Copyable {
 
     private mutating func search(for connection: PeerConnection) throws(StoreError) {
         var search = connection.search
-        if search.age != self.contentAge {
+        if search.age != self.state.contentAge {
             search = ContentSearch()
-            search.age = self.contentAge
+            search.age = self.state.contentAge
         }
-        let wanted = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+        let wanted = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
             try search.step(in: &transaction)
         }
         search.repeatIfNeeded(at: self.now.monotonicMilliseconds)
         connection.search = search
         if !wanted.isEmpty { return self.send(connection.session.want(wanted), on: connection) }
         guard search.isDone, !search.hasFound else { return }
-        try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+        try self.replica.transaction {
+            (author: inout Author, transaction: inout Store.Transaction) throws(StoreError) in
             try transaction.setFact(NodeFact.mayLackContent, nil)
+            author.state.mayLackContent = false
         }
-        self.author.mayLackContent = false
     }
 }
 

@@ -16,8 +16,8 @@ extension Node where Store: ~Copyable {
             isDialled: false,
             address: address,
             dialAllCount: self.dialAllCount,
-            link: .answering(ownStatic: self.author.identity.publicStaticKey),
-            session: SyncSession(isDialled: false, self.author.cryptography),
+            link: .answering(ownStatic: self.identity.publicStaticKey),
+            session: SyncSession(isDialled: false, self.cryptography),
             deadline: now + ConnectionTimes.openingDeadline,
             now: now
         )
@@ -55,7 +55,7 @@ extension Node where Store: ~Copyable {
             return self.drop(connection)
         }
         connection.hasBegun = true
-        guard let ephemeral = AgreementKey(seed: self.author.entropy.secret(32), memo: self.author.cryptography.memo),
+        guard let ephemeral = AgreementKey(seed: self.replica.author.entropy.secret(32), memo: self.cryptography.memo),
             let start = self.start(connection, ephemeral)
         else {
             self.drop(connection)
@@ -69,12 +69,12 @@ extension Node where Store: ~Copyable {
     /// Who knows us is dialled by his key, and who may not by the membership key.
     private func start(_ connection: PeerConnection, _ ephemeral: consuming AgreementKey) -> LinkStart? {
         if let keys = connection.expected, !(self.book[keys]?.isDialledAsMember ?? false) {
-            return PeerLink.dialling(keys.staticKey, own: self.author.identity.staticKey, ephemeral: ephemeral)
+            return PeerLink.dialling(keys.staticKey, own: self.identity.staticKey, ephemeral: ephemeral)
         }
         return PeerLink.dialling(
             .member,
-            secret: self.author.identity.membershipKey,
-            own: self.author.identity.staticKey,
+            secret: self.replica.author.identity.membershipKey,
+            own: self.replica.author.identity.staticKey,
             ephemeral: ephemeral
         )
     }
@@ -98,27 +98,34 @@ extension Node where Store: ~Copyable {
         guard let connection = self.connections[id], connection.hasBegun || !connection.isDialled else { return }
         self.effects.append(.resumeReading(id, byteCount: bytes.count))
         connection.traffic.receivedByteCount += bytes.count
-        // The invites a stranger may use are those open when he first spoke, so that their order stays as it was.
-        let offered = connection.offeredInvites ?? self.invites.filter { $0.isOpen(at: self.now) }
-        connection.offeredInvites = offered
-        let authority = Authority(
-            book: self.book,
-            invites: offered,
-            membershipKey: self.author.identity.membershipKey.duplicate()
-        )
-        // An ephemeral key is drawn only if the handshake asks for one, at most once an event.
-        var drawn = self.author.entropy.child()
-        let memo = self.author.cryptography.memo
-        let output = connection.link.receive(
-            bytes,
-            own: self.author.identity.staticKey,
-            authority: authority,
-            now: self.now.monotonicMilliseconds
-        ) { AgreementKey(seed: drawn.secret(32), memo: memo) }
+        let output =
+            connection.link.isShakingHands
+            ? self.shakeHands(bytes, on: connection)
+            : connection.link.receive(bytes, now: self.now.monotonicMilliseconds)
         // Bytes alone are no sign of life: of a record whose length was changed on the way the rest never comes.
         if output.isAuthentic { connection.noteLife(at: self.now.monotonicMilliseconds) }
         if !output.bytes.isEmpty { self.transmit(output.bytes, on: connection) }
         self.handle(output.events, on: connection)
+    }
+
+    private mutating func shakeHands(_ bytes: [UInt8], on connection: PeerConnection) -> PeerLink.Output {
+        // The invites a stranger may use are those open when he first spoke, so that their order stays as it was.
+        let offered = connection.offeredInvites ?? self.admissions.invites.filter { $0.isOpen(at: self.now) }
+        connection.offeredInvites = offered
+        let authority = Authority(
+            book: self.book,
+            invites: offered,
+            membershipKey: self.identity.membershipKey.duplicate()
+        )
+        // An ephemeral key is drawn only if the handshake asks for one, at most once an event.
+        var drawn = self.replica.author.entropy.child()
+        let memo = self.cryptography.memo
+        return connection.link.receive(
+            bytes,
+            own: self.replica.author.identity.staticKey,
+            authority: authority,
+            now: self.now.monotonicMilliseconds
+        ) { AgreementKey(seed: drawn.secret(32), memo: memo) }
     }
 
     private mutating func handle(_ events: [PeerLink.LinkEvent], on connection: PeerConnection) {

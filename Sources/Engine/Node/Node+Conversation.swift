@@ -25,23 +25,23 @@ extension Node where Store: ~Copyable {
 
     private mutating func sayHello(_ connection: PeerConnection) {
         do throws(StoreError) {
-            let fingerprint = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+            let fingerprint = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
                 try connection.session.begin(in: &transaction)
             }
             if connection.link.greeting == .member {
-                self.send(.member(self.author.identity.introduction(nonce: Bytes16(high: 0, low: 0))), on: connection)
+                self.send(.member(self.identity.introduction(nonce: Bytes16(high: 0, low: 0))), on: connection)
             }
             let proof = HandshakeProof.message(
                 handshakeHash: connection.link.handshakeHash,
                 isDialler: connection.isDialled
             )
             let hello = Hello(
-                deviceStart: self.author.identity.device.start,
+                deviceStart: self.identity.device.start,
                 instance: self.instance,
                 wallTime: self.shownTime,
                 port: self.configuration.listenPort ?? 0,
                 fingerprint: fingerprint,
-                proof: self.author.cryptography.signature(of: proof, by: self.author.identity.signingKey)
+                proof: self.cryptography.signature(of: proof, by: self.identity.signingKey)
             )
             self.send(.hello(hello), on: connection)
         } catch {
@@ -91,7 +91,7 @@ extension Node where Store: ~Copyable {
         default: break
         }
         do throws(StoreError) {
-            let actions = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+            let actions = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
                 try connection.session.receive(message, at: now, in: &transaction)
             }
             try self.perform(actions, on: connection)
@@ -130,8 +130,8 @@ extension Node where Store: ~Copyable {
         _ entries: [FrontierEntry],
         on connection: PeerConnection
     ) throws(StoreError) {
-        guard let line = self.author.activeLine, let device = connection.device else { return }
-        let (id, stored) = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+        guard let line = self.state.activeLine, let device = connection.device else { return }
+        let (id, stored) = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
             (transaction.replicaID(line), transaction.progress(of: line).storedSequence)
         }
         // Believed once of each device: a database goes back only while no process has it open.
@@ -156,10 +156,10 @@ extension Node where Store: ~Copyable {
         }
         let proved = candidates.first {
             $0.device.start == hello.deviceStart
-                && connection.isProved($0.device, by: hello.proof, self.author.cryptography)
+                && connection.isProved($0.device, by: hello.proof, self.cryptography)
         }
         guard let keys = proved else { return self.violation(connection, "a hello of another device") }
-        if keys.device == self.author.identity.device {
+        if keys.device == self.identity.device {
             // A copy of this very device; its changes come by way of others, and both branches count. The other end is
             // to hear it, too.
             connection.failure = .ourselves
@@ -208,10 +208,10 @@ extension Node where Store: ~Copyable {
         guard connection.link.greeting == .member, connection.introduction == nil else {
             return self.violation(connection, "an introduction that nobody asked for")
         }
-        let membership = self.author.membership
+        let membership = self.replica.author.membership
         guard let certificate = introduction.certificates.first, certificate.staticKey == connection.staticKey,
             introduction.user == membership.founder,
-            introduction.isCertified(in: membership.workspace, self.author.cryptography)
+            introduction.isCertified(in: membership.workspace, self.cryptography)
         else {
             connection.failure = .notCertified
             return self.violation(connection, "certificates that do not hold")
@@ -242,7 +242,7 @@ extension Node where Store: ~Copyable {
         guard let other = others.first(where: { $0.instance == hello.instance }) else {
             return self.settlesOn(connection, beside: others, keys)
         }
-        let preferDialled = self.author.identity.device < keys.device
+        let preferDialled = self.identity.device < keys.device
         // What was dialled before the other stood has come to its end by then.
         let isAtOnce = self.now.monotonicMilliseconds < (other.readySince ?? 0) + ConnectionTimes.dialDeadline
         if other.isDialled != connection.isDialled, isAtOnce, other.isDialled == preferDialled {
@@ -323,7 +323,7 @@ extension Node where Store: ~Copyable {
             let isItsOwn = { (keys: PeerKeys, book: DeviceBook) in book[keys]?.certifiers.contains(certifier) ?? false }
             let standing = self.readyConnections.count { $0.keys.map { isItsOwn($0, self.book) } ?? false }
             let isKnown = connection.introduction.map { $0.device.map { self.isInBook($0) } ?? false } ?? true
-            let remembered = isKnown ? 0 : self.pairedDevices.count { isItsOwn($0.keys, self.book) }
+            let remembered = isKnown ? 0 : self.admissions.paired.count { isItsOwn($0.keys, self.book) }
             guard max(standing, remembered) >= ConnectionLimits.deviceCountMaxByCertifier else { continue }
             self.counters.refusedConnectionCount += 1
             let certifierName = self.book.entries.values.first { $0.device == certifier }?.shownName ?? ""

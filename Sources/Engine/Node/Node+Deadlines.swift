@@ -3,11 +3,63 @@ internal import SyncProtocol
 
 /// Everything that happens because time passed. All of it is checked after every event; a spurious timer is harmless.
 extension Node where Store: ~Copyable {
-    mutating func handleDeadlines() {
-        let now = self.now.monotonicMilliseconds
+    /// What waits for time to pass, in the order in which it is done if it is due at once.
+    enum Timer: CaseIterable {
+        case connections
+        case lapse
+        case dueChanges
+        case catchUp
+        case erasing
+        case completion
+        case dial
+        case beacon
+        case clock
+    }
+
+    /// When something is due, in monotonic milliseconds; nil if it does not wait.
+    private func deadline(of timer: Timer) -> UInt64? {
+        switch timer {
+        case .connections: self.connections.values.map(\.deadline).min()
+        case .lapse:
+            self.admissions.paired.compactMap(\.lapse)
+                .map { max($0.deadline, self.monotonicTime(of: $0.time)) }.min()
+        case .dueChanges: self.held.nextDue.map { max(self.timers.dueTry, self.monotonicTime(of: $0)) }
+        case .catchUp: self.catchUpDeadline
+        case .erasing: self.erasingDeadline
+        case .completion: self.completionDeadline
+        case .dial: self.nextDialTime
+        case .beacon: self.configuration.discovers ? self.timers.beacon : nil
+        case .clock: self.clock.isTold ? nil : self.monotonicTime(of: self.clock.dueTime)
+        }
+    }
+
+    /// Does what is due of one kind.
+    mutating func handleTimer(_ timer: Timer) {
+        guard let deadline = self.deadline(of: timer), deadline <= self.now.monotonicMilliseconds else { return }
+        switch timer {
+        case .connections: self.checkConnections()
+        case .lapse: self.forgetWhoDidNotCome()
+        case .dueChanges: self.applyDueChanges()
+        case .catchUp: self.catchUp()
+        case .erasing: self.goOnErasing()
+        case .completion: self.goOnCompleting()
+        case .dial: self.dialWhoeverIsDue()
+        case .beacon: self.sendBeacon()
+        // It is looked at after every event.
+        case .clock: break
+        }
+    }
+
+    /// Does what is due after an event; late work only when time alone has passed.
+    mutating func handleTimers() {
         self.checkClock()
-        // Mostly nothing is due.
-        guard let earliest = self.earliestDeadline(), earliest <= now else { return }
+        for timer in Timer.allCases where timer != .catchUp { self.handleTimer(timer) }
+    }
+
+    var earliestDeadline: UInt64? { Timer.allCases.compactMap { self.deadline(of: $0) }.min() }
+
+    private mutating func checkConnections() {
+        let now = self.now.monotonicMilliseconds
         for connection in self.connections.values.sorted(by: { $0.id.rawValue < $1.id.rawValue }) {
             switch connection.phase {
             case .opening(let deadline), .pairing(let deadline):
@@ -16,12 +68,6 @@ extension Node where Store: ~Copyable {
                 self.checkSilence(connection)
             }
         }
-        self.forgetWhoDidNotCome()
-        if let due = self.nextDue, due <= self.now.wall, self.nextDueTry <= now { self.applyDueChanges() }
-        if let deadline = self.erasingDeadline, deadline <= now { self.goOnErasing() }
-        if let deadline = self.completionDeadline, deadline <= now { self.goOnCompleting() }
-        self.dialWhoeverIsDue()
-        if self.configuration.discovers, self.nextBeacon <= now { self.sendBeacon() }
     }
 
     private mutating func checkSilence(_ connection: PeerConnection) {
@@ -42,34 +88,6 @@ extension Node where Store: ~Copyable {
         if let message = connection.session.graft(at: now) { self.send(message, on: connection) }
     }
 
-    func earliestDeadline() -> UInt64? {
-        var earliest: UInt64?
-        func consider(_ time: UInt64?) {
-            if let time { earliest = min(earliest ?? time, time) }
-        }
-        for connection in self.connections.values {
-            switch connection.phase {
-            case .opening(let deadline), .pairing(let deadline): consider(deadline)
-            case .ready:
-                let silence = connection.pingSent ? ConnectionTimes.silenceMax : ConnectionTimes.pingAfter
-                consider(connection.lastHeard + silence)
-                consider(connection.doubtedUntil)
-                consider(connection.session.graftDeadline)
-            }
-        }
-        consider(self.nextDialTime)
-        if self.configuration.discovers { consider(self.nextBeacon) }
-        if !self.clock.isTold { consider(self.monotonicTime(of: self.clock.dueTime)) }
-        if let due = self.nextDue { consider(max(self.nextDueTry, self.monotonicTime(of: due))) }
-        consider(self.settlingDeadline)
-        consider(self.erasingDeadline)
-        consider(self.completionDeadline)
-        for device in self.pairedDevices {
-            if let lapse = device.lapse { consider(max(lapse.deadline, self.monotonicTime(of: lapse.time))) }
-        }
-        return earliest
-    }
-
     /// When it will be so late by the wall clock, if that goes on as it is.
     private func monotonicTime(of wall: WallTime) -> UInt64 {
         let now = self.now.wall.milliseconds
@@ -82,4 +100,14 @@ extension Node where Store: ~Copyable {
         if self.storeFailure != error { self.effects.append(.notice(.storeFailed(error))) }
         self.storeFailure = error
     }
+}
+
+/// Times that no state tells, in monotonic milliseconds.
+struct TimerTable {
+    var beacon: UInt64 = 0
+    /// Not before it are due changes tried again that the store could not apply.
+    var dueTry: UInt64 = 0
+    /// When to go on with erasures, and with looking for what is needed of dropped writes.
+    var erasing: UInt64 = 0
+    var completion: UInt64 = 0
 }

@@ -41,7 +41,7 @@ extension Node where Store: ~Copyable {
             self.book.unknownAddresses[address]?.nextDial = now
             self.book.unknownAddresses[address]?.backoff = ConnectionTimes.backoffFirst
         }
-        if self.configuration.discovers { self.nextBeacon = now }
+        if self.configuration.discovers { self.timers.beacon = now }
         // What a peer wrote before it answers comes before its answer.
         for connection in self.readyConnections {
             self.send(.ping(self.shownTime), on: connection)
@@ -51,10 +51,10 @@ extension Node where Store: ~Copyable {
 
     /// Reads who is a member from the log and from pairings.
     mutating func refreshBook() throws(StoreError) {
-        let own = self.author.identity.device
-        let known = self.bookLineCount
-        let introductions = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
-            self.bookLineCount = transaction.lineCount
+        let own = self.identity.device
+        let known = self.book.lineCount
+        let introductions = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
+            self.book.lineCount = transaction.lineCount
             return (known..<transaction.lineCount).compactMap {
                 transaction.line(LineIndex(rawValue: UInt32($0))).introduction
             }
@@ -64,11 +64,11 @@ extension Node where Store: ~Copyable {
             let certifiers = introduction.certificates.dropFirst().map(\.device)
             self.book.add(certificate.keys, name: introduction.deviceName, certifiers: certifiers)
         }
-        for paired in self.pairedDevices where self.book[paired.keys] == nil {
+        for paired in self.admissions.paired where self.book[paired.keys] == nil {
             self.book.add(paired.keys, name: paired.name)
         }
         // A joining device knows its inviter from its own certificates before it has seen anything of the log.
-        for certificate in self.author.identity.certificates where certificate.device != own {
+        for certificate in self.identity.certificates where certificate.device != own {
             self.book.add(certificate.keys, name: "")
         }
     }
@@ -194,8 +194,8 @@ extension Node where Store: ~Copyable {
             isDialled: true,
             address: address,
             dialAllCount: self.dialAllCount,
-            link: .answering(ownStatic: self.author.identity.publicStaticKey),
-            session: SyncSession(isDialled: true, self.author.cryptography),
+            link: .answering(ownStatic: self.identity.publicStaticKey),
+            session: SyncSession(isDialled: true, self.cryptography),
             deadline: now + ConnectionTimes.dialDeadline,
             now: now
         )
@@ -281,7 +281,7 @@ extension Node where Store: ~Copyable {
     /// Between half and all of the backoff, so that devices that lost each other do not dial in step; then doubled.
     private mutating func nextBackoff(_ backoff: UInt64) -> (wait: UInt64, next: UInt64) {
         let half = backoff / 2
-        let wait = half + self.author.entropy.nextUInt64() % (backoff - half + 1)
+        let wait = half + self.replica.author.entropy.nextUInt64() % (backoff - half + 1)
         return (wait, min(backoff * 2, ConnectionTimes.backoffMax))
     }
 
@@ -297,7 +297,7 @@ extension Node where Store: ~Copyable {
             }
         }
         do throws(StoreError) {
-            try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+            try self.replica.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
                 try transaction.setAddresses(records)
             }
         } catch {
@@ -324,17 +324,17 @@ extension Node where Store: ~Copyable {
     // MARK: - Beacons
 
     mutating func sendBeacon() {
-        let jitter = self.author.entropy.nextUInt64() % (ConnectionTimes.beaconInterval / 4)
-        self.nextBeacon = self.now.monotonicMilliseconds + ConnectionTimes.beaconInterval - jitter
+        let jitter = self.replica.author.entropy.nextUInt64() % (ConnectionTimes.beaconInterval / 4)
+        self.timers.beacon = self.now.monotonicMilliseconds + ConnectionTimes.beaconInterval - jitter
         guard let port = self.configuration.listenPort else { return }
         let beacon = Beacon(
-            device: self.author.identity.device,
-            staticKey: self.author.identity.publicStaticKey,
+            device: self.identity.device,
+            staticKey: self.identity.publicStaticKey,
             port: port,
             time: self.now.wall
         )
-        let bytes = beacon.signed(self.author.identity.membershipKey) {
-            self.author.cryptography.signature(of: $0, by: self.author.identity.signingKey)
+        let bytes = beacon.signed(self.identity.membershipKey) {
+            self.cryptography.signature(of: $0, by: self.identity.signingKey)
         }
         self.effects.append(.broadcast(bytes))
     }
@@ -344,8 +344,8 @@ extension Node where Store: ~Copyable {
         guard self.configuration.discovers,
             let beacon = Beacon(
                 verifying: bytes,
-                self.author.identity.membershipKey,
-                self.author.cryptography,
+                self.identity.membershipKey,
+                self.cryptography,
                 isWanted: { self.isNews($0, at: now) }
             )
         else {
@@ -360,7 +360,7 @@ extension Node where Store: ~Copyable {
         if let last = entry.lastBeacon, beacon.time == last.time { return }
         self.book[beacon.keys]?.lastBeacon = (beacon.time, now)
         // The smaller device dials at once; the other gives it a moment, so that two dials seldom cross.
-        let delay = self.author.identity.device < entry.device ? 0 : ConnectionTimes.backoffFirst
+        let delay = self.identity.device < entry.device ? 0 : ConnectionTimes.backoffFirst
         let dials = self.vainDials(of: beacon.keys)
         if !dials.isEmpty {
             // It may have been elsewhere when that was begun, which shows only after seconds.
@@ -375,7 +375,7 @@ extension Node where Store: ~Copyable {
 
     /// Whether a beacon says what is not known; a recorded one, sent again, does not.
     private func isNews(_ beacon: Beacon, at now: UInt64) -> Bool {
-        guard beacon.device != self.author.identity.device, !self.isAnswered(by: beacon.keys) else { return false }
+        guard beacon.device != self.identity.device, !self.isAnswered(by: beacon.keys) else { return false }
         guard let last = self.book[beacon.keys]?.lastBeacon else { return true }
         // A clock may be put right, so that an earlier time is believed after a while.
         return beacon.time >= last.time || now >= last.heard + ConnectionTimes.beaconMemory

@@ -10,7 +10,7 @@ extension Node where Store: ~Copyable {
     ///
     /// Whoever sends much to erase is served for a part of the time: so much cost takes about a tenth of it.
     var erasingDeadline: UInt64? {
-        self.author.hasErasures || self.erasing != nil ? self.nextErasing : nil
+        self.state.hasErasures || self.state.erasing != nil ? self.timers.erasing : nil
     }
 
     private static var costPerMillisecond: Int { 20 }
@@ -21,10 +21,10 @@ extension Node where Store: ~Copyable {
         do throws(StoreError) {
             let cost = try self.eraseSome()
             self.storeFailure = nil
-            self.nextErasing = now + UInt64(clamping: cost / Self.costPerMillisecond)
+            self.timers.erasing = now + UInt64(clamping: cost / Self.costPerMillisecond)
         } catch {
             self.note(error)
-            self.nextErasing = now + ConnectionTimes.backoffMax
+            self.timers.erasing = now + ConnectionTimes.backoffMax
         }
     }
 
@@ -33,48 +33,45 @@ extension Node where Store: ~Copyable {
     /// - Returns: whether nothing is left but what is barred.
     /// - Throws: `StoreError` if the store fails; what is left stays noted.
     package mutating func stepErasing() throws(StoreError) -> Bool {
-        guard self.erasing != nil || self.author.hasErasures else { return true }
+        guard self.state.erasing != nil || self.state.hasErasures else { return true }
         _ = try self.eraseSome()
-        return self.erasing == nil && !self.author.hasErasures
+        return self.state.erasing == nil && !self.state.hasErasures
     }
 
     /// Looks again at what something barred.
     package mutating func retryErasing() {
-        if self.author.hasBarredErasures { self.author.hasErasures = true }
+        if self.state.hasBarredErasures { self.replica.author.state.hasErasures = true }
     }
 
     /// Takes note that the files of the store were written anew since the last erasure.
     package mutating func forgetErasedBytes() throws(StoreError) {
-        try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+        try self.replica.transaction {
+            (author: inout Author, transaction: inout Store.Transaction) throws(StoreError) in
             try transaction.setFact(NodeFact.erasedBytes, nil)
+            author.state.holdsErasedBytes = false
         }
-        self.holdsErasedBytes = false
     }
 
     private mutating func eraseSome() throws(StoreError) -> Int {
-        var erasing = self.erasing ?? Erasing()
-        if self.erasing == nil { self.author.hasErasures = false }
-        let before = erasing.summary
-        let cryptography = self.author.cryptography
-        var merge = Merge(now: self.now.wall, founder: self.author.membership.founder)
-        do throws(StoreError) {
-            try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
-                try erasing.step(&merge, in: &transaction, cryptography)
-                guard erasing.summary.erasedWriteCount > before.erasedWriteCount else { return }
+        try self.replica.transaction {
+            (author: inout Author, transaction: inout Store.Transaction) throws(StoreError) -> Int in
+            var erasing = author.state.erasing ?? Erasing()
+            if author.state.erasing == nil { author.state.hasErasures = false }
+            let before = erasing.summary
+            var merge = author.merge()
+            try erasing.step(&merge, in: &transaction, author.cryptography)
+            if erasing.summary.erasedWriteCount > before.erasedWriteCount {
                 try transaction.setFact(NodeFact.erasedBytes, [1])
+                author.state.holdsErasedBytes = true
             }
-        } catch {
-            self.author.hasErasures = true
-            throw error
+            author.state.erasing = erasing.isDone ? nil : erasing
+            if erasing.isDone { author.state.hasBarredErasures = erasing.summary.isBarred }
+            return erasing.summary.cost - before.cost
         }
-        if erasing.summary.erasedWriteCount > before.erasedWriteCount { self.holdsErasedBytes = true }
-        self.erasing = erasing.isDone ? nil : erasing
-        if erasing.isDone { self.author.hasBarredErasures = erasing.summary.isBarred }
-        return erasing.summary.cost - before.cost
     }
 }
 
-extension StoreTransaction {
+extension NodeTransaction {
     /// Whether the files of the database may hold bytes of values that were erased.
     package mutating func holdsErasedBytes() throws(StoreError) -> Bool {
         try self.fact(NodeFact.erasedBytes) != nil

@@ -48,7 +48,7 @@ extension Node where Store: ~Copyable {
     package var footprint: NodeFootprint {
         var footprint = NodeFootprint()
         footprint.connectionCount = self.connections.count
-        footprint.inviteCount = self.invites.count
+        footprint.inviteCount = self.admissions.invites.count
         for connection in self.connections.values {
             if !connection.isDialled, connection.device == nil { footprint.halfOpenCount += 1 }
             let session = connection.session

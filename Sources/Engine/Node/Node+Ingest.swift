@@ -5,19 +5,14 @@ internal import SyncProtocol
 /// Taking in changes from peers: verified, stored and merged in one transaction, then acknowledged.
 extension Node where Store: ~Copyable {
     mutating func ingest(_ runs: [Run], from connection: PeerConnection) {
-        var standing = self.author.standing
         do throws(StoreError) {
-            let intake = try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
-                try self.author.takeIn(runs, in: &transaction)
-            }
-            standing = self.author.standing
+            let intake = try self.replica.takeIn(runs)
             self.storeFailure = nil
             connection.traffic.pulledChangeCount += intake.summary.storedChangeCount
             connection.traffic.pulledOperationCount += intake.summary.storedOperationCount
             connection.traffic.duplicateChangeCount += intake.duplicateChangeCount
             try self.afterIngest(intake, from: connection)
         } catch {
-            self.author.standing = standing
             // Nothing was kept, and the frontier does not claim it: the peer sends it again another time.
             self.note(error)
             self.drop(connection)
@@ -27,12 +22,11 @@ extension Node where Store: ~Copyable {
     private mutating func afterIngest(_ intake: Intake, from connection: PeerConnection) throws(StoreError) {
         if intake.hasIntroductions { try self.refreshBook() }
         if intake.summary.storedChangeCount > 0 || intake.summary.isRevised { try self.refreshWaits() }
-        if !intake.summary.filledChanges.isEmpty { self.fillCount += 1 }
         for fork in intake.forks {
             self.effects.append(.notice(.forked(device: fork.deviceName, sequence: fork.sequence)))
         }
         let others = self.readyConnections
-        let (actions, entries) = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+        let (actions, entries) = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
             let entries = try intake.places.map { place throws(StoreError) in
                 FrontierEntry(
                     replica: transaction.replicaID(place.line),

@@ -12,27 +12,27 @@ extension Node where Store: ~Copyable {
         port: UInt16,
         at now: ClockReading
     ) throws(StoreError) -> Invite {
-        let bytes = self.author.entropy.bytes(32)
+        let bytes = self.replica.author.entropy.bytes(32)
         guard let secret = Bytes32(bytes) else { preconditionFailure("32 bytes were drawn") }
-        var open = self.invites.filter { $0.isOpen(at: now) }
+        var open = self.admissions.invites.filter { $0.isOpen(at: now) }
         if open.count >= Invite.openCountMax { open.removeFirst() }
         let expiry = now.wall.advanced(byMilliseconds: Invite.lifetimeMilliseconds)
         let deadline = now.monotonicMilliseconds + Invite.lifetimeMilliseconds
         open.append(OpenInvite(secret: secret, expiry: expiry, deadline: deadline))
         try self.saveInvites(open)
-        return Invite(staticKey: self.author.identity.publicStaticKey, secret: secret, port: port, addresses: addresses)
+        return Invite(staticKey: self.identity.publicStaticKey, secret: secret, port: port, addresses: addresses)
     }
 
     /// Whether one more invite would end the oldest.
     package func hasAllInvitesOpen(at now: ClockReading) -> Bool {
-        self.invites.count { $0.isOpen(at: now) } >= Invite.openCountMax
+        self.admissions.invites.count { $0.isOpen(at: now) } >= Invite.openCountMax
     }
 
     private mutating func saveInvites(_ invites: [OpenInvite]) throws(StoreError) {
-        try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+        try self.replica.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
             try OpenInvite.save(invites, in: &transaction)
         }
-        self.invites = invites
+        self.admissions.invites = invites
     }
 
     /// A device has proved that it holds an invite; what it asks for comes next.
@@ -48,23 +48,23 @@ extension Node where Store: ~Copyable {
         guard let invite = connection.invite, case .opening = connection.phase, let key = connection.staticKey else {
             return self.violation(connection, "a request to join without an invite")
         }
-        guard self.invites.contains(invite), invite.isOpen(at: self.now) else {
+        guard self.admissions.invites.contains(invite), invite.isOpen(at: self.now) else {
             // Someone else was quicker with the same invite.
             self.counters.refusedConnectionCount += 1
             self.drop(connection)
             return
         }
-        guard request.device != self.author.identity.device, key != self.author.identity.publicStaticKey,
-            connection.isProved(request.device, by: request.proof, self.author.cryptography)
+        guard request.device != self.identity.device, key != self.identity.publicStaticKey,
+            connection.isProved(request.device, by: request.proof, self.cryptography)
         else { return self.violation(connection, "a request to join as another device") }
-        let rest = self.invites.filter { $0 != invite && $0.isOpen(at: self.now) }
+        let rest = self.admissions.invites.filter { $0 != invite && $0.isOpen(at: self.now) }
         let keys = PeerKeys(device: request.device, staticKey: key)
-        var paired = self.pairedDevices.filter { $0.keys != keys }
+        var paired = self.admissions.paired.filter { $0.keys != keys }
         paired.append(
             PairedDevice(device: request.device, staticKey: key, name: request.deviceName, lapse: .after(self.now))
         )
         do throws(StoreError) {
-            try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+            try self.replica.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
                 try OpenInvite.save(rest, in: &transaction)
                 try PairedDevice.save(paired, in: &transaction)
             }
@@ -73,16 +73,16 @@ extension Node where Store: ~Copyable {
             self.drop(connection)
             return
         }
-        self.invites = rest
-        self.pairedDevices = paired
+        self.admissions.invites = rest
+        self.admissions.paired = paired
         self.book.add(keys, name: request.deviceName)
         connection.phase = .pairing(deadline: self.now.monotonicMilliseconds + ConnectionTimes.openingDeadline)
         let welcome = Welcome(
-            founder: self.author.identity.founder,
-            workspaceNonce: self.author.identity.workspaceNonce,
-            user: self.author.identity.user,
-            membershipKey: self.author.identity.membershipKeyBytes,
-            certificates: self.author.identity.certify(request.device, staticKey: key)
+            founder: self.identity.founder,
+            workspaceNonce: self.identity.workspaceNonce,
+            user: self.identity.user,
+            membershipKey: self.identity.membershipKeyBytes,
+            certificates: self.identity.certify(request.device, staticKey: key)
         )
         self.send(.welcome(welcome), on: connection)
         self.effects.append(.notice(.paired(device: request.deviceName)))
@@ -90,28 +90,28 @@ extension Node where Store: ~Copyable {
 
     /// A device has come: it has got its welcome, and stays a member.
     mutating func hasCome(_ keys: PeerKeys) {
-        guard let position = self.pairedDevices.firstIndex(where: { $0.keys == keys && $0.lapse != nil }) else {
+        guard let position = self.admissions.paired.firstIndex(where: { $0.keys == keys && $0.lapse != nil }) else {
             return
         }
-        var paired = self.pairedDevices
+        var paired = self.admissions.paired
         paired[position].lapse = nil
         self.savePaired(paired)
     }
 
     /// Forgets devices that were paired and have not come in time.
     mutating func forgetWhoDidNotCome() {
-        let late = self.pairedDevices.filter { $0.lapse?.hasCome(at: self.now) ?? false }
+        let late = self.admissions.paired.filter { $0.lapse?.hasCome(at: self.now) ?? false }
         guard !late.isEmpty else { return }
         do throws(StoreError) {
             // Who is introduced in the log has come to another device.
-            let introduced = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
+            let introduced = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
                 Set(
                     (0..<transaction.lineCount).compactMap {
                         transaction.line(LineIndex(rawValue: UInt32($0))).device
                     }
                 )
             }
-            guard self.savePaired(self.pairedDevices.filter { !late.contains($0) }) else { return }
+            guard self.savePaired(self.admissions.paired.filter { !late.contains($0) }) else { return }
             for device in late where !introduced.contains(device.device) {
                 for connection in self.connections.values.filter({ $0.expected == device.keys }) {
                     self.drop(connection)
@@ -130,7 +130,7 @@ extension Node where Store: ~Copyable {
     mutating func meet(_ keys: PeerKeys, _ introduction: Introduction) -> Bool {
         let name = introduction.deviceName
         let met = PairedDevice(device: keys.device, staticKey: keys.staticKey, name: name, lapse: .after(self.now))
-        guard self.savePaired(self.pairedDevices + [met]) else { return false }
+        guard self.savePaired(self.admissions.paired + [met]) else { return false }
         self.book.add(keys, name: name, certifiers: introduction.certificates.dropFirst().map(\.device))
         self.effects.append(.notice(.memberMet(device: name)))
         return true
@@ -139,16 +139,16 @@ extension Node where Store: ~Copyable {
     @discardableResult
     private mutating func savePaired(_ paired: [PairedDevice]) -> Bool {
         do throws(StoreError) {
-            try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+            try self.replica.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
                 try PairedDevice.save(paired, in: &transaction)
             }
-            self.pairedDevices = paired
+            self.admissions.paired = paired
             return true
         } catch {
             self.note(error)
-            for position in self.pairedDevices.indices where self.pairedDevices[position].lapse != nil {
+            for position in self.admissions.paired.indices where self.admissions.paired[position].lapse != nil {
                 // Not tried again at every event of a disk that fails.
-                self.pairedDevices[position].lapse?.deadline =
+                self.admissions.paired[position].lapse?.deadline =
                     self.now.monotonicMilliseconds + PairedDevice.Lapse.runningMilliseconds
             }
             return false

@@ -7,10 +7,10 @@ extension Node where Store: ~Copyable {
     ///
     /// - Complexity: O(*n* (*c* + *w*)) for *n* lines, *c* connections and *w* waiting lines.
     package mutating func status(at now: ClockReading) throws(StoreError) -> NodeStatus {
-        var merge = Merge(now: now.wall, founder: self.author.membership.founder)
-        let activeLine = self.author.activeLine
+        var merge = Merge(now: now.wall, founder: self.replica.author.membership.founder)
+        let activeLine = self.state.activeLine
         let sessions = self.readyConnections
-        let view = try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) -> StoreView in
+        let view = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) -> StoreView in
             var view = try StoreView(of: &transaction, &merge)
             view.active = activeLine.map { transaction.replicaID($0) }
             for connection in sessions {
@@ -21,10 +21,10 @@ extension Node where Store: ~Copyable {
         var traffic = self.pastTraffic
         for connection in self.connections.values { traffic.add(connection.traffic) }
         return NodeStatus(
-            workspace: self.author.membership.workspace,
-            device: self.author.identity.device,
-            deviceName: self.author.identity.name,
-            user: self.author.identity.user,
+            workspace: self.replica.author.membership.workspace,
+            device: self.identity.device,
+            deviceName: self.identity.name,
+            user: self.identity.user,
             replica: view.active,
             frontier: view.frontier.entries,
             peers: self.book.sortedKeys.compactMap { self.peerStatus($0, view, at: now) },

@@ -8,12 +8,15 @@ extension Node where Store: ~Copyable {
 
     /// Sends what peers lack, as far as their credit and the connections' queues allow.
     mutating func pump(_ connections: [PeerConnection]) {
-        let device = self.author.identity.device
+        let device = self.identity.device
         let now = self.now.monotonicMilliseconds
+        let sealed = connections.isEmpty ? nil : self.replica.author.state.sealed
+        self.replica.author.state.sealed = nil
         var outgoing: [(connection: PeerConnection, bytes: [UInt8])] = []
         do throws(StoreError) {
-            try self.store.read { (transaction: inout Store.Transaction) throws(StoreError) in
-                var last: EncodedRun?
+            try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
+                // What was just written goes to the wire from memory.
+                var last = sealed.map { EncodedRun($0.run, at: $0.place) }
                 for connection in connections where connection.device != nil {
                     var byteCount = connection.unsentByteCount
                     while byteCount < TransferLimits.unsentByteCountMax,

@@ -108,6 +108,17 @@ final class PeerConnection {
         self.pingSent = false
     }
 
+    /// When it is to be looked at next, in monotonic milliseconds.
+    var deadline: UInt64 {
+        switch self.phase {
+        case .opening(let deadline), .pairing(let deadline): return deadline
+        case .ready:
+            let silence = self.pingSent ? ConnectionTimes.silenceMax : ConnectionTimes.pingAfter
+            let others = [self.doubtedUntil, self.session.graftDeadline].compactMap { $0 }
+            return others.reduce(self.lastHeard + silence, min)
+        }
+    }
+
     /// Whether it stood for a while or brought either side something, so that another is worth having soon.
     ///
     /// A device that keeps ending its connections would be dialled twice a second for ever.

@@ -80,18 +80,20 @@ final class LogReplay: @unchecked Sendable {
     func isEqual(to transaction: inout some StoreTransaction) throws -> Bool {
         while try !self.advance(from: &transaction) {}
         let now = HybridClock.dueTime(of: Self.latestStamp(in: transaction))
-        var settling = Merge(now: now, founder: self.membership.founder)
-        settling.hasDueRestamps = true
-        settling.ignoredRestamps = try settling.dueRestamps(in: &transaction)
-        let putOff = try self.putOff(settling, in: &transaction)
+        var policy = MergePolicy(now: now, founder: self.membership.founder)
+        var merge = Merge(policy)
+        policy.ignoredRestamps = try merge.dueRestamps(in: &transaction)
+        let changes = try self.deferredChanges(&merge, in: &transaction)
         return try self.lock.withLock {
             try self.writeCopy { copy throws(StoreError) in
-                for (replica, sequence, hash) in putOff {
+                var deferred = DeferredWork(hasRestamps: true)
+                for (replica, sequence, hash) in changes {
                     guard let place = try copy.place(of: replica, sequence: sequence, hash: hash) else { continue }
-                    settling.putOff[place.line] = place.sequence
+                    deferred.changes[place.line] = place.sequence
                 }
+                var settling = Merge(policy, deferred: deferred)
                 // Some of that may be applied in the copy.
-                if putOff.isEmpty { try settling.finish(in: &copy) } else { try settling.rebuild(in: &copy) }
+                if changes.isEmpty { try settling.finish(in: &copy) } else { try settling.rebuild(in: &copy) }
             }
             return try self.content.copy.read { copy throws(StoreError) in try Self.isEqual(&copy, &transaction) }
         }
@@ -151,12 +153,11 @@ final class LogReplay: @unchecked Sendable {
         }
     }
 
-    /// The changes that are ready in the store and not applied: it put off late moves.
-    private func putOff(
-        _ merge: Merge,
+    /// The changes that are ready in the store and not applied: it deferred late moves.
+    private func deferredChanges(
+        _ merge: inout Merge,
         in transaction: inout some StoreTransaction
     ) throws -> [(replica: ReplicaID, sequence: UInt64, hash: Hash256)] {
-        var merge = merge
         let waits = try merge.waits(in: &transaction)
         var found: [(replica: ReplicaID, sequence: UInt64, hash: Hash256)] = []
         for position in 0..<transaction.lineCount {
@@ -212,9 +213,10 @@ final class LogReplay: @unchecked Sendable {
 
     private func receive(_ runs: [VerifiedRun], now: WallTime) throws {
         try self.writeCopy { copy throws(StoreError) in
-            var merge = Merge(now: now, founder: self.membership.founder)
+            var policy = MergePolicy(now: now, founder: self.membership.founder)
             // Settled in the end, as far as they are in the store.
-            merge.putsOffRestamps = true
+            policy.defersRestamps = true
+            var merge = Merge(policy)
             for run in runs where try merge.receive(run, in: &copy) != .stored {
                 throw .damaged("changes of replica \(run.run.replica) do not follow each other")
             }

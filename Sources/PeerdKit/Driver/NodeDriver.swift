@@ -38,7 +38,7 @@ package actor NodeDriver {
     private let bell: CommitBell
     private var transport: TCPTransport?
     private var beacons: BeaconTransport?
-    private var dialsPeers: Bool
+    private(set) var dialsPeers: Bool
     /// Looks for other addresses of this machine while it listens.
     private var watch: InterfaceWatch?
     nonisolated let report: @Sendable (Notice) -> Void
@@ -49,13 +49,9 @@ package actor NodeDriver {
     private var alarm: Alarm?
     /// When to keep next who was seen, in monotonic milliseconds.
     private var nextMemory: UInt64 = 0
-    /// Waits to write the files anew, after something was erased; and not before when, in monotonic milliseconds.
-    private var scrub: Task<Void, Never>?
-    private var nextScrub: UInt64 = 0
-    /// When the files may be written anew again.
-    private var nextFullScrub: UInt64 = 0
-    /// Whether they were written anew, and somebody reads an older state, which keeps the write-ahead log.
-    private var isScrubBarred = false
+    /// Waits to write the files anew, after something was erased.
+    var scrub: Task<Void, Never>?
+    var scrubbing = ScrubSchedule()
     /// Waits for what is kept back to be due.
     private var release: Task<Void, Never>?
 
@@ -64,13 +60,8 @@ package actor NodeDriver {
         var task: Task<Void, Never>
     }
 
-    private static let stopping = StoreError.unavailable("The workspace is being closed.")
+    static let stopping = StoreError.unavailable("The workspace is being closed.")
     private static let memoryIntervalMilliseconds: UInt64 = 60_000
-    /// Several erasures that come together are followed by one writing of the files.
-    private static let scrubDelayMilliseconds: UInt64 = 1_000
-    /// Whoever erases again and again has the files written anew for a small part of the time.
-    private static let scrubIntervalMilliseconds: UInt64 = 10_000
-    private static let scrubRestFactor: UInt64 = 50
     private static let dialTimeout = Duration.seconds(10)
     /// How long a write waits for another program that holds the lock of the database, and how often it tries.
     private static let lockPatience = Duration.seconds(30)
@@ -402,120 +393,10 @@ package actor NodeDriver {
         }
     }
 
-    /// Drops writes that were superseded, a part at a time: others have their turn in between.
-    package func compact(
-        keeping milliseconds: UInt64,
-        awaitingWithin awaited: UInt64,
-        isDryRun: Bool,
-        progress: @Sendable (CompactionRun) -> Void
-    ) async throws -> CompactionRun {
-        let begun: CompactionRun? = try self.storing { node throws(StoreError) in
-            // What an open branch barred may be free by now.
-            node.retryErasing()
-            return try node.beginCompaction(
-                keeping: milliseconds,
-                awaitingWithin: awaited,
-                isDryRun: isDryRun,
-                at: SystemClock.now()
-            )
-        }
-        guard var run = begun else { throw Self.stopping }
-        while !run.isDone {
-            try Task.checkCancellation()
-            let step = run
-            run = try self.storing { node throws(StoreError) in
-                var next = step
-                try node.step(&next, at: SystemClock.now())
-                return next
-            }
-            progress(run)
-            await Task.yield()
-        }
-        return run
-    }
+    var holdsErasedBytes: Bool { self.node?.holdsErasedBytes ?? false }
 
-    /// Gives room back to the file system; returns the length of the database before and after.
-    package func shrink(always: Bool) throws -> (before: Int, after: Int, isLogEmpty: Bool) {
-        try self.storing { node throws(StoreError) in
-            try node.tend { store throws(StoreError) in try store.shrink(always: always) }
-        }
-    }
-
-    // MARK: - Erasures
-
-    /// Erases what changes ask for, a part at a time, until nothing is left but what open branches bar.
-    package func erase() async throws {
-        while try !self.storing({ node throws(StoreError) in try node.stepErasing() }) { await Task.yield() }
-    }
-
-    /// Writes the files of the database anew, so that no byte of what was erased is left in them.
-    ///
-    /// - Returns: false if somebody reads an older state, so that the write-ahead log may hold such bytes still.
-    package func writeFilesAnew() throws -> Bool {
-        let isDone = try self.shrink(always: true).isLogEmpty
-        guard !isDone else {
-            try self.storing { node throws(StoreError) in try node.forgetErasedBytes() }
-            return true
-        }
-        // From now on the log is tried again and again, whatever was planned.
-        let now = SystemClock.now().monotonicMilliseconds
-        self.isScrubBarred = true
-        self.nextScrub = now + Self.scrubDelayMilliseconds
-        self.nextFullScrub = max(self.nextFullScrub, now + Self.scrubIntervalMilliseconds)
-        self.scrub?.cancel()
-        self.scrub = nil
-        self.scheduleScrub()
-        return false
-    }
-
-    /// Sees to it that what others have erased leaves the files of a machine that takes part.
-    private func scheduleScrub() {
-        guard self.scrub == nil, self.dialsPeers, self.node?.holdsErasedBytes ?? false else { return }
-        let now = SystemClock.now().monotonicMilliseconds
-        let delay = max(Self.scrubDelayMilliseconds, self.nextScrub > now ? self.nextScrub - now : 0)
-        self.scrub = Task {
-            guard (try? await Task.sleep(for: .milliseconds(delay))) != nil else { return }
-            self.scrubNow()
-        }
-    }
-
-    private func scrubNow() {
-        self.scrub = nil
-        guard self.node?.holdsErasedBytes ?? false else {
-            self.isScrubBarred = false
-            return
-        }
-        let start = SystemClock.now().monotonicMilliseconds
-        if self.isScrubBarred, start < self.nextFullScrub {
-            // The files were written anew already; it is the log alone that somebody's older state keeps.
-            let isLogEmpty = try? self.storing { node throws(StoreError) in
-                try node.tend { store throws(StoreError) in try store.emptyLog() }
-            }
-            self.isScrubBarred = !(isLogEmpty ?? false)
-            self.nextScrub = self.isScrubBarred ? start + Self.scrubDelayMilliseconds : self.nextFullScrub
-            return self.scheduleScrub()
-        }
-        // What fails is tried again later, also after another start.
-        var isDone: Bool?
-        var wasWork = true
-        do {
-            isDone = try self.writeFilesAnew()
-        } catch {
-            // To wait for another program is no work to rest from.
-            wasWork = (error as? PeerdError)?.code != .alreadyOpen
-            self.report(.erasedBytesRemain(reason: (error as? PeerdError)?.message ?? "\(error)"))
-        }
-        let end = SystemClock.now().monotonicMilliseconds
-        let rest = wasWork ? Self.scrubRestFactor * (end - min(start, end)) : 0
-        self.nextFullScrub = end + max(Self.scrubIntervalMilliseconds, rest)
-        // What is barred is planned already.
-        guard isDone ?? true else { return }
-        self.isScrubBarred = false
-        self.nextScrub = self.nextFullScrub
-        self.scheduleScrub()
-    }
-
-    private func storing<Result>(
+    /// Works on the store between two events.
+    func storing<Result>(
         _ body: (inout Node<SQLiteStore>) throws(StoreError) -> Result
     ) throws -> Result {
         // What the node noticed is told, too.

@@ -1,9 +1,10 @@
 package import CRDTCore
+internal import Engine
 
 /// A store in a SQLite database: one writer, write-ahead log, every commit on the disk before `write` returns.
 ///
 /// Anyone may read the file with a SQLite client meanwhile; its tables and views are described in `Schema`.
-package struct SQLiteStore: ReplicaStore, ~Copyable {
+package struct SQLiteStore: NodeStore, ~Copyable {
     private let file: DatabaseFile
     private let transaction: SQLiteTransaction
 

@@ -1,4 +1,5 @@
 package import CRDTCore
+package import Engine
 
 extension SQLiteTransaction {
     package func pairedDevices() throws(StoreError) -> [PairedDeviceRecord] {

@@ -1,4 +1,5 @@
 package import CRDTCore
+package import Engine
 
 extension SQLiteTransaction {
     package func rememberedWrite(_ name: String) throws(StoreError) -> RememberedWrite? {

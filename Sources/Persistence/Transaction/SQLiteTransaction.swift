@@ -1,10 +1,11 @@
 package import CRDTCore
+internal import Engine
 
 /// One transaction on a `SQLiteStore`: the port's rows, by way of prepared statements.
 ///
 /// The log is written as it comes. Registers, versions and objects are changed in memory and written in the order of
 /// their keys when the transaction ends or when they have become many, so that a batch touches each row once.
-package final class SQLiteTransaction: StoreTransaction {
+package final class SQLiteTransaction: NodeTransaction {
     let statements: StatementCache
     var identifiers = IdentifierCache()
     var lines = LineTable()

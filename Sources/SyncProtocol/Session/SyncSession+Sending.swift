@@ -115,7 +115,8 @@ package struct EncodedRun: Sendable {
     package let operationCount: Int
     package let bytes: [UInt8]
 
-    init(_ run: Run, at first: LinePoint) {
+    /// `first`: the first change of the run.
+    package init(_ run: Run, at first: LinePoint) {
         self.first = first
         self.lastSequence = run.lastSequence
         self.isNamed = run.previous != nil || run.firstSequence == 1

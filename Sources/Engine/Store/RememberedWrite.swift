@@ -1,3 +1,5 @@
+package import CRDTCore
+
 /// A local write that its caller named, as the store remembers it.
 ///
 /// A caller that hears nothing of a write sends it again, also after a crash. The same write gets the same answer then,

@@ -17,6 +17,45 @@ enum RunRefusal {
     case violation(String)
 }
 
+extension Replica where Store: ~Copyable {
+    /// Stores and merges runs of a peer, up to the first that is refused, in one transaction.
+    ///
+    /// If another machine has written under the active replica, the next write makes a new one.
+    mutating func takeIn(_ runs: [Run]) throws(StoreError) -> Intake {
+        try self.transaction {
+            (author: inout Author, transaction: inout Store.Transaction) throws(StoreError) -> Intake in
+            let lineCount = transaction.lineCount
+            let own = author.state.activeLine.map { transaction.progress(of: $0) }
+            var runIntake = RunIntake(
+                membership: author.membership,
+                cryptography: author.cryptography,
+                mayLackContent: author.state.mayLackContent,
+                merge: author.merge()
+            )
+            var intake = try runIntake.take(runs, in: &transaction)
+            if intake.hasSpent { try author.noteLack(in: &transaction) }
+            try author.finish(&runIntake.merge, in: &transaction)
+            intake.summary = runIntake.merge.summary
+            if !intake.summary.filledChanges.isEmpty { author.state.contentAge += 1 }
+            for position in lineCount..<transaction.lineCount {
+                let record = transaction.line(LineIndex(rawValue: UInt32(position)))
+                guard record.origin != nil else { continue }
+                intake.forks.append((record.introduction?.deviceName ?? "unknown", record.firstSequence))
+            }
+            if let line = author.state.activeLine, let own {
+                // To be sent what we do have says nothing: it may have come by way of others.
+                let progress = transaction.progress(of: line)
+                if progress.storedSequence > own.storedSequence {
+                    try author.leaveReplica(.rolledBack, in: &transaction)
+                } else if progress.next != own.next {
+                    try author.leaveReplica(.forked, in: &transaction)
+                }
+            }
+            return intake
+        }
+    }
+}
+
 /// What became of runs that came together.
 struct Intake {
     var summary: Merge.Summary
@@ -32,18 +71,19 @@ struct Intake {
 }
 
 /// Checking what peers send before it is kept.
-extension Author {
+struct RunIntake {
+    let membership: Membership
+    let cryptography: SodiumCryptography
+    /// Whether dropped writes may be needed that these runs have.
+    let mayLackContent: Bool
+    var merge: Merge
+
     /// Stores and merges runs, up to the first that is refused.
-    ///
-    /// If another machine has written under the active replica, the next write makes a new one.
-    mutating func takeIn(_ runs: [Run], in transaction: inout some StoreTransaction) throws(StoreError) -> Intake {
-        var merge = self.merge()
-        var intake = Intake(summary: merge.summary)
+    mutating func take(_ runs: [Run], in transaction: inout some StoreTransaction) throws(StoreError) -> Intake {
+        var intake = Intake(summary: self.merge.summary)
         var last: [LineIndex: UInt64] = [:]
-        let lineCount = transaction.lineCount
-        let own = self.activeLine.map { transaction.progress(of: $0) }
         for run in runs {
-            switch try self.accept(run, &merge, in: &transaction) {
+            switch try self.accept(run, in: &transaction) {
             case .stored(let place):
                 last[place.line] = max(last[place.line] ?? 0, place.sequence)
                 if run.firstSequence == 1 { intake.hasIntroductions = true }
@@ -55,32 +95,14 @@ extension Author {
             }
             if intake.refusal != nil { break }
         }
-        if intake.hasSpent { try self.noteLack(in: &transaction) }
-        try self.finish(&merge, in: &transaction)
-        intake.summary = merge.summary
         intake.places = last.map { LinePoint(line: $0.key, sequence: $0.value) }
             .sorted { $0.line.rawValue < $1.line.rawValue }
-        for position in lineCount..<transaction.lineCount {
-            let record = transaction.line(LineIndex(rawValue: UInt32(position)))
-            guard record.origin != nil else { continue }
-            intake.forks.append((record.introduction?.deviceName ?? "unknown", record.firstSequence))
-        }
-        if let line = self.activeLine, let own {
-            // To be sent what we do have says nothing: it may have come by way of others.
-            let progress = transaction.progress(of: line)
-            if progress.storedSequence > own.storedSequence {
-                try self.leaveReplica(.rolledBack, in: &transaction)
-            } else if progress.next != own.next {
-                try self.leaveReplica(.forked, in: &transaction)
-            }
-        }
         return intake
     }
 
     /// Checks a run against what is stored, and merges what is new.
-    private func accept(
+    private mutating func accept(
         _ run: Run,
-        _ merge: inout Merge,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> RunAcceptance {
         guard !run.changes.isEmpty else { return .refused(.violation("an empty run")) }
@@ -91,7 +113,7 @@ extension Author {
         if beginnings.count == 1 || run.signature == nil, transaction.mayHold(run.replica, sequence: run.lastSequence) {
             for previous in beginnings {
                 guard let known = try self.place(of: run, after: previous, in: &transaction) else { continue }
-                if let refusal = try self.fill(from: run, known.hashes, &merge, in: &transaction) {
+                if let refusal = try self.fill(from: run, known.hashes, in: &transaction) {
                     return .refused(refusal)
                 }
                 return .duplicate(known.last)
@@ -112,9 +134,9 @@ extension Author {
                 if error == .badSignature, run.firstSequence > 1 { continue }
                 return .refused(.violation("a run was refused: \(error)"))
             }
-            let reception = try merge.receive(verified, in: &transaction)
+            let reception = try self.merge.receive(verified, in: &transaction)
             if reception != .doesNotFit {
-                _ = try self.fill(from: run, verified.hashes, &merge, in: &transaction)
+                _ = try self.fill(from: run, verified.hashes, in: &transaction)
             }
             guard reception != .doesNotFit, let hash = verified.hashes.last,
                 let place = try transaction.place(of: run.replica, sequence: run.lastSequence, hash: hash)
@@ -127,10 +149,9 @@ extension Author {
     /// Fills in what is needed of dropped writes from a run that is stored.
     ///
     /// The hash says that the content is the author's. Here it was never looked at.
-    private func fill(
+    private mutating func fill(
         from run: Run,
         _ hashes: [Hash256],
-        _ merge: inout Merge,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> RunRefusal? {
         guard self.mayLackContent else { return nil }
@@ -139,7 +160,7 @@ extension Author {
         } catch {
             return .violation("a run was refused: \(error)")
         }
-        try merge.fill(from: run, hashes: hashes, in: &transaction, self.cryptography)
+        try self.merge.fill(from: run, hashes: hashes, in: &transaction, self.cryptography)
         return nil
     }
 

@@ -1,3 +1,5 @@
+package import CRDTCore
+
 // What a store keeps for the device itself: nothing of it is replicated.
 
 /// A device that was paired here.

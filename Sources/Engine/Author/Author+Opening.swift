@@ -1,0 +1,41 @@
+internal import CRDTCore
+
+/// Going on where the last run of the program has ended.
+extension Author {
+    /// Takes up the replica that was written under, unless the database is a copy or was put back, and begins an era
+    /// of commits.
+    mutating func open(
+        _ configuration: NodeConfiguration,
+        era: UInt64,
+        in transaction: inout some NodeTransaction
+    ) throws(StoreError) {
+        // Nothing is deferred: nobody waits yet.
+        var merge = Merge(
+            MergePolicy(now: self.now, founder: self.membership.founder),
+            deferred: DeferredWork(hasRestamps: !transaction.restamps.unsettled.isEmpty)
+        )
+        try merge.finish(in: &transaction)
+        if let bytes = try transaction.fact(NodeFact.activeReplica), let id = Bytes16(bytes) {
+            self.state.activeLine = transaction.firstLine(of: ReplicaID(bytes: id))
+        }
+        // The token of a database that was put back or copied is an old one, or the other's.
+        let token = try transaction.fact(NodeFact.storeToken)
+        let isCopy = token.map { !configuration.acceptedTokens.contains($0) } ?? false
+        var history = try transaction.fact(NodeFact.history).flatMap { DatabaseHistory(decoding: $0) }
+        history = history ?? DatabaseHistory()
+        history?.begin(era, after: transaction.lastCommit)
+        try transaction.setFact(NodeFact.history, history?.encoded)
+        if let active = self.state.activeLine {
+            // It must never write under the id its original may still be writing under.
+            if isCopy {
+                try self.leaveReplica(.copiedOrRestored, in: &transaction)
+            } else if transaction.progress(of: active).next != nil {
+                try self.leaveReplica(.forked, in: &transaction)
+            }
+        }
+        try transaction.setFact(NodeFact.storeToken, configuration.nextToken)
+        self.state.hasErasures = try !transaction.erasures(after: nil).isEmpty
+        self.state.holdsErasedBytes = try transaction.fact(NodeFact.erasedBytes) != nil
+        self.state.mayLackContent = try transaction.fact(NodeFact.mayLackContent) != nil
+    }
+}

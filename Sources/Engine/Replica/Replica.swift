@@ -1,0 +1,53 @@
+internal import CRDTCore
+
+/// The one owner of a log: its store, what follows from it beside the store, and whoever writes into it.
+struct Replica<Store: NodeStore & ~Copyable>: ~Copyable {
+    var store: Store
+    var author: Author
+
+    /// Runs a transaction and makes it durable; if it throws, nothing of it is kept, here or in the store.
+    mutating func transaction<Result>(
+        _ body: (inout Author, inout Store.Transaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        let before = self.author.state
+        do throws(StoreError) {
+            return try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
+                try body(&self.author, &transaction)
+            }
+        } catch {
+            self.author.state = before
+            throw error
+        }
+    }
+
+    /// Reads one consistent state.
+    mutating func read<Result>(
+        _ body: (inout Store.Transaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        try self.store.read(body)
+    }
+}
+
+/// What a replica knows beside its store; what a transaction changes of it lasts as long as the rest of that does.
+struct ReplicaState {
+    /// The line written under; nil until the next write makes one.
+    var activeLine: LineIndex?
+    /// Why the next write makes a new replica.
+    var newReplicaReason = NewReplicaReason.first
+    /// The run that was sealed last, if it was alone since the last was sent.
+    var sealed: (run: Run, place: LinePoint)?
+    /// What merges have left for later.
+    var deferred = DeferredWork()
+    /// Whether there may be erasures to do, and whether there are some that something barred.
+    var hasErasures = false
+    var hasBarredErasures = false
+    /// Erasures under way.
+    var erasing: Erasing?
+    /// Whether the files of the store may still hold the bytes of what was erased, in places that nothing uses.
+    var holdsErasedBytes = false
+    /// Whether writes may be here of which only a hash is, and that are needed; see `Node+Completion`.
+    var mayLackContent = false
+    /// Rises whenever a dropped write comes, or the content of one, or the clock is set back: then all peers are asked
+    /// anew.
+    var contentAge = 0
+}

@@ -1,0 +1,55 @@
+package import CRDTCore
+
+extension MemoryStore: NodeStore {}
+
+/// What a store in memory keeps for the device.
+private struct MemoryDeviceRows: Sendable {
+    var facts: [String: [UInt8]] = [:]
+    var devices: [PairedDeviceRecord] = []
+    var invites: [InviteRecord] = []
+    var addresses: [AddressRecord] = []
+    var writes: [ExactText: RememberedWrite] = [:]
+    /// The names of remembered writes, the oldest first.
+    var writeNames: [ExactText] = []
+}
+
+extension MemoryTransaction: NodeTransaction {
+    private var rows: MemoryDeviceRows { self.beside as? MemoryDeviceRows ?? MemoryDeviceRows() }
+
+    /// Changes the rows where they are: nobody else holds them meanwhile, so that nothing is copied.
+    private mutating func update(_ change: (inout MemoryDeviceRows) -> Void) {
+        var rows = self.rows
+        self.beside = nil
+        change(&rows)
+        self.beside = rows
+    }
+
+    package mutating func fact(_ name: String) -> [UInt8]? { self.rows.facts[name] }
+
+    package mutating func setFact(_ name: String, _ value: [UInt8]?) { self.update { $0.facts[name] = value } }
+
+    package mutating func pairedDevices() -> [PairedDeviceRecord] { self.rows.devices }
+
+    package mutating func setPairedDevices(_ devices: [PairedDeviceRecord]) { self.update { $0.devices = devices } }
+
+    package mutating func invites() -> [InviteRecord] { self.rows.invites }
+
+    package mutating func setInvites(_ invites: [InviteRecord]) { self.update { $0.invites = invites } }
+
+    package mutating func addresses() -> [AddressRecord] { self.rows.addresses }
+
+    package mutating func setAddresses(_ addresses: [AddressRecord]) { self.update { $0.addresses = addresses } }
+
+    package mutating func rememberedWrite(_ name: String) -> RememberedWrite? { self.rows.writes[ExactText(name)] }
+
+    package mutating func remember(_ write: RememberedWrite, as name: String) {
+        self.update { rows in
+            rows.writes[ExactText(name)] = write
+            rows.writeNames.append(ExactText(name))
+            let surplus = rows.writeNames.count - RememberedWrite.countMin
+            guard surplus >= RememberedWrite.surplusCountMax else { return }
+            for name in rows.writeNames.prefix(surplus) { rows.writes[name] = nil }
+            rows.writeNames.removeFirst(surplus)
+        }
+    }
+}

@@ -1,0 +1,23 @@
+package import CRDTCore
+
+/// A store that a node can live in.
+package protocol NodeStore: ReplicaStore, ~Copyable where Transaction: NodeTransaction {}
+
+/// The rows of a store, with those that the device keeps for itself: no other device hears of them.
+package protocol NodeTransaction: StoreTransaction {
+    /// Bytes kept under a name; nil if there are none.
+    mutating func fact(_ name: String) throws(StoreError) -> [UInt8]?
+    mutating func setFact(_ name: String, _ value: [UInt8]?) throws(StoreError)
+    /// Each list of records is read, and replaced, as a whole; it keeps its order.
+    mutating func pairedDevices() throws(StoreError) -> [PairedDeviceRecord]
+    mutating func setPairedDevices(_ devices: [PairedDeviceRecord]) throws(StoreError)
+    mutating func invites() throws(StoreError) -> [InviteRecord]
+    mutating func setInvites(_ invites: [InviteRecord]) throws(StoreError)
+    mutating func addresses() throws(StoreError) -> [AddressRecord]
+    mutating func setAddresses(_ addresses: [AddressRecord]) throws(StoreError)
+
+    /// The write that a local caller named; nil if it was not done, or is forgotten.
+    mutating func rememberedWrite(_ name: String) throws(StoreError) -> RememberedWrite?
+    /// Remembers a write under a name that has none, and forgets old ones that are too many.
+    mutating func remember(_ write: RememberedWrite, as name: String) throws(StoreError)
+}
