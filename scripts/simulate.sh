@@ -33,7 +33,7 @@ history_finding='divergence|modelDisagrees|damage'
 relay_change_count=20000
 # The lives that take seconds; `make hunt` has all.
 lives=(appending-at-one-place.scn hundreds-of-restores.scn large-and-emptied.scn toggling-in-turn.scn)
-# Of histories with branches, and of bytes after which a connection breaks; `make hunt` takes each.
+# Of histories with forks, and of bytes after which a connection breaks; `make hunt` takes each.
 small_world_stride=7
 # Seeds and histories in which names of changes are cut so short that they collide all the time (P35).
 name_bits=4

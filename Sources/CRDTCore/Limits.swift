@@ -55,10 +55,10 @@ package enum Limits {
     package static let loadedByteCountMax = 64 << 20
     /// Certificates between a device and its user.
     package static let certificateCountMax = 16
-    /// Branches of a chain that are tried, or looked through, one by one.
+    /// Forks of a chain that are tried, or looked through, one by one.
     ///
     /// A run that continues none of the first so many must name the change that it continues.
-    package static let unnamedBranchCountMax = 4
+    package static let unnamedForkCountMax = 4
     /// The context of one of so many changes of a line is kept.
     package static let checkpointInterval: UInt64 = 256
     /// So is that of a change with which the contexts since the last one that is kept have so many entries.

@@ -32,7 +32,7 @@ package struct GeneratedHistory: Sendable {
     /// The changes that extend one, or the first changes of a chain.
     package func successors(of hash: Hash256) -> [NaiveChange] { self.changes.filter { $0.previous == hash } }
 
-    /// The changes from the first of the chain to one, along its branch.
+    /// The changes from the first of the chain to one, along its fork.
     package func path(to hash: Hash256) -> [NaiveChange] {
         var path: [NaiveChange] = []
         var next = self[hash]
@@ -78,7 +78,7 @@ package struct GeneratedHistory: Sendable {
         return change
     }
 
-    /// Changes of one branch that follow each other as one run, signed by their device.
+    /// Changes of one fork that follow each other as one run, signed by their device.
     package func sealed(_ changes: some Collection<NaiveChange>) -> VerifiedRun { self.sealed(changes, number: nil) }
 
     /// `number`: that of the only change, whose hash is not known yet.

@@ -250,7 +250,7 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         }
     }
 
-    /// Some changes that follow each other on one branch: most often the next ones of those that a node has.
+    /// Some changes that follow each other on one fork: most often the next ones of those that a node has.
     private func stretch(
         for node: TestNode<Store>,
         _ history: GeneratedHistory,

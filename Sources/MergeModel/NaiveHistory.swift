@@ -130,8 +130,8 @@ package struct NaiveHistory: Sendable {
     package struct Verdicts: Sendable {
         /// The effective stamp of each applied change.
         package var stamps: [Int: Stamp] = [:]
-        /// What the context of each applied change covers: what was named along its branch, with all before that in the
-        /// chain of each, and the branch itself.
+        /// What the context of each applied change covers: what was named along its fork, with all before that in the
+        /// chain of each, and the fork itself.
         ///
         /// Of honest authors that is all that they had seen, since they name every chain.
         package var contexts: [Int: Set<Int>] = [:]
@@ -177,7 +177,7 @@ package struct NaiveHistory: Sendable {
     /// The number of the change with a hash.
     package func number(of hash: Hash256) -> Int? { self.numbers[hash] }
 
-    /// The changes from the first of the chain to one, along its branch.
+    /// The changes from the first of the chain to one, along its fork.
     package func path(to number: Int) -> [Int] {
         var path: [Int] = []
         var next: Int? = number
@@ -188,7 +188,7 @@ package struct NaiveHistory: Sendable {
         return path.reversed()
     }
 
-    /// The user whose device wrote a change, as the first change of its branch says.
+    /// The user whose device wrote a change, as the first change of its fork says.
     package func user(of number: Int) -> UserID? {
         for case .introduce(let introduction) in self.changes[self.path(to: number)[0]].edits {
             return introduction.user

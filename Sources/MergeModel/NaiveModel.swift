@@ -8,7 +8,7 @@ package struct NaiveModel: Sendable {
         /// The number of its change, and those of all that the change's context covers.
         var change: Int
         var context: Set<Int>
-        /// The hashes of the changes of its branch, from the first.
+        /// The hashes of the changes of its fork, from the first.
         var path: [Hash256]
 
         /// Whether the author of `other` had seen this operation.

@@ -7,7 +7,7 @@ package struct PlainState: Hashable, Sendable {
     package var roots: [ObjectID] = []
     /// The last move of each object whose last move has no effect.
     package var movesWithoutEffect: [PlainWrite] = []
-    /// The last applied change of every branch of every chain.
+    /// The last applied change of every fork of every chain.
     package var heads: [FrontierEntry] = []
 
     package init() {}
@@ -78,7 +78,7 @@ package struct ExactText: Hashable, Sendable, Comparable, CustomStringConvertibl
 
 /// One operation by its place in the log, with what it says.
 ///
-/// They compare in some order, which between two branches of a chain is not that of merging.
+/// They compare in some order, which between two forks of a chain is not that of merging.
 package struct PlainWrite: Hashable, Sendable, Comparable {
     package var stamp: Stamp
     package var replica: ReplicaID

@@ -31,7 +31,7 @@ package enum StateReader {
         return state
     }
 
-    /// The last applied change of every line, but for those that a branch hangs on of which something is applied.
+    /// The last applied change of every line, but for those that a fork hangs on of which something is applied.
     private static func heads(_ transaction: inout some StoreTransaction) throws(StoreError) -> [FrontierEntry] {
         var heads: [LinePoint: FrontierEntry] = [:]
         var parents: [LinePoint] = []

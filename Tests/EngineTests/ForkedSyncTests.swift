@@ -44,7 +44,7 @@ struct ForkedSyncTests {
         return tree
     }
 
-    /// Some branches of a tree up to somewhere, in any order that a log can take.
+    /// Some forks of a tree up to somewhere, in any order that a log can take.
     private func store(_ tree: [Grown], in machine: TestNetwork.Machine, at now: WallTime, _ dice: inout Dice) throws {
         var wanted: Set<Int> = []
         for _ in 0..<dice.below(5) {

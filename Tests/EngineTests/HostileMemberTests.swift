@@ -97,7 +97,7 @@ struct HostileMemberTests {
     }
 
     /// The frontier of neither hello holds the fork, so the two may well be equal.
-    @Test func `a branch that comes between our hello and the peer's is sent to the peer`() throws {
+    @Test func `a fork that comes between our hello and the peer's is sent to the peer`() throws {
         let (network, member) = try self.world()
         let other = try RawPeer.member(of: network, invitedBy: 0, seed: 10)
         let late = try RawPeer(other, to: 0, of: network, connection: 2)
@@ -125,15 +125,15 @@ struct HostileMemberTests {
                 return FrontierEntry(replica: replica, sequence: 1, hash: .zero)
             }
             peer.send(.ranges([FrontierRange(end: nil, claim: .answer(entries))]))
-            // As many branches of one chain.
-            let branches = entries.map {
+            // As many forks of one chain.
+            let forks = entries.map {
                 FrontierEntry(
                     replica: entries[0].replica,
                     sequence: 2,
                     hash: Hash256(bytes: Bytes32(next, $0.replica.bytes.low, 0, 0))
                 )
             }
-            peer.send(.stored(branches))
+            peer.send(.stored(forks))
             next += 1
         }
         #expect(network.machines[0].node.footprint.excess == nil)

@@ -50,7 +50,7 @@ struct RepairTests {
     }
 
     /// The older of two writes of one device is not in force, and nothing is deleted that was edited apart.
-    private func demandBothBranches(_ network: TestNetwork, _ machines: [Int]) throws {
+    private func demandBothForks(_ network: TestNetwork, _ machines: [Int]) throws {
         for machine in machines {
             let export = try network.export(machine)
             #expect(export.contains("\"title\":\"newest\""))
@@ -60,19 +60,19 @@ struct RepairTests {
         try self.demandEqual(network, machines)
     }
 
-    @Test func `both branches of a restored database count on every peer`() throws {
+    @Test func `both forks of a restored database count on every peer`() throws {
         let network = TestNetwork()
         _ = try self.restored(network)
         network.healAll()
         network.settle(seconds: 300)
-        try self.demandBothBranches(network, [0, 1, 2])
+        try self.demandBothForks(network, [0, 1, 2])
         for machine in 0..<3 { #expect(self.forkNotices(network, machine) == 1) }
         try network.write(0, .create(.init(type: "note")))
-        // The branch that the others held was the longer one.
+        // The fork that the others held was the longer one.
         #expect(network.machines[0].notices.contains(.newReplica(.rolledBack)))
     }
 
-    @Test func `both branches count although the device that forked is gone`() throws {
+    @Test func `both forks count although the device that forked is gone`() throws {
         let network = TestNetwork()
         _ = try self.restored(network)
         network.healAll()
@@ -83,10 +83,10 @@ struct RepairTests {
         network.cut(0, 1)
         network.healAll()
         network.settle(seconds: 300)
-        try self.demandBothBranches(network, [1, 2])
+        try self.demandBothForks(network, [1, 2])
     }
 
-    @Test func `a later write by someone who had seen one branch is in force over the other`() throws {
+    @Test func `a later write by someone who had seen one fork is in force over the other`() throws {
         let network = TestNetwork()
         let first = try self.founder(network)
         let second = try network.join(first, name: "second", seed: 3)
@@ -138,7 +138,7 @@ struct RepairTests {
     }
 
     @Test(arguments: [10, 600, 3_000])
-    func `a long branch costs little more than what it holds`(length: Int) throws {
+    func `a long fork costs little more than what it holds`(length: Int) throws {
         let network = TestNetwork()
         let first = try self.founder(network)
         let second = try network.join(first, name: "second", seed: 3)
@@ -169,7 +169,7 @@ struct RepairTests {
         }
         try self.demandEqual(network, [first, second])
         #expect(network.deliveredByteCount - before < 40_000 + 300 * length)
-        // Nobody holds more of what it wrote last than itself: it is the other branch that shows.
+        // Nobody holds more of what it wrote last than itself: it is the other fork that shows.
         try network.write(first, .create(.init(type: "note")))
         #expect(network.machines[first].notices.contains(.newReplica(.forked)))
     }

@@ -140,7 +140,7 @@ import Testing
         return try LogReplay(origin: identity.origin, membership: identity.membership, in: directory)
     }
 
-    @Test func `both branches are in the log, and what lost is a conflict`() throws {
+    @Test func `both forks are in the log, and what lost is a conflict`() throws {
         try Self.read(try Self.forked()) { transaction in
             #expect(transaction.lineCount == 2)
             let first = try LogReader.entries(of: LineIndex(rawValue: 0), in: &transaction)
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test func `a late move that was put off is no damage`() throws {
-        // Of that branch the first change, which moves nothing, is applied.
+        // Of that fork the first change, which moves nothing, is applied.
         var store = try Self.forked(deferring: true)
         try Self.read(store) { transaction in
             let progress = transaction.progress(of: LineIndex(rawValue: 1))

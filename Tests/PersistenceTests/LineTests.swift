@@ -7,25 +7,25 @@ import Testing
 @Suite struct LineTests {
     private static func set(_ number: Int) -> Edit { .set(object(1), name: "n", value: .int(Int64(number))) }
 
-    /// One chain with its branches: each with what it hangs on, and its runs.
+    /// One chain with its forks: each with what it hangs on, and its runs.
     ///
     /// All begin with the same change, but for the last, which begins the chain another time.
     private struct Tree {
-        var branches: [(parent: Hash256, runs: [VerifiedRun])] = []
+        var forks: [(parent: Hash256, runs: [VerifiedRun])] = []
 
         init() {
             var main = Author(number: 1)
             var start = main
             start.stamp = Stamp(milliseconds: Author.start.milliseconds + 5)
             let first = main.run([[LineTests.set(1)], [LineTests.set(2)]])
-            var branch = main
+            var fork = main
             let second = main.run([[LineTests.set(3)], [LineTests.set(4)]])
-            let (fork, third) = (branch.head, branch.run([[LineTests.set(5)]]))
-            var inner = branch
-            let fourth = branch.run([[LineTests.set(6)]])
+            let (forkHead, third) = (fork.head, fork.run([[LineTests.set(5)]]))
+            var inner = fork
+            let fourth = fork.run([[LineTests.set(6)]])
             let (innerFork, fifth) = (inner.head, inner.run([[LineTests.set(7)], [LineTests.set(8)]]))
-            self.branches = [
-                (Author.origin, [first, second]), (fork, [third, fourth]), (innerFork, [fifth]),
+            self.forks = [
+                (Author.origin, [first, second]), (forkHead, [third, fourth]), (innerFork, [fifth]),
                 (Author.origin, [start.run([[LineTests.set(9)]])]),
             ]
         }
@@ -44,7 +44,7 @@ import Testing
         #expect(records.map { $0.next?.rawValue } == [1, 2, 3, nil])
         #expect(records.map(\.storedSequence) == [4, 4, 5, 1])
         #expect(records.map(\.appliedSequence) == [4, 4, 5, 1])
-        for (number, (parent, runs)) in tree.branches.enumerated() {
+        for (number, (parent, runs)) in tree.forks.enumerated() {
             let hashes = runs.flatMap(\.hashes)
             #expect(records[number].storedHash == hashes.last)
             #expect(records[number].introduction == records[0].introduction)
@@ -64,12 +64,12 @@ import Testing
         }
     }
 
-    @Test func `branches are there again after closing, each with the change that it hangs on`() throws {
+    @Test func `forks are there again after closing, each with the change that it hangs on`() throws {
         let directory = try TemporaryDirectory()
         var store = try SQLiteStoreHandle(directory)
         let tree = Tree()
-        for branch in tree.branches {
-            for run in branch.runs { #expect(try store.receive([run]) == [.stored]) }
+        for fork in tree.forks {
+            for run in fork.runs { #expect(try store.receive([run]) == [.stored]) }
         }
         try self.check(store, tree)
         let (records, export) = (try self.records(store), try store.export())
@@ -88,15 +88,15 @@ import Testing
         #expect(runs.allSatisfy { $0.previous == nil })
     }
 
-    @Test func `branches and restamps of a transaction that failed are gone`() throws {
+    @Test func `forks and restamps of a transaction that failed are gone`() throws {
         let store = try SQLiteStoreHandle(try TemporaryDirectory())
         let tree = Tree()
-        try store.receive(tree.branches[0].runs)
+        try store.receive(tree.forks[0].runs)
         let before = try self.records(store)
         let restamp = Restamp(replica: before[0].id, firstSequence: 2, lastSequence: 4, lastHash: before[0].storedHash)
         let record = RestampRecord(restamp: restamp, author: LineIndex(rawValue: 0))
         var stranger = Author(number: 2)
-        let others = tree.branches[1...].flatMap(\.runs) + [stranger.run([[Self.set(1)]])]
+        let others = tree.forks[1...].flatMap(\.runs) + [stranger.run([[Self.set(1)]])]
         do throws(StoreError) {
             try store.write { transaction throws(StoreError) in
                 var merge = Merge(now: Author.now, founder: TestDevice.user)
@@ -125,16 +125,16 @@ import Testing
             throw .inputOutput("on purpose")
         }
         #expect(try store.read { transaction in transaction.restamps.unsettled } == [record])
-        // A branch is added behind the last that is left.
-        try store.receive(tree.branches[1].runs)
-        try store.receive(tree.branches[2...].flatMap(\.runs))
+        // A fork is added behind the last that is left.
+        try store.receive(tree.forks[1].runs)
+        try store.receive(tree.forks[2...].flatMap(\.runs))
         try self.check(store, tree)
     }
 
     @Test func `lines that hang on what cannot be are damage`() throws {
         let sound = try TemporaryDirectory()
         let store = try SQLiteStoreHandle(sound)
-        for branch in Tree().branches { try store.receive(branch.runs) }
+        for fork in Tree().forks { try store.receive(fork.runs) }
         store.close()
         let changes = [
             "parent_line = NULL WHERE line = 1", "parent_line = 1 WHERE line = 1", "parent_line = 2 WHERE line = 1",
@@ -155,7 +155,7 @@ import Testing
         let directory = try TemporaryDirectory()
         var store = try SQLiteStoreHandle(directory)
         let tree = Tree()
-        try store.receive(tree.branches[0].runs)
+        try store.receive(tree.forks[0].runs)
         let line = LineIndex(rawValue: 0)
         func point(_ sequence: UInt64) -> LinePoint { LinePoint(line: line, sequence: sequence) }
         let stamps = [
@@ -228,13 +228,13 @@ import Testing
     @Test func `the history of an object is every operation on it, until its rows are taken away`() throws {
         let store = try SQLiteStoreHandle(try TemporaryDirectory())
         var author = Author(number: 1)
-        var branch = author
-        branch.stamp = Stamp(milliseconds: Author.start.milliseconds + 1)
+        var fork = author
+        fork.stamp = Stamp(milliseconds: Author.start.milliseconds + 1)
         let root = Place(parent: nil, position: .initial)
         let runs = [
             author.run([[.create(object(1), type: "t", kind: "k"), Self.set(1), .move(object(1), root)]]),
             author.run([[Self.set(2), .delete(object(1)), Self.set(3), .delete(object(2))]]),
-            branch.run([[Self.set(4), .move(object(1), root), .create(object(1), type: "u", kind: "")]]),
+            fork.run([[Self.set(4), .move(object(1), root), .create(object(1), type: "u", kind: "")]]),
         ]
         try store.receive(runs)
         try store.write { transaction throws(StoreError) in

@@ -3,7 +3,7 @@ import MergeModel
 import Persistence
 import Testing
 
-/// What changes had seen, where that is much: contexts with many entries, inherited by branches of branches.
+/// What changes had seen, where that is much: contexts with many entries, inherited by forks of forks.
 @Suite struct WideContextTests {
     /// Changes of many chains, and what each had seen, as plain sets.
     private struct Growth {
@@ -30,7 +30,7 @@ import Testing
         mutating func write(on tip: inout Tip, seeing others: [Int]) {
             let own = self.runs.count
             let named = others.filter { self.points[$0].replica != tip.author.replica }
-            // Of one chain a change names one branch.
+            // Of one chain a change names one fork.
             let byReplica = Dictionary(named.map { (self.points[$0].replica, $0) }, uniquingKeysWith: max)
             let edits = [Edit.set(object(UInt64(own % 7)), name: "n", value: .int(Int64(own)))]
             let run = tip.author.run([edits], context: byReplica.values.map { self.points[$0] }.sorted())
@@ -65,7 +65,7 @@ import Testing
             growth.write(on: &tip, seeing: growth.some(growth.number(below: 4)))
             tips.append(tip)
         }
-        // Few chains grow long, and see now little and now much. Each change may become a place where branches leave.
+        // Few chains grow long, and see now little and now much. Each change may become a place where forks leave.
         var former: [Growth.Tip] = tips
         for _ in 0..<900 {
             let position = growth.number(below: 5)
@@ -74,19 +74,19 @@ import Testing
             former.append(tips[position])
         }
         for _ in 0..<120 {
-            var branch = former[growth.number(below: former.count)]
+            var fork = former[growth.number(below: former.count)]
             for _ in 0...growth.number(below: 4) {
-                growth.write(on: &branch, seeing: growth.some(growth.number(below: 3)))
+                growth.write(on: &fork, seeing: growth.some(growth.number(below: 3)))
             }
-            former.append(branch)
+            former.append(fork)
         }
-        // Each branch leaves the one before, which goes on.
+        // Each fork leaves the one before, which goes on.
         var trunk = tips[0]
         for _ in 0..<80 {
-            var branch = trunk
-            growth.write(on: &branch, seeing: growth.some(1))
+            var fork = trunk
+            growth.write(on: &fork, seeing: growth.some(1))
             growth.write(on: &trunk, seeing: [])
-            trunk = branch
+            trunk = fork
         }
         return growth
     }
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2] as [UInt64])
-    func `contexts are what was named, also in branches of branches and after opening again`(seed: UInt64) throws {
+    func `contexts are what was named, also in forks of forks and after opening again`(seed: UInt64) throws {
         let growth = Self.growth(seed: seed)
         let directory = try TemporaryDirectory()
         var store = try SQLiteStoreHandle(directory)

@@ -51,8 +51,8 @@ struct ExhaustiveCanaryTests {
     @Test(
         arguments: [
             (Exploration.Scope.trees, "1.2.3:0"), (.trees, "1.2.3.12:0"), (.trees, "1.2.3.4:0,0"), (.trees, "1.2.3.4"),
-            (.existence, "cx:0"), (.existence, "c:01"), (.existence, "l:"), (.branches, "1"), (.branches, "8640:0"),
-            (.branches, "0:9"), (.crashes, "kill:0"), (.crashes, "cut:1"),
+            (.existence, "cx:0"), (.existence, "c:01"), (.existence, "l:"), (.forks, "1"), (.forks, "8640:0"),
+            (.forks, "0:9"), (.crashes, "kill:0"), (.crashes, "cut:1"),
             (.cuts, "sync:out"), (.cuts, "sync:in:4"),
         ]
     )
@@ -63,7 +63,7 @@ struct ExhaustiveCanaryTests {
     @Test(
         arguments: [
             (Exploration.Scope.trees, "11.3.4.5:0+1,2,3"), (.existence, "ceLEdD:01010"),
-            (.branches, "2063:012<3>"), (.crashes, "power-tears:7"),
+            (.forks, "2063:012<3>"), (.crashes, "power-tears:7"),
             (.cuts, "sync:back:300"),
         ]
     )

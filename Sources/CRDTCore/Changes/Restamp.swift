@@ -5,7 +5,7 @@ package struct Restamp: Hashable, Sendable {
     package var replica: ReplicaID
     package var firstSequence: UInt64
     package var lastSequence: UInt64
-    /// The hash of the last change, so that it is of one branch alone.
+    /// The hash of the last change, so that it is of one fork alone.
     package var lastHash: Hash256
 
     package init(replica: ReplicaID, firstSequence: UInt64, lastSequence: UInt64, lastHash: Hash256) {

@@ -5,7 +5,7 @@
 package struct Reversal: Hashable, Sendable {
     package var replica: ReplicaID
     package var sequence: UInt64
-    /// The hash of the change, so that it is of one branch alone.
+    /// The hash of the change, so that it is of one fork alone.
     package var hash: Hash256
     /// Whether the change is itself an undo, which a redo takes back.
     package var isRedo: Bool

@@ -26,7 +26,7 @@ package struct CausalContext: Sendable {
 }
 
 extension StoreTransaction {
-    /// The stored changes of a replica with a sequence, one for each branch there, on its first lines.
+    /// The stored changes of a replica with a sequence, one for each fork there, on its first lines.
     ///
     /// Sequence 0 is the beginning of the chain.
     package func places(of id: ReplicaID, sequence: UInt64, lineCountMax: Int = .max) -> [LinePoint] {
@@ -45,10 +45,10 @@ extension StoreTransaction {
         return places
     }
 
-    /// Whether a change of a replica with a sequence is stored, or may be, since there are many branches.
+    /// Whether a change of a replica with a sequence is stored, or may be, since there are many forks.
     package func mayHold(_ id: ReplicaID, sequence: UInt64) -> Bool {
         var next = self.firstLine(of: id)
-        for _ in 0..<Limits.unnamedBranchCountMax {
+        for _ in 0..<Limits.unnamedForkCountMax {
             guard let line = next else { return false }
             let progress = self.progress(of: line)
             if sequence >= progress.firstSequence, sequence <= progress.storedSequence { return true }

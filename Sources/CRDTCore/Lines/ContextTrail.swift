@@ -18,7 +18,7 @@ package struct ContextTrail: Hashable, Sendable {
 
 /// What a change had seen more than an earlier one of its line.
 package struct Checkpoint: Hashable, Sendable {
-    /// From 1 on in a line; 0 for one that was kept between them, where a branch leaves.
+    /// From 1 on in a line; 0 for one that was kept between them, where a fork leaves.
     package var number: UInt32
     /// The numbered checkpoint on top of which it is; 0 for the line's beginning.
     ///
@@ -178,7 +178,7 @@ extension StoreTransaction {
         (trail.recent, trail.recentPointCount) = (SeenLines(), 0)
     }
 
-    /// What a branch inherits from the change that it leaves, which is applied.
+    /// What a fork inherits from the change that it leaves, which is applied.
     ///
     /// Many may leave there, and the same is asked for them when the database is opened: so it is kept.
     mutating func inheritance(from parent: LinePoint) throws(StoreError) -> SeenLines {

@@ -1,4 +1,4 @@
-/// The last change of one branch of a chain, by its full hash, so that a fork can never look like agreement.
+/// The last change of one fork of a chain, by its full hash, so that a fork can never look like agreement.
 package struct FrontierEntry: Hashable, Sendable, Comparable {
     package var replica: ReplicaID
     package var sequence: UInt64
@@ -32,7 +32,7 @@ package struct FrontierEntry: Hashable, Sendable, Comparable {
     package static let byteCountMin = 16 + 1 + 32
 }
 
-/// What a store durably holds: the last change of every branch of every chain.
+/// What a store durably holds: the last change of every fork of every chain.
 package struct Frontier: Hashable, Sendable {
     /// Ascending.
     package private(set) var entries: [FrontierEntry]

@@ -12,7 +12,7 @@ package struct RestampedChain: Sendable {
     /// Of each line, in order, with gaps between them.
     private var pieces: [LineIndex: [ClosedRange<UInt64>]] = [:]
     /// The first change of some lines, and all before it down to this one, are restamped: so that a stretch through
-    /// very many branches is walked once.
+    /// very many forks is walked once.
     private var depths: [LineIndex: LinePoint] = [:]
 
     package init() {}

@@ -1,7 +1,7 @@
 /// How far each line of a store was seen: a sequence for each, 0 where nothing of it was.
 ///
 /// Most contexts see few lines, and a row of numbers is all they need. Larger ones are trees whose parts are shared: a
-/// branch has seen what the change that it leaves had seen, and a member can have as many branches as he likes leave a
+/// fork has seen what the change that it leaves had seen, and a member can have as many forks as he likes leave a
 /// change that has seen as many lines as he likes. A copy costs nothing, and what it learns on top costs that alone.
 package struct SeenLines: Sendable {
     /// The sequences of the first lines, if no others were seen.

@@ -1,7 +1,7 @@
 /// What is learnt late about changes that are stored: that a clock was wrong, that two changes share a name, or that
 /// the own clock was ahead. It changes how the same changes are ordered, and which of them are held; never which count.
 ///
-/// A fork is no late knowledge: contexts name points, which say from the start which branch was seen.
+/// A fork is no late knowledge: contexts name points, which say from the start which fork was seen.
 extension Merge {
     // MARK: - Shared names
 

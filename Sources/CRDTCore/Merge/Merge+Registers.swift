@@ -2,7 +2,7 @@
 ///
 /// What a context covers is applied before whatever has it. So once a write has met a property, no conflict there is
 /// ever covered by the write's context again, and a later write need only look for what it has seen beyond that.
-/// Branches of a chain have mostly seen the same.
+/// Forks of a chain have mostly seen the same.
 struct ExaminedConflicts {
     private struct Key: Hashable {
         var register: RegisterKey

@@ -2,7 +2,7 @@
 ///
 /// Feed it verified runs in any order with `receive`, then call `finish` once before the transaction ends. A change is
 /// applied when everything it had seen is applied; until then, and while it is held, it lies in the log. The state that
-/// results is a function of the set of changes and of nothing else: every change counts, on whichever branch of its
+/// results is a function of the set of changes and of nothing else: every change counts, on whichever fork of its
 /// chain it is. Late knowledge changes how they are ordered (`Merge+LateKnowledge`).
 package struct Merge {
     /// What one transaction did.
@@ -216,7 +216,7 @@ package struct Merge {
     ) throws(StoreError) -> LineIndex? {
         let (replica, before) = (verified.run.replica, verified.run.firstSequence - 1)
         var next = transaction.firstLine(of: replica)
-        for _ in 0..<Limits.unnamedBranchCountMax {
+        for _ in 0..<Limits.unnamedForkCountMax {
             guard let line = next else { return nil }
             let progress = transaction.progress(of: line)
             if progress.storedSequence == before, transaction.storedHash(of: line) == verified.previous { return line }
@@ -264,10 +264,10 @@ package struct Merge {
         let record = transaction.line(last.line)
         if record.storedSequence == last.sequence { return last.line }
         let sibling = try transaction.hash(at: LinePoint(line: last.line, sequence: last.sequence + 1))
-        guard let sibling, let firstHash = fresh.hashes.first else { throw .damaged("a branch has no beginning") }
+        guard let sibling, let firstHash = fresh.hashes.first else { throw .damaged("a fork has no beginning") }
         let origin = LineOrigin(parent: last, firstHash: firstHash, siblingHash: sibling)
         if !self.summary.forked.contains(id) { self.summary.forked.append(id) }
-        // A branch of the beginning has an introduction of its own.
+        // A fork of the beginning has an introduction of its own.
         let introduction = transaction.line(last.line).introduction
         return try transaction.addLine(
             LineRecord(

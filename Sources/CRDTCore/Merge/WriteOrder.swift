@@ -1,5 +1,5 @@
 /// The strict total order of operations: effective stamp, then replica id, then number of the change, then, between two
-/// branches of a chain, the hashes of the changes with which they begin, then place in the change.
+/// forks of a chain, the hashes of the changes with which they begin, then place in the change.
 ///
 /// All operations of one change stand on the same side of those of another that had not seen it, so that no transaction
 /// is in force in part.
@@ -15,11 +15,11 @@ package enum WriteOrder {
         let (leftID, rightID) = (lines.replicaID(left.line), lines.replicaID(right.line))
         if leftID != rightID { return leftID < rightID }
         if left.sequence != right.sequence { return left.sequence < right.sequence }
-        return self.branchPrecedes(left.line, right.line, lines)
+        return self.forkPrecedes(left.line, right.line, lines)
     }
 
     /// Orders two lines of one replica by the hashes of the first changes that are not in both.
-    private static func branchPrecedes(
+    private static func forkPrecedes(
         _ left: LineIndex,
         _ right: LineIndex,
         _ lines: borrowing some LineOrdering
@@ -39,7 +39,7 @@ package enum WriteOrder {
         return left.from < right.from ? left.hash < left.siblingHash : right.siblingHash < right.hash
     }
 
-    /// A way from a branch up to where it parts from another.
+    /// A way from a fork up to where it parts from another.
     private struct Descent {
         var line: LineIndex
         /// The last sequence that the way shares with the line; the way stays on its own line at first.

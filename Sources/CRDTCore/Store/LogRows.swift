@@ -12,8 +12,8 @@ package protocol LogRows: LineOrdering {
     mutating func addLine(_ record: consuming LineRecord) throws(StoreError) -> LineIndex
     /// The first line of a replica; nil if nothing of it was ever stored.
     func firstLine(of id: ReplicaID) -> LineIndex?
-    /// Where the changes of branches are. Whoever appends to the log adds them, and a failed write leaves none behind.
-    var branches: BranchIndex { get set }
+    /// Where the changes of forks are. Whoever appends to the log adds them, and a failed write leaves none behind.
+    var forks: ForkIndex { get set }
     /// The frontier, until a line changes: each comparison and each greeting of a peer asks for it.
     var knownFrontier: Frontier? { get set }
 

@@ -42,7 +42,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     package private(set) var restamps = RestampTable()
     private var restampedChains: [ReplicaID: RestampedChain] = [:]
     package private(set) var timelines = TimelineTable()
-    package var branches = BranchIndex()
+    package var forks = ForkIndex()
     package var knownFrontier: Frontier?
     /// What the owner of the store keeps beside the log; it is put back with it.
     package var beside: (any Sendable)?
@@ -128,7 +128,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package mutating func appendLog(_ verified: VerifiedRun, indexes: RunIndexes) {
         self.chains[Int(indexes.line.rawValue)].append(verified)
-        self.indexBranch(verified, on: indexes.line)
+        self.indexFork(verified, on: indexes.line)
     }
 
     package mutating func replaceChange(at point: LinePoint, by run: Run, indexes: RunIndexes) {
@@ -207,7 +207,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         guard var run = self.chains[Int(line.rawValue)].load(from: sequence, limits: limits, signed: signed) else {
             return nil
         }
-        // Whoever has one branch alone need not know that there is another.
+        // Whoever has one fork alone need not know that there is another.
         if record.origin != nil || record.next != nil {
             let isFirst = sequence == record.firstSequence
             let before = isFirst ? record.origin?.parent : LinePoint(line: line, sequence: sequence - 1)

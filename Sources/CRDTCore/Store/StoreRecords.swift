@@ -2,8 +2,8 @@
 
 /// Stands for a line in one store: a stretch of a replica's chain without a fork.
 ///
-/// A chain that has not forked is one line. Each further branch is a line that hangs on a change of another. Which
-/// branch is which line depends on what came first; nothing outside of the store does.
+/// A chain that has not forked is one line. Each further fork is a line that hangs on a change of another. Which
+/// fork is which line depends on what came first; nothing outside of the store does.
 package struct LineIndex: RawRepresentable, Hashable, Sendable {
     package var rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -295,7 +295,7 @@ package struct MoveRecord: Hashable, Sendable {
     }
 }
 
-/// Where a branch of a forked chain begins.
+/// Where a fork of a forked chain begins.
 package struct LineOrigin: Hashable, Sendable {
     /// The change that the line's first one extends: of another line, or sequence 0 for the beginning of the chain.
     package var parent: LinePoint

@@ -131,7 +131,7 @@ package struct Dot: Hashable, Sendable, Comparable {
     }
 }
 
-/// The first eight bytes of a change's hash: enough to tell the branches of a forked chain apart.
+/// The first eight bytes of a change's hash: enough to tell the forks of a forked chain apart.
 ///
 /// Two changes of one replica and sequence with one name take 2^32 attempts to make; `Merge` has a rule for them.
 package struct ChangeName: RawRepresentable, Hashable, Comparable, Sendable {

@@ -1,6 +1,6 @@
 package import CRDTCore
 
-/// More chains and branches than anybody needs, and the device that answers for them.
+/// More chains and forks than anybody needs, and the device that answers for them.
 package struct Crowd: Hashable, Sendable {
     package var device: DeviceID
     package var deviceName: String
@@ -14,7 +14,7 @@ package struct Crowd: Hashable, Sendable {
     /// The devices that have opened so many, or vouch for those that have; the user's first device, which vouches for
     /// all, answers for its own alone.
     ///
-    /// - Complexity: O(*n*) in the chains and branches.
+    /// - Complexity: O(*n*) in the chains and forks.
     package static func all(in transaction: borrowing some StoreTransaction) -> [Crowd] {
         var names: [DeviceID: String] = [:]
         var own: [DeviceID: Int] = [:]

@@ -160,7 +160,7 @@ extension Node where Store: ~Copyable {
         }
         guard let keys = proved else { return self.violation(connection, "a hello of another device") }
         if keys.device == self.identity.device {
-            // A copy of this very device; its changes come by way of others, and both branches count. The other end is
+            // A copy of this very device; its changes come by way of others, and both forks count. The other end is
             // to hear it, too.
             connection.failure = .ourselves
             return self.sayGoodbye(connection)

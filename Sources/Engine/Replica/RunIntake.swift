@@ -65,7 +65,7 @@ struct Intake {
     var hasIntroductions = false
     /// Whether writes that had been dropped were among what is new.
     var hasSpent = false
-    /// The branches that are new.
+    /// The forks that are new.
     var forks: [(deviceName: String, sequence: UInt64)] = []
     var refusal: RunRefusal?
 }
@@ -108,7 +108,7 @@ struct RunIntake {
         guard !run.changes.isEmpty else { return .refused(.violation("an empty run")) }
         guard !run.leavesOut else { return .refused(.violation("a run of which something was left out")) }
         let beginnings = try self.beginnings(of: run, in: &transaction)
-        // Of what is stored the signature says nothing new, if there is no doubt which branch it is of. What we have
+        // Of what is stored the signature says nothing new, if there is no doubt which fork it is of. What we have
         // asked for comes without one.
         if beginnings.count == 1 || run.signature == nil, transaction.mayHold(run.replica, sequence: run.lastSequence) {
             for previous in beginnings {
@@ -186,7 +186,7 @@ struct RunIntake {
             places = try transaction.places(of: Point(replica: run.replica, sequence: before, name: name))
         } else {
             // Each is tried with a signature check. A sender that has heard of this many names the one that it means.
-            places = transaction.places(of: run.replica, sequence: before, lineCountMax: Limits.unnamedBranchCountMax)
+            places = transaction.places(of: run.replica, sequence: before, lineCountMax: Limits.unnamedForkCountMax)
         }
         var hashes: [Hash256] = []
         for place in places {

@@ -47,7 +47,7 @@ public struct LogEntry: Identifiable, Hashable, Sendable, Codable {
         package let header: ChangeHeader
         /// The hash of the change before it in its chain.
         package let previous: Hash256?
-        /// The last changes that the author had seen of each branch of each chain, its own included.
+        /// The last changes that the author had seen of each fork of each chain, its own included.
         package let context: Set<Point>
         package let edit: Edit
         package let status: OperationStatus

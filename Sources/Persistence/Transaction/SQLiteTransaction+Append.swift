@@ -32,7 +32,7 @@ extension SQLiteTransaction {
         }
         if let failure { throw failure }
         var transaction = self
-        transaction.indexBranch(verified, on: indexes.line)
+        transaction.indexFork(verified, on: indexes.line)
         if let signature = run.signature, !run.changes.isEmpty {
             try self.append(signature, at: LinePoint(line: indexes.line, sequence: run.lastSequence), size)
         }

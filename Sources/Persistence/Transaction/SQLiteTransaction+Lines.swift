@@ -61,7 +61,7 @@ extension SQLiteTransaction {
 
     private func loadContexts() throws(StoreError) {
         var store = self
-        // Many branches may leave at one place.
+        // Many forks may leave at one place.
         var inheritances: [LinePoint: SeenLines] = [:]
         for position in 0..<self.lineCount {
             let index = LineIndex(rawValue: UInt32(position))

@@ -11,7 +11,7 @@ package final class SQLiteTransaction: NodeTransaction {
     var lines = LineTable()
     /// Whether the records of lines have their contexts.
     var hasContexts = false
-    package var branches = BranchIndex()
+    package var forks = ForkIndex()
     var registers = RegisterOverlay()
     var versions = VersionOverlay()
     var objects = ObjectOverlay()
@@ -93,7 +93,7 @@ package final class SQLiteTransaction: NodeTransaction {
     func reload() throws(StoreError) {
         self.hasSpent = nil
         self.lines = LineTable()
-        self.branches = BranchIndex()
+        self.forks = ForkIndex()
         try self.loadLines()
         try self.loadNumbers()
     }
@@ -107,7 +107,7 @@ package final class SQLiteTransaction: NodeTransaction {
         self.hasSpent = nil
         self.lines.rollback()
         self.commits.rollback()
-        self.branches = BranchIndex()
+        self.forks = ForkIndex()
         self.identifiers.rollback()
     }
 

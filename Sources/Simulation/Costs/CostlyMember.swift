@@ -34,7 +34,7 @@ package final class CostlyMember {
         var nonce: Bytes16
         var lastSequence: UInt64 = 0
         var lastHash: Hash256
-        /// Of all its changes, branches aside.
+        /// Of all its changes, forks aside.
         var hashes: [Hash256] = []
         var isForked = false
     }
@@ -139,8 +139,8 @@ package final class CostlyMember {
 
     /// A chain's next changes, after an introduction if they are its first.
     ///
-    /// `branching`: the changes are not the chain's end, so that the next ones fork it.
-    package func run(_ drafts: [Draft], on number: Int = 0, branching: Bool = false) -> Message {
+    /// `forking`: the changes are not the chain's end, so that the next ones fork it.
+    package func run(_ drafts: [Draft], on number: Int = 0, forking: Bool = false) -> Message {
         let nonce = Bytes16(high: 7, low: UInt64(number))
         var chain =
             self.chains[number]
@@ -155,7 +155,7 @@ package final class CostlyMember {
             firstSequence: chain.lastSequence + 1,
             previous: previous
         )
-        chain.isForked = chain.isForked || branching
+        chain.isForked = chain.isForked || forking
         if chain.lastSequence == 0 {
             builder.beginChange(stamp: self.stamp(nil), context: [], blinding: self.entropy.bytes(16))
             builder.append(.introduce(self.identity.value.introduction(nonce: nonce)))
@@ -171,7 +171,7 @@ package final class CostlyMember {
         let sealed = VerifiedRun.sealUnchecked(builder, previous: chain.lastHash, self.cryptography) { message in
             self.identity.value.signingKey.signature(of: message)
         }
-        if !branching {
+        if !forking {
             chain.lastSequence = sealed.run.lastSequence
             chain.lastHash = sealed.hashes.last ?? chain.lastHash
             chain.hashes += sealed.hashes
@@ -198,7 +198,7 @@ package final class CostlyMember {
         )
     }
 
-    /// The hash of a change of a chain, which is as a branch leaves it.
+    /// The hash of a change of a chain, which is as a fork leaves it.
     package func hash(of sequence: UInt64, on number: Int) -> Hash256 {
         self.chains[number].map { $0.hashes[Int(sequence) - 1] } ?? .zero
     }

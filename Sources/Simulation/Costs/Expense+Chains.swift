@@ -2,7 +2,7 @@ internal import CRDTCore
 internal import MergeModel
 internal import SyncProtocol
 
-/// Replicas, contexts, stamps, branches and restamps.
+/// Replicas, contexts, stamps, forks and restamps.
 extension Expense {
     private static func opening(_ member: CostlyMember) -> [Message] { [member.run([])] }
 
@@ -39,13 +39,13 @@ extension Expense {
         }
     }
 
-    /// Branches each of which writes every one of the same properties.
+    /// Forks each of which writes every one of the same properties.
     private static func contest(_ member: CostlyMember) -> [Message] {
         (0..<1_000).map { number in
             let edits = (0..<250).map { name in
                 Edit.set(self.object(0), name: "n\(name)", value: .int(Int64(number)))
             }
-            return member.run([Draft(edits: edits)], branching: true)
+            return member.run([Draft(edits: edits)], forking: true)
         }
     }
 
@@ -65,12 +65,12 @@ extension Expense {
                     return member.run([Draft(edits: [], context: context)], on: number)
                 }
             },
-            Expense("context: 50 branches that wait, of 60,000 operations each", after: self.opening) { member in
+            Expense("context: 50 forks that wait, of 60,000 operations each", after: self.opening) { member in
                 (0..<50).map { number in
                     let edit = Edit.set(self.object(0), name: "n\(number)", value: .null)
                     let point = Point(replica: member.unknownReplica(), sequence: 1, name: ChangeName(rawValue: 1))
                     let draft = Draft(edits: Array(repeating: edit, count: 60_000), context: [point])
-                    return member.run([draft], branching: true)
+                    return member.run([draft], forking: true)
                 }
             },
             Expense("context: two chains of 1,500 changes that wait for each other") { member in
@@ -131,28 +131,28 @@ extension Expense {
                     return member.run([Draft(edits: [], context: context)], on: number)
                 }
             },
-            Expense("fork: 16,000 branches of one change", after: self.opening) { member in
+            Expense("fork: 16,000 forks of one change", after: self.opening) { member in
                 (0..<16_000).map { number in
-                    member.run([Draft(edits: [.set(self.object(number), name: "n", value: .null)])], branching: true)
+                    member.run([Draft(edits: [.set(self.object(number), name: "n", value: .null)])], forking: true)
                 }
             },
-            Expense("fork: a branch of each of 2,000 branches", after: self.opening) { member in
+            Expense("fork: a fork of each of 2,000 forks", after: self.opening) { member in
                 (0..<2_000).flatMap { number in
                     let edits = [Edit.set(self.object(number), name: "n", value: .null)]
-                    return [member.run([Draft(edits: edits)], branching: true), member.run([Draft(edits: edits)])]
+                    return [member.run([Draft(edits: edits)], forking: true), member.run([Draft(edits: edits)])]
                 }
             },
-            Expense("fork: 2,000 branches of a change that has seen 2,000 replicas", after: self.wideChange) { member in
+            Expense("fork: 2,000 forks of a change that has seen 2,000 replicas", after: self.wideChange) { member in
                 (0..<2_000).map { number in
                     let edit = Edit.set(self.object(number), name: "n", value: .null)
-                    return member.run([Draft(edits: [edit])], branching: true)
+                    return member.run([Draft(edits: [edit])], forking: true)
                 }
             },
-            Expense("fork: a branch of each of 2,000 changes after such a one", after: self.wideChange) { member in
+            Expense("fork: a fork of each of 2,000 changes after such a one", after: self.wideChange) { member in
                 let runs = (0..<2_000).map { number in
                     let edits = [Edit.set(self.object(number), name: "n", value: .null)]
-                    let branch = member.run([Draft(edits: edits)], branching: true)
-                    return (branch, next: member.run([Draft(edits: edits)]))
+                    let fork = member.run([Draft(edits: edits)], forking: true)
+                    return (fork, next: member.run([Draft(edits: edits)]))
                 }
                 return runs.map(\.next) + runs.map(\.0)
             },
@@ -161,19 +161,19 @@ extension Expense {
                 after: self.opening
             ) { member in
                 let edit = Edit.set(self.object(0), name: "n", value: .null)
-                let branches = (0..<1_000).map { _ in member.run([Draft(edits: [edit])], branching: true) }
+                let forks = (0..<1_000).map { _ in member.run([Draft(edits: [edit])], forking: true) }
                 let drafts = (0..<2).map { _ in Draft(edits: Array(repeating: edit, count: 60_000)) }
-                return branches + drafts.map { member.run([$0], on: 1) }
+                return forks + drafts.map { member.run([$0], on: 1) }
             },
-            Expense("fork: 1,000 branches that write the same 250 properties", after: self.opening) { member in
+            Expense("fork: 1,000 forks that write the same 250 properties", after: self.opening) { member in
                 self.contest(member)
             },
             Expense("fork: the same, of a change that has seen 2,000 replicas", after: self.wideChange) { member in
                 self.contest(member)
             },
-            Expense("fork: 1,000 branches of one change", after: self.opening) { member in
+            Expense("fork: 1,000 forks of one change", after: self.opening) { member in
                 (0..<1_000).map { number in
-                    member.run([Draft(edits: [.set(self.object(number), name: "n", value: .null)])], branching: true)
+                    member.run([Draft(edits: [.set(self.object(number), name: "n", value: .null)])], forking: true)
                 }
             },
             Expense(

@@ -14,7 +14,7 @@ package struct Exploration: Sendable {
     package enum Scope: String, CaseIterable, Sendable {
         case trees
         case existence
-        case branches
+        case forks
         case crashes
         case cuts
     }

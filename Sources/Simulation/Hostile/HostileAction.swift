@@ -18,7 +18,7 @@ package enum HostileAction: Hashable, Sendable {
     case stampAhead(HostileChange, milliseconds: UInt64?)
     /// A change stamped before what it had seen.
     case backdate(HostileChange)
-    /// Many branches of one chain, which part from each other at different changes.
+    /// Many forks of one chain, which part from each other at different changes.
     case fork(HostileChange, count: Int)
     /// Restamps changes again and again: its own, or everybody's, and some that do not exist.
     case restamp(isOwn: Bool, count: Int)

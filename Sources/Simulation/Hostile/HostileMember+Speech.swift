@@ -35,9 +35,9 @@ extension HostileMember {
             return Frontier(
                 victim.entries.flatMap { entry in
                     let further = entry.sequence + (self.random.below(2) == 0 ? 2 : 0)
-                    // Some have another branch besides.
-                    let branch = FrontierEntry(replica: entry.replica, sequence: further, hash: self.inventedHash())
-                    return self.random.below(4) == 0 ? [entry, branch] : [branch]
+                    // Some have another fork besides.
+                    let fork = FrontierEntry(replica: entry.replica, sequence: further, hash: self.inventedHash())
+                    return self.random.below(4) == 0 ? [entry, fork] : [fork]
                 } + (0..<20).map { _ in self.inventedEntry(UInt64(self.random.below(1_000))) }
             )
         default: return own
@@ -54,7 +54,7 @@ extension HostileMember {
         case .write(let change), .equivocate(let change, _, _, _), .orphan(let change), .stampAhead(let change, _),
             .backdate(let change):
             return self.wholeChain(change.chain).map { .message(.run($0)) }
-        case .fork(let change, let count): return self.branches(change, count, at: time)
+        case .fork(let change, let count): return self.forks(change, count, at: time)
         case .restamp(let isOwn, let count): return self.restamps(isOwn, count, at: time)
         case .replay: return self.replay(session)
         case .withhold, .stay: return []
@@ -124,23 +124,23 @@ extension HostileMember {
 
     // MARK: - Forks and restamps
 
-    /// A chain, and branches that part from it or from each other one after another.
-    private func branches(_ change: HostileChange, _ count: Int, at time: VirtualTime) -> [Utterance] {
+    /// A chain, and forks that part from it or from each other one after another.
+    private func forks(_ change: HostileChange, _ count: Int, at time: VirtualTime) -> [Utterance] {
         let stamp = self.nextStamp(on: change.chain, at: time)
         let draft = HostileDraft(stamp: stamp, edits: change.step.hostileEdits)
         self.extend(change.chain, [draft], opening: stamp)
         guard let last = self.chains[change.chain]?.lastSequence else { return [] }
         var runs = self.wholeChain(change.chain)
-        var branch: VerifiedRun?
+        var fork: VerifiedRun?
         for number in 0..<count {
-            // Every third goes on from the branch before it.
-            let parent = number % 3 == 2 ? branch : nil
+            // Every third goes on from the fork before it.
+            let parent = number % 3 == 2 ? fork : nil
             let base = last - UInt64(self.random.below(Int(min(last, 4))))
             var other = draft
             other.stamp = Stamp(rawValue: draft.stamp.rawValue &+ UInt64(number + 1))
-            branch = self.sign([other, other], on: change.chain, after: base, branch: parent, opening: stamp)
-            if var run = branch?.run {
-                run.previous = branch.map { ChangeName($0.previous) }
+            fork = self.sign([other, other], on: change.chain, after: base, fork: parent, opening: stamp)
+            if var run = fork?.run {
+                run.previous = fork.map { ChangeName($0.previous) }
                 runs.append(run)
             }
         }

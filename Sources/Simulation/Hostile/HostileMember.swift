@@ -85,7 +85,7 @@ final class HostileMember {
         return (found ?? nil) ?? Frontier()
     }
 
-    /// The stored runs of a replica: of all its branches, or of the first line up to a sequence.
+    /// The stored runs of a replica: of all its forks, or of the first line up to a sequence.
     func storedRuns(of replica: ReplicaID, upTo last: UInt64? = nil) -> [Run] {
         let found = try? self.machine.read { transaction throws(StoreError) -> [Run] in
             var runs: [Run] = []
@@ -139,19 +139,19 @@ final class HostileMember {
 
     /// Signs changes that follow a sequence of a chain; if they begin it, after an introduction stamped `opening`.
     ///
-    /// `branch`: a run of that chain, which they follow in its place. The chain itself is as it was; nil if it does not
+    /// `fork`: a run of that chain, which they follow in its place. The chain itself is as it was; nil if it does not
     /// reach so far back.
     func sign(
         _ drafts: [HostileDraft],
         on number: Int,
         after sequence: UInt64? = nil,
-        branch: VerifiedRun? = nil,
+        fork: VerifiedRun? = nil,
         opening: Stamp
     ) -> VerifiedRun? {
         let chain = self.chain(number)
         self.chains[number] = chain
-        let base = branch?.run.lastSequence ?? sequence ?? chain.lastSequence
-        guard let previous = branch?.hashes.last ?? chain.hash(at: base) else { return nil }
+        let base = fork?.run.lastSequence ?? sequence ?? chain.lastSequence
+        guard let previous = fork?.hashes.last ?? chain.hash(at: base) else { return nil }
         var builder = RunBuilder(replica: chain.replica, firstSequence: base + 1)
         if base == 0, let nonce = chain.nonce {
             builder.beginChange(stamp: opening, context: [], blinding: self.entropy.bytes(16))

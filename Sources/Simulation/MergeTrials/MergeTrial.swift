@@ -266,7 +266,7 @@ package struct MergeTrial {
 
     /// The state of a peer in one number.
     ///
-    /// Where changes wait in the end, a digest depends on which branch of a fork came first: the plain state does not.
+    /// Where changes wait in the end, a digest depends on which fork of a fork came first: the plain state does not.
     private mutating func bits(of digest: StateDigest, _ peer: Int) throws(StoreError) -> UInt64 {
         guard self.hasLies else { return digest.bits }
         return try self.state(of: peer).description.utf8.reduce(0) { StateDigest.mixed($0, UInt64($1), 0) }

@@ -117,7 +117,7 @@ struct StateDigest {
     private func number(of write: WriteReference, _ transaction: inout MemoryTransaction) -> UInt64 {
         let line = self.lines[Int(write.line.rawValue)]
         var name = line.id
-        // Two branches of a chain may have a change with one sequence each.
+        // Two forks of a chain may have a change with one sequence each.
         if line.isForked, let header = transaction.header(at: write.point) { name ^= header.hash.bytes.words.0 }
         return StateDigest.mixed(write.stamp.rawValue, name, write.ordinal.rawValue)
     }
@@ -174,7 +174,7 @@ package struct MergeMarks: OptionSet, Hashable, Sendable {
 
     /// Several moves of an object have not seen each other.
     static let moveInConflict = MergeMarks(rawValue: 32)
-    /// A chain turned out to have two branches.
+    /// A chain turned out to have two forks.
     static let chainForked = MergeMarks(rawValue: 64)
     /// Changes that had been applied were ordered anew, or held.
     static let orderedAnew = MergeMarks(rawValue: 128)

@@ -124,7 +124,7 @@ package enum Mark: String, CaseIterable, Hashable, Sendable {
     case forkSeen
     /// A device goes on under a new replica id since its chain has forked.
     case forkLeft
-    /// A chain has three branches or more.
+    /// A chain has three forks or more.
     case forkedTwice
     case writeRefusedByFullDisk
     case storeFailed

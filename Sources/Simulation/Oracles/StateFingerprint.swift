@@ -66,7 +66,7 @@ struct StateFingerprint: Hashable {
     ) throws(StoreError) -> UInt64 {
         let line = transaction.line(write.line)
         var name = line.id.bytes.low
-        // Two branches of a chain may have a change with one sequence each.
+        // Two forks of a chain may have a change with one sequence each.
         if line.origin != nil || line.next != nil, let hash = try transaction.hash(at: write.point) {
             name ^= hash.bytes.words.0
         }

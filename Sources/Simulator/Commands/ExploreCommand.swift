@@ -11,8 +11,8 @@ struct ExploreCommand: ParsableCommand {
         abstract: "Tries everything that can happen in small worlds.",
         discussion: """
             trees: four concurrent moves over three nodes, in every order of arrival. existence: what two replicas can \
-            do to one object in a few steps, in every order of arrival. branches: what can be done on and after the \
-            branches of a chain that forks, with fast clocks and restamps, in every order of arrival and across a \
+            do to one object in a few steps, in every order of arrival. forks: what can be done on and after the \
+            forks of a chain that forks, with fast clocks and restamps, in every order of arrival and across a \
             clock that is set back. crashes: a process that ends at each store call of a commit. cuts: a connection \
             that breaks after each byte of a handshake and of a short sync.
 
@@ -32,7 +32,7 @@ struct ExploreCommand: ParsableCommand {
         help: ArgumentHelp("One case alone, as a finding names it; needs --only.", valueName: "name")
     )
     var caseName: String?
-    @Option(help: ArgumentHelp("Only each so many-th history of branches, and cut of a connection.", valueName: "n"))
+    @Option(help: ArgumentHelp("Only each so many-th history of forks, and cut of a connection.", valueName: "n"))
     var every = 1
     @Flag(help: "Print what was found as JSON.")
     var json = false
@@ -104,7 +104,7 @@ extension Exploration.Scope {
         switch self {
         case .trees: TreeSearch.run(advance)
         case .existence: ExistenceSearch.run(advance)
-        case .branches: BranchSearch.run(stride: stride, advance)
+        case .forks: ForkSearch.run(stride: stride, advance)
         case .crashes: CrashSearch.run(advance)
         case .cuts: CutSearch.run(stride: stride, advance)
         }
@@ -115,7 +115,7 @@ extension Exploration.Scope {
         switch self {
         case .trees: try TreeCase.replay(name)
         case .existence: try ExistenceSearch.replay(name)
-        case .branches: try BranchSearch.replay(name)
+        case .forks: try ForkSearch.replay(name)
         case .crashes: try CrashSearch.replay(name)
         case .cuts: try CutSearch.replay(name)
         }

@@ -174,7 +174,7 @@ package struct ChainPoint: Hashable, Sendable {
     }
 }
 
-/// Changes along one branch of a chain, in ascending order.
+/// Changes along one fork of a chain, in ascending order.
 ///
 /// The receiver answers with the last of them that it holds, or with sequence 0 if it holds none. (So does Bitcoin find
 /// where two chains of blocks part: its `getheaders` carries a *block locator*.)

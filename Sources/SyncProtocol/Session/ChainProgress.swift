@@ -3,7 +3,7 @@ package import CRDTCore
 /// What is open of one chain: the peer holds changes of it that we do not, so it is not known how much of our lines it
 /// holds beside them.
 struct ChainProgress: Sendable {
-    /// The last changes of branches that the peer holds and we do not.
+    /// The last changes of forks that the peer holds and we do not.
     var unknown: Set<FrontierEntry> = []
     /// The lowest change on the way to the end of a line that the peer is known to lack.
     var lacked: [LineIndex: UInt64] = [:]

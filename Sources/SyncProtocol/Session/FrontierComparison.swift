@@ -149,7 +149,7 @@ package struct FrontierComparison: Hashable, Sendable {
 
         /// Entries to list; nil if there is no room for them any more.
         ///
-        /// A range of one replica cannot be split. Of more branches than a message may hold, the first are listed: the
+        /// A range of one replica cannot be split. Of more forks than a message may hold, the first are listed: the
         /// other side takes it that we lack the rest, and sends them.
         mutating func listing(_ entries: ArraySlice<FrontierEntry>) -> [FrontierEntry]? {
             let listed = entries.areOfOneReplica ? entries.prefix(MessageLimits.rangeEntryCountMax) : entries
@@ -179,7 +179,7 @@ package struct FrontierComparison: Hashable, Sendable {
 extension ArraySlice<FrontierEntry> {
     fileprivate var areOfOneReplica: Bool { self.first?.replica == self.last?.replica }
 
-    /// About as many parts of about the same size; the branches of one replica stay together.
+    /// About as many parts of about the same size; the forks of one replica stay together.
     fileprivate func split(into count: Int) -> [Self] {
         let size = (self.count + count - 1) / count
         var parts: [Self] = []

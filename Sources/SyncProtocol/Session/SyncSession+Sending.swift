@@ -58,7 +58,7 @@ extension SyncSession {
         limits.changeCountMax = Int(min(UInt64(limits.changeCountMax), best.last - first.sequence + 1))
         var run = last
         // What was just written goes to every peer: it is loaded and compressed once.
-        // Whoever holds branches that we do not know of must not have to try which one it continues.
+        // Whoever holds forks that we do not know of must not have to try which one it continues.
         let isNamed = !(self.chains[transaction.replicaID(first.line)]?.unknown.isEmpty ?? true)
         if run?.first != first || run?.bytes.count ?? 0 > limits.byteCountMax || isNamed && run?.isNamed != true {
             var loaded = try transaction.loadRun(of: first.line, from: first.sequence, limits: limits, signed: true)

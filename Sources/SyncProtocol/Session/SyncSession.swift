@@ -276,7 +276,7 @@ package struct SyncSession: Sendable {
             for line in transaction.lines(of: id) {
                 longest = max(longest, transaction.progress(of: line).storedSequence)
             }
-            // Of a branch no longer than ours no more is known.
+            // Of a fork no longer than ours no more is known.
             here += chain.unknown.map { $0.sequence > longest ? $0.sequence - longest : 1 }.max() ?? 0
         }
         return (there, here)

@@ -1,11 +1,11 @@
 package import CRDTCore
 
-/// A small history around a chain that forks: what its branches do to an object or two, what a second device does that
+/// A small history around a chain that forks: what its forks do to an object or two, what a second device does that
 /// has seen some of that, and what a third one restamps.
 ///
 /// There are `count` of them. Each can be delivered in every order that keeps the chains, on either side of a clock
 /// that is set back.
-package struct BranchHistory: Sendable {
+package struct ForkHistory: Sendable {
     /// How the first device's chain forks.
     private enum Shape: Int, CaseIterable {
         case line
@@ -42,8 +42,8 @@ package struct BranchHistory: Sendable {
 
     private enum Repair: Int, CaseIterable {
         case none
-        /// All of the first leaf's branch.
-        case branch
+        /// All of the first leaf's fork.
+        case fork
         case leaf
         /// By a device of another user.
         case withoutRight
@@ -54,7 +54,7 @@ package struct BranchHistory: Sendable {
         Clocks.allCases.count, Repair.allCases.count,
     ]
     /// How many there are.
-    package static let count = BranchHistory.radixes.reduce(1, *)
+    package static let count = ForkHistory.radixes.reduce(1, *)
 
     private static let objects = (0..<2).map { ObjectID(bytes: Bytes16(high: 3, low: $0)) }
     /// When nothing is held, and when what is stamped ahead is.
@@ -72,7 +72,7 @@ package struct BranchHistory: Sendable {
     package init(number: Int) {
         self.number = number
         var rest = number
-        let digits = BranchHistory.radixes.map { radix in
+        let digits = ForkHistory.radixes.map { radix in
             defer { rest /= radix }
             return rest % radix
         }
@@ -102,21 +102,21 @@ package struct BranchHistory: Sendable {
     private mutating func writeChain(_ shape: Shape, _ deeds: [Deed], _ clocks: Clocks) -> [NaiveChange] {
         let (replica, introduction) = self.replica(1, TestDevice.otherUser)
         let isAhead = clocks == .chainAhead
-        let created: [Edit] = [introduction] + BranchHistory.objects.map { .create($0, type: "note", kind: "") }
+        let created: [Edit] = [introduction] + ForkHistory.objects.map { .create($0, type: "note", kind: "") }
         let root = self.history.append(
             replica,
-            stamp: isAhead ? BranchHistory.ahead : Stamp(milliseconds: 1_000),
+            stamp: isAhead ? ForkHistory.ahead : Stamp(milliseconds: 1_000),
             created
         )
         var leaves: [NaiveChange] = []
         func stamp(_ change: NaiveChange?) -> Stamp {
             let isFirst = leaves.isEmpty && clocks == .leafAhead
-            let base = isAhead || isFirst ? BranchHistory.ahead : Stamp(milliseconds: 1_000)
+            let base = isAhead || isFirst ? ForkHistory.ahead : Stamp(milliseconds: 1_000)
             return Stamp(rawValue: base.rawValue + (change?.sequence ?? 0))
         }
         func leaf(after change: NaiveChange?, _ number: Int) {
             let deed = number < deeds.count ? deeds[number] : .write
-            var edits = [BranchHistory.edit(deed, by: number)]
+            var edits = [ForkHistory.edit(deed, by: number)]
             if change == nil { edits = created + edits }
             let leaf = self.history.append(
                 replica,
@@ -140,7 +140,7 @@ package struct BranchHistory: Sendable {
                 after: root.hash,
                 stamp: stamp(root),
                 salt: 9,
-                [BranchHistory.edit(.write, by: 4)]
+                [ForkHistory.edit(.write, by: 4)]
             )
             leaf(after: inner, 1)
             leaf(after: inner, 2)
@@ -163,7 +163,7 @@ package struct BranchHistory: Sendable {
             replica,
             stamp: stamp,
             context: seen.map(\.point).sorted(),
-            [introduction, BranchHistory.edit(deed, by: 3)]
+            [introduction, ForkHistory.edit(deed, by: 3)]
         )
     }
 
@@ -206,7 +206,7 @@ package struct BranchHistory: Sendable {
     ///
     /// Returns the number of orders.
     package func check(_ find: (Finding) -> Void) throws(StoreError) -> Int {
-        let models = (late: self.model(BranchHistory.late), early: self.model(BranchHistory.early))
+        let models = (late: self.model(ForkHistory.late), early: self.model(ForkHistory.early))
         let empty = MemoryStore(origin: ChainHash.origin(TestDevice.workspace))
         var orderCount = 0
         try self.deliver(into: empty, arrived: 0, isEarly: false, order: "", models, &orderCount, find)
@@ -229,7 +229,7 @@ package struct BranchHistory: Sendable {
             let previous = self.previous[number]
             guard previous < 0 || arrived & 1 << previous != 0 else { continue }
             var next = store
-            try BranchHistory.receive([run], at: isEarly ? BranchHistory.early : BranchHistory.late, into: &next)
+            try ForkHistory.receive([run], at: isEarly ? ForkHistory.early : ForkHistory.late, into: &next)
             try self.deliver(
                 into: next,
                 arrived: arrived | 1 << number,
@@ -242,7 +242,7 @@ package struct BranchHistory: Sendable {
         }
         if self.hasHeld, !isEarly, arrived != 0 {
             var next = store
-            try BranchHistory.receive([], at: BranchHistory.early, into: &next)
+            try ForkHistory.receive([], at: ForkHistory.early, into: &next)
             try self.deliver(
                 into: next,
                 arrived: arrived,
@@ -258,7 +258,7 @@ package struct BranchHistory: Sendable {
         var last = store
         try self.compare(&last, order, isEarly ? models.early : models.late, find)
         guard isEarly else { return }
-        try BranchHistory.receive([], at: BranchHistory.late, into: &last)
+        try ForkHistory.receive([], at: ForkHistory.late, into: &last)
         try self.compare(&last, order + ">", models.late, find)
     }
 
@@ -269,7 +269,7 @@ package struct BranchHistory: Sendable {
         _ find: (Finding) -> Void
     ) throws(StoreError) {
         let state = try store.read { transaction throws(StoreError) in
-            try StateReader.state(of: &transaction, objects: BranchHistory.objects)
+            try StateReader.state(of: &transaction, objects: ForkHistory.objects)
         }
         if state != expected { find(Finding(order: order, message: state.differences(from: expected))) }
     }
@@ -292,21 +292,21 @@ package struct BranchHistory: Sendable {
     package func replay(_ order: some StringProtocol) throws(StoreError) -> [Finding]? {
         var store = MemoryStore(origin: ChainHash.origin(TestDevice.workspace))
         var findings: [Finding] = []
-        var now = BranchHistory.late
+        var now = ForkHistory.late
         var stored: Set<Hash256> = []
         var done = ""
         for letter in order {
             var runs: [VerifiedRun] = []
             done.append(letter)
             switch letter {
-            case "<": now = BranchHistory.early
-            case ">": now = BranchHistory.late
+            case "<": now = ForkHistory.early
+            case ">": now = ForkHistory.late
             default:
                 guard let number = letter.wholeNumberValue, self.runs.indices.contains(number) else { return nil }
                 runs = [self.runs[number]]
                 stored.formUnion(self.runs[number].hashes)
             }
-            try BranchHistory.receive(runs, at: now, into: &store)
+            try ForkHistory.receive(runs, at: now, into: &store)
             let expected = NaiveModel(self.history.naive(stored, now: now)).state()
             try self.compare(&store, done, expected) { findings.append($0) }
         }

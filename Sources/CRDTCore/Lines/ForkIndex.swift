@@ -1,8 +1,8 @@
-/// Where the changes of branches are, by their names.
+/// Where the changes of forks are, by their names.
 ///
-/// A chain with few lines is looked through. A member can give his chain any number of branches, and each lookup would
+/// A chain with few lines is looked through. A member can give his chain any number of forks, and each lookup would
 /// cost as much as there are: those of such a chain are found here. It is made when it is first needed, from the log.
-package struct BranchIndex: Sendable {
+package struct ForkIndex: Sendable {
     private var tables: [ReplicaID: [Key: LineIndex]] = [:]
     /// Further changes with a name that is in `tables`: it takes 2^32 attempts to make two.
     private var namesakes: [ReplicaID: [Key: [LineIndex]]] = [:]
@@ -19,7 +19,7 @@ package struct BranchIndex: Sendable {
     /// Begins the index of a chain, which has nothing in it.
     package mutating func begin(_ id: ReplicaID) { self.tables[id] = [:] }
 
-    /// Adds a change on a branch, if its chain has an index.
+    /// Adds a change on a fork, if its chain has an index.
     package mutating func add(_ hash: Hash256, at place: LinePoint, of id: ReplicaID) {
         guard self.tables[id] != nil else { return }
         let key = Key(sequence: place.sequence, name: ChangeName(hash))
@@ -30,7 +30,7 @@ package struct BranchIndex: Sendable {
         }
     }
 
-    /// The changes on branches that have a name, in the order in which they were stored.
+    /// The changes on forks that have a name, in the order in which they were stored.
     package func places(of point: Point) -> [LinePoint] {
         let key = Key(sequence: point.sequence, name: point.name)
         guard let first = self.tables[point.replica]?[key] else { return [] }
@@ -43,21 +43,21 @@ extension StoreTransaction {
     /// The stored changes with a name: more than one only if somebody took the pains to make two that share it.
     ///
     /// Sequence 0 is the beginning of the chain.
-    /// - Complexity: O(1) in the number of branches, but for the first question about a chain with very many.
+    /// - Complexity: O(1) in the number of forks, but for the first question about a chain with very many.
     package mutating func places(of point: Point) throws(StoreError) -> [LinePoint] {
         guard let first = self.firstLine(of: point.replica) else { return [] }
         if point.sequence == 0 { return [LinePoint(line: first, sequence: 0)] }
         var places: [LinePoint] = []
         var next: LineIndex? = first
-        for _ in 0..<Limits.unnamedBranchCountMax {
+        for _ in 0..<Limits.unnamedForkCountMax {
             guard let line = next else { return places }
             if try self.has(point, on: line) { places.append(LinePoint(line: line, sequence: point.sequence)) }
             next = self.progress(of: line).next
         }
         guard next != nil else { return places }
-        if !self.branches.contains(point.replica) { try self.indexBranches(of: point.replica) }
+        if !self.forks.contains(point.replica) { try self.indexForks(of: point.replica) }
         let isOnFirst = try self.has(point, on: first)
-        return (isOnFirst ? [LinePoint(line: first, sequence: point.sequence)] : []) + self.branches.places(of: point)
+        return (isOnFirst ? [LinePoint(line: first, sequence: point.sequence)] : []) + self.forks.places(of: point)
     }
 
     /// Whether a change with a name is on a line.
@@ -67,25 +67,25 @@ extension StoreTransaction {
         return try self.hash(at: LinePoint(line: line, sequence: point.sequence)).map { ChangeName($0) } == point.name
     }
 
-    /// Adds what was appended to a line, if it is a branch of a chain that has an index.
-    package mutating func indexBranch(_ verified: VerifiedRun, on line: LineIndex) {
+    /// Adds what was appended to a line, if it is a fork of a chain that has an index.
+    package mutating func indexFork(_ verified: VerifiedRun, on line: LineIndex) {
         let run = verified.run
-        guard self.branches.contains(run.replica), self.origin(of: line) != nil else { return }
+        guard self.forks.contains(run.replica), self.origin(of: line) != nil else { return }
         for (position, hash) in verified.hashes.enumerated() {
             let place = LinePoint(line: line, sequence: run.firstSequence + UInt64(position))
-            self.branches.add(hash, at: place, of: run.replica)
+            self.forks.add(hash, at: place, of: run.replica)
         }
     }
 
-    private mutating func indexBranches(of id: ReplicaID) throws(StoreError) {
-        self.branches.begin(id)
+    private mutating func indexForks(of id: ReplicaID) throws(StoreError) {
+        self.forks.begin(id)
         // The first is looked at in any case, and may be as long as an honest chain that was copied.
         for line in self.lines(of: id).dropFirst() {
             let progress = self.progress(of: line)
             guard progress.firstSequence <= progress.storedSequence else { continue }
             for sequence in progress.firstSequence...progress.storedSequence {
                 let place = LinePoint(line: line, sequence: sequence)
-                if let hash = try self.hash(at: place) { self.branches.add(hash, at: place, of: id) }
+                if let hash = try self.hash(at: place) { self.forks.add(hash, at: place, of: id) }
             }
         }
     }
