@@ -42,12 +42,6 @@ extension CommandFailure {
         }
     }
 
-    /// The problem that JSON describes; nil if it describes none.
-    init?(problem json: JSON) {
-        guard let problem = Problem(json: json) else { return nil }
-        self.init(problem)
-    }
-
     /// A daemon that does not answer as it should.
     init(_ error: APIConnectionError) {
         switch error {

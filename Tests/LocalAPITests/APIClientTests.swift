@@ -55,16 +55,16 @@ import Testing
         await server.stop()
     }
 
-    private func create(_ caller: any APICaller, _ members: [ExactText: JSON]) async throws -> JSON {
+    private func create(_ caller: any APICaller, _ members: [ExactText: JSON]) async throws -> ReceiptAnswer {
         var request = APIRequest(.post, "api", "objects")
         request.body = .json(.object(members))
         request.wantsReceipt = true
-        return try await caller.json(request)
+        return try await caller.answer(request)
     }
 
     private func lines(_ caller: any APICaller, _ request: APIRequest) async throws -> [JSON] {
         var lines: [JSON] = []
-        try await caller.lines(request) { lines.append(JSON.answer($0) ?? .null) }
+        try await caller.lines(request) { lines.append(try JSON.answer($0)) }
         return lines
     }
 
@@ -74,10 +74,10 @@ import Testing
                 caller,
                 ["type": .string("note"), "properties": .object(["n": .int(1)])]
             )
-            #expect(receipt["operations"] == .int(3) && receipt["replica"]?.text?.count == 32)
-            let id = try #require(receipt["id"]?.text)
+            #expect(receipt.operations == 3 && receipt.replica?.count == 32)
+            let id = receipt.id
             await #expect {
-                _ = try await caller.json(APIRequest(.get, "api", "objects", id, "properties", "no ä/name"))
+                try await caller.send(APIRequest(.get, "api", "objects", id, "properties", "no ä/name"))
             } throws: { error in
                 let problem = error as? Problem
                 return problem?.code == "no-such-property" && problem?.detail.contains("no ä/name") == true
@@ -93,7 +93,7 @@ import Testing
     @Test func `a list comes line by line, and a tree with what draws it`() async throws {
         try await self.withCallers(try Place()) { caller in
             let text = JSON.string(String(repeating: "x", count: 300))
-            let top = try #require(try await self.create(caller, ["type": .string("list")])["id"])
+            let top = JSON.string(try await self.create(caller, ["type": .string("list")]).id)
             for number in 0..<700 {
                 let properties = JSON.object(["title": .string("n\(number)"), "text": text])
                 _ = try await self.create(caller, ["type": .string("n"), "parent": top, "properties": properties])
@@ -120,12 +120,12 @@ import Testing
             let source = Pieces(pieces)
             var request = APIRequest(.post, "api", "import")
             request.body = .pieces { await source.next() }
-            let report = try await caller.work(request) { _ in }
-            #expect(report == .object(["objects": .int(2), "notes": .array([])]))
+            let report: ImportAnswer = try await caller.work(request) { _ in }
+            #expect(report.objects == 2 && report.notes.isEmpty)
             let wrong = Pieces(["[{\"type\":5}]"])
             request.body = .pieces { await wrong.next() }
             await #expect {
-                _ = try await caller.work(request) { _ in }
+                let _: ImportAnswer = try await caller.work(request) { _ in }
             } throws: {
                 ($0 as? Problem)?.code == "import-invalid"
             }
@@ -139,7 +139,7 @@ import Testing
             let source = Pieces(["[\(elements)]"])
             var request = APIRequest(.post, "api", "import")
             request.body = .pieces { await source.next() }
-            _ = try await caller.work(request) { _ in }
+            let _: ImportAnswer = try await caller.work(request) { _ in }
             await #expect(throws: Enough.self) {
                 try await caller.lines(APIRequest(.get, "api", "log")) { _ in throw Enough() }
             }
@@ -159,8 +159,8 @@ import Testing
 
     @Test func `a path too long for a socket address works all the same`() async throws {
         try await self.withCallers(try Place("/" + String(repeating: "d", count: 100))) { caller in
-            let health = try await caller.json(APIRequest(.get, "healthz"))
-            #expect(health["status"] == .string("ok"))
+            let health: HealthAnswer = try await caller.answer(APIRequest(.get, "healthz"))
+            #expect(health.status == "ok")
         }
     }
 
@@ -170,7 +170,7 @@ import Testing
         defer { close(listener) }
         let client = APIClient(path: place.socket, silenceMax: .seconds(1))
         await #expect(throws: APIConnectionError.silent(seconds: 1)) {
-            _ = try await client.json(APIRequest(.get, "api", "status"))
+            try await client.send(APIRequest(.get, "api", "status"))
         }
     }
 
@@ -194,7 +194,7 @@ import Testing
         }
         speaker.start()
         await #expect(throws: error) {
-            _ = try await APIClient(path: place.socket).json(APIRequest(.get, "api", "status"))
+            try await APIClient(path: place.socket).send(APIRequest(.get, "api", "status"))
         }
     }
 }

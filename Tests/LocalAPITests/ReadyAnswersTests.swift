@@ -113,7 +113,7 @@ struct ReadyAnswersTests {
             let object = try #require(try await workspace.object(id))
             var bytes: [UInt8] = []
             let version = object.append(to: &bytes)
-            #expect(JSON(parsing: bytes) == object.json)
+            #expect(JSON(parsing: bytes) == JSON(ObjectAnswer(object)))
             #expect(version == object.version)
             #expect(object.properties.count == (id == parent ? 0 : names.count))
         }

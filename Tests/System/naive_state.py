@@ -77,21 +77,23 @@ class Operation:
 def changes_from(lines):
     """The changes by replica and hash, with their effective stamps."""
     changes = {}
-    for line in lines:
+    stored = [line["stored"] for line in lines]
+    for line in stored:
         key = (line["replica"], line["hash"])
         changes[key] = Change(line["replica"], line["sequence"], line["hash"], int(line["claimed_stamp"], 16))
     by_name = {(change.replica, change.hash[:16], change.sequence): change for change in changes.values()}
-    for line in lines:
+    for line in stored:
         change = changes[line["replica"], line["hash"]]
-        change.previous = changes.get((line["replica"], line["previous"]))
+        change.previous = changes.get((line["replica"], line.get("previous")))
         points = [(replica, *point) for replica, points in line["context"].items() for point in points.items()]
         change.seen = [by_name[point] for point in points if point in by_name]
-    users = {line["replica"]: line["author"] for line in lines}
-    for line in lines:
+    users = {line["replica"]: line.get("user") for line in stored}
+    for line in stored:
+        named = line.get("changes")
         # A restamp counts wherever it stands, if it is by the user whose changes it names.
-        if line["kind"] == "restamp" and users.get(line["restamped_replica"]) == line["author"]:
-            change = changes.get((line["restamped_replica"], line["last_hash"]))
-            while change is not None and change.sequence >= line["first_sequence"]:
+        if line["kind"] == "restamp" and users.get(named["replica"]) == line.get("user"):
+            change = changes.get((named["replica"], named["last_hash"]))
+            while change is not None and change.sequence >= named["first_sequence"]:
                 change.is_restamped = True
                 change = change.previous
     for change in changes.values():
@@ -126,13 +128,15 @@ def operations_from(lines):
     forked = {replica for replica, parents in forks.items() if any(len(next_) > 1 for next_ in parents.values())}
     operations = []
     for line in lines:
-        if not line["effective"]:
+        if line["status"] in ("held", "waiting", "unmerged"):
             continue
-        change = changes[line["replica"], line["hash"]]
-        if int(line["stamp"], 16) != change.stamp:
+        stored = line["stored"]
+        change = changes[stored["replica"], stored["hash"]]
+        if int(stored["stamp"], 16) != change.stamp:
             raise AssertionError(f"the log shows another time than the rules give, {change.stamp:x}: {line}")
-        members = (line[name] for name in ("index", "kind", "object", "name", "value", "author"))
-        operation = Operation(change, *members, line=line)
+        kind, write = stored["kind"], line["action"].get(stored["kind"])
+        name, value = (write["name"], write.get("value")) if kind in ("set", "unset") else (stored.get("name"), None)
+        operation = Operation(change, stored["index"], kind, line.get("object"), name, value, stored.get("user"), line)
         path = change.path() if change.replica in forked else []
         operation.order = (change.stamp, change.replica, change.sequence, path, operation.index)
         operations.append(operation)
@@ -167,13 +171,13 @@ class State:
         for op in operations:
             if op.kind != "move":
                 continue
-            parent = op.line["parent"]
+            parent = op.line["action"]["move"]["parent"]
             ancestor = parent
             while ancestor is not None and ancestor != op.object:
                 ancestor = self.things[ancestor].parent
             if ancestor is None:
                 self.things[op.object].parent = parent
-                self.things[op.object].position = op.line["position"]
+                self.things[op.object].position = op.line["stored"]["position"]
                 self.moves_without_effect.pop(op.object, None)
                 self.moves_in_force[op.object] = op
             else:
@@ -220,10 +224,10 @@ class State:
         """Whether what is in force says something else than a write or a move that lost."""
         if op.kind == "move":
             winner = self.moves_in_force.get(name)
-            return winner is None or winner.line["parent"] != op.line["parent"]
+            return winner is None or winner.line["action"] != op.line["action"]
         winner = [other for other in self.things[name].operations
                   if other.kind in ("set", "unset") and other.name == op.name][-1]
-        return (winner.kind, winner.line.get("value")) != (op.kind, op.line.get("value"))
+        return (winner.kind, winner.value) != (op.kind, op.value)
 
     def open_moves(self):
         """By object the moves that no other move of it has seen, where there are several."""
@@ -250,7 +254,7 @@ class State:
                 if op.kind in ("create", "delete"):
                     continue
                 if op in self.ineffective:
-                    found[op] = "without effect"
+                    found[op] = "without_effect"
                 elif op in (winners.get(op.name), self.moves_in_force.get(name)):
                     found[op] = "effective"
                 else:
@@ -282,8 +286,7 @@ class State:
             "properties": self.properties(thing),
         }
         if creation is not None:
-            item["type"] = creation.line["object_type"]
-            item["kind"] = creation.line["object_kind"]
+            item |= creation.line["action"]["create"]
             item["created_at"] = creation.milliseconds
             item["creator"] = item["owner"] = creation.author
         return item

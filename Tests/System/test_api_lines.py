@@ -92,11 +92,16 @@ def test_receipts(entry):
 
 def test_the_log_by_line(entry, top):
     log = lines(entry, "GET", f"{top}/log")
-    check([item["kind"] for item in log] == ["create", "move", "set"], f"a log: {[item['kind'] for item in log]}")
+    kinds = [item["stored"]["kind"] for item in log]
+    check(kinds == ["create", "move", "set"] == [next(iter(item["action"])) for item in log], f"a log: {kinds}")
     check({item["object"] for item in log} == {top.rsplit("/", 1)[1]}, "the log of an object has those of others")
-    check(len(log[0]["hash"]) > 30, f"all that is stored: {log[0]}")
+    check(len(log[0]["stored"]["hash"]) > 30, f"all that is stored: {log[0]}")
+    page = entry.get(f"{top}/log?order=oldest")["entries"]
+    shared = [{name: value for name, value in item.items() if name != "stored"} for item in log]
+    check(sorted(page, key=str) == sorted(shared, key=str), f"a page has other entries: {page}, {shared}")
     everything = lines(entry, "GET", "/api/log")
-    check(len(everything) > len(log) and "introduce" in {item["kind"] for item in everything}, "the whole log")
+    kinds = {item["stored"]["kind"] for item in everything}
+    check(len(everything) > len(log) and "introduce" in kinds, f"the whole log: {kinds}")
     check(lines(entry, "GET", "/api/conflicts?summaries=true") == [], "there are no conflicts")
 
 

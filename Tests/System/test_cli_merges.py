@@ -62,7 +62,8 @@ def check_recomputation(peers, agreement):
     check(losers(shown["moves"]) == computed(moves), "conflicts shows other moves than the rules give")
     for item in shown["moves"]:
         in_force = model.moves_in_force.get(item["object"])
-        check((item["winner"] or {}).get("parent") == (in_force.line["parent"] if in_force else None), f"{item}")
+        parent = in_force.line["action"]["move"]["parent"] if in_force else None
+        check((item["winner"] or {}).get("parent") == parent, f"{item}")
     without_effect = [{"object": item["object"], "losers": [item]} for item in shown["moves_without_effect"]]
     check(losers(without_effect) == computed(useless), "conflicts shows other moves without effect")
     say(f"computed again from {len(lines)} log lines: {len(exported)} objects, {len(conflicts)} conflicts, "
@@ -91,7 +92,7 @@ def test_a_move_that_loses_is_listed_until_the_object_moves_again(world, agreeme
         check((lost["device"], lost["parent"]) == (loser, q if place == p else p), f"{item}")
         text = peer.run("conflicts")
         check(all(word in text for word in ("in force", "lost", p, q, loser)), f"conflicts: {text}")
-        statuses = [op["status"] for op in peer.operations("--object", thing) if op["kind"] == "move"]
+        statuses = [op["status"] for op in peer.operations("--object", thing) if "move" in op["action"]]
         # The first one put it at the end of the root when it was made.
         check(sorted(statuses)[:2] == ["conflict", "effective"], f"the log: {statuses}")
         check(peer.status()["conflicts"] == 1, f"status: {peer.status()['conflicts']}")

@@ -339,7 +339,7 @@ def test_a_page_outlives_its_daemon_and_what_was_drawn_arrives_once(editors):
     check(len(made) == 3, f"three shapes were made while it was away, {len(made)} arrived")
     check(one.state() == two.state() == other.state() == "online", "the pages are online again")
     for id in made:
-        kinds = [operation["kind"] for operation in laptop.operations("--object", id)]
+        kinds = [operation["stored"]["kind"] for operation in laptop.operations("--object", id)]
         check(kinds.count("create") == 1, f"a shape was made once: {kinds}")
     editors.check_consoles(AWAY)
 

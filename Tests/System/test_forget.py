@@ -89,7 +89,7 @@ def test_what_is_forgotten_is_gone_from_every_file_and_nothing_else(machines):
     check(properties_of_all(first) == before, "an erasure changed the state")
     check_healthy(first, second)
     lines = first.operations("--object", note)
-    check(any(line["kind"] == "erase" for line in lines), f"the log does not say so: {lines}")
+    check(any(line["stored"]["kind"] == "erase" for line in lines), f"the log does not say so: {lines}")
     done = first.result("history", note, "text")
     check(b"earlier values erased" in done.stdout, f"the history does not say so: {done}")
 

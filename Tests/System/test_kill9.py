@@ -202,8 +202,9 @@ class Network:
             objects = peer.objects()
             in_log = {}
             for op in peer.operations():
-                if op["kind"] == "set":
-                    in_log.setdefault((op["object"], op["name"]), set()).add(json.dumps(op["value"]))
+                if "set" in op["action"]:
+                    write = op["action"]["set"]
+                    in_log.setdefault((op["object"], write["name"]), set()).add(json.dumps(write["value"]))
             texts = in_log.get((self.shared, "contended"), set())
             for writer in self.writers:
                 for identity, text in writer.created:

@@ -40,8 +40,8 @@ class Written:
 
     def check_kept(self, peer):
         """Each value is in force, or in the history, of the very object it was written to."""
-        writes = [op for op in peer.operations() if op["kind"] == "set"]
-        in_log = {(op["object"], op["name"], json.dumps(op["value"])) for op in writes}
+        writes = [(op["object"], op["action"]["set"]) for op in peer.operations() if "set" in op["action"]]
+        in_log = {(identity, write["name"], json.dumps(write["value"])) for identity, write in writes}
         for value, (identity, name) in self.values.items():
             check((identity, name, json.dumps(value)) in in_log, f"{peer.name} lost {value!r}")
 
@@ -192,7 +192,7 @@ class Week:
         check(shown == title, f"{peer.name}: the title is {shown!r}, not {title!r}")
         losers = [write["value"] for item in peer.json("conflicts")["properties"] for write in item["losers"]]
         check(losers == lost, f"{peer.name}: conflicts lists {losers}, not {lost}")
-        (written,) = [op for op in peer.operations() if op["value"] == lost[0]]
+        (written,) = [op for op in peer.operations() if op["action"].get("set", {}).get("value") == lost[0]]
         check(written["status"] == "conflict", f"{peer.name}: the log says {written['status']} of {lost[0]!r}")
 
 

@@ -128,8 +128,7 @@ export interface LogEntry {
   readonly id: string;
   readonly author: Author;
   readonly time_ms: number;
-  /** Null: an operation that this version does not know. */
-  readonly object: ID | null;
+  readonly object: ID;
   readonly action: { readonly [kind: string]: unknown };
   readonly status: string;
 }

@@ -1,4 +1,4 @@
-package import CRDTCore
+internal import CRDTCore
 package import NIOHTTP1
 
 /// Has requests answered: by a daemon, or in this process.
@@ -25,7 +25,7 @@ package struct APIAnswer {
         guard !(200..<300).contains(self.status.code) else { return }
         var bytes: [UInt8] = []
         for try await piece in self.body where bytes.count < Self.problemByteCountMax { bytes += piece }
-        throw JSON.answer(bytes).flatMap { Problem(json: $0) }
+        throw (try? JSON.answer(bytes, as: ProblemAnswer.self)).map { Problem($0) }
             ?? Problem(self.status, "failed", "The answer is \(self.status) without a reason.")
     }
 }
@@ -56,19 +56,20 @@ package enum APIConnectionError: Error, Hashable {
 }
 
 extension APICaller {
-    /// Sends a request, and returns the JSON of the answer; null if the answer has no body.
+    /// Sends a request, and returns the answer.
     ///
-    /// - Throws: ``Problem`` if the answer is one.
-    package func json(_ request: APIRequest) async throws -> JSON {
-        try await self.exchange(request) { answer in
-            try await answer.requireSuccess()
-            var bytes: [UInt8] = []
-            for try await piece in answer.body { bytes += piece }
-            if bytes.isEmpty { return .null }
-            guard let json = JSON.answer(bytes) else { throw APIConnectionError.notUnderstood }
-            return json
-        }
+    /// - Throws: ``Problem`` if the answer is one; ``APIConnectionError`` if it is not understood.
+    package func answer<Content: Answer>(
+        _ request: APIRequest,
+        as type: Content.Type = Content.self
+    ) async throws -> Content {
+        var bytes: [UInt8] = []
+        try await self.pieces(request) { bytes += $0 }
+        return try JSON.answer(bytes)
     }
+
+    /// Sends a request whose answer says nothing but that it is done.
+    package func send(_ request: APIRequest) async throws { try await self.pieces(request) { _ in } }
 
     /// Sends a request, and hands over the body of the answer as it comes.
     ///
@@ -95,11 +96,9 @@ extension APICaller {
             reader.append(piece)
             while let line = try reader.next() {
                 if line.starts(with: LineStream.progressBeginning) {
-                    let text = JSON.answer(line)?["progress"]?.text
-                    try await progress(text ?? "")
+                    try await progress(try JSON.answer(line, as: ProgressLine.self).progress)
                 } else if line.starts(with: LineStream.problemBeginning) {
-                    throw JSON.answer(line)?["problem"].flatMap { Problem(json: $0) }
-                        ?? APIConnectionError.notUnderstood
+                    throw Problem(try JSON.answer(line, as: ProblemLine.self).problem)
                 } else {
                     try await take(line)
                 }
@@ -108,13 +107,23 @@ extension APICaller {
         guard reader.isEmpty else { throw APIConnectionError.endedEarly }
     }
 
-    /// Sends a request that may take long, and returns the JSON that it ends with.
+    /// The same with what each line stands for.
+    package func elements<Element: Answer>(
+        _ request: APIRequest,
+        _ take: (Element) async throws -> Void
+    ) async throws {
+        try await self.lines(request) { try await take(try JSON.answer($0)) }
+    }
+
+    /// Sends a request that may take long, and returns what it ends with.
     ///
     /// - Throws: ``Problem`` if the answer is one, or ends with one.
-    package func work(_ request: APIRequest, progress: (String) async throws -> Void) async throws -> JSON {
-        var result: JSON?
-        try await self.lines(request, progress: progress) { line in result = JSON.answer(line) }
-        guard let result else { throw APIConnectionError.notUnderstood }
-        return result
+    package func work<Content: Answer>(
+        _ request: APIRequest,
+        progress: (String) async throws -> Void
+    ) async throws -> Content {
+        var result: [UInt8] = []
+        try await self.lines(request, progress: progress) { result = $0 }
+        return try JSON.answer(result)
     }
 }

@@ -47,7 +47,7 @@ package struct APIClient: APICaller {
     package func isAnswered() async throws -> Bool {
         guard try await self.isListenedTo() else { return false }
         do {
-            _ = try await self.json(APIRequest(.get, "healthz"))
+            _ = try await self.answer(APIRequest(.get, "healthz"), as: HealthAnswer.self)
             return true
         } catch APIConnectionError.endedEarly {
             // It is ending.

@@ -28,10 +28,17 @@ package struct APIRequest: Sendable {
     /// Whether a write is to be answered with its receipt alone.
     package var wantsReceipt = false
 
-    /// `path`: the components, whose characters may be any.
-    package init(_ method: Method, _ path: String...) {
+    /// What is nil in `query` and `body` is left out; `path`: the components, whose characters may be any.
+    package init(
+        _ method: Method,
+        _ path: String...,
+        query: [(name: String, value: String?)] = [],
+        body: [ExactText: JSON?]? = nil
+    ) {
         self.method = method
         self.path = path
+        self.query = query.compactMap { name, value in value.map { (name, $0) } }
+        if let body { self.body = .json(.object(body.compactMapValues { $0 })) }
     }
 
     /// The path and the query, encoded.

@@ -4,7 +4,7 @@ internal import PeerCrypto
 package import PeerdKit
 
 /// The file `api`: where the local API is on loopback, and the token that it wants.
-package struct Endpoint: Hashable, Sendable {
+package struct Endpoint: Hashable, Codable, Sendable {
     package var url: String
     package var token: String
 
@@ -19,17 +19,15 @@ package struct Endpoint: Hashable, Sendable {
     /// Reads the file of a directory; nil if it is not there or not one of ours.
     package static func load(_ paths: DirectoryPaths) -> Endpoint? {
         guard let data = FileManager.default.contents(atPath: paths.api), data.count <= self.byteCountMax,
-            case .object(let members)? = JSON(parsing: data),
-            let url = members["url"]?.text, let token = members["token"]?.text,
-            Hexadecimal.bytes(token)?.count == self.tokenByteCount
+            let endpoint = try? JSON(parsing: data)?.decoded(as: Endpoint.self),
+            Hexadecimal.bytes(endpoint.token)?.count == self.tokenByteCount
         else { return nil }
-        return Endpoint(url: url, token: token)
+        return endpoint
     }
 
     /// Writes the file, which only its owner can read.
     package func save(_ paths: DirectoryPaths) throws {
-        let json = JSON.object(["url": .string(self.url), "token": .string(self.token)])
-        try Array((json.canonicalText + "\n").utf8).withUnsafeBytes { try PrivateFile.write($0, to: paths.api) }
+        try Array((JSON(self).canonicalText + "\n").utf8).withUnsafeBytes { try PrivateFile.write($0, to: paths.api) }
     }
 
     /// The token of the last time, so that pages that are open go on working; else a new one.

@@ -27,7 +27,7 @@ enum LineStream {
                 } catch let error as CancellationError {
                     throw error
                 } catch {
-                    try await writer.write(self.line(["problem": Problem(error).json]))
+                    try await writer.write(self.line(ProblemLine(problem: ProblemAnswer(Problem(error)))))
                 }
             }
         )
@@ -36,14 +36,14 @@ enum LineStream {
     }
 
     /// Answers with the result of work that may take long, and its progress if the client wants lines.
-    static func response(
+    static func response<Result: Answer>(
         to request: Request,
-        _ work: @escaping @Sendable (@escaping @Sendable (String) -> Void) async throws -> JSON
+        _ work: @escaping Work<Result>.Body
     ) async throws -> Response {
-        guard request.wantsLines else { return Response(json: try await work { _ in }) }
+        guard request.wantsLines else { return Response(try await work { _ in }) }
         return self.response { writer in
             let progress = Progress()
-            let result = try await withThrowingTaskGroup(of: JSON?.self) { group in
+            let result = try await withThrowingTaskGroup(of: Result?.self) { group in
                 group.addTask { try await work { text in progress.text.withLock { $0 = text } } }
                 group.addTask {
                     try await self.tell(progress, to: writer)
@@ -52,9 +52,7 @@ enum LineStream {
                 defer { group.cancelAll() }
                 return try await group.next() ?? nil
             }
-            var bytes: [UInt8] = []
-            (result ?? .null).append(to: &bytes)
-            try await writer.write(bytes + [UInt8(ascii: "\n")])
+            try await writer.write(self.line(result))
         }
     }
 
@@ -68,17 +66,31 @@ enum LineStream {
             try await Task.sleep(for: self.progressInterval)
             let text = progress.text.withLock { $0 }
             guard text != told || .now - last >= self.lifeInterval else { continue }
-            try await writer.write(self.line(["progress": .string(text ?? "")]))
+            try await writer.write(self.line(ProgressLine(progress: text ?? "")))
             (told, last) = (text, .now)
         }
     }
 
-    /// A JSON object and the end of its line.
-    static func line(_ members: [ExactText: JSON]) -> [UInt8] {
+    /// The JSON of an answer, and the end of its line.
+    static func line(_ answer: some Encodable) -> [UInt8] {
         var bytes: [UInt8] = []
-        JSON.object(members).append(to: &bytes)
+        JSON(answer).append(to: &bytes)
         bytes.append(UInt8(ascii: "\n"))
         return bytes
+    }
+}
+
+/// Work that may take long, and ends with an answer; it tells how far it is to clients that want lines.
+struct Work<Result: Answer>: RouteResult {
+    typealias Body = @Sendable (_ progress: @escaping @Sendable (String) -> Void) async throws -> Result
+
+    static var answers: [any Answer.Type] { [Result.self] }
+    let body: Body
+
+    init(_ body: @escaping Body) { self.body = body }
+
+    func response(to request: Request) async throws -> Response {
+        try await LineStream.response(to: request, self.body)
     }
 }
 
@@ -88,9 +100,8 @@ struct LineBuffer: ~Copyable {
     private static let pieceByteCount = 64 << 10
 
     /// Adds a line; returns what is to be handed on.
-    mutating func add(_ json: JSON) -> [UInt8]? {
-        json.append(to: &self.bytes)
-        self.bytes.append(UInt8(ascii: "\n"))
+    mutating func add(_ answer: some Encodable) -> [UInt8]? {
+        self.bytes += LineStream.line(answer)
         return self.bytes.count >= Self.pieceByteCount ? self.rest() : nil
     }
 

@@ -1,4 +1,4 @@
-package import CRDTCore
+internal import CRDTCore
 internal import Engine
 package import NIOHTTP1
 package import PeerdKit
@@ -118,19 +118,6 @@ package struct Problem: Error, Hashable, Sendable {
         name.map { $0.isUppercase ? "-\($0.lowercased())" : String($0) }.joined()
     }
 
-    /// The body of the answer.
-    package var json: JSON {
-        .object([
-            "type": .string("/problems/\(self.code)"),
-            "title": .string(self.title),
-            "status": .int(Int64(self.status.code)),
-            "detail": .string(self.detail),
-            "code": .string(self.code),
-            "message": .string(self.message),
-            "advice": self.advice.map { .string($0) } ?? .null,
-        ])
-    }
-
     /// The answer: a page for a browser that wants to show one, else JSON.
     func response(to head: RequestHead) -> Response {
         let isPage = head.method == .GET && head.headers["Accept"].contains { $0.contains("text/html") }
@@ -158,7 +145,7 @@ package struct Problem: Error, Hashable, Sendable {
     }
 
     package var response: Response {
-        var response = Response(self.status, json: self.json)
+        var response = Response(self.status, ProblemAnswer(self))
         response.headers.replaceOrAdd(name: "Content-Type", value: "application/problem+json")
         for (name, value) in self.headers { response.headers.replaceOrAdd(name: name, value: value) }
         return response
@@ -166,11 +153,10 @@ package struct Problem: Error, Hashable, Sendable {
 }
 
 extension Problem {
-    /// Reads the body of an answer; nil if it is none of ours.
-    package init?(json: JSON) {
-        guard let code = json["code"]?.text, let detail = json["detail"]?.text else { return nil }
-        let status = json["status"]?.integer.map { HTTPResponseStatus(statusCode: Int(clamping: $0)) }
-        self.init(status ?? .internalServerError, code, detail, advice: json["advice"]?.text)
-        self.message = json["message"]?.text ?? detail
+    /// The problem that an answer tells of.
+    package init(_ answer: ProblemAnswer) {
+        let status = HTTPResponseStatus(statusCode: max(0, answer.status))
+        self.init(status, answer.code, answer.detail, advice: answer.advice)
+        self.message = answer.message
     }
 }

@@ -1,4 +1,4 @@
-package import CRDTCore
+internal import CRDTCore
 internal import FileServing
 internal import NIOCore
 package import NIOHTTP1
@@ -44,9 +44,11 @@ package struct Response: Sendable {
         self.body = body
     }
 
-    package init(_ status: HTTPResponseStatus = .ok, json: JSON) {
+    package init(_ answer: some Encodable) { self.init(.ok, answer) }
+
+    package init(_ status: HTTPResponseStatus, _ answer: some Encodable) {
         var bytes: [UInt8] = []
-        json.append(to: &bytes)
+        JSON(answer).append(to: &bytes)
         self.init(status, json: bytes)
     }
 
@@ -61,6 +63,56 @@ package struct Response: Sendable {
     }
 
     package static let noContent = Response(.noContent)
+}
+
+/// What a route makes of a request.
+package protocol RouteResult: Sendable {
+    /// The types that its JSON can have; none if it is no JSON, or has no form of its own.
+    static var answers: [any Answer.Type] { get }
+
+    func response(to request: Request) async throws -> Response
+}
+
+extension Response: RouteResult {
+    package static var answers: [any Answer.Type] { [] }
+
+    package func response(to request: Request) -> Response { self }
+}
+
+extension Answer {
+    package static var answers: [any Answer.Type] { [Self.self] }
+
+    package func response(to request: Request) -> Response { Response(self) }
+}
+
+/// A response whose JSON, if it is no stream of lines, has one of some forms.
+struct Shaped<each Form: Answer>: RouteResult {
+    static var answers: [any Answer.Type] {
+        var answers: [any Answer.Type] = []
+        repeat answers.append((each Form).self)
+        return answers
+    }
+
+    let response: Response
+
+    init(_ response: Response) { self.response = response }
+
+    func response(to request: Request) -> Response { self.response }
+}
+
+/// What a request has made.
+struct Created<Content: Answer>: RouteResult {
+    static var answers: [any Answer.Type] { [Content.self] }
+    let content: Content
+    let location: String?
+
+    init(_ content: Content, at location: String? = nil) { (self.content, self.location) = (content, location) }
+
+    func response(to request: Request) -> Response {
+        var response = Response(.created, self.content)
+        if let location { response.headers.add(name: "Location", value: location) }
+        return response
+    }
 }
 
 /// Takes the pieces of a body.

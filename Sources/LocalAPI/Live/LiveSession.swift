@@ -76,12 +76,8 @@ final class LiveSession: Sendable {
 
     private func greet() async throws {
         let status = try await self.workspace.nodeStatus()
-        try await self.send([
-            "type": .string("hello"),
-            "version": .string(self.service.server.version),
-            "workspace": .string(status.workspace.description),
-            "device_name": .string(status.deviceName),
-        ])
+        let (version, workspace) = (self.service.server.version, status.workspace.description)
+        try await self.send(Hello(version: version, workspace: workspace, deviceName: status.deviceName))
     }
 
     private func handle(_ json: JSON, _ group: inout ThrowingDiscardingTaskGroup<any Error>) async throws {
@@ -92,7 +88,7 @@ final class LiveSession: Sendable {
             if let names = Self.memberNames[type] { try members.requireOnly(names.union(["type"])) }
             switch type {
             case "auth": break
-            case "ping": try await self.send(["type": .string("pong")])
+            case "ping": try await self.send(Pong())
             case "credit":
                 let count = try members.number("add", in: 1...APILimits.creditMax) ?? 1
                 self.subscriptions.withLock { $0[Self.number(id)] }?.add(count)
@@ -105,7 +101,8 @@ final class LiveSession: Sendable {
                     let (changes, token) = try await self.workspace.changesFromNow(of: scope)
                     return try self.start(id, members, &group) { credit in
                         guard await credit.use() else { return }
-                        try await self.send(Self.nothing(token, id))
+                        let nothing = DeltaAnswer(nothingSince: token.description)
+                        try await self.send(Joined(nothing, MessageHead(type: "delta", id: Self.number(id))))
                         try await self.follow(changes, id, credit)
                     }
                 }
@@ -198,41 +195,29 @@ final class LiveSession: Sendable {
         var iterator = changes.makeAsyncIterator()
         while await credit.use(), let delta = try await iterator.next(in: self.turns) {
             defer { self.turns.end() }
-            var members = delta.jsonMembers
-            (members["type"], members["id"]) = (.string("delta"), id)
-            try await self.send(members)
+            try await self.send(Joined(DeltaAnswer(delta), MessageHead(type: "delta", id: Self.number(id))))
         }
-    }
-
-    /// A delta that says from where on there will be changes.
-    private static func nothing(_ token: ChangeToken, _ id: JSON) -> [ExactText: JSON] {
-        [
-            "type": .string("delta"), "id": id, "token": .string(token.description), "reset": .bool(false),
-            "more": .bool(false), "origin": .null, "authors": .array([]), "objects": .array([]),
-        ]
     }
 
     private func follow(_ pages: LivePages, _ id: JSON, _ credit: Credit) async throws {
         var iterator = pages.makeAsyncIterator()
         while await credit.use(), let page = try await iterator.next(in: self.turns) {
             defer { self.turns.end() }
-            try await self.send([
-                "type": .string("page"), "id": id,
-                "objects": .array(page.objects.map(\.json)), "more": .bool(page.next != nil),
-            ])
+            let objects = page.objects.map { ObjectAnswer($0) }
+            try await self.send(LivePage(id: Self.number(id), objects: objects, more: page.next != nil))
         }
     }
 
     private func watch(_ id: JSON, _ credit: Credit) async throws {
-        var last: JSON?
+        var last: StatusAnswer?
         while await credit.use() {
-            var status = try await self.workspace.statusJSON(self.service.server)
+            var status = try await self.workspace.status(self.service.server)
             while status == last {
                 try await Task.sleep(for: Self.statusInterval)
-                status = try await self.workspace.statusJSON(self.service.server)
+                status = try await self.workspace.status(self.service.server)
             }
             last = status
-            try await self.send(["type": .string("status"), "id": id, "status": status])
+            try await self.send(LiveStatus(id: Self.number(id), status: status))
             try await Task.sleep(for: Self.statusInterval)
         }
     }
@@ -261,19 +246,16 @@ final class LiveSession: Sendable {
     private func write(_ members: Members) async throws {
         let name = try members.requiredText("id")
         let created = try await NamedWrite(name, members).write(to: self.workspace)
-        try await self.send([
-            "type": .string("ack"), "id": .string(name), "durable": .bool(true),
-            "created": .array(created.map { .string($0.description) }),
-        ])
+        try await self.send(Acknowledgement(id: name, created: created.map(\.description)))
     }
 
     private func send(_ problem: Problem, id: JSON) async throws {
-        try await self.send(["type": .string("error"), "id": id, "problem": problem.json])
+        try await self.send(LiveProblem(id: id, problem: ProblemAnswer(problem)))
     }
 
-    private func send(_ members: [ExactText: JSON]) async throws {
+    private func send(_ message: some Encodable) async throws {
         var bytes: [UInt8] = []
-        JSON.object(members).append(to: &bytes)
+        JSON(message).append(to: &bytes)
         try await self.socket.send(bytes)
     }
 }

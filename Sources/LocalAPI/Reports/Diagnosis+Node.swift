@@ -24,9 +24,9 @@ extension Diagnosis {
                     node.waits.contains { $0.replica == point.replica && $0.sequence <= point.sequence }
                         ? "the missing changes are here and wait, too" : "sync with a machine that has what is missing"
                 }
-            self.add(.warning, "waiting", WaitReport.sentence(wait.json), advice)
+            self.add(.warning, "waiting", WaitAnswer(wait).sentence, advice)
         }
-        for fork in node.forks { self.add(.ok, "forked", ForkReport.sentence(fork.json)) }
+        for fork in node.forks { self.add(.ok, "forked", ForkAnswer(fork).sentence) }
         self.checkPeers(node, daemonRuns: daemonRuns)
     }
 
@@ -47,9 +47,9 @@ extension Diagnosis {
             return self.add(.ok, "peers", "no other machine is known; \"peerd invite\" lets one join")
         }
         for peer in node.peers {
-            if peer.hasCopies { self.add(.warning, "copied", CopyReport.sentence(peer.json), CopyReport.advice) }
+            if peer.hasCopies { self.add(.warning, "copied", PeerAnswer(peer).copiesSentence, PeerAnswer.copiesAdvice) }
             if peer.isConnected {
-                self.add(.ok, "peers", PeerReport.sentence(peer.json, someWait: !node.waits.isEmpty))
+                self.add(.ok, "peers", PeerAnswer(peer).sentence(someWait: !node.waits.isEmpty))
             } else {
                 self.add(
                     .warning,

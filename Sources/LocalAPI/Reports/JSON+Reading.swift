@@ -1,40 +1,19 @@
 package import CRDTCore
-internal import Foundation
-internal import PeerdKit
 
 extension JSON {
-    /// A time as the API shows it.
-    static func milliseconds(_ date: Date) -> JSON { .int(date.millisecondsSince1970) }
-
-    /// A text, or null.
-    static func text(_ text: String?) -> JSON { text.map { .string($0) } ?? .null }
-
-    /// A number, or null.
-    static func number(_ number: Int?) -> JSON { number.map { .int(Int64($0)) } ?? .null }
-
     /// The text; nil if this is another kind of value.
     package var text: String? { if case .string(let text) = self { text } else { nil } }
-
-    /// The whole number; nil if this is another kind of value.
-    package var integer: Int64? { if case .int(let number) = self { number } else { nil } }
-
-    /// Whether this is true.
-    package var isTrue: Bool { self == .bool(true) }
-
-    /// The elements of an array; none if this is another kind of value.
-    package var elements: [JSON] { if case .array(let elements) = self { elements } else { [] } }
-
-    /// A member of an object; nil if there is none, or this is another kind of value.
-    package subscript(_ name: String) -> JSON? {
-        if case .object(let members) = self { members[ExactText(name)] } else { nil }
-    }
 
     /// Values of properties lie so much deeper in answers than they may by themselves.
     private static let depthAroundValues = 8
 
     /// Parses an answer of the API.
-    package static func answer(_ bytes: [UInt8]) -> JSON? {
-        try? JSON.parse(bytes, depthMax: JSON.depthMax + self.depthAroundValues).get()
+    package static func answer<Answer: Decodable>(_ bytes: [UInt8], as type: Answer.Type = Answer.self) throws -> Answer
+    {
+        guard case .success(let json) = JSON.parse(bytes, depthMax: JSON.depthMax + self.depthAroundValues) else {
+            throw APIConnectionError.notUnderstood
+        }
+        return try json.decoded()
     }
 
     /// Whether something in it lies deeper than some number of arrays and objects.

@@ -19,29 +19,24 @@ enum ObjectFields: String {
     }
 
     /// Reads an object of the store.
-    func members(
-        of index: ObjectIndex,
-        in transaction: inout some StateReading
-    ) throws(StoreError) -> [ExactText: JSON] {
+    func json(of index: ObjectIndex, in transaction: inout some StateReading) throws(StoreError) -> JSON {
         switch self {
-        case .summary: return try ObjectSummary(of: index, in: &transaction).members
-        case .all: return self.members(of: try Object(index, in: &transaction))
+        case .summary: JSON(try ObjectSummary(of: index, in: &transaction))
+        case .all: self.json(of: try Object(index, in: &transaction))
         }
     }
 
     /// The same of an object that was read before.
-    func members(of object: Object) -> [ExactText: JSON] {
+    func json(of object: Object) -> JSON {
         switch self {
-        case .summary: return ObjectSummary(object).members
-        case .all:
-            guard case .object(let members) = object.json else { return [:] }
-            return members
+        case .summary: JSON(ObjectSummary(object))
+        case .all: JSON(ObjectAnswer(object))
         }
     }
 
     func append(_ object: Object, to bytes: inout [UInt8]) {
         switch self {
-        case .summary: ObjectSummary(object).json.append(to: &bytes)
+        case .summary: JSON(ObjectSummary(object)).append(to: &bytes)
         case .all: object.append(to: &bytes)
         }
     }

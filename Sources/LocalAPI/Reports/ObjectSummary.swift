@@ -2,7 +2,7 @@ package import CRDTCore
 package import PeerdKit
 
 /// What lists and trees say of an object.
-package struct ObjectSummary: Hashable, Sendable {
+package struct ObjectSummary: Answer {
     package var id: String
     package var type: String
     package var kind: String
@@ -47,28 +47,7 @@ package struct ObjectSummary: Hashable, Sendable {
         self.name = values.first { $0 != .null }.map { Self.name(Value($0)) }
     }
 
-    /// Reads what the API shows.
-    package init(_ json: JSON) {
-        self.id = json["id"]?.text ?? "?"
-        self.type = json["type"]?.text ?? ""
-        self.kind = json["kind"]?.text ?? ""
-        self.name = json["name"]?.text
-        self.childCount = Int(clamping: json["child_count"]?.integer ?? 0)
-    }
-
     private static func name(_ value: Value) -> String {
         if case .string(let text) = value { text } else { value.json.canonicalText }
-    }
-
-    package var json: JSON { .object(self.members) }
-
-    var members: [ExactText: JSON] {
-        [
-            "id": .string(self.id),
-            "type": .string(self.type),
-            "kind": .string(self.kind),
-            "name": .text(self.name),
-            "child_count": .int(Int64(self.childCount)),
-        ]
     }
 }

@@ -1,5 +1,4 @@
 internal import CQREncode
-package import CRDTCore
 
 /// A QR code of a text, with the lowest error correction: a screen is not a crumpled label.
 package struct QRCode {
@@ -25,12 +24,6 @@ package struct QRCode {
 
     package subscript(row: Int, column: Int) -> Bool {
         (0..<self.size).contains(row) && (0..<self.size).contains(column) && self.dark[row * self.size + column]
-    }
-
-    /// The modules, a text of 0 (light) and 1 (dark) for each row.
-    package var json: JSON {
-        let rows = (0..<self.size).map { row in (0..<self.size).map { self[row, $0] ? "1" : "0" }.joined() }
-        return .object(["size": .int(Int64(self.size)), "rows": .array(rows.map { .string($0) })])
     }
 
     /// Two rows of modules a line of text, light on dark inverted so that it scans on either background.

@@ -12,31 +12,31 @@ struct BackupRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route(.GET, "/api/backup") { _ in Response(json: self.workspace.backupStatus().json) },
+            Route(.GET, "/api/backup") { _ in BackupStatusAnswer(self.workspace.backupStatus()) },
             Route(.POST, "/api/backup") { try await self.backUp($0) },
             Route(.PUT, "/api/backup/schedule") { try await self.setSchedule($0) },
             Route(.DELETE, "/api/backup/schedule") { request in
                 try request.requireOwner("Backups are made and planned", advice: "Use “peerd backup”.")
                 try await self.workspace.setBackupSchedule(nil)
-                return .noContent
+                return Response.noContent
             },
         ]
     }
 
-    private func backUp(_ request: Request) async throws -> Response {
+    private func backUp(_ request: Request) async throws -> Work<BackupAnswer> {
         try request.requireOwner("Backups are made and planned", advice: "Use “peerd backup”.")
         let members = try Members(try await request.jsonOrNothing(), of: "The body")
         let file = try Self.url(try members.text("path"), "path")
         try members.requireNoOthers()
         let workspace = self.workspace
-        return try await LineStream.response(to: request) { progress in
+        return Work { progress in
             let tell: @Sendable (Double) -> Void = { progress("backed up \(Int($0 * 100)) %") }
-            if let file { return try await workspace.backUp(to: file, progress: tell).json }
-            return try await workspace.backUpBySchedule(progress: tell).json
+            guard let file else { return BackupAnswer(try await workspace.backUpBySchedule(progress: tell)) }
+            return BackupAnswer(try await workspace.backUp(to: file, progress: tell))
         }
     }
 
-    private func setSchedule(_ request: Request) async throws -> Response {
+    private func setSchedule(_ request: Request) async throws -> BackupStatusAnswer {
         try request.requireOwner("Backups are made and planned", advice: "Use “peerd backup”.")
         let members = try Members(try await request.json(), of: "The body")
         let folder = try Self.url(try members.requiredText("folder"), "folder")
@@ -48,7 +48,7 @@ struct BackupRoutes: Sendable {
         }
         let schedule = try BackupSchedule(intervalSeconds: seconds, keptCount: count, folder: folder)
         try await self.workspace.setBackupSchedule(schedule)
-        return Response(json: self.workspace.backupStatus().json)
+        return BackupStatusAnswer(self.workspace.backupStatus())
     }
 
     private static func url(_ path: String?, _ name: String) throws(Problem) -> URL? {

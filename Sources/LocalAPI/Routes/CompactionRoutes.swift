@@ -10,7 +10,7 @@ struct CompactionRoutes: Sendable {
         [Route(.POST, "/api/compaction") { try await self.compact($0) }]
     }
 
-    private func compact(_ request: Request) async throws -> Response {
+    private func compact(_ request: Request) async throws -> Work<CompactionAnswer> {
         try request.requireOwner("A history is compacted", advice: "Use “peerd compact”.")
         let members = try Members(try await request.json(), of: "The body")
         let seconds = try members.number("keep_seconds", in: Workspace.keptSecondsRange)
@@ -18,28 +18,11 @@ struct CompactionRoutes: Sendable {
         try members.requireNoOthers()
         guard let seconds else { throw Problem.badRequest("The body needs “keep_seconds”.") }
         let workspace = self.workspace
-        return try await LineStream.response(to: request) { progress in
-            try await workspace.compact(keepingSeconds: seconds, isDryRun: isDryRun) { count in
+        return Work { progress in
+            let report = try await workspace.compact(keepingSeconds: seconds, isDryRun: isDryRun) { count in
                 progress("examined \(count) changes")
             }
-            .json
+            return CompactionAnswer(report)
         }
-    }
-}
-
-extension CompactionReport {
-    /// The report as the API shows it.
-    var json: JSON {
-        .object([
-            "horizon_ms": .milliseconds(self.horizon),
-            "examined_changes": .int(Int64(self.examinedChangeCount)),
-            "dropped_writes": .int(Int64(self.droppedWriteCount)),
-            "dropped_changes": .int(Int64(self.droppedChangeCount)),
-            "dropped_bytes": .int(Int64(self.droppedByteCount)),
-            "file_bytes_before": self.fileByteCounts.map { .int(Int64($0.before)) } ?? .null,
-            "file_bytes_after": self.fileByteCounts.map { .int(Int64($0.after)) } ?? .null,
-            "shrink_failure": .text(self.shrinkFailure),
-            "lacking_machines": .array(self.lackingMachines.map { .string($0) }),
-        ])
     }
 }

@@ -11,7 +11,7 @@ struct ErasureRoutes: Sendable {
     }
 
     /// Only the owner erases: whatever else comes over loopback can be taken back.
-    private func erase(_ request: Request) async throws -> Response {
+    private func erase(_ request: Request) async throws -> Work<ErasureAnswer> {
         try request.requireOwner("A past is erased", advice: "Use “peerd forget”.")
         let members = try Members(try await request.json(), of: "The body")
         let object = try members.requiredText("object")
@@ -19,20 +19,6 @@ struct ErasureRoutes: Sendable {
         try members.requireNoOthers()
         let id = try await ObjectReference.id(object, in: self.workspace)
         let workspace = self.workspace
-        return try await LineStream.response(to: request) { _ in
-            try await workspace.forget(property, of: id).json
-        }
-    }
-}
-
-extension ErasureReport {
-    /// The report as the API shows it.
-    var json: JSON {
-        .object([
-            "erased_writes": .int(Int64(self.erasedWriteCount)),
-            "pending": .bool(self.isPending),
-            "snapshots": .array(self.snapshots.map { .string($0.description) }),
-            "file_failure": .text(self.fileFailure),
-        ])
+        return Work { _ in ErasureAnswer(try await workspace.forget(property, of: id)) }
     }
 }

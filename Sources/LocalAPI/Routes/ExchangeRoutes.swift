@@ -38,20 +38,14 @@ struct ExchangeRoutes: Sendable {
         return response
     }
 
-    private func changes(_ request: Request) async throws -> Response {
+    private func changes(_ request: Request) async throws -> DeltaAnswer {
         let scope = try await self.scope(request.head.query)
         let seconds = try request.head.query.number("wait", in: 0...APILimits.waitSecondsMax) ?? 0
         let token = try request.head.query.one("since").map { try ChangeToken($0) }
         var changes = try self.workspace.changes(of: scope, since: token).makeAsyncIterator()
         var delta = try await changes.nextAtOnce()
         if delta == nil, seconds > 0 { delta = try await Self.next(of: changes, within: .seconds(seconds)) }
-        if let delta { return Response(json: .object(delta.jsonMembers)) }
-        return Response(
-            json: .object([
-                "token": .text(token?.description), "reset": .bool(false), "more": .bool(false), "origin": .null,
-                "authors": .array([]), "objects": .array([]),
-            ])
-        )
+        return delta.map { DeltaAnswer($0) } ?? DeltaAnswer(nothingSince: token?.description ?? "")
     }
 
     /// The next element; nil if there is none in time.

@@ -20,7 +20,7 @@ struct FileRoutes: Sendable {
     var routes: [Route] {
         [
             // The folder itself can be neither written nor deleted.
-            Route(.GET, "/api/file/", query: .any) { try await self.read($0) },
+            Route(.GET, "/api/file/", query: .any) { Shaped<FolderAnswer>(try await self.read($0)) },
             Route(.GET, "/api/file/{path…}", query: .any) { try await self.read($0) },
             Route(.PUT, "/api/file/{path…}", query: .any) { try await self.write($0) },
             Route(.DELETE, "/api/file/{path…}", query: .any) { try await self.delete($0) },
@@ -156,13 +156,15 @@ struct FileRoutes: Sendable {
         let page = try await Self.translating { () throws(FileTreeError) in
             try tree.list(path, after: after, limit: limit)
         }
-        let entries = page.entries.map { entry -> JSON in
-            .object([
-                "name": .string(entry.name), "is_folder": .bool(entry.isFolder),
-                "size": .int(Int64(clamping: entry.size)), "modified_ms": .int(entry.modifiedMilliseconds),
-            ])
+        let entries = page.entries.map { entry in
+            FolderAnswer.Entry(
+                name: entry.name,
+                isFolder: entry.isFolder,
+                size: Int64(clamping: entry.size),
+                modifiedMs: entry.modifiedMilliseconds
+            )
         }
-        return Response(json: .object(["entries": .array(entries), "next": .text(page.next)]))
+        return Response(FolderAnswer(entries: entries, next: page.next))
     }
 
     // MARK: - Writing

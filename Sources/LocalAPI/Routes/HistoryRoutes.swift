@@ -1,7 +1,6 @@
-package import CRDTCore
-internal import Foundation
+internal import CRDTCore
 internal import NIOHTTP1
-package import PeerdKit
+internal import PeerdKit
 
 /// Conflicts and the log.
 struct HistoryRoutes: Sendable {
@@ -21,25 +20,14 @@ struct HistoryRoutes: Sendable {
                 return try await self.conflicts(in: .object(object.id), request)
             },
             Route(.POST, "/api/conflicts/resolve") { try await self.resolve($0) },
-            Route(.GET, "/api/log", query: .only(Self.logParameters)) { request in
-                if request.wantsLines {
-                    return try await LineRoutes(workspace: self.workspace).log(of: nil, request)
-                }
-                return try await self.log(of: nil, request)
-            },
-            Route(.GET, "/api/objects/{id}/log", query: .only(Self.logParameters)) { request in
-                if request.wantsLines {
-                    return try await LineRoutes(workspace: self.workspace).log(of: request.parameters[0], request)
-                }
-                let id = try await ObjectReference.id(request.parameters[0], in: self.workspace)
-                return try await self.log(of: id, request)
-            },
+            Route(.GET, "/api/log", query: .only(Self.logParameters)) { try await self.log($0) },
+            Route(.GET, "/api/objects/{id}/log", query: .only(Self.logParameters)) { try await self.log($0) },
         ]
     }
 
-    private func conflicts(in scope: Scope, _ request: Request) async throws -> Response {
+    private func conflicts(in scope: Scope, _ request: Request) async throws -> Shaped<ConflictPageAnswer> {
         if request.wantsLines {
-            return try await LineRoutes(workspace: self.workspace).conflicts(in: scope, request)
+            return Shaped(try await LineRoutes(workspace: self.workspace).conflicts(in: scope, request))
         }
         // It adds to lines alone; a value that is wrong is wrong here, too.
         _ = try request.head.query.flag("summaries")
@@ -49,12 +37,12 @@ struct HistoryRoutes: Sendable {
             return place
         }
         let page = try await self.workspace.conflictPage(in: scope, after: after, limit: limit)
-        return Response(
-            json: .object([
-                "conflicts": .array(page.conflicts.map(\.apiJSON)),
-                "moves_without_effect": .array(page.moves.map(\.apiJSON)), "next": .text(page.next?.text),
-            ])
+        let answer = ConflictPageAnswer(
+            conflicts: page.conflicts.map { ConflictAnswer($0) },
+            movesWithoutEffect: page.moves.map { MoveWithoutEffectAnswer($0) },
+            next: page.next?.text
         )
+        return Shaped(Response(answer))
     }
 
     private func resolve(_ request: Request) async throws -> Response {
@@ -83,7 +71,11 @@ struct HistoryRoutes: Sendable {
     }
 
     /// The latest operations first, or the earliest.
-    private func log(of object: ObjectID?, _ request: Request) async throws -> Response {
+    private func log(_ request: Request) async throws -> Shaped<LogPageAnswer> {
+        let name = request.parameters.first
+        if request.wantsLines { return Shaped(try await LineRoutes(workspace: self.workspace).log(of: name, request)) }
+        var object: ObjectID?
+        if let name { object = try await ObjectReference.id(name, in: self.workspace) }
         let limit = try request.head.query.number("limit", in: 1...APILimits.pageCountMax) ?? Self.entryCount
         let order = try request.head.query.one("order") ?? "newest"
         guard ["newest", "oldest"].contains(order) else {
@@ -99,75 +91,7 @@ struct HistoryRoutes: Sendable {
             newestFirst: order == "newest",
             limit: limit
         )
-        return Response(
-            json: .object(["entries": .array(page.entries.map(\.apiJSON)), "next": .text(page.next?.text)])
-        )
-    }
-}
-
-extension Conflict {
-    /// The conflict as the API shows it.
-    package var apiJSON: JSON {
-        .object([
-            "object": .string(self.object.description),
-            "about": .string(self.subject.word),
-            "property": .text(self.property),
-            "winner": self.winner?.apiJSON ?? .null,
-            "losers": .array(self.losers.map(\.apiJSON)),
-        ])
-    }
-}
-
-extension Conflict.Subject {
-    /// The subject in one word.
-    fileprivate var word: String {
-        switch self {
-        case .property: "property"
-        case .creation: "creation"
-        case .place: "place"
-        }
-    }
-}
-
-extension MoveWithoutEffect {
-    /// The move as the API shows it.
-    package var apiJSON: JSON { .object(["object": .string(self.object.description), "move": self.move.apiJSON]) }
-}
-
-extension Conflict.Version {
-    fileprivate var apiJSON: JSON {
-        .object([
-            "id": .string(self.id),
-            "author": self.author.json,
-            "time_ms": .milliseconds(self.date),
-            "content": self.content.apiJSON,
-            "source": self.source?.json ?? .null,
-        ])
-    }
-}
-
-extension Conflict.Version.Source {
-    /// The place in the log.
-    fileprivate var json: JSON {
-        .object([
-            "replica": .string(self.replica.description),
-            "sequence": .int(Int64(clamping: self.sequence)),
-            "index": .int(Int64(self.index)),
-            "stamp": .string(StampText.of(self.stamp)),
-            "user": .text(self.user?.description),
-        ])
-    }
-}
-
-extension Conflict.Version.Content {
-    var apiJSON: JSON {
-        switch self {
-        case .value(let value): .object(["value": value.json])
-        case .removal: .object(["removed": .bool(true)])
-        case .place(let parent): .object(["parent": .text(parent?.description)])
-        case .creation(let type, let kind):
-            .object(["create": .object(["type": .string(type), "kind": .string(kind)])])
-        }
+        return Shaped(Response(LogPageAnswer(entries: page.entries.map { LogEntryAnswer($0) }, next: page.next?.text)))
     }
 }
 
@@ -205,35 +129,6 @@ private enum ConflictChoice {
                 throw .invalid("The conflict has no version “\(id)”; nothing was written.")
             }
             return version.content
-        }
-    }
-}
-
-extension LogEntry {
-    /// The operation as the API shows it.
-    var apiJSON: JSON {
-        .object([
-            "id": .string(self.id),
-            "author": self.author.json,
-            "time_ms": .milliseconds(self.date),
-            "object": .text(self.object?.description),
-            "action": self.action.json,
-            "status": .string(self.status.rawValue.replacing(" ", with: "_")),
-        ])
-    }
-}
-
-extension LogEntry.Action {
-    /// The edit as the API shows it.
-    var json: JSON {
-        switch self {
-        case .create(let type, let kind):
-            .object(["create": .object(["type": .string(type), "kind": .string(kind)])])
-        case .set(let name, let value): .object(["set": .object(["name": .string(name), "value": value.json])])
-        case .unset(let name): .object(["unset": .object(["name": .string(name)])])
-        case .move(let parent): .object(["move": .object(["parent": .text(parent?.description)])])
-        case .delete: .object(["delete": .bool(true)])
-        case .housekeeping, .unread: .object(["other": .bool(true)])
         }
     }
 }

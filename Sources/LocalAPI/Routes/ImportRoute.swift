@@ -6,11 +6,11 @@ internal import Synchronization
 struct ImportRoute: Sendable {
     let workspace: Workspace
 
-    func respond(to request: Request) async throws -> Response {
+    func respond(to request: Request) async throws -> Work<ImportAnswer> {
         let workspace = self.workspace
         try request.requireJSON()
         let branch = try await request.branch(in: workspace)
-        return try await LineStream.response(to: request) { progress in
+        return Work { progress in
             // Read within the work, so that a client hears of it while its file is on the way.
             let file = try await ImportBody(request.body, in: workspace.paths.directory)
             let done = Progress()
@@ -19,9 +19,7 @@ struct ImportRoute: Sendable {
                     done.report.withLock { $0 = report }
                     progress("imported \(report.objectCount) of \(report.totalCount) objects")
                 }
-                return .object([
-                    "objects": .int(Int64(report.objectCount)), "notes": .array(report.notes.map { .string($0) }),
-                ])
+                return ImportAnswer(objects: report.objectCount, notes: report.notes)
             } catch {
                 guard let report = done.report.withLock({ $0 }) else { throw error }
                 let total = PlainText.count(report.totalCount, "object")

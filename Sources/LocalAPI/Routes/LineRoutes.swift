@@ -25,7 +25,7 @@ struct LineRoutes: Sendable {
                 var lines = LineBuffer()
                 var children = ChildPages(of: top?.index)
                 while let (child, _) = try children.next(in: &transaction) {
-                    try lines.add(.object(try fields.members(of: child, in: &transaction))).map(put)
+                    try lines.add(try fields.json(of: child, in: &transaction)).map(put)
                 }
                 try put(lines.rest())
             }
@@ -53,9 +53,8 @@ struct LineRoutes: Sendable {
                         levels.removeLast()
                         continue
                     }
-                    var members = try fields.members(of: child, in: &transaction)
-                    (members["depth"], members["is_last"]) = (.int(Int64(depth)), .bool(isLast))
-                    try lines.add(.object(members)).map(put)
+                    let object = try fields.json(of: child, in: &transaction)
+                    try lines.add(object.with(TreePlace(depth: depth, isLast: isLast))).map(put)
                     if depth < depthMax, try transaction.showsAnything(below: child) {
                         levels.append(ChildPages(of: child))
                     }
@@ -66,12 +65,12 @@ struct LineRoutes: Sendable {
     }
 
     /// An object in the form of an export, and who made it; with a parameter `property`, with that property alone.
-    private func export(_ request: Request) async throws -> Response {
+    private func export(_ request: Request) async throws -> Shaped<ExportedObject, ExportedProperty> {
         let (name, property) = (request.parameters[0], try request.head.query.one("property"))
         let json = try await self.workspace.reading(at: try request.moment) { state in
             try Self.export(name, property, of: &state)
         }
-        return Response(json: json)
+        return Shaped(Response(json))
     }
 
     private static func export(
@@ -80,18 +79,16 @@ struct LineRoutes: Sendable {
         of state: inout some StateReading
     ) throws -> JSON {
         let found: FoundObject = try ObjectLookup.find(name, in: &state)
-        var members: [ExactText: JSON] = [:]
-        if let property {
-            guard let value = try state.property(property, of: found.index) else {
-                throw Problem.noSuchProperty(property, of: found.id)
-            }
-            members = ["id": .string(found.id.description), "properties": .object([ExactText(property): value.json])]
-        } else if case .object(let all) = try StateExport.json(of: found.index, in: &state) {
-            members = all
-        }
         let line = try state.object(found.index).creation?.write.line
-        members["created_by"] = .text(line.flatMap { state.line($0).introduction?.deviceName })
-        return .object(members)
+        let author = line.flatMap { state.line($0).introduction?.deviceName }
+        guard let property else {
+            return try StateExport.json(of: found.index, in: &state).with(ExportedObject.Author(createdBy: author))
+        }
+        guard let value = try state.property(property, of: found.index) else {
+            throw Problem.noSuchProperty(property, of: found.id)
+        }
+        let properties = JSON.object([ExactText(property): value.json])
+        return JSON(ExportedProperty(id: found.id.description, createdBy: author, properties: properties))
     }
 
     /// All conflicts, then the moves without effect; with a parameter `summaries`, each with that of its object.
@@ -101,19 +98,23 @@ struct LineRoutes: Sendable {
         let moves = try await self.workspace.movesWithoutEffect(in: scope)
         let workspace = self.workspace
         return LineStream.response { writer in
-            func send(_ kind: ExactText, _ json: JSON, _ object: ObjectID) async throws {
-                var members = [kind: json]
+            func send(_ line: ConflictLine, _ object: ObjectID) async throws {
+                var line = line
                 if withSummaries {
-                    members["object"] = try await workspace.reading { transaction in
+                    line.object = try await workspace.reading { transaction in
                         // It may be gone by now.
                         guard let index = try transaction.existingObjectIndex(of: object) else { return .null }
-                        return try ObjectSummary(of: index, in: &transaction).json
+                        return JSON(try ObjectSummary(of: index, in: &transaction))
                     }
                 }
-                try await writer.write(LineStream.line(members))
+                try await writer.write(LineStream.line(line))
             }
-            for conflict in conflicts { try await send("conflict", conflict.apiJSON, conflict.object) }
-            for move in moves { try await send("move_without_effect", move.apiJSON, move.object) }
+            for conflict in conflicts {
+                try await send(ConflictLine(conflict: ConflictAnswer(conflict)), conflict.object)
+            }
+            for move in moves {
+                try await send(ConflictLine(moveWithoutEffect: MoveWithoutEffectAnswer(move)), move.object)
+            }
         }
     }
 
@@ -132,7 +133,7 @@ struct LineRoutes: Sendable {
         return LineStream.response { writer in
             var lines = LineBuffer()
             for try await entry in workspace.log(of: object) {
-                guard let source = entry.source, let piece = lines.add(source.json) else { continue }
+                guard let piece = lines.add(LogEntryAnswer(entry, isWhole: true)) else { continue }
                 try await writer.write(piece)
             }
             try await writer.write(lines.rest())

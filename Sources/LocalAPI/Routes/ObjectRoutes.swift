@@ -50,11 +50,12 @@ struct ObjectRoutes: Sendable {
         return self.readyAnswers.answer(id, in: self.workspace) { try self.answer($0, to: head) }
     }
 
-    private func get(_ request: Request) async throws -> Response {
-        try self.answer(
+    private func get(_ request: Request) async throws -> Shaped<ObjectAnswer> {
+        let response = try self.answer(
             try await ObjectReference.object(request.parameters[0], in: self.workspace, at: try request.moment),
             to: request.head
         )
+        return Shaped(response)
     }
 
     /// An object with its version; nothing but the status if the client has it already.
@@ -71,13 +72,16 @@ struct ObjectRoutes: Sendable {
         return response
     }
 
-    private func list(_ request: Request) async throws -> Response {
+    private typealias Objects = Shaped<ObjectPageAnswer<ObjectAnswer>, ObjectPageAnswer<ObjectSummary>>
+    private typealias Edited = Shaped<ObjectAnswer, ReceiptAnswer>
+
+    private func list(_ request: Request) async throws -> Objects {
         let query = try await ObjectQuery(request.head.query, in: self.workspace).query
         return try await self.page(of: query, request)
     }
 
-    private func children(_ request: Request) async throws -> Response {
-        if request.wantsLines { return try await LineRoutes(workspace: self.workspace).children(request) }
+    private func children(_ request: Request) async throws -> Objects {
+        if request.wantsLines { return Shaped(try await LineRoutes(workspace: self.workspace).children(request)) }
         var parent: ObjectID?
         if let name = request.parameters.first {
             parent = try await ObjectReference.object(name, in: self.workspace, at: try request.moment).id
@@ -85,7 +89,7 @@ struct ObjectRoutes: Sendable {
         return try await self.page(of: .children(of: parent), request)
     }
 
-    private func page(of query: Query, _ request: Request) async throws -> Response {
+    private func page(of query: Query, _ request: Request) async throws -> Objects {
         let limit = try request.head.query.number("limit", in: 1...APILimits.pageCountMax) ?? Self.pageCount
         let cursor = try request.head.query.one("after").map { text throws(Problem) in
             guard let cursor = Cursor(text, of: query) else {
@@ -106,12 +110,12 @@ struct ObjectRoutes: Sendable {
             fields.append(object, to: &bytes)
         }
         bytes += "],\"next\":".utf8
-        JSON.text(page.next?.text).append(to: &bytes)
+        JSON(page.next?.text).append(to: &bytes)
         bytes.append(UInt8(ascii: "}"))
-        return Response(json: bytes)
+        return Shaped(Response(json: bytes))
     }
 
-    private func count(_ request: Request) async throws -> Response {
+    private func count(_ request: Request) async throws -> CountAnswer {
         let query = try await ObjectQuery(request.head.query, in: self.workspace).query
         var count = 0
         if let moment = try request.moment {
@@ -119,7 +123,7 @@ struct ObjectRoutes: Sendable {
         } else {
             count = try await self.workspace.count(query)
         }
-        return Response(json: .object(["count": .int(Int64(count))]))
+        return CountAnswer(count: count)
     }
 
     private func property(_ request: Request, at moment: Moment?) async throws -> Response {
@@ -131,14 +135,18 @@ struct ObjectRoutes: Sendable {
         let tag = EntityTag(version: object.version)
         var response = Response(.notModified)
         if !EntityTag.none(of: request.head.headers["If-None-Match"], match: tag) {
-            response = Response(json: value.json)
+            response = Response(value.json)
         }
         response.headers.add(name: "ETag", value: tag.text)
         return response
     }
 
-    private func tree(_ request: Request) async throws -> Response {
-        if request.wantsLines { return try await LineRoutes(workspace: self.workspace).tree(request) }
+    private func tree(
+        _ request: Request
+    ) async throws -> Shaped<
+        ObjectPageAnswer<Joined<ObjectAnswer, TreePlace>>, ObjectPageAnswer<Joined<ObjectSummary, TreePlace>>
+    > {
+        if request.wantsLines { return Shaped(try await LineRoutes(workspace: self.workspace).tree(request)) }
         var root: ObjectID?
         if let name = request.parameters.first {
             root = try await ObjectReference.object(name, in: self.workspace, at: try request.moment).id
@@ -160,32 +168,36 @@ struct ObjectRoutes: Sendable {
             limit: limit
         )
         if page.hasLostPlace { throw Problem.placeLost }
-        let objects = page.objects.map { object, depth -> JSON in
-            var members = fields.members(of: object)
-            members["depth"] = .int(Int64(depth))
-            return .object(members)
-        }
         let next = page.hasMore ? page.objects.last?.object.id.description : nil
-        return Response(json: .object(["objects": .array(objects), "next": .text(next)]))
+        switch fields {
+        case .all:
+            let objects = page.objects.map { Joined(ObjectAnswer($0), TreePlace(depth: $1)) }
+            return Shaped(Response(ObjectPageAnswer(objects: objects, next: next)))
+        case .summary:
+            let objects = page.objects.map { Joined(ObjectSummary($0), TreePlace(depth: $1)) }
+            return Shaped(Response(ObjectPageAnswer(objects: objects, next: next)))
+        }
     }
 
     // MARK: - Writing
 
-    private func create(_ request: Request) async throws -> Response {
+    private func create(_ request: Request) async throws -> Edited {
         let members = try Members(try await request.json(valueDepth: Edit.valueDepth), of: "The body")
         let creation = try Edit.Creation(type: try members.requiredText("type"), members)
         try members.requireNoOthers()
         let branch = try await request.branch(in: self.workspace)
         let batch = EditBatch([.create(creation)])
         let (created, receipt) = try await batch.writeWithReceipt(to: self.workspace, on: branch)
-        if request.wantsReceipt, let id = created.first { return Response(.created, json: receipt.json(id)) }
+        if request.wantsReceipt, let id = created.first {
+            return Shaped(Response(.created, ReceiptAnswer(receipt, id)))
+        }
         guard let id = created.first, let object = try await self.object(id, on: branch) else {
             throw Problem.noSuchObject("The object was deleted as soon as it was created.")
         }
         var response = try self.answer(object, to: request.head, .created)
         let place = branch.map { "?at=\(Moment.branch($0))" } ?? ""
         response.headers.add(name: "Location", value: "/api/objects/\(id)\(place)")
-        return response
+        return Shaped(response)
     }
 
     private func object(_ id: ObjectID, on branch: BranchID?) async throws -> Object? {
@@ -193,7 +205,7 @@ struct ObjectRoutes: Sendable {
         return try await self.workspace.object(id, at: .branch(branch))
     }
 
-    private func patch(_ request: Request) async throws -> Response {
+    private func patch(_ request: Request) async throws -> Edited {
         let name = request.parameters[0]
         let members = try Members(try await request.json(valueDepth: Edit.valueDepth), of: "The body")
         let edits: [Edit] = [
@@ -203,7 +215,7 @@ struct ObjectRoutes: Sendable {
         return try await self.edit(name, edits, request)
     }
 
-    private func move(_ request: Request) async throws -> Response {
+    private func move(_ request: Request) async throws -> Edited {
         let name = request.parameters[0]
         let members = try Members(try await request.json(valueDepth: Edit.valueDepth), of: "The body")
         guard members.has("parent") else {
@@ -214,7 +226,7 @@ struct ObjectRoutes: Sendable {
         return try await self.edit(name, [.move(name, destination)], request)
     }
 
-    private func setProperty(_ request: Request) async throws -> Response {
+    private func setProperty(_ request: Request) async throws -> Edited {
         let (name, property) = (request.parameters[0], request.parameters[1])
         let value = Value(try await request.json())
         return try await self.edit(name, [.set(name, [(property, value)])], request)
@@ -227,7 +239,7 @@ struct ObjectRoutes: Sendable {
         return .noContent
     }
 
-    private func delete(_ request: Request) async throws -> Response {
+    private func delete(_ request: Request) async throws -> Shaped<ReceiptAnswer> {
         let branch = try await request.branch(in: self.workspace)
         let name = request.parameters[0]
         let object = try await ObjectReference.object(name, in: self.workspace, at: branch.map { .branch($0) })
@@ -236,15 +248,16 @@ struct ObjectRoutes: Sendable {
         let workspace = self.workspace
         guard request.wantsReceipt || request.wantsLines else {
             _ = try await removal.perform(in: workspace) { _ in }
-            return .noContent
+            return Shaped(.noContent)
         }
-        return try await LineStream.response(to: request) { progress in
-            try await removal.perform(in: workspace, progress: progress).json(object.id)
+        let response = try await LineStream.response(to: request) { progress in
+            ReceiptAnswer(try await removal.perform(in: workspace, progress: progress), object.id)
         }
+        return Shaped(response)
     }
 
     /// Edits an object, and answers with what it is then.
-    private func edit(_ name: String, _ edits: [Edit], _ request: Request) async throws -> Response {
+    private func edit(_ name: String, _ edits: [Edit], _ request: Request) async throws -> Edited {
         var batch = EditBatch(edits)
         let branch = try await request.branch(in: self.workspace)
         let moment = branch.map { Moment.branch($0) }
@@ -255,10 +268,11 @@ struct ObjectRoutes: Sendable {
         }
         let receipt = try await batch.writeWithReceipt(to: self.workspace, on: branch).receipt
         if request.wantsReceipt {
-            return Response(json: receipt.json(try await ObjectReference.id(name, in: self.workspace, at: moment)))
+            let id = try await ObjectReference.id(name, in: self.workspace, at: moment)
+            return Shaped(Response(ReceiptAnswer(receipt, id)))
         }
         let object = try await ObjectReference.object(name, in: self.workspace, at: moment)
-        return try self.answer(object, to: request.head)
+        return Shaped(try self.answer(object, to: request.head))
     }
 
     /// The versions that a write needs, if its request names some.
@@ -278,7 +292,7 @@ struct ObjectRoutes: Sendable {
         return [(name, object.version)]
     }
 
-    private func transaction(_ request: Request) async throws -> Response {
+    private func transaction(_ request: Request) async throws -> CreatedAnswer {
         let members = try Members(try await request.json(valueDepth: Edit.valueDepth), of: "The body")
         let branch = try await request.branch(in: self.workspace)
         let created: [ObjectID]
@@ -291,6 +305,6 @@ struct ObjectRoutes: Sendable {
             try members.requireNoOthers()
             created = try await batch.writeWithReceipt(to: self.workspace, on: branch).created
         }
-        return Response(json: .object(["created": .array(created.map { .string($0.description) })]))
+        return CreatedAnswer(created: created.map(\.description))
     }
 }

@@ -11,7 +11,7 @@ struct PastRoutes: Sendable {
     var routes: [Route] {
         [
             Route(.GET, "/api/moment") { _ in
-                Response(json: .object(["moment": .string(try await self.workspace.moment().description)]))
+                MomentAnswer(moment: try await self.workspace.moment().description)
             },
             Route(.GET, "/api/objects/{id}/history", query: .only(["property", "limit", "after"])) {
                 try await self.history($0)
@@ -29,7 +29,7 @@ struct PastRoutes: Sendable {
 
     // MARK: - Reading
 
-    private func history(_ request: Request) async throws -> Response {
+    private func history(_ request: Request) async throws -> HistoryPageAnswer {
         let query = request.head.query
         let property = try query.one("property")
         let limit = try query.number("limit", in: 1...APILimits.pageCountMax) ?? Self.entryCount
@@ -44,12 +44,10 @@ struct PastRoutes: Sendable {
         }
         let page = try await self.workspace.history(of: object, property: property, after: after, limit: limit)
         if let property, after == nil, page.entries.isEmpty { throw Self.neverWritten(property, of: object) }
-        return Response(
-            json: .object(["entries": .array(page.entries.map(\.json)), "next": .text(page.next?.text)])
-        )
+        return HistoryPageAnswer(page)
     }
 
-    private func differences(_ request: Request) async throws -> Response {
+    private func differences(_ request: Request) async throws -> Shaped<DifferenceList> {
         let query = request.head.query
         guard let from = try query.one("from") else {
             throw Problem.badRequest("The parameter “from” is missing: the moment to compare with.")
@@ -64,21 +62,22 @@ struct PastRoutes: Sendable {
         }
         let found = try await self.workspace.differences(from: first, to: second, under: under)
         guard request.wantsLines else {
-            return Response(json: .object(["objects": .array(found.map(\.json))]))
+            return Shaped(Response(DifferenceList(objects: found.map { DifferenceAnswer($0) })))
         }
-        return LineStream.response { writer in
+        let lines = LineStream.response { writer in
             var lines = LineBuffer()
             for difference in found {
-                guard let piece = lines.add(difference.json) else { continue }
+                guard let piece = lines.add(DifferenceAnswer(difference)) else { continue }
                 try await writer.write(piece)
             }
             try await writer.write(lines.rest())
         }
+        return Shaped(lines)
     }
 
     // MARK: - Ways back
 
-    private func restore(_ request: Request) async throws -> Response {
+    private func restore(_ request: Request) async throws -> RestorationAnswer {
         let members = try Members(try await request.json(), of: "The body")
         let moment = try Moment(try members.requiredText("at"))
         let property = try members.text("property")
@@ -98,13 +97,11 @@ struct PastRoutes: Sendable {
         } else {
             restoration = try await self.workspace.restore(object, to: moment, on: branch)
         }
-        return Response(
-            json: .object([
-                "object": .string(object.description),
-                "object_count": .int(Int64(restoration.objectCount)),
-                "revived_count": .int(Int64(restoration.revivedCount)),
-                "stays_in_place": .bool(restoration.staysInPlace),
-            ])
+        return RestorationAnswer(
+            object: object.description,
+            objectCount: restoration.objectCount,
+            revivedCount: restoration.revivedCount,
+            staysInPlace: restoration.staysInPlace
         )
     }
 
@@ -116,97 +113,11 @@ struct PastRoutes: Sendable {
     private func reverse(
         _ request: Request,
         _ body: (Int, BranchID?) async throws -> [ReversedTransaction]
-    ) async throws -> Response {
+    ) async throws -> ReversalAnswer {
         let members = try Members(try await request.jsonOrNothing(), of: "The body")
         let count = try members.number("count", in: 1...Workspace.reversedCountMax) ?? 1
         try members.requireNoOthers()
         let reversed = try await body(count, try await request.branch(in: self.workspace))
-        return Response(json: .object(["transactions": .array(reversed.map(\.json))]))
-    }
-}
-
-extension HistoryEntry {
-    fileprivate var json: JSON {
-        guard case .object(var members) = self.entry.apiJSON else { return .null }
-        members["moment"] = .string(self.moment.description)
-        members["replaced"] = self.replaced?.json ?? .null
-        members["erases_past"] = .bool(self.erasesPast)
-        return .object(members)
-    }
-}
-
-extension ObjectDifference {
-    /// The difference as the API shows it.
-    fileprivate var json: JSON {
-        var properties: [ExactText: JSON] = [:]
-        for name in self.changedProperties {
-            var sides: [ExactText: JSON] = [:]
-            if let value = self.before?.properties[name] { sides["before"] = value.json }
-            if let value = self.after?.properties[name] { sides["after"] = value.json }
-            properties[ExactText(name)] = .object(sides)
-        }
-        let change = self.before == nil ? "created" : self.after == nil ? "deleted" : "changed"
-        var members: [ExactText: JSON] = [
-            "id": .string(self.id.description),
-            "change": .string(change),
-            "type": .string(self.after?.type ?? self.before?.type ?? ""),
-            "kind": .string(self.after?.kind ?? self.before?.kind ?? ""),
-            "properties": .object(properties),
-            "moved": .null,
-        ]
-        if self.isMoved {
-            members["moved"] = .object([
-                "before": .text(self.before?.parent?.description), "after": .text(self.after?.parent?.description),
-            ])
-        }
-        return .object(members)
-    }
-}
-
-extension ReversedTransaction {
-    /// The transaction as the API shows it.
-    fileprivate var json: JSON {
-        .object([
-            "moment": .string(self.moment.description),
-            "time_ms": .milliseconds(self.date),
-            "device_name": .text(self.author),
-            "edits": .array(
-                self.edits.map { edit in
-                    .object(["object": .text(edit.object?.description), "action": edit.action.json])
-                }
-            ),
-            "kept": .array(self.kept.map(\.json)),
-            "has_effect": .bool(self.hasEffect),
-        ])
-    }
-}
-
-extension ReversedTransaction.Kept {
-    fileprivate var json: JSON {
-        var members: [ExactText: JSON] = [
-            "object": .string(self.object.description),
-            "property": .null,
-            "reason": .string(self.reasonText),
-            "author": self.author?.json ?? .null,
-        ]
-        switch self.part {
-        case .object: members["part"] = .string("object")
-        case .place: members["part"] = .string("place")
-        case .property(let name):
-            members["part"] = .string("property")
-            members["property"] = .string(name)
-        }
-        return .object(members)
-    }
-
-    private var reasonText: String {
-        switch self.reason {
-        case .edited: "edited"
-        case .deleted: "deleted"
-        case .hasChildren: "has-children"
-        case .parentGone: "parent-gone"
-        case .unknown: "unknown"
-        case .tooLarge: "too-large"
-        }
+        return ReversalAnswer(transactions: reversed.map { ReversedAnswer($0) })
     }
 }

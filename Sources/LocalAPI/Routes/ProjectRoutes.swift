@@ -22,7 +22,7 @@ struct ProjectRoutes: Sendable {
         ]
     }
 
-    private func list(_ request: Request) async throws -> Response {
+    private func list(_ request: Request) async throws -> ProjectPageAnswer {
         let query = Query.objects(type: Self.type)
         let limit = try request.head.query.number("limit", in: 1...APILimits.pageCountMax) ?? Self.pageCount
         let cursor = try request.head.query.one("after").map { text throws(Problem) in
@@ -32,14 +32,12 @@ struct ProjectRoutes: Sendable {
             return cursor
         }
         let page = try await self.workspace.page(query, after: cursor, limit: limit)
-        let projects = page.objects.compactMap { object -> JSON? in
+        let projects = page.objects.compactMap { object -> ProjectAnswer? in
             guard let name = try? object[Self.name] else { return nil }
-            return .object([
-                "name": .string(name), "id": .string(object.id.description),
-                "updated_at": .milliseconds(object.updatedAt), "version": .string(object.version),
-            ])
+            let (id, time) = (object.id.description, object.updatedAt.millisecondsSince1970)
+            return ProjectAnswer(name: name, id: id, updatedAt: time, version: object.version)
         }
-        return Response(json: .object(["projects": .array(projects), "next": .text(page.next?.text)]))
+        return ProjectPageAnswer(projects: projects, next: page.next?.text)
     }
 
     private func find(_ name: String) async throws -> Object? {
@@ -64,7 +62,7 @@ struct ProjectRoutes: Sendable {
         let tag = EntityTag(version: object.version)
         var response = Response(.notModified)
         if !EntityTag.none(of: request.head.headers["If-None-Match"], match: tag) {
-            response = Response(json: object.properties[Self.document.name]?.json ?? .null)
+            response = Response(object.properties[Self.document.name]?.json ?? .null)
         }
         response.headers.add(name: "ETag", value: tag.text)
         return response

@@ -35,18 +35,3 @@ struct Removal: Sendable {
         return try await batch.writeWithReceipt(to: workspace, on: self.branch).receipt
     }
 }
-
-extension WriteReceipt {
-    /// Where a write to an object is in the log.
-    func json(_ object: ObjectID) -> JSON {
-        .object(self.members.merging(["id": .string(object.description)]) { first, _ in first })
-    }
-
-    var members: [ExactText: JSON] {
-        [
-            "operations": .int(Int64(self.operationCount)),
-            "replica": .text(self.dot?.replica.description),
-            "sequence": self.dot.map { .int(Int64(clamping: $0.sequence)) } ?? .null,
-        ]
-    }
-}

@@ -30,12 +30,13 @@ extension Request {
 
 /// A route: a method and a template of a path, with what answers them.
 struct Route: Sendable {
-    typealias Handler = @Sendable (Request) async throws -> Response
-
     var method: HTTPMethod
+    var path: String
     var template: Template
     var query: Query
-    var handler: Handler
+    /// The types of the JSON with which it answers.
+    var answers: [any Answer.Type]
+    var handler: @Sendable (Request) async throws -> Response
 
     /// The parameters behind the question mark that a route knows.
     enum Query: Sendable {
@@ -56,11 +57,15 @@ struct Route: Sendable {
 
     /// `template`: such as `/api/objects/{id}`; `{path…}` at the end stands for all that follows, and `{name?}` for
     /// one component, even an empty one.
-    init(_ method: HTTPMethod, _ template: String, query: Query = .none, _ handler: @escaping Handler) {
-        self.method = method
-        self.template = Template(template)
-        self.query = query
-        self.handler = handler
+    init<Result: RouteResult>(
+        _ method: HTTPMethod,
+        _ template: String,
+        query: Query = .none,
+        _ handler: @escaping @Sendable (Request) async throws -> Result
+    ) {
+        (self.method, self.path, self.template) = (method, template, Template(template))
+        (self.query, self.answers) = (query, Result.answers)
+        self.handler = { try await handler($0).response(to: $0) }
     }
 
     /// Throws if a request has a parameter that the route does not know.
@@ -115,7 +120,7 @@ struct Route: Sendable {
 
 /// Finds what answers a request.
 package struct Router: Sendable {
-    private let routes: [Route]
+    let routes: [Route]
 
     init(_ routes: [Route]) { self.routes = routes }
 

@@ -1,4 +1,3 @@
-internal import CRDTCore
 internal import NIOHTTP1
 
 /// How browsers get in.
@@ -12,7 +11,7 @@ struct SessionRoutes: Sendable {
                 guard let access = self.access else { throw Self.noLoopback }
                 return try access.login(code: request.parameters[0], request.head.headers)
             },
-            Route(.GET, "/ws/sync") { _ in
+            Route(.GET, "/ws/sync") { _ -> Response in
                 throw Problem(
                     .upgradeRequired,
                     "upgrade-required",
@@ -23,8 +22,7 @@ struct SessionRoutes: Sendable {
             },
             Route(.POST, "/api/links") { request in
                 guard let access = self.access else { throw Self.noLoopback }
-                let link = "\(access.pageOrigin)/open/\(access.makeLoginCode())"
-                return Response(.created, json: .object(["url": .string(link)]))
+                return Created(LinkAnswer(url: "\(access.pageOrigin)/open/\(access.makeLoginCode())"))
             },
         ]
     }

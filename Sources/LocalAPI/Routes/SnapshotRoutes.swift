@@ -16,7 +16,7 @@ struct SnapshotRoutes: Sendable {
             Route(.POST, "/api/snapshots/{id}/restore", query: .branch) { try await self.restore($0) },
             Route(.DELETE, "/api/snapshots/{id}") { request in
                 try await self.workspace.deleteSnapshot(try await self.snapshot(request).id)
-                return .noContent
+                return Response.noContent
             },
         ]
     }
@@ -25,31 +25,29 @@ struct SnapshotRoutes: Sendable {
         try await self.workspace.snapshot(named: request.parameters[0])
     }
 
-    private func list(_ request: Request) async throws -> Response {
+    private func list(_ request: Request) async throws -> SnapshotList {
         var object: ObjectID?
         if let text = try request.head.query.one("object") {
             // The object may be gone, and its snapshots be wanted all the more.
             object = try await ObjectReference.id(text, in: self.workspace)
         }
-        let snapshots = try await self.workspace.snapshots(of: object)
-        return Response(json: .object(["snapshots": .array(snapshots.map(\.json))]))
+        return SnapshotList(snapshots: try await self.workspace.snapshots(of: object).map { SnapshotAnswer($0) })
     }
 
-    private func take(_ request: Request) async throws -> Response {
+    private func take(_ request: Request) async throws -> Created<SnapshotAnswer> {
         let members = try Members(try await request.json(), of: "The body")
         let (object, name) = (try members.requiredText("object"), try members.text("name"))
         try members.requireNoOthers()
         let branch = try await request.branch(in: self.workspace)
         let moment = branch.map { Moment.branch($0) }
         let id = try await ObjectReference.object(object, in: self.workspace, at: moment).id
-        let snapshot = try await self.workspace.takeSnapshot(of: id, name: name, on: branch)
-        return Response(.created, json: snapshot.json)
+        return Created(SnapshotAnswer(try await self.workspace.takeSnapshot(of: id, name: name, on: branch)))
     }
 
-    private func importSnapshot(_ request: Request) async throws -> Response {
+    private func importSnapshot(_ request: Request) async throws -> Created<SnapshotAnswer> {
         try request.requireJSON()
         let bytes = try await request.body.collect(upTo: ObjectSnapshot.byteCountMax)
-        return Response(.created, json: try await self.workspace.importSnapshot(from: Data(bytes)).json)
+        return Created(SnapshotAnswer(try await self.workspace.importSnapshot(from: Data(bytes))))
     }
 
     private func export(_ request: Request) async throws -> Response {
@@ -57,42 +55,17 @@ struct SnapshotRoutes: Sendable {
         return Response(.ok, [UInt8](content), type: "application/json")
     }
 
-    private func restore(_ request: Request) async throws -> Response {
+    private func restore(_ request: Request) async throws -> Work<SnapshotRestorationAnswer> {
         let members = try Members(try await request.jsonOrNothing(), of: "The body")
         try members.requireNoOthers()
         let (workspace, id) = (self.workspace, try await self.snapshot(request).id)
         let branch = try await request.branch(in: workspace)
-        return try await LineStream.response(to: request) { progress in
-            try await workspace.restoreSnapshot(id, on: branch) { part in
+        return Work { progress in
+            let restoration = try await workspace.restoreSnapshot(id, on: branch) { part in
                 let count = part.createdCount + part.changedCount + part.movedCount
                 progress("restored \(PlainText.count(count, "object"))")
-            }.json
+            }
+            return SnapshotRestorationAnswer(restoration)
         }
-    }
-}
-
-extension ObjectSnapshot {
-    /// The snapshot as lists show it.
-    fileprivate var json: JSON {
-        .object([
-            "id": .string(self.id.description),
-            "object": .string(self.object.description),
-            "name": .text(self.name),
-            "time_ms": .milliseconds(self.date),
-            "objects": .int(Int64(self.objectCount)),
-            "bytes": .int(Int64(self.byteCount)),
-        ])
-    }
-}
-
-extension SnapshotRestoration {
-    fileprivate var json: JSON {
-        .object([
-            "created": .int(Int64(self.createdCount)),
-            "changed": .int(Int64(self.changedCount)),
-            "moved": .int(Int64(self.movedCount)),
-            "transactions": .int(Int64(self.transactionCount)),
-            "missing_parent": .text(self.missingParent?.description),
-        ])
     }
 }

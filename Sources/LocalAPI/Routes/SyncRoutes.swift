@@ -22,7 +22,7 @@ struct SyncRoutes: Sendable {
         ]
     }
 
-    private func sync(_ request: Request) async throws -> Response {
+    private func sync(_ request: Request) async throws -> Work<SyncAnswer> {
         let members = try Members(try await request.jsonOrNothing(), of: "The body")
         let milliseconds =
             try members.number("timeout_ms", in: 1...Self.timeoutMillisecondsMax) ?? Self.timeoutMilliseconds
@@ -32,13 +32,13 @@ struct SyncRoutes: Sendable {
         let (before, isForProgram) = (try await workspace.nodeStatus(), request.wantsLines)
         let isAlone = before.peers.isEmpty && !before.isDialling && before.failingAddresses.isEmpty
         let timeout = isAlone ? Duration.zero : .milliseconds(milliseconds)
-        return try await LineStream.response(to: request) { progress in
+        return Work { progress in
             let state = try await workspace.sync(scope, since: before, timeout: timeout) { state in
                 let (pushed, pulled) = (state.traffic.pushedOperationCount, state.traffic.pulledOperationCount)
                 progress("pushed \(pushed), pulled \(pulled) operations")
             }
             if !isForProgram, let failure = state.status.storeFailure { throw PeerdError(failure) }
-            return state.json
+            return SyncAnswer(state)
         }
     }
 
@@ -94,21 +94,18 @@ struct SyncRoutes: Sendable {
     private static let abbreviationLengthMin = 4
 
     /// Orders held changes of the user's devices directly after what they had seen.
-    private func restamp(_ request: Request) async throws -> Response {
+    private func restamp(_ request: Request) async throws -> RestampAnswer {
         let members = try Members(try await request.jsonOrNothing(), of: "The body")
         let isClockRight = try members.flag("clock_is_right")
         try members.requireNoOthers()
         let receipt = try await self.workspace.restamp(isClockRight: isClockRight)
-        let restamped = try await self.workspace.reading { transaction in
-            try Restamped.written(receipt, in: &transaction)
-        }
-        return Response(json: .object(["restamped": .array(restamped.map(\.json))]))
+        return try await self.workspace.reading { try RestampAnswer(written: receipt, in: &$0) }
     }
 
     /// Checks everything there is to check, and says what to do about what is wrong.
-    private func doctor(_ request: Request) async throws -> Response {
+    private func doctor(_ request: Request) async throws -> Work<DiagnosisAnswer> {
         let (workspace, server) = (self.workspace, self.server)
-        return try await LineStream.response(to: request) { progress in
+        return Work { progress in
             var diagnosis = try await workspace.diagnose { text in progress(text) }
             let daemonRuns = server.listen != nil
             if !daemonRuns, PrivateFile.mode(of: workspace.paths.socket) != nil {
@@ -119,43 +116,27 @@ struct SyncRoutes: Sendable {
             }
             let status = try await workspace.nodeStatus()
             diagnosis.checkNode(status, daemonRuns: daemonRuns)
-            let findings = ClockReport.findings(try await workspace.statusJSON(server))
+            let findings = try await workspace.status(server).clockFindings
             diagnosis.checkClock(findings, now: SystemClock.now().wall)
-            return diagnosis.json
+            return DiagnosisAnswer(diagnosis)
         }
     }
 }
 
-/// One stretch of a chain that was restamped.
-private struct Restamped {
-    var restamp: Restamp
-    var deviceName: String
-
+extension RestampAnswer {
     /// What a change that was just written restamps.
-    static func written(
-        _ receipt: WriteReceipt,
-        in transaction: inout some StoreTransaction
-    ) throws -> [Restamped] {
-        guard let dot = receipt.dot, let line = transaction.firstLine(of: dot.replica) else { return [] }
-        var found: [Restamped] = []
+    fileprivate init(written receipt: WriteReceipt, in transaction: inout some StoreTransaction) throws {
+        self.restamped = []
+        guard let dot = receipt.dot, let line = transaction.firstLine(of: dot.replica) else { return }
         var write = WriteReference(stamp: .zero, line: line, sequence: dot.sequence, index: 0)
         while let edit = try transaction.edit(write) {
             write.index += 1
             guard case .restamp(let restamp) = edit, let target = transaction.firstLine(of: restamp.replica) else {
                 continue
             }
-            let name = transaction.line(target).introduction?.deviceName
-            found.append(Restamped(restamp: restamp, deviceName: name ?? "?"))
+            let name = transaction.line(target).introduction?.deviceName ?? "?"
+            let count = Int(clamping: restamp.lastSequence + 1 - restamp.firstSequence)
+            self.restamped.append(Stretch(replica: restamp.replica.description, deviceName: name, changes: count))
         }
-        return found
-    }
-
-    var json: JSON {
-        let changeCount = self.restamp.lastSequence + 1 - self.restamp.firstSequence
-        return .object([
-            "replica": .string(self.restamp.replica.description),
-            "device_name": .string(self.deviceName),
-            "changes": .int(Int64(clamping: changeCount)),
-        ])
     }
 }

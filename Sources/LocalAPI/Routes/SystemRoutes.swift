@@ -1,4 +1,3 @@
-internal import CRDTCore
 package import Engine
 internal import NIOHTTP1
 internal import PeerdKit
@@ -11,67 +10,40 @@ struct SystemRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route(.GET, "/healthz", query: .any) { _ in Response(json: .object(["status": .string("ok")])) },
+            Route(.GET, "/healthz", query: .any) { _ in HealthAnswer() },
             Route(.GET, "/metrics", query: .any) { _ in try await self.showMetrics() },
-            Route(.GET, "/api/server-info") { _ in try await self.info() },
-            Route(.GET, "/api/status") { _ in Response(json: try await self.workspace.statusJSON(self.server)) },
+            Route(.GET, "/api/server-info") { _ in
+                ServerInfo(self.server, try await self.workspace.nodeStatus())
+            },
+            Route(.GET, "/api/status") { _ in try await self.workspace.status(self.server) },
             Route(.GET, "/api/sync/status") { _ in try await self.syncStatus() },
             Route(.GET, "/api/peers") { _ in try await self.peers() },
             Route(.POST, "/api/invites") { _ in try await self.invite() },
         ]
     }
 
-    private func info() async throws -> Response {
+    private func peers() async throws -> PeerList {
         let status = try await self.workspace.nodeStatus()
-        return Response(
-            json: .object([
-                "name": .string("peerd"),
-                "version": .string(self.server.version),
-                "platform": .string(self.server.platform),
-                "workspace": .string(status.workspace.description),
-                "device": .string(status.device.description),
-                "device_name": .string(status.deviceName),
-                "listen": .text(self.server.listen?.description),
-                "origins": .array(self.server.origins.map { .string($0) }),
-                "files": .string(self.server.filesDirectory),
-                "allowed_paths": .array([.string("/api/file/"), .string("/audio/")]),
-                "limits": .object([
-                    "body_bytes": .int(Int64(APILimits.bodyByteCountMax)),
-                    "import_bytes": .int(Int64(APILimits.importByteCountMax)),
-                    "message_bytes": .int(Int64(APILimits.messageByteCountMax)),
-                    "page_objects": .int(Int64(APILimits.pageCountMax)),
-                    "transaction_edits": .int(Int64(APILimits.editCountMax)),
-                ]),
-            ])
+        return PeerList(
+            peers: status.peers.map { PeerAnswer($0) },
+            addresses: status.failingAddresses.map { AddressAnswer($0) }
         )
     }
 
-    private func peers() async throws -> Response {
-        let status = try await self.workspace.nodeStatus()
-        return Response(
-            json: .object([
-                "peers": .array(status.peers.map(\.json)),
-                "addresses": .array(status.failingAddresses.map(\.json)),
-            ])
-        )
-    }
-
-    private func syncStatus() async throws -> Response {
+    private func syncStatus() async throws -> SyncStatusAnswer {
         let status = try await self.workspace.nodeStatus()
         let pending = status.peers.reduce(UInt64(0)) { sum, peer in
             sum.addingReportingOverflow(peer.missingThereCount ?? 0).partialValue
         }
-        return Response(
-            json: .object([
-                "in_sync": .bool(status.isInSync),
-                "pending": .int(Int64(clamping: pending)),
-                "peers": .array(status.peers.map(\.json)),
-                "waiting": .array(status.waits.map(\.json)),
-            ])
+        return SyncStatusAnswer(
+            inSync: status.isInSync,
+            pending: Int(clamping: pending),
+            peers: status.peers.map { PeerAnswer($0) },
+            waiting: status.waits.map { WaitAnswer($0) }
         )
     }
 
-    private func invite() async throws -> Response {
+    private func invite() async throws -> Created<InviteAnswer> {
         guard let port = self.server.invitePort else {
             throw PeerdError(
                 .notSyncing,
@@ -83,17 +55,7 @@ struct SystemRoutes: Sendable {
             addresses: self.server.reachableHosts,
             port: port
         )
-        return Response(
-            .created,
-            json: .object([
-                "invite": .string(invite.text),
-                "addresses": .array(invite.addresses.map { .string($0) }),
-                "port": .int(Int64(invite.port)),
-                "lifetime_ms": .int(Int64(Invite.lifetimeMilliseconds)),
-                "ends_oldest": .bool(endsOldest),
-                "qr": QRCode(text: invite.text)?.json ?? .null,
-            ])
-        )
+        return Created(InviteAnswer(invite, endsOldest: endsOldest))
     }
 
     private func showMetrics() async throws -> Response {
@@ -141,10 +103,7 @@ package struct ServerDescription: Sendable {
 }
 
 extension Workspace {
-    func statusJSON(_ server: ServerDescription) async throws -> JSON {
-        let json = try await self.nodeStatus().json(try await self.counts(), listen: server.listen)
-        guard case .object(var members) = json else { return json }
-        members["backup"] = self.backupStatus().json
-        return .object(members)
+    func status(_ server: ServerDescription) async throws -> StatusAnswer {
+        StatusAnswer(try await self.nodeStatus(), try await self.counts(), listen: server.listen, self.backupStatus())
     }
 }

@@ -6,7 +6,7 @@ package struct APIService: Sendable {
     package let workspace: Workspace
     let server: ServerDescription
     let metrics: Metrics
-    private let router: Router
+    let router: Router
     private let loopbackAccess: Access?
     private let objects: ObjectRoutes
 

@@ -1,5 +1,6 @@
 package import CRDTCore
 internal import Foundation
+internal import PeerdKit
 
 /// Values, times and amounts as people read them.
 package enum PlainText {
@@ -10,19 +11,22 @@ package enum PlainText {
     }
 
     /// A moment in the UTC calendar.
-    package static func time(milliseconds: UInt64) -> String {
+    package static func time(_ milliseconds: some BinaryInteger) -> String {
         guard milliseconds > 0 else { return "never" }
-        let date = Date(timeIntervalSince1970: Double(min(milliseconds, 253_402_300_799_000)) / 1000)
+        let date = Date(milliseconds: min(UInt64(clamping: milliseconds), 253_402_300_799_000))
         return date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: false))
     }
 
-    package static func bytes(_ count: UInt64) -> String {
+    package static func bytes(_ count: some BinaryInteger) -> String {
         switch count {
         case ..<10_000: "\(count) bytes"
         case ..<10_000_000: "\(count / 1000) kB"
         default: "\(count / 1_000_000) MB"
         }
     }
+
+    /// A place below a parent; null is the root.
+    package static func parent(_ id: JSON?) -> String { "under \(id?.text ?? "the root")" }
 
     package static func count(_ count: some BinaryInteger, _ noun: String) -> String {
         "\(count) \(noun)\(count == 1 ? "" : "s")"

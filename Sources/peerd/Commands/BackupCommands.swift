@@ -109,7 +109,7 @@ struct BackupVerifyCommand: AsyncParsableCommand {
             return try await Backup.verify(at: file) { StandardStreams.progress($0) }
         }
         let output = CommandOutput.standard(self.options.format)
-        try await output.report(diagnosis.json)
+        try await output.report(DiagnosisAnswer(diagnosis))
         try await output.flush()
         if !diagnosis.isHealthy { throw CommandFailure(.failure, "The backup has a problem; follow the advice above.") }
     }
@@ -145,14 +145,14 @@ struct BackupRestoreCommand: AsyncParsableCommand {
         let output = CommandOutput.standard(self.options.format)
         if self.options.isJSON {
             try await output.json(
-                .object([
+                JSON.object([
                     "directory": .string(directory.path), "workspace": .string(backup.workspace),
                     "device": .string(backup.device), "device_name": .string(backup.deviceName),
                     "time_ms": .int(backup.date.millisecondsSince1970),
                 ])
             )
         } else {
-            let time = PlainText.time(milliseconds: UInt64(max(0, backup.date.millisecondsSince1970)))
+            let time = PlainText.time(backup.date.millisecondsSince1970)
             try await output.line(
                 "Restored \"\(backup.deviceName)\" as it was at \(time) to \(directory.path); start \"peerd run\"."
             )

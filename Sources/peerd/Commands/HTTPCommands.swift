@@ -146,17 +146,14 @@ struct OpenCommand: AsyncParsableCommand {
         guard try await paths.hasDaemonSoon else {
             throw CommandFailure(.busy, "No daemon runs for \(paths.directory); start \"peerd run\" first.")
         }
-        let request = APIRequest(.post, "api", "links")
-        guard let link = try await APIClient(path: paths.socket).json(request)["url"]?.text else {
-            throw CommandFailure(APIConnectionError.notUnderstood)
-        }
+        let link: LinkAnswer = try await APIClient(path: paths.socket).answer(APIRequest(.post, "api", "links"))
         let output = CommandOutput.standard(self.options.format)
         if self.options.isJSON {
-            try await output.json(.object(["url": .string(link)]))
+            try await output.json(link)
         } else {
-            try await output.line(link)
+            try await output.line(link.url)
         }
         try await output.flush()
-        if !self.onlyPrints, !self.options.isJSON { StandardStreams.openInDesktop(link) }
+        if !self.onlyPrints, !self.options.isJSON { StandardStreams.openInDesktop(link.url) }
     }
 }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import LocalAPI
 internal import PeerdKit
 
 struct GetCommand: AsyncParsableCommand {
@@ -80,7 +81,7 @@ struct LogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "log",
         abstract: "Print every operation ever stored, branch by branch of each replica's chain.",
-        discussion: LogLine.fieldHelp,
+        discussion: LogEntryAnswer.fieldHelp,
         exitCodes: ExitStatus.commonWithObject
     )
 

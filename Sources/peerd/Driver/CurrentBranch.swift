@@ -45,8 +45,8 @@ extension Workplace {
     var currentBranch: BranchID? { get throws { try CurrentBranch.load(self.paths) } }
 
     /// The parameter that names the current branch to the routes that write.
-    var branchQuery: [(name: String, value: String)] {
-        get throws { try self.currentBranch.map { [("branch", $0.description)] } ?? [] }
+    var branchQuery: [(name: String, value: String?)] {
+        get throws { [("branch", try self.currentBranch?.description)] }
     }
 
     /// The moment of the current branch; nil for now.
@@ -66,7 +66,7 @@ extension Workplace {
     /// The name of a branch; its id if it is gone.
     func branchName(_ id: String) async throws -> String {
         do {
-            return try await self.caller.json(APIRequest(.get, "api", "branches", id))["name"]?.text ?? id
+            return try await self.caller.answer(APIRequest(.get, "api", "branches", id), as: BranchAnswer.self).name
         } catch let problem as Problem where problem.code == "no-such-branch" {
             return id
         }

@@ -26,11 +26,11 @@ enum NoticeText {
         case .held(let device, let until):
             """
             Changes of \(self.name(device)) are stamped in the future and held until \
-            \(PlainText.time(milliseconds: until.milliseconds)); check the clock of that machine. If it is right now, \
+            \(PlainText.time(until.milliseconds)); check the clock of that machine. If it is right now, \
             or the machine is gone, "peerd restamp" orders them by what they had seen.
             """
-        case .clockDiffers(let device, let ahead): ClockReport.difference(ahead, of: self.name(device))
-        case .clockSetBack(let former): ClockReport.setBack(from: former.milliseconds)
+        case .clockDiffers(let device, let ahead): ClockSentence.difference(ahead, of: self.name(device))
+        case .clockSetBack(let former): ClockSentence.setBack(from: former.milliseconds)
         case .newReplica(let reason): "This database continues under a new replica id: \(self.text(reason))."
         case .forked(let device, let sequence):
             """

@@ -1,4 +1,3 @@
-internal import CRDTCore
 internal import Foundation
 internal import LocalAPI
 internal import PeerTransport
@@ -64,9 +63,9 @@ struct Workplace {
     }
 
     /// Has work done that may take long, and shows how far it is.
-    func work(_ request: APIRequest) async throws -> JSON {
+    func work<Content: Answer>(_ request: APIRequest) async throws -> Content {
         var isShown = false
-        let result = try await self.caller.work(request) { text in
+        let result: Content = try await self.caller.work(request) { text in
             isShown = true
             try await self.output.progress(text)
         }

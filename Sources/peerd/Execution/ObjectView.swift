@@ -62,7 +62,7 @@ struct TreeText {
 
     mutating func add(_ summary: ObjectSummary, depth: Int) {
         self.close(to: depth)
-        let text = summary.json.canonicalText
+        let text = JSON(summary).canonicalText
         self.spool.write("\(self.isFirst ? "" : ",")\n\(text.dropLast()),\"children\":[".utf8)
         self.openCount += 1
         self.isFirst = true

@@ -20,7 +20,7 @@ extension Preview {
                 self.transfers.map { transfer in
                     .object([
                         "between": self.namesJSON(of: transfer.devices),
-                        "bytes": .array([transfer.byteCountFromFirst, transfer.byteCountFromSecond].map(JSON.count)),
+                        "bytes": .array([transfer.byteCountFromFirst, transfer.byteCountFromSecond].map { JSON($0) }),
                         "milliseconds": .int(Int64(transfer.duration / .milliseconds(1))),
                         "ending": .string(transfer.ending.word),
                     ])
@@ -28,21 +28,21 @@ extension Preview {
             ),
         ]
         guard let outcome = self.outcome else { return .object(members) }
-        members["objects"] = .count(outcome.objectCount)
-        members["conflicts"] = .array(outcome.conflicts.map { ConflictJSON.of($0.apiJSON) })
-        members["known_conflicts"] = .count(outcome.knownConflictCount)
-        members["moves_undone"] = .array(outcome.movesUndone.map { ConflictJSON.ofMoveWithoutEffect($0.apiJSON) })
+        members["objects"] = JSON(outcome.objectCount)
+        members["conflicts"] = .array(outcome.conflicts.map { ConflictJSON.of(ConflictAnswer($0)) })
+        members["known_conflicts"] = JSON(outcome.knownConflictCount)
+        members["moves_undone"] = .array(outcome.movesUndone.map { ConflictJSON.of(MoveWithoutEffectAnswer($0)) })
         members["revived"] = .array(outcome.revivals.map { self.json(of: $0) })
         members["waiting"] = .array(outcome.waits.map(\.json))
-        members["blob_references"] = .count(outcome.blobReferenceCount)
-        members["named_objects"] = .array(outcome.objects.map { ObjectSummary($0).json })
+        members["blob_references"] = JSON(outcome.blobReferenceCount)
+        members["named_objects"] = .array(outcome.objects.map { JSON(ObjectSummary($0)) })
         return .object(members)
     }
 
     private var ordersJSON: JSON {
         .object([
-            "count": .count(self.orders.count),
-            "syncs": .count(self.orders.syncCount),
+            "count": JSON(self.orders.count),
+            "syncs": JSON(self.orders.syncCount),
             "sampled": .bool(self.orders.seed != nil),
             "seed": self.orders.seed.map { .string(String($0)) } ?? .null,
             "all_end_the_same": .bool(self.orders.areAllEqual),
@@ -80,7 +80,7 @@ extension Preview.Device {
             "device": .string(self.id),
             "name": .string(self.name),
             "directory": .string(self.directory.path),
-            "objects": .count(self.objectCount),
+            "objects": JSON(self.objectCount),
             "missing": self.missing?.json ?? .null,
         ])
     }
@@ -89,21 +89,21 @@ extension Preview.Device {
 extension Preview.Missing {
     fileprivate var json: JSON {
         var writes: [ExactText: JSON] = [:]
-        for (name, count) in self.writeCounts { writes[ExactText(name)] = .count(count) }
+        for (name, count) in self.writeCounts { writes[ExactText(name)] = JSON(count) }
         return .object([
-            "changes": .count(self.changeCount),
-            "operations": .count(self.operationCount),
-            "objects": .count(self.objectCount),
+            "changes": JSON(self.changeCount),
+            "operations": JSON(self.operationCount),
+            "objects": JSON(self.objectCount),
             "writes": .object(writes),
-            "creations": .count(self.creationCount),
-            "moves": .count(self.moveCount),
-            "deletions": .count(self.deletionCount),
-            "vanishing_objects": .count(self.vanishingObjectCount),
+            "creations": JSON(self.creationCount),
+            "moves": JSON(self.moveCount),
+            "deletions": JSON(self.deletionCount),
+            "vanishing_objects": JSON(self.vanishingObjectCount),
             "most_changed": .array(
                 self.mostChanged.map { changed in
                     .object([
                         "object": .string(changed.object.description),
-                        "operations": .count(changed.operationCount),
+                        "operations": JSON(changed.operationCount),
                     ])
                 }
             ),
@@ -154,7 +154,7 @@ extension Status.Wait {
     fileprivate var json: JSON {
         var members: [ExactText: JSON] = [
             "device_name": .string(self.deviceName),
-            "changes": .count(self.changeCount),
+            "changes": JSON(self.changeCount),
         ]
         switch self.reason {
         case .held(let until):
@@ -164,8 +164,4 @@ extension Status.Wait {
         }
         return .object(members)
     }
-}
-
-extension JSON {
-    fileprivate static func count(_ count: Int) -> JSON { .int(Int64(count)) }
 }

@@ -40,7 +40,7 @@ extension Preview {
         case .unequal(let reason): return "\(pair): \(reason)"
         case .equal:
             let counts = [transfer.byteCountFromFirst, transfer.byteCountFromSecond]
-            let sent = counts.map { PlainText.bytes(UInt64($0)) }
+            let sent = counts.map { PlainText.bytes($0) }
             return "\(pair): \(sent[0]) and \(sent[1]), about \(transfer.duration.shortText)"
         }
     }
@@ -140,7 +140,7 @@ extension Preview.Link {
 extension Preview.Write {
     /// The author and the time.
     fileprivate var source: String {
-        "\(self.author.name), \(PlainText.time(milliseconds: UInt64(clamping: self.date.millisecondsSince1970)))"
+        "\(self.author.name), \(PlainText.time(self.date.millisecondsSince1970))"
     }
 
     fileprivate var line: String {
@@ -167,7 +167,7 @@ extension Conflict.Version {
             case .removal: "(removed)"
             case .creation(let type, let kind): "type \(type), kind \(kind.isEmpty ? "none" : kind)"
             }
-        let time = PlainText.time(milliseconds: UInt64(clamping: self.date.millisecondsSince1970))
+        let time = PlainText.time(self.date.millisecondsSince1970)
         return "\(what), by \(self.author.name), \(time)"
     }
 }
@@ -177,7 +177,7 @@ extension Status.Wait {
         let changes = "\(PlainText.count(self.changeCount, "change")) of \(self.deviceName)"
         switch self.reason {
         case .held(let until):
-            let time = PlainText.time(milliseconds: UInt64(clamping: until.millisecondsSince1970))
+            let time = PlainText.time(until.millisecondsSince1970)
             return "\(changes): stamped in the future, applied from \(time) on"
         case .missingChanges: return "\(changes): made on changes that none of these devices has"
         }

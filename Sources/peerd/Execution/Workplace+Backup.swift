@@ -5,29 +5,22 @@ internal import LocalAPI
 extension Workplace {
     /// Writes a backup to a file, or to the folder of the regular ones.
     func backUp(to path: String?) async throws {
-        var request = APIRequest(.post, "api", "backup")
-        request.body = .json(.object(path.map { ["path": .string($0)] } ?? [:]))
-        let backup = try await self.work(request)
+        let request = APIRequest(.post, "api", "backup", body: ["path": path.map { .string($0) }])
+        let backup: BackupAnswer = try await self.work(request)
         if self.output.format.isJSON { return try await self.output.json(backup) }
-        let size = PlainText.bytes(UInt64(clamping: backup["bytes"]?.integer ?? 0))
-        try await self.output.line("Wrote \(backup["path"]?.text ?? "?"), \(size). It holds secret keys.")
+        try await self.output.line("Wrote \(backup.path), \(PlainText.bytes(backup.bytes)). It holds secret keys.")
     }
 
     /// Has the daemon write backups; what is not named stays as it was.
     func scheduleBackups(every seconds: Int, keep: Int?, defaultKeep: Int, _ folder: String?) async throws {
-        let before = try await self.caller.json(APIRequest(.get, "api", "backup"))["schedule"]
-        guard let folder = folder ?? before?["folder"]?.text else {
+        let before = try await self.backups().schedule
+        guard let folder = folder ?? before?.folder else {
             throw CommandFailure(.usage, "Name the folder of the backups with --to DIR.")
         }
         var request = APIRequest(.put, "api", "backup", "schedule")
-        request.body = .json(
-            .object([
-                "every_seconds": .int(Int64(seconds)), "folder": .string(folder),
-                "keep": .int(keep.map { Int64($0) } ?? before?["keep"]?.integer ?? Int64(defaultKeep)),
-            ])
-        )
-        let status = try await self.caller.json(request)
-        try await self.report(status)
+        let keep = keep ?? before?.keep ?? defaultKeep
+        request.body = .json(JSON(BackupScheduleAnswer(everySeconds: seconds, keep: keep, folder: folder)))
+        try await self.report(try await self.caller.answer(request))
         if !self.daemonRuns {
             try await self.output.note("No daemon runs yet; the backups begin once \"peerd run\" does.")
         }
@@ -35,25 +28,29 @@ extension Workplace {
 
     /// Ends regular backups.
     func endBackups() async throws {
-        _ = try await self.caller.json(APIRequest(.delete, "api", "backup", "schedule"))
-        try await self.report(try await self.caller.json(APIRequest(.get, "api", "backup")))
+        try await self.caller.send(APIRequest(.delete, "api", "backup", "schedule"))
+        try await self.report(try await self.backups())
     }
 
-    private func report(_ status: JSON) async throws {
+    private func backups() async throws -> BackupStatusAnswer {
+        try await self.caller.answer(APIRequest(.get, "api", "backup"))
+    }
+
+    private func report(_ status: BackupStatusAnswer) async throws {
         if self.output.format.isJSON { return try await self.output.json(status) }
-        for sentence in BackupReport.sentences(.object(["backup": status])) { try await self.output.line(sentence) }
+        for sentence in status.sentences { try await self.output.line(sentence) }
     }
 }
 
 extension CommandOutput {
     /// Prints the findings of a check.
-    func report(_ diagnosis: JSON) async throws {
+    func report(_ diagnosis: DiagnosisAnswer) async throws {
         if self.format.isJSON { return try await self.json(diagnosis) }
-        for finding in diagnosis["findings"]?.elements ?? [] {
-            let level = finding["level"]?.text
-            let mark = level == "ok" ? "ok      " : level == "warning" ? "warning " : "PROBLEM "
-            try await self.line("\(mark) \(finding["subject"]?.text ?? ""): \(finding["detail"]?.text ?? "")")
-            if let advice = finding["advice"]?.text { try await self.line("          -> \(advice)") }
+        for finding in diagnosis.findings {
+            let level = finding.level.known
+            let mark = level == .ok ? "ok      " : level == .warning ? "warning " : "PROBLEM "
+            try await self.line("\(mark) \(finding.subject): \(finding.detail)")
+            if let advice = finding.advice { try await self.line("          -> \(advice)") }
         }
     }
 }

@@ -4,31 +4,27 @@ internal import LocalAPI
 /// The verb that drops old values.
 extension Workplace {
     func compact(keepingSeconds seconds: Int, _ isDryRun: Bool) async throws {
-        var request = APIRequest(.post, "api", "compaction")
-        request.body = .json(.object(["keep_seconds": .int(Int64(seconds)), "dry_run": .bool(isDryRun)]))
-        let report = try await self.work(request)
+        let wishes: [ExactText: JSON?] = ["keep_seconds": .int(Int64(seconds)), "dry_run": .bool(isDryRun)]
+        let report: CompactionAnswer = try await self.work(APIRequest(.post, "api", "compaction", body: wishes))
         if self.output.format.isJSON { return try await self.output.json(report) }
-        func count(_ name: String) -> Int64 { report[name]?.integer ?? 0 }
-        func bytes(_ name: String) -> String { PlainText.bytes(UInt64(clamping: count(name))) }
-        let writes = PlainText.count(count("dropped_writes"), "value")
-        let verb = isDryRun ? "Would drop" : "Dropped"
+        let writes = PlainText.count(report.droppedWrites, "value")
         try await self.output.line(
-            "\(verb) \(writes), \(bytes("dropped_bytes")) of the log, of \(count("examined_changes")) changes up to "
-                + "\(PlainText.time(milliseconds: UInt64(clamping: count("horizon_ms"))))."
+            "\(isDryRun ? "Would drop" : "Dropped") \(writes), \(PlainText.bytes(report.droppedBytes)) of the log, of "
+                + "\(report.examinedChanges) changes up to \(PlainText.time(report.horizonMs))."
         )
-        if report["file_bytes_after"]?.integer != nil {
+        if let before = report.fileBytesBefore, let after = report.fileBytesAfter {
             try await self.output.line(
-                "The database has \(bytes("file_bytes_after")); before, it had \(bytes("file_bytes_before"))."
+                "The database has \(PlainText.bytes(after)); before, it had \(PlainText.bytes(before))."
             )
         }
-        if let failure = report["shrink_failure"]?.text {
+        if let failure = report.shrinkFailure {
             try await self.output.line("The file was not made smaller: \(failure) Compact again once that is mended.")
         }
-        let lacking = (report["lacking_machines"]?.elements ?? []).compactMap(\.text)
-        if !lacking.isEmpty {
+        if !report.lackingMachines.isEmpty {
+            let lacking = report.lackingMachines.joined(separator: ", ")
             try await self.output.line(
-                "Kept what these machines have not stored yet: \(lacking.joined(separator: ", ")). Sync with them, or "
-                    + "take a machine that is gone off the list with “peerd peers forget”, and compact again."
+                "Kept what these machines have not stored yet: \(lacking). Sync with them, or take a machine that is "
+                    + "gone off the list with “peerd peers forget”, and compact again."
             )
         }
     }

@@ -1,4 +1,3 @@
-internal import CRDTCore
 internal import Foundation
 internal import LocalAPI
 internal import NIOConcurrencyHelpers
@@ -7,18 +6,17 @@ internal import PeerdKit
 extension Workplace {
     /// Takes in the objects of a file.
     func importObjects(from file: ImportSource) async throws {
-        var request = APIRequest(.post, "api", "import")
-        request.query = try self.branchQuery
+        var request = APIRequest(.post, "api", "import", query: try self.branchQuery)
         request.body = .pieces(try file.pieces(keptIn: self.paths.directory))
-        let report: JSON
+        let report: ImportAnswer
         do {
             report = try await self.work(request)
         } catch {
             throw file.failure ?? error
         }
-        for note in report["notes"]?.elements ?? [] { try await self.output.note(note.text ?? "") }
+        for note in report.notes { try await self.output.note(note) }
         if self.output.format.isJSON { return try await self.output.json(report) }
-        try await self.output.line("imported \(PlainText.count(report["objects"]?.integer ?? 0, "object"))")
+        try await self.output.line("imported \(PlainText.count(report.objects, "object"))")
     }
 }
 

@@ -4,12 +4,13 @@ internal import LocalAPI
 /// The verbs that show objects.
 extension Workplace {
     func get(_ object: String, _ name: String?, at moment: String?) async throws {
-        var request = try ObjectArgument.request(.get, object, "export")
-        request.query = try self.query(at: moment)
-        if let name { request.query.append(("property", name)) }
-        let json = try await self.caller.json(request)
-        guard let name else { return try await self.describe(json) }
-        guard let value = json["properties"]?[name] else { throw APIConnectionError.notUnderstood }
+        let query = try self.query(at: moment) + [("property", name)]
+        let request = try ObjectArgument.request(.get, object, "export", query: query)
+        guard let name else { return try await self.describe(try await self.caller.answer(request)) }
+        let answer: ExportedProperty = try await self.caller.answer(request)
+        guard case .object(let properties) = answer.properties, let value = properties[ExactText(name)] else {
+            throw APIConnectionError.notUnderstood
+        }
         if case .string(let text) = value, !self.output.format.isJSON {
             // Byte for byte, for scripts.
             try await self.output.write((text + "\n").utf8)
@@ -19,58 +20,51 @@ extension Workplace {
     }
 
     /// An object with all its properties.
-    private func describe(_ json: JSON) async throws {
-        guard case .object(var members) = json else { throw APIConnectionError.notUnderstood }
+    private func describe(_ object: ExportedObject) async throws {
         if self.output.format.isJSON {
+            guard case .object(var members) = JSON(object) else { return }
             members["created_by"] = nil
-            return try await self.output.json(.object(members))
+            return try await self.output.json(JSON.object(members))
         }
-        func time(_ name: String) -> String? {
-            json[name]?.integer.map { PlainText.time(milliseconds: UInt64(clamping: $0)) }
+        var rows = [["id", object.id], ["type", object.type ?? ""]]
+        if let kind = object.kind, !kind.isEmpty { rows.append(["kind", kind]) }
+        if let parent = object.parent { rows.append(["parent", parent]) }
+        if let time = object.createdAt.map({ PlainText.time($0) }) {
+            rows.append(["created", object.createdBy.map { "\(time) on \($0)" } ?? time])
         }
-        var rows = [["id", json["id"]?.text ?? ""], ["type", json["type"]?.text ?? ""]]
-        if let kind = json["kind"]?.text, !kind.isEmpty { rows.append(["kind", kind]) }
-        if let parent = json["parent"]?.text { rows.append(["parent", parent]) }
-        if let time = time("created_at") {
-            rows.append(["created", json["created_by"]?.text.map { "\(time) on \($0)" } ?? time])
-        }
-        rows.append(["updated", time("updated_at") ?? ""])
+        rows.append(["updated", PlainText.time(object.updatedAt)])
         try await self.output.table(rows)
-        guard case .object(let properties)? = members["properties"], !properties.isEmpty else { return }
+        guard case .object(let properties) = object.properties, !properties.isEmpty else { return }
         try await self.output.line("")
         let sorted = properties.sorted { $0.key < $1.key }
-        try await self.output.table(sorted.map { [$0.key.text, $0.value.text ?? $0.value.canonicalText] })
+        try await self.output.table(sorted.map { [$0.key.text, PlainText.of(Value($0.value))] })
     }
 
     func list(_ object: String?, at moment: String?) async throws {
-        var request = try ObjectArgument.request(.get, object, "children")
-        request.query = [("fields", "summary")] + (try self.query(at: moment))
+        let query = try self.query(at: moment) + [("fields", "summary")]
+        let request = try ObjectArgument.request(.get, object, "children", query: query)
         let isJSON = self.output.format.isJSON
         try await self.printWhole { spool in
             var array = isJSON ? ArrayText(spool) : nil
             try await self.caller.lines(request) { line in
-                if isJSON { array?.add(line) } else { spool.line(ObjectSummary(JSON.answer(line) ?? .null).line) }
+                if isJSON { array?.add(line) } else { spool.line(try JSON.answer(line, as: ObjectSummary.self).line) }
             }
             array?.end()
         }
     }
 
     func tree(_ object: String?, at moment: String?) async throws {
-        var request = try ObjectArgument.request(.get, object, "tree")
-        request.query = [("fields", "summary"), ("top", "true")] + (try self.query(at: moment))
+        let query = try self.query(at: moment) + [("fields", "summary"), ("top", "true")]
+        let request = try ObjectArgument.request(.get, object, "tree", query: query)
         let isJSON = self.output.format.isJSON
         try await self.printWhole { spool in
             var drawing = TreeDrawing(spool: spool, beginsWithTop: object != nil)
             var text = isJSON ? TreeText(spool: spool) : nil
-            try await self.caller.lines(request) { line in
-                guard let json = JSON.answer(line), let depth = json["depth"]?.integer else {
-                    throw APIConnectionError.notUnderstood
-                }
-                let summary = ObjectSummary(json)
+            try await self.caller.elements(request) { (object: Joined<ObjectSummary, TreePlace>) in
                 if isJSON {
-                    text?.add(summary, depth: Int(depth))
+                    text?.add(object.first, depth: object.depth)
                 } else {
-                    drawing.add(summary, depth: Int(depth), isLast: json["is_last"]?.isTrue ?? false)
+                    drawing.add(object.first, depth: object.depth, isLast: object.isLast ?? false)
                 }
             }
             text?.end()
@@ -78,15 +72,14 @@ extension Workplace {
     }
 
     func export(_ object: String?, at moment: String?) async throws {
-        var request = APIRequest(.get, "api", "export")
-        request.query = try self.query(at: moment)
-        if let object { request.query.append(("under", try ObjectArgument.checked(object))) }
+        let under = try object.map { try ObjectArgument.checked($0) }
+        let request = APIRequest(.get, "api", "export", query: try self.query(at: moment) + [("under", under)])
         try await self.printWhole { spool in try await self.caller.pieces(request) { spool.write($0) } }
     }
 
     /// The parameter that names a moment to the routes; without one, that of the current branch.
-    func query(at moment: String?) throws -> [(name: String, value: String)] {
-        try (moment ?? self.branchMoment).map { [("at", $0)] } ?? []
+    func query(at moment: String?) throws -> [(name: String, value: String?)] {
+        [("at", try moment ?? self.branchMoment)]
     }
 
     /// Prints operations in chain order, branch by branch.
@@ -97,8 +90,7 @@ extension Workplace {
             if isJSON {
                 try await self.output.write(line + [UInt8(ascii: "\n")])
             } else {
-                guard let json = JSON.answer(line) else { throw APIConnectionError.notUnderstood }
-                try await self.output.line(LogLine(json).text)
+                try await self.output.line(try JSON.answer(line, as: LogEntryAnswer.self).text)
             }
         }
     }
@@ -113,9 +105,15 @@ enum ObjectArgument {
     }
 
     /// A request for a part of what the API shows of an object, or of everything.
-    static func request(_ method: APIRequest.Method, _ object: String?, _ part: String) throws -> APIRequest {
-        guard let object else { return APIRequest(method, "api", part) }
-        return APIRequest(method, "api", "objects", try self.checked(object), part)
+    static func request(
+        _ method: APIRequest.Method,
+        _ object: String?,
+        _ part: String,
+        query: [(name: String, value: String?)] = [],
+        body: [ExactText: JSON?]? = nil
+    ) throws -> APIRequest {
+        guard let object else { return APIRequest(method, "api", part, query: query, body: body) }
+        return APIRequest(method, "api", "objects", try self.checked(object), part, query: query, body: body)
     }
 }
 

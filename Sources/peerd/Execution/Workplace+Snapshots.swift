@@ -6,19 +6,17 @@ internal import PeerdKit
 /// The verbs of snapshots.
 extension Workplace {
     func takeSnapshot(of object: String, name: String?) async throws {
-        var request = APIRequest(.post, "api", "snapshots")
-        request.query = try self.branchQuery
-        var members: [ExactText: JSON] = ["object": .string(try ObjectArgument.checked(object))]
-        if let name { members["name"] = .string(name) }
-        request.body = .json(.object(members))
-        try await self.printID(of: try await self.caller.json(request))
+        let object = JSON.string(try ObjectArgument.checked(object))
+        let members: [ExactText: JSON?] = ["object": object, "name": name.map { .string($0) }]
+        let request = APIRequest(.post, "api", "snapshots", query: try self.branchQuery, body: members)
+        try await self.printID(of: try await self.caller.answer(request))
     }
 
     func listSnapshots(of object: String?) async throws {
-        var request = APIRequest(.get, "api", "snapshots")
-        if let object { request.query = [("object", try ObjectArgument.checked(object))] }
-        let snapshots = try await self.caller.json(request)["snapshots"]?.elements ?? []
-        if self.output.format.isJSON { return try await self.output.json(.array(snapshots)) }
+        let object = try object.map { try ObjectArgument.checked($0) }
+        let request = APIRequest(.get, "api", "snapshots", query: [("object", object)])
+        let snapshots = try await self.caller.answer(request, as: SnapshotList.self).snapshots
+        if self.output.format.isJSON { return try await self.output.json(snapshots) }
         try await self.output.table(snapshots.map { Self.row($0) })
     }
 
@@ -38,20 +36,19 @@ extension Workplace {
     }
 
     func restoreSnapshot(_ snapshot: String) async throws {
-        var request = APIRequest(.post, "api", "snapshots", try ObjectArgument.checked(snapshot), "restore")
-        request.query = try self.branchQuery
-        let result = try await self.work(request)
+        let (id, branch) = (try ObjectArgument.checked(snapshot), try self.branchQuery)
+        let request = APIRequest(.post, "api", "snapshots", id, "restore", query: branch)
+        let result: SnapshotRestorationAnswer = try await self.work(request)
         if self.output.format.isJSON { return try await self.output.json(result) }
-        func count(_ name: String) -> Int64 { result[name]?.integer ?? 0 }
-        if count("transactions") == 0 {
+        if result.transactions == 0 {
             try await self.output.line("Nothing differs from the snapshot; nothing was written.")
         } else {
             try await self.output.line(
-                "restored: \(count("created")) created, \(count("changed")) changed, \(count("moved")) moved, in "
-                    + PlainText.count(count("transactions"), "transaction")
+                "restored: \(result.created) created, \(result.changed) changed, \(result.moved) moved, in "
+                    + PlainText.count(result.transactions, "transaction")
             )
         }
-        if let parent = result["missing_parent"]?.text {
+        if let parent = result.missingParent {
             try await self.output.note(
                 "The parent \(parent) is gone, or below the object; the object stays where it is, or is at the root."
             )
@@ -71,9 +68,9 @@ extension Workplace {
     func importSnapshot(from file: ImportSource) async throws {
         var request = APIRequest(.post, "api", "snapshots", "import")
         request.body = .pieces(try file.pieces(keptIn: self.paths.directory, upTo: ObjectSnapshot.byteCountMax))
-        let snapshot: JSON
+        let snapshot: SnapshotAnswer
         do {
-            snapshot = try await self.caller.json(request)
+            snapshot = try await self.caller.answer(request)
         } catch {
             throw file.failure ?? error
         }
@@ -81,7 +78,7 @@ extension Workplace {
     }
 
     func deleteSnapshot(_ snapshot: String) async throws {
-        _ = try await self.caller.json(APIRequest(.delete, "api", "snapshots", try ObjectArgument.checked(snapshot)))
+        try await self.caller.send(APIRequest(.delete, "api", "snapshots", try ObjectArgument.checked(snapshot)))
     }
 
     /// Which objects of a tree are the last among their siblings; the depths are in tree order.
@@ -106,19 +103,19 @@ extension Workplace {
         return bytes
     }
 
-    private func printID(of snapshot: JSON) async throws {
+    private func printID(of snapshot: SnapshotAnswer) async throws {
         if self.output.format.isJSON { return try await self.output.json(snapshot) }
-        try await self.output.line(snapshot["id"]?.text ?? "")
+        try await self.output.line(snapshot.id)
     }
 
-    private static func row(_ snapshot: JSON) -> [String] {
+    private static func row(_ snapshot: SnapshotAnswer) -> [String] {
         [
-            snapshot["id"]?.text ?? "?",
-            PlainText.time(milliseconds: UInt64(clamping: snapshot["time_ms"]?.integer ?? 0)),
-            PlainText.count(snapshot["objects"]?.integer ?? 0, "object"),
-            PlainText.bytes(UInt64(clamping: snapshot["bytes"]?.integer ?? 0)),
-            snapshot["object"]?.text ?? "?",
-            snapshot["name"]?.text ?? "",
+            snapshot.id,
+            PlainText.time(snapshot.timeMs),
+            PlainText.count(snapshot.objects, "object"),
+            PlainText.bytes(snapshot.bytes),
+            snapshot.object,
+            snapshot.name ?? "",
         ]
     }
 }

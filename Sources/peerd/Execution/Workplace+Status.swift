@@ -8,46 +8,41 @@ extension Workplace {
         if let damage = Settings.damage(self.paths) {
             try await self.output.note("\(damage): \(Settings.damageAdvice).")
         }
-        let status = try await self.caller.json(APIRequest(.get, "api", "status"))
+        let status: StatusAnswer = try await self.caller.answer(APIRequest(.get, "api", "status"))
         let branch = try await self.branchReport()
-        if self.output.format.isJSON, case .object(var members) = status {
-            members["branch"] = branch
-            return try await self.output.json(.object(members))
-        }
-        try await self.output.table(StatusTable.rows(status, branch: branch))
+        if self.output.format.isJSON { return try await self.output.json(JSON(status).with(["branch": branch])) }
+        try await self.output.table(status.rows(branch))
     }
 
     func peers() async throws {
-        let json = try await self.caller.json(APIRequest(.get, "api", "peers"))
-        let (peers, addresses) = (json["peers"]?.elements ?? [], json["addresses"]?.elements ?? [])
-        if self.output.format.isJSON { return try await self.output.json(.array(peers + addresses)) }
-        if peers.isEmpty {
+        let list: PeerList = try await self.caller.answer(APIRequest(.get, "api", "peers"))
+        if self.output.format.isJSON {
+            return try await self.output.json(list.peers.map { JSON($0) } + list.addresses.map { JSON($0) })
+        }
+        if list.peers.isEmpty {
             try await self.output.line("No other machine is known. \"peerd invite\" prints a line that lets one join.")
         } else {
-            try await self.output.table(peers.map { PeerReport.row($0) })
+            try await self.output.table(list.peers.map(\.row))
         }
-        for address in addresses { try await self.output.line(AddressReport.sentence(address)) }
+        for address in list.addresses { try await self.output.line(address.sentence) }
     }
 
     /// Forgets a machine that is gone.
     func forget(_ device: String) async throws {
-        _ = try await self.caller.json(APIRequest(.delete, "api", "peers", device))
+        try await self.caller.send(APIRequest(.delete, "api", "peers", device))
         if !self.output.format.isJSON {
             try await self.output.line("Forgot \(device); nobody waits for it until it comes back by itself.")
         }
     }
 
     func invite() async throws {
-        let invite = try await self.caller.json(APIRequest(.post, "api", "invites"))
+        let invite: InviteAnswer = try await self.caller.answer(APIRequest(.post, "api", "invites"))
         if self.output.format.isJSON {
-            var members: [ExactText: JSON] = [:]
-            for name in ["invite", "addresses", "port", "lifetime_ms"] { members[ExactText(name)] = invite[name] }
-            return try await self.output.json(.object(members))
+            return try await self.output.json(JSON(invite).only(["invite", "addresses", "port", "lifetime_ms"]))
         }
-        let text = invite["invite"]?.text ?? ""
-        try await self.output.line(text)
-        try await self.output.qrCode(of: text)
-        if invite["ends_oldest"]?.isTrue ?? false {
+        try await self.output.line(invite.invite)
+        try await self.output.qrCode(of: invite.invite)
+        if invite.endsOldest {
             try await self.output.note(
                 "Eight invites were open, which is the most there can be; the oldest of them does not work any more."
             )
@@ -59,65 +54,59 @@ extension Workplace {
 
     /// Checks everything there is to check; returns whether all is well.
     func doctor() async throws -> Bool {
-        let diagnosis = try await self.work(APIRequest(.post, "api", "doctor"))
+        let diagnosis: DiagnosisAnswer = try await self.work(APIRequest(.post, "api", "doctor"))
         try await self.output.report(diagnosis)
-        return diagnosis["healthy"]?.isTrue ?? false
+        return diagnosis.healthy
     }
 }
 
-/// Everything `status` says.
-private enum StatusTable {
-    /// `branch`: the current branch.
-    static func rows(_ status: JSON, branch: JSON) -> [[String]] {
-        func text(_ name: String) -> String { status[name]?.text ?? "" }
-        func count(_ name: String) -> Int64 { status[name]?.integer ?? 0 }
-        let peers = status["peers"]?.elements ?? []
+extension JSON {
+    /// The object with some of its members alone.
+    func only(_ names: Set<ExactText>) -> JSON {
+        guard case .object(let members) = self else { return self }
+        return .object(members.filter { names.contains($0.key) })
+    }
+}
+
+extension StatusAnswer {
+    /// Everything `status` says; `branch`: the current one.
+    fileprivate func rows(_ branch: BranchReport?) -> [[String]] {
         var rows = [
-            ["workspace", text("workspace")],
-            ["branch", BranchText.current(branch)],
-            ["device", "\(text("device_name")) (\(text("device").prefix(16)))"],
-            ["replica", status["replica"]?.text ?? "none yet; the first write makes one"],
-            ["daemon", status["listen"]?.text.map { "listening on \($0)" } ?? "not running"],
-            ["objects", "\(count("objects"))"],
-            ["changes", "\(count("changes")) by \(PlainText.count(count("replicas"), "replica"))"],
-            ["conflicts", "\(count("conflicts"))"],
-            ["peers", "\(count("peers_online")) of \(peers.count) online"],
+            ["workspace", self.workspace],
+            ["branch", branch.text],
+            ["device", "\(self.deviceName) (\(self.device.prefix(16)))"],
+            ["replica", self.replica ?? "none yet; the first write makes one"],
+            ["daemon", self.listen.map { "listening on \($0)" } ?? "not running"],
+            ["objects", "\(self.objects)"],
+            ["changes", "\(self.changes) by \(PlainText.count(self.replicas, "replica"))"],
+            ["conflicts", "\(self.conflicts)"],
+            ["peers", "\(self.peersOnline) of \(self.peers.count) online"],
         ]
-        let waits = status["waiting"]?.elements ?? []
-        for peer in peers where peer["connected"]?.isTrue ?? false {
-            rows.append(["", PeerReport.sentence(peer, someWait: !waits.isEmpty)])
+        for peer in self.peers where peer.connected {
+            rows.append(["", peer.sentence(someWait: !self.waiting.isEmpty)])
         }
-        for peer in peers where peer["copies"]?.isTrue ?? false {
-            rows.append(["copied", "\(CopyReport.sentence(peer)); \(CopyReport.advice)"])
+        for peer in self.peers where peer.copies {
+            rows.append(["copied", "\(peer.copiesSentence); \(PeerAnswer.copiesAdvice)"])
         }
-        for address in status["addresses"]?.elements ?? [] {
-            rows.append(["address", AddressReport.sentence(address)])
-        }
-        for sentence in BackupReport.sentences(status) { rows.append(["backup", sentence]) }
-        for wait in waits { rows.append(["waiting", WaitReport.sentence(wait)]) }
-        for fork in status["forks"]?.elements ?? [] { rows.append(["forked", ForkReport.sentence(fork)]) }
-        for finding in ClockReport.findings(status) { rows.append(["clock", finding]) }
-        if let failure = status["store_failure"]?.text {
-            rows.append(["store", "\(failure) \(status["store_advice"]?.text ?? "")"])
-        }
+        for address in self.addresses { rows.append(["address", address.sentence]) }
+        for sentence in self.backup.sentences { rows.append(["backup", sentence]) }
+        for wait in self.waiting { rows.append(["waiting", wait.sentence]) }
+        for fork in self.forks { rows.append(["forked", fork.sentence]) }
+        for finding in self.clockFindings { rows.append(["clock", finding]) }
+        if let storeFailure { rows.append(["store", "\(storeFailure) \(self.storeAdvice ?? "")"]) }
         return rows
     }
 }
 
-extension PeerReport {
-    fileprivate static func row(_ peer: JSON) -> [String] {
-        let isConnected = peer["connected"]?.isTrue ?? false
+extension PeerAnswer {
+    fileprivate var row: [String] {
+        let lastSeen = self.lastSeenMs.map { "last seen \(PlainText.time($0))" } ?? "never seen"
         return [
-            peer["name"]?.text ?? "?",
-            String((peer["device"]?.text ?? "").prefix(16)),
-            isConnected ? "online" : "offline",
-            peer["address"]?.text ?? "no address",
-            isConnected ? self.exchange(peer, someWait: false) : self.lastSeen(peer),
+            self.name,
+            String(self.device.prefix(16)),
+            self.connected ? "online" : "offline",
+            self.address ?? "no address",
+            self.connected ? self.exchange(someWait: false) : lastSeen,
         ]
-    }
-
-    private static func lastSeen(_ peer: JSON) -> String {
-        guard let time = peer["last_seen_ms"]?.integer else { return "never seen" }
-        return "last seen \(PlainText.time(milliseconds: UInt64(clamping: time)))"
     }
 }

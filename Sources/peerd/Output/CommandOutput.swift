@@ -43,8 +43,8 @@ final class CommandOutput {
     }
 
     /// Prints canonical JSON, on one line.
-    func json(_ value: JSON) async throws {
-        try await self.write((value.canonicalText + "\n").utf8)
+    func json(_ answer: some Encodable) async throws {
+        try await self.write((JSON(answer).canonicalText + "\n").utf8)
     }
 
     func qrCode(of text: String) async throws {

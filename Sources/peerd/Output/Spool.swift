@@ -49,11 +49,6 @@ final class Spool: Sendable {
         self.write(PlainText.table(rows).utf8)
     }
 
-    /// Adds canonical JSON, on one line.
-    func json(_ value: JSON) {
-        self.write((value.canonicalText + "\n").utf8)
-    }
-
     /// Hands all of it on, in order.
     func drain(to output: CommandOutput) async throws {
         let next = try self.pieces()

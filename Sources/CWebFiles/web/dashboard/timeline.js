@@ -13,6 +13,7 @@ const STATUS = {
   held: ["held", "warning", "It is stamped in the future, and counts when that time has come."],
   waiting: ["waiting", "warning", "It needs changes that are not here yet."],
   without_effect: ["no effect", "warning", "This move would have closed a cycle."],
+  unmerged: ["on a branch", "warning", "It is on a branch that has not been merged."],
   unread: ["unreadable", "warning", "It was written by a newer version of peerd."],
 };
 

@@ -1,0 +1,205 @@
+package import CRDTCore
+
+/// Between types and JSON, without the coders of Foundation, to which names are one if they look alike.
+extension JSON {
+    /// The JSON of an answer.
+    package init(_ answer: some Encodable) {
+        do {
+            self = try JSON.encoded(answer)
+        } catch {
+            preconditionFailure("an answer has something that JSON has not: \(error)")
+        }
+    }
+
+    fileprivate static func encoded(_ value: some Encodable) throws -> JSON {
+        switch value {
+        case let json as JSON: return json
+        case let flag as Bool: return .bool(flag)
+        case let text as String: return .string(text)
+        case let number as Int: return .int(Int64(number))
+        case let number as Int64: return .int(number)
+        case let elements as [any Encodable]: return .array(try elements.map { try self.encoded($0) })
+        default:
+            let writer = JSONWriter(isSparse: value is any SparseAnswer)
+            try value.encode(to: writer)
+            return writer.json
+        }
+    }
+
+    /// What the JSON stands for.
+    ///
+    /// - Throws: ``APIConnectionError`` if something is missing that must be there, or is of another kind.
+    package func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
+        try self as? Value ?? Value(from: JSONReader(json: self))
+    }
+
+    /// The object with more members.
+    package func with(_ more: some Encodable) -> JSON {
+        guard case .object(let members) = self, case .object(let others) = JSON(more) else { return self }
+        return .object(members.merging(others) { _, new in new })
+    }
+}
+
+extension CodingKey {
+    /// The name in JSON: `lastSeenMs` is `last_seen_ms`.
+    var nameInJSON: ExactText {
+        let name = self.stringValue
+        guard name.utf8.contains(where: { (0x41...0x5a).contains($0) }) else { return ExactText(name) }
+        return ExactText(name.reduce(into: "") { $0 += $1.isUppercase ? "_\($1.lowercased())" : String($1) })
+    }
+}
+
+/// Answers need what the compiler writes for structures, and nothing else.
+private func notNeeded() -> Never { preconditionFailure("an answer encodes or decodes itself in its own way") }
+
+/// Takes the members of a structure, or one value.
+private final class JSONWriter: Encoder, SingleValueEncodingContainer {
+    let codingPath: [any CodingKey] = []
+    let userInfo: [CodingUserInfoKey: Any] = [:]
+    /// Whether nil is missing, and not null.
+    let isSparse: Bool
+    var members: [ExactText: JSON]?
+    private var value = JSON.null
+
+    init(isSparse: Bool) { self.isSparse = isSparse }
+
+    var json: JSON { self.members.map { .object($0) } ?? self.value }
+
+    func container<Key>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        self.members = [:]
+        return KeyedEncodingContainer(MemberWriter(writer: self))
+    }
+
+    func unkeyedContainer() -> any UnkeyedEncodingContainer { notNeeded() }
+
+    func singleValueContainer() -> any SingleValueEncodingContainer { self }
+
+    func encodeNil() { self.value = .null }
+
+    func encode<Value: Encodable>(_ value: Value) throws { self.value = try JSON.encoded(value) }
+}
+
+private struct MemberWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    let writer: JSONWriter
+    var codingPath: [any CodingKey] { [] }
+
+    func encodeNil(forKey key: Key) { self.writer.members?[key.nameInJSON] = .null }
+
+    func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
+        self.writer.members?[key.nameInJSON] = try JSON.encoded(value)
+    }
+
+    func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Key) throws {
+        if let value { return try self.encode(value, forKey: key) }
+        if !self.writer.isSparse { self.encodeNil(forKey: key) }
+    }
+
+    // Those of the protocol leave nil out.
+    func encodeIfPresent(_ value: String?, forKey key: Key) throws { try self.encodeIfPresent(value.json, forKey: key) }
+    func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try self.encodeIfPresent(value.json, forKey: key) }
+    func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try self.encodeIfPresent(value.json, forKey: key) }
+    func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try self.encodeIfPresent(value.json, forKey: key) }
+
+    func nestedContainer<Other>(keyedBy type: Other.Type, forKey key: Key) -> KeyedEncodingContainer<Other> {
+        notNeeded()
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { notNeeded() }
+
+    func superEncoder() -> any Encoder { notNeeded() }
+
+    func superEncoder(forKey key: Key) -> any Encoder { notNeeded() }
+}
+
+extension Optional where Wrapped: Encodable {
+    fileprivate var json: JSON? { self.map { JSON($0) } }
+}
+
+private struct JSONReader: Decoder, SingleValueDecodingContainer {
+    let json: JSON
+    var codingPath: [any CodingKey] { [] }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func container<Key>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        guard case .object(let members) = self.json else { throw APIConnectionError.notUnderstood }
+        return KeyedDecodingContainer(MemberReader(members: members))
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        guard case .array(let elements) = self.json else { throw APIConnectionError.notUnderstood }
+        return ElementReader(elements: elements)
+    }
+
+    func singleValueContainer() -> any SingleValueDecodingContainer { self }
+
+    func decodeNil() -> Bool { self.json == .null }
+
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        let value: Any =
+            switch self.json {
+            case .bool(let flag): flag
+            case .string(let text): text
+            case .int(let number) where type == Int.self: Int(number)
+            case .int(let number): number
+            default: self.json
+            }
+        guard let value = (type == JSON.self ? self.json : value) as? Value else {
+            throw APIConnectionError.notUnderstood
+        }
+        return value
+    }
+}
+
+private struct MemberReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    let members: [ExactText: JSON]
+    var codingPath: [any CodingKey] { [] }
+    var allKeys: [Key] { [] }
+
+    func contains(_ key: Key) -> Bool { self.members[key.nameInJSON] != nil }
+
+    func decodeNil(forKey key: Key) -> Bool { self.members[key.nameInJSON] == .null }
+
+    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+        guard let json = self.members[key.nameInJSON] else { throw APIConnectionError.notUnderstood }
+        return try json.decoded()
+    }
+
+    /// Null is nothing, unless it is a value.
+    func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+        guard let json = self.members[key.nameInJSON], json != .null || type == JSON.self else { return nil }
+        return try json.decoded(as: type)
+    }
+
+    func nestedContainer<Other>(keyedBy type: Other.Type, forKey key: Key) -> KeyedDecodingContainer<Other> {
+        notNeeded()
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedDecodingContainer { notNeeded() }
+
+    func superDecoder() -> any Decoder { notNeeded() }
+
+    func superDecoder(forKey key: Key) -> any Decoder { notNeeded() }
+}
+
+private struct ElementReader: UnkeyedDecodingContainer {
+    let elements: [JSON]
+    var currentIndex = 0
+    var codingPath: [any CodingKey] { [] }
+    var count: Int? { self.elements.count }
+    var isAtEnd: Bool { self.currentIndex == self.elements.count }
+
+    init(elements: [JSON]) { self.elements = elements }
+
+    func decodeNil() -> Bool { false }
+
+    mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        defer { self.currentIndex += 1 }
+        return try self.elements[self.currentIndex].decoded()
+    }
+
+    func nestedContainer<Other>(keyedBy type: Other.Type) -> KeyedDecodingContainer<Other> { notNeeded() }
+
+    func nestedUnkeyedContainer() -> any UnkeyedDecodingContainer { notNeeded() }
+
+    func superDecoder() -> any Decoder { notNeeded() }
+}

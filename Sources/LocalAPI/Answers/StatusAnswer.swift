@@ -1,0 +1,106 @@
+internal import CRDTCore
+internal import Engine
+internal import PeerdKit
+
+/// What this machine holds, and anything that is wrong.
+package struct StatusAnswer: Answer {
+    package var workspace: String
+    package var user: String
+    package var device: String
+    package var deviceName: String
+    package var replica: String?
+    package var daemon: Bool
+    package var listen: String?
+    package var objects: Int
+    package var changes: Int
+    package var replicas: Int
+    package var conflicts: Int
+    package var frontier: PointsAnswer
+    package var peers: [PeerAnswer]
+    package var addresses: [AddressAnswer]
+    package var peersKnown: Int
+    package var peersOnline: Int
+    package var inSync: Bool
+    package var waiting: [WaitAnswer]
+    package var forks: [ForkAnswer]
+    package var clock: Clock
+    package var storeFailure: String?
+    package var storeAdvice: String?
+    package var traffic: TrafficAnswer
+    package var backup: BackupStatusAnswer
+
+    package struct Clock: Answer {
+        package var setBackFromMs: Int64?
+        package var confirmed: Bool
+    }
+
+    /// `listen`: where other machines reach this one; nil if no daemon runs.
+    init(_ node: NodeStatus, _ counts: WorkspaceCounts, listen: NetworkAddress?, _ backup: BackupStatus) {
+        (self.workspace, self.user) = (node.workspace.description, node.user.description)
+        (self.device, self.deviceName) = (node.device.description, node.deviceName)
+        (self.replica, self.daemon, self.listen) = (node.replica?.description, listen != nil, listen?.description)
+        (self.objects, self.changes) = (counts.objects, Int(clamping: counts.changes))
+        (self.replicas, self.conflicts) = (counts.replicas, counts.conflicts)
+        self.frontier = .of(node.frontier.map { ($0.replica, $0.hash.description, $0.sequence) })
+        (self.peersKnown, self.peersOnline) = (node.peers.count, node.peers.count { $0.isConnected })
+        (self.peers, self.inSync) = (node.peers.map { PeerAnswer($0) }, node.isInSync)
+        self.addresses = node.failingAddresses.map { AddressAnswer($0) }
+        (self.waiting, self.forks) = (node.waits.map { WaitAnswer($0) }, node.forks.map { ForkAnswer($0) })
+        let setBackFrom = node.clockSetBackFrom.map { Int64(clamping: $0.milliseconds) }
+        self.clock = Clock(setBackFromMs: setBackFrom, confirmed: node.isClockConfirmed)
+        let failure = node.storeFailure.map { PeerdError($0) }
+        (self.storeFailure, self.storeAdvice) = (failure?.message, failure?.advice)
+        (self.traffic, self.backup) = (TrafficAnswer(node.traffic), BackupStatusAnswer(backup))
+    }
+
+    /// What is known of clocks: a sentence for each one that may be wrong.
+    package var clockFindings: [String] {
+        let setBack = self.clock.setBackFromMs.map { ClockSentence.setBack(from: $0) }
+        let differences = self.peers.compactMap { peer -> String? in
+            guard let ahead = peer.clockAheadMs, ahead.isNoticeableClockDifference else { return nil }
+            let difference = ClockSentence.difference(ahead, of: peer.name)
+            return self.clock.confirmed
+                ? "\(difference) The clock of another machine agrees with this one." : difference
+        }
+        return (setBack.map { [$0] } ?? []) + differences
+    }
+}
+
+extension NodeStatus {
+    /// Whether all who are there hold the same, and all of it is in force here and there.
+    var isInSync: Bool {
+        let online = self.peers.filter(\.isConnected)
+        return !online.isEmpty && online.allSatisfy { $0.isInSync && $0.holdsUntil == nil } && self.waits.isEmpty
+    }
+}
+
+/// Changes by replica: {replica: {hash or beginning of it: sequence}}.
+package typealias PointsAnswer = NamedValues<NamedValues<Int>>
+
+extension PointsAnswer {
+    static func of(_ points: [(replica: ReplicaID, hash: String, sequence: UInt64)]) -> PointsAnswer {
+        NamedValues(
+            Dictionary(grouping: points) { ExactText($0.replica.description) }.mapValues { points in
+                let members = points.map { (ExactText($0.hash), Int(clamping: $0.sequence)) }
+                return NamedValues<Int>(Dictionary(members) { first, _ in first })
+            }
+        )
+    }
+}
+
+/// Clocks that may be wrong, in words.
+package enum ClockSentence {
+    package static func setBack(from milliseconds: some BinaryInteger) -> String {
+        """
+        The clock of this machine has shown \(PlainText.time(milliseconds)), and shows an earlier time now. Correct \
+        it. If it is right, another machine's clock will confirm it, or run "peerd restamp --clock-is-right".
+        """
+    }
+
+    package static func difference(_ millisecondsAhead: Int64, of name: String) -> String {
+        let direction = millisecondsAhead > 0 ? "ahead of" : "behind"
+        return """
+            The clock of \(name) is \(millisecondsAhead.magnitude / 1000) seconds \(direction) the one of this machine.
+            """
+    }
+}
