@@ -69,7 +69,7 @@ static void *read_objects(void *argument) {
             " JOIN change ON change.line = register.line AND change.sequence = register.sequence"
             " JOIN operation ON operation.operation = change.operation + register.idx"
             " JOIN name ON name.name = register.register & 4294967295"
-            " WHERE object.id = ? AND object.visible AND NOT register.is_removal");
+            " WHERE object.id = ? AND object.visible AND register.conflict_count >= 0");
     int group = self->rate / 1000 > 1 ? self->rate / 1000 : 1;
     double interval = (double)group / self->rate, start = now(), due = start;
     unsigned long long random = 0;

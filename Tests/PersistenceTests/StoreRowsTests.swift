@@ -205,4 +205,45 @@ import Testing
             }
         }
     }
+
+    @Test func `properties that are written out before their objects are found again`() throws {
+        let store = try SQLiteStoreHandle(try TemporaryDirectory())
+        let (objectCount, nameCount) = (6_000 as UInt64, 12 as UInt64)
+        func register(_ number: UInt64, _ name: UInt64) -> Register {
+            let winner = self.write(2 + number * nameCount + name, 0)
+            return Register(winner: winner, isRemoval: name == 1, conflictCount: name == 0 ? 1 : 0, writeCount: 2)
+        }
+        try store.write { transaction throws(StoreError) in
+            try Self.addLine(&transaction)
+            var names: [NameIndex] = []
+            for name in 0..<nameCount { names.append(try transaction.nameIndex(of: "\(name)")) }
+            for number in 0..<objectCount {
+                let index = try transaction.objectIndex(of: object(number))
+                let contested = RegisterKey(object: index, name: names[0])
+                try transaction.addVersion(self.write(1, 0, number + 1), status: .conflict, at: contested)
+                for (name, word) in names.enumerated() {
+                    let key = RegisterKey(object: index, name: word)
+                    #expect(try transaction.register(key) == nil)
+                    try transaction.setRegister(register(number, UInt64(name)), at: key)
+                }
+            }
+            for number in stride(from: 0, to: objectCount, by: 97) {
+                let index = try transaction.objectIndex(of: object(number))
+                for (name, word) in names.enumerated() {
+                    let key = RegisterKey(object: index, name: word)
+                    #expect(try transaction.register(key) == register(number, UInt64(name)))
+                    let conflict = name == 0 ? [self.write(1, 0, number + 1)] : []
+                    #expect(try transaction.firstConflicts(at: key, from: LineIndex(rawValue: 0)) == conflict)
+                    #expect(try transaction.conflicts(at: key) == conflict)
+                }
+                #expect(try transaction.object(index).id == object(number))
+            }
+        }
+        try store.read { transaction throws(StoreError) in
+            #expect(try transaction.conflictedRegisters().count == Int(objectCount))
+            let last = try transaction.objectIndex(of: object(objectCount - 1))
+            #expect(try transaction.registers(of: last).count == Int(nameCount))
+            #expect(try !transaction.hasUnlistedName())
+        }
+    }
 }

@@ -75,7 +75,7 @@ import Testing
                 JOIN property_versions AS v ON v.version = (
                     SELECT max(version) FROM property_versions AS w
                     WHERE w.property_id = v.property_id AND w.created_at <= asked.time
-                ) JOIN operation ON operation.operation = v.id AND operation.kind = 2
+                ) JOIN operation ON operation.operation = v.id AND operation.kind <= 2
             ), found AS (
                 SELECT asked.ms, a.object_id, a.name, a.value, a.updated_at FROM asked
                 JOIN property_at AS a ON a.at = format(FORM)

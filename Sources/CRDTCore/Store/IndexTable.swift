@@ -2,7 +2,7 @@
 ///
 /// Faster than a dictionary, whose hashing withstands keys that someone chose; numbers that a store gives out in the
 /// order of arrival need only be spread. Keys cannot be removed.
-struct IndexTable: Sendable {
+package struct IndexTable: Sendable {
     private struct Slot: Sendable {
         var key: UInt64
         /// -1 in a slot that is free.
@@ -15,10 +15,12 @@ struct IndexTable: Sendable {
 
     private static let slotCountMin = 16
 
+    package init() {}
+
     /// The position of a key; nil if it is not there.
     ///
     /// - Complexity: O(1) on average.
-    func position(of key: UInt64) -> Int? {
+    package func position(of key: UInt64) -> Int? {
         guard !self.slots.isEmpty else { return nil }
         let slot = self.slots[self.slot(of: key)]
         return slot.position < 0 ? nil : Int(slot.position)
@@ -27,7 +29,7 @@ struct IndexTable: Sendable {
     /// The position of a key, which gets the next one if it is new.
     ///
     /// - Complexity: O(1) on average, amortised.
-    mutating func insert(_ key: UInt64) -> Int {
+    package mutating func insert(_ key: UInt64) -> Int {
         if self.count * 2 >= self.slots.count { self.grow() }
         let slot = self.slot(of: key)
         if self.slots[slot].position < 0 {

@@ -8,15 +8,24 @@ import CSQLite
 /// Every use binds all parameters, steps, and resets.
 struct Statement {
     private let handle: OpaquePointer
+    /// How many parameters come before the first that is meant.
+    private var offset: Int32 = 0
 
     /// Tells SQLite to copy what is bound, for buffers that do not outlive the call.
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     init(handle: OpaquePointer) { self.handle = handle }
 
+    /// The same statement, which takes several rows, with the parameters of one of them.
+    func row(_ number: Int32, of columnCount: Int32) -> Statement {
+        var statement = self
+        statement.offset = number * columnCount
+        return statement
+    }
+
     // MARK: - Binding
 
-    func bind(_ position: Int32, _ value: Int64) { sqlite3_bind_int64(self.handle, position, value) }
+    func bind(_ position: Int32, _ value: Int64) { sqlite3_bind_int64(self.handle, self.offset + position, value) }
 
     func bind(_ position: Int32, _ value: Int64?) {
         if let value { self.bind(position, value) } else { self.bindNull(position) }
@@ -29,9 +38,9 @@ struct Statement {
 
     func bind(_ position: Int32, _ value: Bool) { self.bind(position, Int64(value ? 1 : 0)) }
 
-    func bind(_ position: Int32, _ value: Double) { sqlite3_bind_double(self.handle, position, value) }
+    func bind(_ position: Int32, _ value: Double) { sqlite3_bind_double(self.handle, self.offset + position, value) }
 
-    func bindNull(_ position: Int32) { sqlite3_bind_null(self.handle, position) }
+    func bindNull(_ position: Int32) { sqlite3_bind_null(self.handle, self.offset + position) }
 
     func bind(_ position: Int32, _ bytes: [UInt8]) {
         bytes.withUnsafeBytes { self.bind(position, $0, destructor: Statement.copied) }
@@ -75,14 +84,15 @@ struct Statement {
 
     private func bind(_ position: Int32, _ bytes: UnsafeRawBufferPointer, destructor: sqlite3_destructor_type?) {
         if let start = bytes.baseAddress, !bytes.isEmpty {
-            sqlite3_bind_blob64(self.handle, position, start, UInt64(bytes.count), destructor)
+            sqlite3_bind_blob64(self.handle, self.offset + position, start, UInt64(bytes.count), destructor)
         } else {
             // A null pointer would bind NULL.
-            sqlite3_bind_zeroblob(self.handle, position, 0)
+            sqlite3_bind_zeroblob(self.handle, self.offset + position, 0)
         }
     }
 
     private func bindText(_ position: Int32, _ bytes: UnsafeRawBufferPointer, destructor: sqlite3_destructor_type?) {
+        let position = self.offset + position
         if let start = bytes.baseAddress, !bytes.isEmpty {
             let text = start.assumingMemoryBound(to: CChar.self)
             sqlite3_bind_text64(self.handle, position, text, UInt64(bytes.count), destructor, UInt8(SQLITE_UTF8))

@@ -60,14 +60,14 @@ extension Schema {
             PRIMARY KEY (line, sequence)
         ) WITHOUT ROWID;
 
-        -- The log: operations in the order of arrival. "operand" is a name, a type or a parent, as the kind has it.
+        -- The log: operations in the order of arrival. "operand" is a name, a type or a parent, as the kind has it. The
+        -- kind of a write of a value is below zero, and says which type the value has.
         CREATE TABLE operation (
             operation INTEGER PRIMARY KEY,
             kind INTEGER NOT NULL,
             object INTEGER,
             operand INTEGER,
             grant_reference INTEGER,
-            tag INTEGER,
             value
         );
 
@@ -155,16 +155,16 @@ extension Schema {
         CREATE INDEX object_open_moves ON object (object) WHERE other_open_moves IS NOT NULL;
 
         -- State: the write in force of each property, the commit that changed it, and the number of writes. The
-        -- key is object * 2^32 + name.
+        -- key is object * 2^32 + name. The stamp is NULL if it is that of the change. Where the write removes the
+        -- property, the count of conflicts is below zero: -1 stands for none, -2 for one.
         CREATE TABLE register (
             register INTEGER PRIMARY KEY,
             object INTEGER GENERATED ALWAYS AS (register >> 32) VIRTUAL,
             name INTEGER GENERATED ALWAYS AS (register & 4294967295) VIRTUAL,
-            stamp INTEGER NOT NULL,
+            stamp INTEGER,
             line INTEGER NOT NULL,
             sequence INTEGER NOT NULL,
             idx INTEGER NOT NULL,
-            is_removal INTEGER NOT NULL,
             conflict_count INTEGER NOT NULL,
             changed INTEGER NOT NULL,
             write_count INTEGER NOT NULL DEFAULT 0

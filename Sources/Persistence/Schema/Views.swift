@@ -21,14 +21,17 @@ extension Schema {
         LEFT JOIN line ON line.line = object.created_line
         WHERE object.visible;
 
-        -- A value that is not a number (tag 4, kept as bytes) has no counterpart in SQL and shows as NULL.
+        -- A value that is not a number (kind -5, kept as bytes) has no counterpart in SQL and shows as NULL.
         CREATE VIEW properties (id, object_id, name, value, version, updated_at) AS
         SELECT
             register.register, object.id, name.text,
-            CASE WHEN operation.kind <> 2 OR operation.tag = 4 AND typeof(operation.value) = 'blob' THEN NULL
+            CASE WHEN operation.kind > 2 OR operation.kind = -5 AND typeof(operation.value) = 'blob' THEN NULL
                 ELSE operation.value END,
             register.write_count,
-            strftime('%Y-%m-%d %H:%M:%f', (register.stamp >> 16 & 281474976710655) / 1000.0, 'unixepoch')
+            strftime(
+                '%Y-%m-%d %H:%M:%f',
+                (coalesce(register.stamp, change.stamp) >> 16 & 281474976710655) / 1000.0, 'unixepoch'
+            )
         FROM object
         JOIN register ON register.object = object.object
             AND register.register BETWEEN object.object << 32 AND object.object << 32 | 4294967294
@@ -38,7 +41,7 @@ extension Schema {
             AND register.register = (object.object << 32 | name.name)
         JOIN change ON change.line = register.line AND change.sequence = register.sequence
         JOIN operation ON operation.operation = change.operation + register.idx
-        WHERE object.visible AND NOT register.is_removal;
+        WHERE object.visible AND register.conflict_count >= 0;
 
         -- Every write: on side 0 the one in force, on side 1 the others, put in order once for each property. Of
         -- writes with one stamp, the order is that of replica, change, hash and place, which are the same on every
@@ -53,13 +56,13 @@ extension Schema {
                 WHEN spent.register IS NULL OR json_extract(write.value, '$[3]') > spent.last_stamp
                 THEN write.key + 1 + coalesce(spent.count, 0)
             END,
-            CASE WHEN operation.kind <> 2 OR operation.tag = 4 AND typeof(operation.value) = 'blob' THEN NULL
+            CASE WHEN operation.kind > 2 OR operation.kind = -5 AND typeof(operation.value) = 'blob' THEN NULL
                 ELSE operation.value END,
             lower(hex(line.user)),
             strftime(
                 '%Y-%m-%d %H:%M:%f',
-                (iif(side.past, json_extract(write.value, '$[3]'), register.stamp) >> 16 & 281474976710655)
-                    / 1000.0,
+                (iif(side.past, json_extract(write.value, '$[3]'), coalesce(register.stamp, change.stamp))
+                    >> 16 & 281474976710655) / 1000.0,
                 'unixepoch'
             )
         FROM object
@@ -133,7 +136,7 @@ extension Schema {
         CREATE VIEW branch_versions (branch_id, object_id, name, value, author, created_at) AS
         SELECT
             lower(hex(line.timeline)), object.id, name.text,
-            CASE WHEN operation.kind <> 2 OR operation.tag = 4 AND typeof(operation.value) = 'blob' THEN NULL
+            CASE WHEN operation.kind > 2 OR operation.kind = -5 AND typeof(operation.value) = 'blob' THEN NULL
                 ELSE operation.value END,
             lower(hex(line.user)),
             strftime(
@@ -163,10 +166,10 @@ extension Schema {
         CREATE VIEW property_at (object_id, name, at, value, updated_at) AS
         SELECT
             object.id, name.text, moment.at,
-            CASE WHEN operation.tag = 4 AND typeof(operation.value) = 'blob' THEN NULL ELSE operation.value END,
+            CASE WHEN operation.kind = -5 AND typeof(operation.value) = 'blob' THEN NULL ELSE operation.value END,
             strftime(
                 '%Y-%m-%d %H:%M:%f',
-                (coalesce(past.stamp, register.stamp) >> 16 & 281474976710655) / 1000.0, 'unixepoch'
+                (coalesce(past.stamp, register.stamp, newest.stamp) >> 16 & 281474976710655) / 1000.0, 'unixepoch'
             )
         FROM (
             SELECT json AS at, min(
@@ -184,8 +187,9 @@ extension Schema {
             AND object.object BETWEEN name_block.block << 6 AND name_block.block << 6 | 63
             AND register.register = (object.object << 32 | name.name)
         JOIN line AS own ON own.line = register.line
+        JOIN change AS newest ON newest.line = register.line AND newest.sequence = register.sequence
         JOIN (SELECT 0 AS is_past UNION ALL SELECT 1) AS side ON side.is_past = NOT (
-            register.stamp <= moment.last_stamp AND (own.timeline IS NULL OR EXISTS (
+            coalesce(register.stamp, newest.stamp) <= moment.last_stamp AND (own.timeline IS NULL OR EXISTS (
                 SELECT * FROM taken WHERE taken.line = own.line AND taken.sequence >= register.sequence
                     AND taken.stamp <= moment.last_stamp
             ))
@@ -209,7 +213,7 @@ extension Schema {
         JOIN operation ON operation.operation
             = change.operation + iif(past.register IS NULL, register.idx, past.idx)
         LEFT JOIN spent ON spent.register = register.register
-        WHERE operation.kind = 2 AND (past.register IS NOT NULL OR NOT side.is_past)
-            AND (spent.register IS NULL OR coalesce(past.stamp, register.stamp) > spent.last_stamp);
+        WHERE operation.kind <= 2 AND (past.register IS NOT NULL OR NOT side.is_past)
+            AND (spent.register IS NULL OR coalesce(past.stamp, register.stamp, newest.stamp) > spent.last_stamp);
         """
 }

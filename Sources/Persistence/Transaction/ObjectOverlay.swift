@@ -8,13 +8,27 @@ struct ObjectOverlay {
         fileprivate var isChanged: Bool
         /// Whether the database does not hold the object at all.
         let isNew: Bool
+        /// Whether the database may have properties of the object.
+        fileprivate var mayHaveRegisters: Bool
         /// Whether the object stands elsewhere than in the database, so that the index of places must be changed.
         fileprivate(set) var isMoved: Bool
-        /// The creation that the database has.
-        fileprivate let storedCreation: WriteReference?
+        /// What the database has.
+        fileprivate let stored: ObjectRecord?
+
+        fileprivate init(_ record: ObjectRecord, at index: ObjectIndex, isNew: Bool) {
+            (self.index, self.record, self.isNew) = (index, record, isNew)
+            (self.isChanged, self.isMoved, self.mayHaveRegisters) = (isNew, isNew, !isNew)
+            self.stored = isNew ? nil : record
+        }
 
         /// Whether another creation decides what the object is than the one in the database, or that has another stamp.
-        var isCreationChanged: Bool { self.storedCreation != self.record.creation?.write }
+        var isCreationChanged: Bool { self.stored?.creation?.write != self.record.creation?.write }
+        /// Whether anything is another than in the database that hardly any write changes.
+        var isTurned: Bool {
+            self.isCreationChanged || self.stored?.isVisible != self.record.isVisible
+                || self.stored?.openMove != self.record.openMove
+                || self.stored?.otherOpenMoves != self.record.otherOpenMoves
+        }
     }
 
     /// Where an object is held, until all are let go.
@@ -23,7 +37,7 @@ struct ObjectOverlay {
     }
 
     private var entries: [Entry] = []
-    private var places: [ObjectIndex: Place] = [:]
+    private var places = IndexTable()
     /// The object that was asked for last: operations on one follow each other.
     private var recent: (index: ObjectIndex, place: Place)?
 
@@ -34,41 +48,42 @@ struct ObjectOverlay {
     /// Where an object is held; nil if it is not.
     mutating func place(of index: ObjectIndex) -> Place? {
         if let recent = self.recent, recent.index == index { return recent.place }
-        guard let place = self.places[index] else { return nil }
+        guard let position = self.places.position(of: UInt64(index.rawValue)) else { return nil }
+        let place = Place(position: position)
         self.recent = (index, place)
         return place
     }
 
-    mutating func isNew(_ index: ObjectIndex) -> Bool { self.place(of: index).map { self[$0].isNew } ?? false }
+    /// Whether the database may have properties of an object.
+    mutating func mayHaveRegisters(_ index: ObjectIndex) -> Bool {
+        self.place(of: index).map { self.entries[$0.position].mayHaveRegisters } ?? true
+    }
+
+    /// Notes that properties of an object are written.
+    mutating func noteRegisters(of index: ObjectIndex) {
+        if let place = self.place(of: index) { self.entries[place.position].mayHaveRegisters = true }
+    }
 
     /// Holds an object that got its number in this transaction.
     mutating func insertNew(_ record: ObjectRecord, at index: ObjectIndex) {
-        _ = self.insert(
-            Entry(index: index, record: record, isChanged: true, isNew: true, isMoved: true, storedCreation: nil)
-        )
+        _ = self.insert(Entry(record, at: index, isNew: true))
     }
 
     /// Holds what the database has.
     mutating func note(_ record: ObjectRecord, at index: ObjectIndex) -> Place {
-        let creation = record.creation?.write
-        return self.insert(
-            Entry(
-                index: index,
-                record: record,
-                isChanged: false,
-                isNew: false,
-                isMoved: false,
-                storedCreation: creation
-            )
-        )
+        self.insert(Entry(record, at: index, isNew: false))
     }
 
     private mutating func insert(_ entry: Entry) -> Place {
-        let place = Place(position: self.entries.count)
+        let place = Place(position: self.places.insert(UInt64(entry.index.rawValue)))
         self.entries.append(entry)
-        self.places[entry.index] = place
         self.recent = (entry.index, place)
         return place
+    }
+
+    /// Looks at the record of an object where it lies.
+    func look<Result>(_ place: Place, _ body: (ObjectRecord) -> Result) -> Result {
+        body(self.entries[place.position].record)
     }
 
     /// Changes the record of an object where it lies.
@@ -99,7 +114,7 @@ struct ObjectOverlay {
 
     mutating func removeAll() {
         self.entries.removeAll(keepingCapacity: true)
-        self.places.empty()
+        self.places = IndexTable()
         self.recent = nil
     }
 }

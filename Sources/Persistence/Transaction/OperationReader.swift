@@ -34,21 +34,21 @@ struct OperationReader {
             throw .damaged("operation \(number) is missing from the log")
         }
         self.next = number + 1
-        let kind = OperationKind(rawValue: UInt8(truncatingIfNeeded: self.statement.int64(1)))
+        let kind = StoredKind.kind(self.statement.int64(1))
         var row = Row(
             kind: kind,
             object: ObjectIndex(rawValue: self.statement.uint32(2)),
             operand: self.statement.isNull(3) ? nil : self.statement.int64(3),
             grant: self.statement.isNull(4) ? nil : self.statement.int64(4)
         )
-        if kind == .create, self.statement.isNull(5) {
+        if kind == .create, row.operand != nil {
             row.creation = (
                 type: NameIndex(rawValue: self.statement.uint32(3)),
-                kind: NameIndex(rawValue: self.statement.uint32(6))
+                kind: NameIndex(rawValue: self.statement.uint32(5))
             )
             self.payload.removeAll(keepingCapacity: true)
         } else {
-            self.payload = try Self.payload(of: number, self.statement, tagAt: 5, valueAt: 6)
+            self.payload = try Self.payload(of: number, self.statement, kindAt: 1, valueAt: 5)
         }
         return row
     }
@@ -57,13 +57,13 @@ struct OperationReader {
     static func payload(
         of number: Int64,
         _ statement: Statement,
-        tagAt tagColumn: Int32,
+        kindAt kindColumn: Int32,
         valueAt column: Int32
     ) throws(StoreError) -> [UInt8] {
-        let stored = statement.isNull(tagColumn) ? StoredTag.raw : statement.int64(tagColumn)
-        guard stored != StoredTag.raw else { return statement.bytes(column) }
-        guard let tag = UInt8(exactly: stored).flatMap({ ValueTag(rawValue: $0) }) else {
-            throw .damaged("operation \(number) in the log has an unknown tag")
+        let stored = statement.int64(kindColumn)
+        guard stored < 0 else { return statement.bytes(column) }
+        guard let tag = StoredKind.tag(stored) else {
+            throw .damaged("operation \(number) in the log has a value of an unknown type")
         }
         var payload = [tag.rawValue]
         switch tag {

@@ -2,14 +2,20 @@ import CRDTCore
 
 /// Writes operations of one run into the log.
 struct OperationWriter {
-    let statement: Statement
+    private var rows: RowWriter
     /// The payload bytes of the run; they stay where they are while the writer is used.
-    let payload: UnsafeRawBufferPointer
+    private let payload: UnsafeRawBufferPointer
+
+    init(_ statements: StatementCache, payload: UnsafeRawBufferPointer) throws(StoreError) {
+        let (single, group) = (try statements[.insertOperation], try statements[.insertOperationGroup])
+        self.rows = RowWriter(single: single, group: group, columnCount: 6)
+        self.payload = payload
+    }
 
     // The parameters of `StoreQuery.insertOperation`.
+    private static let kind: Int32 = 2
     private static let operand: Int32 = 4
-    private static let tag: Int32 = 6
-    private static let value: Int32 = 7
+    private static let value: Int32 = 6
 
     /// The numbers that an operation refers to in the database.
     struct References {
@@ -21,77 +27,67 @@ struct OperationWriter {
         var creation: (type: NameIndex, kind: NameIndex)?
     }
 
-    func write(_ operation: Operation, _ references: References) throws(StoreError) {
+    /// Writes the next of so many operations.
+    mutating func write(
+        _ operation: Operation,
+        _ references: References,
+        nextOf count: Int
+    ) throws(StoreError) {
         let range = operation.payloadRange
         guard range.upperBound <= self.payload.count else {
             throw .damaged("an operation's payload is outside its run")
         }
-        self.statement.bind(1, references.number)
-        self.statement.bind(2, Int64(operation.kind.rawValue))
-        self.statement.bind(3, references.object.map { Int64($0.rawValue) })
-        self.statement.bind(OperationWriter.operand, references.operand)
-        self.statement.bind(5, references.grant)
-        self.bindPayload(operation.kind, UnsafeRawBufferPointer(rebasing: self.payload[range]), references)
-        try self.statement.run()
-    }
-
-    private func bindPayload(_ kind: OperationKind, _ bytes: UnsafeRawBufferPointer, _ references: References) {
-        switch kind {
-        case .set where self.bindValue(bytes):
-            break
-        case .create:
-            guard let creation = references.creation else { return self.bindRaw(bytes) }
-            self.statement.bind(OperationWriter.operand, creation.type.rawValue)
-            self.statement.bindNull(OperationWriter.tag)
-            self.statement.bind(OperationWriter.value, creation.kind.rawValue)
-        case .unset where bytes.isEmpty, .delete where bytes.isEmpty:
-            self.statement.bindNull(OperationWriter.tag)
-            self.statement.bindNull(OperationWriter.value)
-        case .set, .unset, .delete:
-            self.bindRaw(bytes)
-        default:
-            self.statement.bindNull(OperationWriter.tag)
-            self.statement.bind(OperationWriter.value, borrowing: bytes)
+        let bytes = UnsafeRawBufferPointer(rebasing: self.payload[range])
+        try self.rows.write(nextOf: count) { row in
+            row.bind(1, references.number)
+            row.bind(3, references.object.map { Int64($0.rawValue) })
+            row.bind(OperationWriter.operand, references.operand)
+            row.bind(5, references.grant)
+            if operation.kind == .set, OperationWriter.bind(value: bytes, to: row) { return }
+            row.bind(OperationWriter.kind, Int64(operation.kind.rawValue))
+            if let creation = references.creation {
+                row.bind(OperationWriter.operand, creation.type.rawValue)
+                row.bind(OperationWriter.value, creation.kind.rawValue)
+            } else if bytes.isEmpty {
+                row.bindNull(OperationWriter.value)
+            } else {
+                row.bind(OperationWriter.value, borrowing: bytes)
+            }
         }
     }
 
-    private func bindRaw(_ bytes: UnsafeRawBufferPointer) {
-        self.statement.bind(OperationWriter.tag, StoredTag.raw)
-        self.statement.bind(OperationWriter.value, borrowing: bytes)
-    }
-
-    /// Binds a value as SQLite's own type.
+    /// Binds a value as SQLite's own type, and its kind.
     ///
     /// Returns whether its bytes can be made again from that.
-    private func bindValue(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    private static func bind(value bytes: UnsafeRawBufferPointer, to row: Statement) -> Bool {
         guard let first = bytes.first, let tag = ValueTag(rawValue: first) else { return false }
         let content = UnsafeRawBufferPointer(rebasing: bytes[1...])
         switch tag {
         case .null:
             guard content.isEmpty else { return false }
-            self.statement.bindNull(OperationWriter.value)
+            row.bindNull(OperationWriter.value)
         case .false, .true:
             guard content.isEmpty else { return false }
-            self.statement.bind(OperationWriter.value, tag == .true)
+            row.bind(OperationWriter.value, tag == .true)
         case .int:
             guard let number = OperationWriter.zigzag(content) else { return false }
-            self.statement.bind(OperationWriter.value, number)
+            row.bind(OperationWriter.value, number)
         case .double:
             guard content.count == 8 else { return false }
             let bits = UInt64(bigEndian: content.loadUnaligned(as: UInt64.self))
             let number = Double(bitPattern: bits)
             if number.isNaN {
                 // SQLite makes NULL of what is not a number.
-                self.statement.bind(OperationWriter.value, borrowing: content)
+                row.bind(OperationWriter.value, borrowing: content)
             } else {
-                self.statement.bind(OperationWriter.value, number)
+                row.bind(OperationWriter.value, number)
             }
         case .string, .document:
-            self.statement.bind(OperationWriter.value, borrowingText: content)
+            row.bind(OperationWriter.value, borrowingText: content)
         case .bytes, .blob:
-            self.statement.bind(OperationWriter.value, borrowing: content)
+            row.bind(OperationWriter.value, borrowing: content)
         }
-        self.statement.bind(OperationWriter.tag, Int64(tag.rawValue))
+        row.bind(OperationWriter.kind, StoredKind.set(tag))
         return true
     }
 

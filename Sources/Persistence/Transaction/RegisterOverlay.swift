@@ -2,51 +2,70 @@ import CRDTCore
 
 /// Registers as the transaction sees them, until they are written.
 struct RegisterOverlay {
-    private struct Entry {
-        var register: Register?
-        var isChanged: Bool
+    /// A register that has changed.
+    struct Change {
+        let rowNumber: Int64
+        let register: Register
         /// Whether the database has a row for it.
-        var isStored: Bool
-
-        mutating func change(to register: Register) {
-            self.register = register
-            self.isChanged = true
-        }
+        let isStored: Bool
     }
 
-    private var entries: [RegisterKey: Entry] = [:]
+    private struct Entry {
+        let rowNumber: Int64
+        var register: Register?
+        var isChanged = false
+        var isStored = false
+    }
+
+    private var entries: [Entry] = []
+    private var places = IndexTable()
 
     var count: Int { self.entries.count }
 
     /// The register held for a key: nil if none is held, `.some(nil)` if it is known that there is none.
-    func register(_ key: RegisterKey) -> Register?? { self.entries[key].map(\.register) }
+    func register(_ key: RegisterKey) -> Register?? {
+        self.places.position(of: UInt64(bitPattern: key.rowNumber)).map { self.entries[$0].register }
+    }
 
     /// Holds what the database has.
     mutating func note(_ register: Register?, at key: RegisterKey) {
-        self.entries[key] = Entry(register: register, isChanged: false, isStored: register != nil)
+        let place = self.place(of: key)
+        self.entries[place].register = register
+        self.entries[place].isStored = register != nil
     }
 
-    mutating func set(_ register: Register, at key: RegisterKey) {
-        // In one look at the table.
-        self.entries[key, default: Entry(register: nil, isChanged: false, isStored: false)].change(to: register)
+    /// Returns how many are held now.
+    mutating func set(_ register: Register, at key: RegisterKey) -> Int {
+        let place = self.place(of: key)
+        self.entries[place].register = register
+        self.entries[place].isChanged = true
+        return self.entries.count
     }
 
-    /// The keys of what has changed, in their order in the database.
-    func changedKeys() -> [Int64] {
-        var keys: [Int64] = []
-        keys.reserveCapacity(self.entries.count)
-        for (key, entry) in self.entries where entry.isChanged { keys.append(key.rowNumber) }
-        keys.sort()
-        return keys
+    private mutating func place(of key: RegisterKey) -> Int {
+        let place = self.places.insert(UInt64(bitPattern: key.rowNumber))
+        if place == self.entries.count { self.entries.append(Entry(rowNumber: key.rowNumber)) }
+        return place
     }
 
-    /// A register that has changed, and whether the database has a row for it.
-    func change(at key: RegisterKey) -> (register: Register, isStored: Bool)? {
-        guard let entry = self.entries[key], let register = entry.register else { return nil }
-        return (register, entry.isStored)
+    /// What has changed, in the order of the keys in the database.
+    func changes() -> [Change] {
+        var changes: [Change] = []
+        changes.reserveCapacity(self.entries.count)
+        for entry in self.entries where entry.isChanged {
+            guard let register = entry.register else { continue }
+            changes.append(Change(rowNumber: entry.rowNumber, register: register, isStored: entry.isStored))
+        }
+        // Most come in order.
+        let isOrdered = zip(changes, changes.dropFirst()).allSatisfy { $0.rowNumber < $1.rowNumber }
+        if !isOrdered { changes.sort { $0.rowNumber < $1.rowNumber } }
+        return changes
     }
 
-    mutating func removeAll() { self.entries.empty() }
+    mutating func removeAll() {
+        self.entries.removeAll(keepingCapacity: self.entries.capacity <= 4_096)
+        self.places = IndexTable()
+    }
 }
 
 /// Writes that are not in force, as the transaction sees them, until they are written.
@@ -180,6 +199,29 @@ struct ListedNameBlocks {
         guard self.slots[slot] != entry else { return nil }
         self.slots[slot] = entry
         return (name, block)
+    }
+}
+
+/// The stamps that changes themselves have: those of what was appended, and the one that was asked for last.
+struct OwnStamps {
+    private var stamps: [LinePoint: Stamp] = [:]
+    /// Registers that follow each other mostly have writes of one change.
+    private var recent: (point: LinePoint, stamp: Stamp)?
+
+    mutating func note(_ stamp: Stamp, of point: LinePoint) { self.stamps[point] = stamp }
+
+    mutating func noteRecent(_ stamp: Stamp, of point: LinePoint) { self.recent = (point, stamp) }
+
+    mutating func stamp(of point: LinePoint) -> Stamp? {
+        if let recent = self.recent, recent.point == point { return recent.stamp }
+        guard let stamp = self.stamps[point] else { return nil }
+        self.recent = (point, stamp)
+        return stamp
+    }
+
+    mutating func removeAll() {
+        if !self.stamps.isEmpty { self.stamps.empty() }
+        self.recent = nil
     }
 }
 

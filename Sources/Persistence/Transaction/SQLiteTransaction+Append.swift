@@ -8,10 +8,10 @@ extension SQLiteTransaction {
         // The payload must lie still while statements point into it.
         let failure: StoreError? = run.payload.withUnsafeBytes { payload in
             do throws(StoreError) {
-                let writer = OperationWriter(statement: try self.statements[.insertOperation], payload: payload)
+                var writer = try OperationWriter(self.statements, payload: payload)
                 for (position, change) in run.changes.enumerated() {
                     let first = self.identifiers.next.operation
-                    try self.append(change, of: run, indexes, grants: grants, to: writer)
+                    try self.append(change, of: run, indexes, grants: grants, to: &writer)
                     let point = LinePoint(line: indexes.line, sequence: run.firstSequence + UInt64(position))
                     let own = run.size(of: change)
                     try self.append(
@@ -23,6 +23,7 @@ extension SQLiteTransaction {
                         hash: verified.hashes[position],
                         spent: Self.spentProperties(of: change, in: run, indexes)
                     )
+                    self.ownStamps.note(change.stamp, of: point)
                     size += own
                 }
                 return nil
@@ -48,8 +49,8 @@ extension SQLiteTransaction {
         let grants = try self.grantNumbers(of: run)
         let failure: StoreError? = run.payload.withUnsafeBytes { payload in
             do throws(StoreError) {
-                let writer = OperationWriter(statement: try self.statements[.insertOperation], payload: payload)
-                try self.write(change, of: run, indexes, grants: grants, from: first, to: writer)
+                var writer = try OperationWriter(self.statements, payload: payload)
+                try self.write(change, of: run, indexes, grants: grants, from: first, to: &writer)
                 return nil
             } catch {
                 return error
@@ -64,12 +65,12 @@ extension SQLiteTransaction {
         of run: Run,
         _ indexes: RunIndexes,
         grants: [Int64],
-        to writer: OperationWriter
+        to writer: inout OperationWriter
     ) throws(StoreError) {
         guard !change.isSpent else { return }
         let first = self.identifiers.next.operation
         self.identifiers.next.operation += Int64(change.operationCount)
-        try self.write(change, of: run, indexes, grants: grants, from: first, to: writer)
+        try self.write(change, of: run, indexes, grants: grants, from: first, to: &writer)
     }
 
     private func write(
@@ -78,7 +79,7 @@ extension SQLiteTransaction {
         _ indexes: RunIndexes,
         grants: [Int64],
         from first: Int64,
-        to writer: OperationWriter
+        to writer: inout OperationWriter
     ) throws(StoreError) {
         var number = first
         for position in change.operationRange {
@@ -93,7 +94,7 @@ extension SQLiteTransaction {
                 references.creation = try self.creation(run.payload[operation.payloadRange])
             }
             if operation.grant > 0 { references.grant = grants[Int(operation.grant) - 1] }
-            try writer.write(operation, references)
+            try writer.write(operation, references, nextOf: change.operationRange.upperBound - position)
             number += 1
         }
     }

@@ -72,7 +72,7 @@ extension SQLiteTransaction {
         statement.bind(3, commit)
         var found: [(name: NameIndex, register: Register)] = []
         while try statement.step() {
-            let name = RegisterKey(rowNumber: statement.int64(6)).name
+            let name = RegisterKey(rowNumber: statement.int64(5)).name
             if name != .lifetime { found.append((name, try self.register(statement))) }
         }
         return found

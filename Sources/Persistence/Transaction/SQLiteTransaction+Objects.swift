@@ -11,7 +11,7 @@ extension SQLiteTransaction {
     ) throws(StoreError) -> Result {
         // Two steps: the first may hold the object, which a value read before would not know.
         let place = try self.hold(object)
-        return body(self.objects[place].record)
+        return self.objects.look(place, body)
     }
 
     package func update<Result>(
@@ -106,6 +106,13 @@ extension SQLiteTransaction {
         return record
     }
 
+    /// What writes an object, and leaves the indexes alone in which it stays where it is.
+    private static func query(for entry: ObjectOverlay.Entry) -> StoreQuery {
+        if entry.isNew { return .insertObject }
+        if entry.isMoved { return .updateObjectAndPlace }
+        return entry.isTurned ? .updateObjectAndType : .updateObject
+    }
+
     /// Writes objects in the order of their numbers.
     func flushObjects() throws(StoreError) {
         defer { self.objects.removeAll() }
@@ -115,9 +122,7 @@ extension SQLiteTransaction {
         var existence: [UInt8] = []
         for place in changes {
             let entry = self.objects[place]
-            let query: StoreQuery =
-                entry.isNew ? .insertObject : entry.isMoved ? .updateObjectAndPlace : .updateObject
-            let statement = try self.statements[query]
+            let statement = try self.statements[Self.query(for: entry)]
             let record = entry.record
             existence.removeAll(keepingCapacity: true)
             StoredBytes.encode(record.existence, to: &existence)

@@ -9,7 +9,7 @@ extension SQLiteTransaction {
         var properties: [(name: String, value: Value)] = []
         while try statement.step() {
             guard let value = try self.value(statement) else { continue }
-            properties.append((statement.text(4), value))
+            properties.append((statement.text(3), value))
         }
         return properties
     }
@@ -35,12 +35,12 @@ extension SQLiteTransaction {
 
     /// The value in the row of an operation; nil if it is none that this version knows.
     private func value(_ statement: Statement) throws(StoreError) -> Value? {
-        guard !statement.isNull(0), !statement.isNull(4) else {
+        guard !statement.isNull(0), !statement.isNull(3) else {
             throw .damaged("the write of a property is missing from the log")
         }
-        guard statement.int64(1) == Int64(OperationKind.set.rawValue) else { return nil }
+        guard StoredKind.kind(statement.int64(1)) == .set else { return nil }
         let number = statement.int64(0)
-        let payload = try OperationReader.payload(of: number, statement, tagAt: 2, valueAt: 3)
+        let payload = try OperationReader.payload(of: number, statement, kindAt: 1, valueAt: 2)
         do throws(WireError) {
             return try Value(encoded: payload)
         } catch {

@@ -3,8 +3,7 @@ package import CRDTCore
 extension SQLiteTransaction {
     package func register(_ key: RegisterKey) throws(StoreError) -> Register? {
         if let known = self.registers.register(key) { return known }
-        // An object that the database does not hold has no registers there.
-        guard !self.objects.isNew(key.object) else { return nil }
+        guard self.objects.mayHaveRegisters(key.object) else { return nil }
         let register = try self.storedRegister(key)
         try self.flushIfLarge()
         self.registers.note(register, at: key)
@@ -19,8 +18,8 @@ extension SQLiteTransaction {
     }
 
     package func setRegister(_ register: Register, at key: RegisterKey) throws(StoreError) {
-        try self.flushIfLarge()
-        self.registers.set(register, at: key)
+        // Not each time: to look at all that is held takes as long as to set a register.
+        if self.registers.set(register, at: key).isMultiple(of: 256) { try self.flushIfLarge() }
     }
 
     package func addVersion(
@@ -147,7 +146,7 @@ extension SQLiteTransaction {
         let row = self.versions[key]
         let held = row?.firstConflicts(from: line) ?? []
         if row?.hasStoredConflicts ?? false { return held }
-        guard !self.objects.isNew(key.object) else { return held }
+        guard self.objects.mayHaveRegisters(key.object) else { return held }
         let (stored, passedCount) = try self.storedConflicts(at: key, from: line, through: held.first?.line, row)
         // Not again and again.
         if passedCount > Self.passedConflictCountMax { try self.flush() }
@@ -184,7 +183,7 @@ extension SQLiteTransaction {
     }
 
     private func storedConflicts(at key: RegisterKey) throws(StoreError) -> [WriteReference] {
-        guard !self.objects.isNew(key.object) else { return [] }
+        guard self.objects.mayHaveRegisters(key.object) else { return [] }
         let statement = try self.statements[.conflicts]
         defer { statement.reset() }
         statement.bind(1, key.rowNumber)
@@ -201,7 +200,7 @@ extension SQLiteTransaction {
         statement.bind(2, RegisterKey(object: object, name: NameIndex(rawValue: .max)).rowNumber)
         var found: [(NameIndex, Register)] = []
         while try statement.step() {
-            found.append((RegisterKey(rowNumber: statement.int64(6)).name, try self.register(statement)))
+            found.append((RegisterKey(rowNumber: statement.int64(5)).name, try self.register(statement)))
         }
         return found
     }
@@ -233,33 +232,48 @@ extension SQLiteTransaction {
         defer { statement.reset() }
         var found: [(RegisterKey, Register)] = []
         while try statement.step() {
-            found.append((RegisterKey(rowNumber: statement.int64(6)), try self.register(statement)))
+            found.append((RegisterKey(rowNumber: statement.int64(5)), try self.register(statement)))
         }
         return found
     }
 
     /// Writes registers in the order of their keys.
     func flushRegisters() throws(StoreError) {
+        defer { self.ownStamps.removeAll() }
         guard self.registers.count > 0 else { return }
         defer { self.registers.removeAll() }
-        let keys = self.registers.changedKeys()
-        guard !keys.isEmpty else { return }
+        let changes = self.registers.changes()
+        guard !changes.isEmpty else { return }
         let commit = self.commits.running
-        let statement = try self.statements[.setRegister]
-        var listed = ListedNameBlocks()
-        for rowNumber in keys {
-            let key = RegisterKey(rowNumber: rowNumber)
-            guard let (register, isStored) = self.registers.change(at: key) else { continue }
+        let (single, group) = (try self.statements[.setRegister], try self.statements[.setRegisterGroup])
+        var rows = RowWriter(single: single, group: group, columnCount: 8)
+        var last: ObjectIndex?
+        for (position, entry) in changes.enumerated() {
+            let (key, register) = (RegisterKey(rowNumber: entry.rowNumber), entry.register)
+            if key.object != last { self.objects.noteRegisters(of: key.object) }
+            last = key.object
             // What the database has is listed.
-            if !isStored, let entry = listed.note(key) { try self.listName(entry.name, in: entry.block) }
-            statement.bind(1, rowNumber)
-            Self.bind(register.winner, to: statement, at: 2)
-            statement.bind(6, register.isRemoval)
-            statement.bind(7, register.conflictCount)
-            statement.bind(8, commit)
-            statement.bind(9, register.writeCount)
-            try statement.run()
+            if !entry.isStored, let (name, block) = self.listedNames.note(key) { try self.listName(name, in: block) }
+            let isStampOwn = try self.ownStamp(of: register.winner.point) == register.winner.stamp
+            try rows.write(nextOf: changes.count - position) { row in
+                row.bind(1, entry.rowNumber)
+                Self.bind(register.winner, to: row, at: 2)
+                // In most rows the stamp of the change says it.
+                if isStampOwn { row.bindNull(2) }
+                let conflictCount = Int64(register.conflictCount)
+                row.bind(6, register.isRemoval ? ~conflictCount : conflictCount)
+                row.bind(7, commit)
+                row.bind(8, register.writeCount)
+            }
         }
+    }
+
+    /// The stamp that a change itself has; nil if it is not in the log.
+    private func ownStamp(of point: LinePoint) throws(StoreError) -> Stamp? {
+        if let known = self.ownStamps.stamp(of: point) { return known }
+        let stamp = try self.header(at: point)?.stamp
+        if let stamp { self.ownStamps.noteRecent(stamp, of: point) }
+        return stamp
     }
 
     /// Notes that a name occurs in a block of objects, so that a program finds its properties without a look at all.
@@ -277,6 +291,7 @@ extension SQLiteTransaction {
         guard !changes.isEmpty else { return }
         let statement = try self.statements[.setVersion]
         for (key, entry) in changes {
+            self.objects.noteRegisters(of: RegisterKey(rowNumber: key).object)
             statement.bind(1, key)
             Self.bind(entry.write, to: statement, at: 2)
             statement.bind(6, Int64(entry.status.rawValue))
@@ -291,17 +306,26 @@ extension SQLiteTransaction {
     static let writeCountMax: Int64 = 1 << 62
 
     func register(_ statement: Statement) throws(StoreError) -> Register {
-        guard (0...SQLiteTransaction.conflictCountMax).contains(statement.int64(5)) else {
+        let isRemoval = statement.int64(4) < 0
+        let conflictCount = isRemoval ? ~statement.int64(4) : statement.int64(4)
+        guard conflictCount <= SQLiteTransaction.conflictCountMax else {
             throw .damaged("a property in the database has more conflicts than there can be")
         }
-        guard (1...SQLiteTransaction.writeCountMax).contains(statement.int64(7)) else {
+        guard (1...SQLiteTransaction.writeCountMax).contains(statement.int64(6)) else {
             throw .damaged("a property in the database has more writes than there can be, or none")
         }
+        var winner = try self.write(statement)
+        if statement.isNull(0) {
+            guard let stamp = try self.ownStamp(of: winner.point) else {
+                throw .damaged("the write of a property is missing from the log")
+            }
+            winner.stamp = stamp
+        }
         return Register(
-            winner: try self.write(statement),
-            isRemoval: statement.bool(4),
-            conflictCount: statement.uint32(5),
-            writeCount: statement.int64(7)
+            winner: winner,
+            isRemoval: isRemoval,
+            conflictCount: UInt32(conflictCount),
+            writeCount: statement.int64(6)
         )
     }
 

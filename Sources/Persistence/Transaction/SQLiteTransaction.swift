@@ -14,6 +14,8 @@ package final class SQLiteTransaction: NodeTransaction {
     package var forks = ForkIndex()
     var registers = RegisterOverlay()
     var versions = VersionOverlay()
+    var ownStamps = OwnStamps()
+    var listedNames = ListedNameBlocks()
     var objects = ObjectOverlay()
     var commits = CommitNumbers()
     var placements = Placements()
@@ -42,9 +44,14 @@ package final class SQLiteTransaction: NodeTransaction {
     }
 
     /// Writes what has become too much to keep in memory.
+    ///
+    /// Objects stay if they are few beside their properties: each later write changes them again.
     func flushIfLarge() throws(StoreError) {
         let count = self.registers.count + self.versions.count + self.objects.count
-        if count >= SQLiteTransaction.overlayCountMax { try self.flush() }
+        guard count >= SQLiteTransaction.overlayCountMax else { return }
+        guard self.objects.count < count / 2 else { return try self.flush() }
+        try self.flushRegisters()
+        try self.flushVersions()
     }
 
     /// Writes what is left before the commit.
@@ -102,6 +109,8 @@ package final class SQLiteTransaction: NodeTransaction {
     func didRollback() {
         self.registers.removeAll()
         self.versions.removeAll()
+        self.ownStamps.removeAll()
+        self.listedNames = ListedNameBlocks()
         self.objects.removeAll()
         self.placements = Placements()
         self.hasSpent = nil
@@ -223,6 +232,7 @@ package final class SQLiteTransaction: NodeTransaction {
             if query == .clearObjects { statement.bind(1, self.takeCommit()) }
             try statement.run()
         }
+        self.listedNames = ListedNameBlocks()
         self.placements.areUnknown = true
     }
 }

@@ -15,7 +15,7 @@ extension StoreQuery {
     static let deleteOperations = StoreQuery("DELETE FROM operation WHERE operation BETWEEN ? AND ?")
     static let replaceOperation = StoreQuery(
         """
-        UPDATE operation SET kind = 255, grant_reference = NULL, tag = NULL, value = ?2 WHERE operation = ?1
+        UPDATE operation SET kind = 255, grant_reference = NULL, value = ?2 WHERE operation = ?1
         """
     )
     static let spentWrites = StoreQuery("SELECT count, first, last, last_stamp FROM spent WHERE register = ?")

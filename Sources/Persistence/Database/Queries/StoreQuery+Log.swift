@@ -19,15 +19,19 @@ extension StoreQuery {
         FROM change WHERE line = ? AND sequence >= ? ORDER BY sequence
         """
     )
-    static let insertOperation = StoreQuery(
-        """
-        INSERT INTO operation (operation, kind, object, operand, grant_reference, tag, value)
-        VALUES (?, ?, ?, ?, ?, ?, ?)
-        """
-    )
+    static let insertOperation = insertOperations(1)
+    static let insertOperationGroup = insertOperations(RowWriter.groupCount)
+    private static func insertOperations(_ count: Int) -> StoreQuery {
+        StoreQuery(
+            """
+            INSERT INTO operation (operation, kind, object, operand, grant_reference, value)
+            VALUES \(places(rows: count, columns: 6))
+            """
+        )
+    }
     static let operationsFrom = StoreQuery(
         """
-        SELECT operation, kind, object, operand, grant_reference, tag, value FROM operation
+        SELECT operation, kind, object, operand, grant_reference, value FROM operation
         WHERE operation >= ? ORDER BY operation
         """
     )

@@ -65,23 +65,23 @@ extension StoreQuery {
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?20, ?20, 0, ?20)
         """
     )
-    static let updateObject = StoreQuery(
+    private static let objectChange = """
+        UPDATE object SET existence = ?8, updated = ?9, child_count = ?10, visible_child_count = ?11, changed = ?20
         """
-        UPDATE object SET created_stamp = ?2, created_line = ?3, created_sequence = ?4, created_idx = ?5,
-        type = ?6, kind = ?7, existence = ?8, updated = ?9, child_count = ?10, visible_child_count = ?11,
-        visible = ?12, open_move_line = ?13, open_move_sequence = ?14, open_move_idx = ?15,
-        other_open_moves = ?16, changed = ?20, shown = iif(visible < ?12, ?20, shown),
-        hidden = iif(visible > ?12, ?20, hidden), placed = iif(type IS ?6 AND kind IS ?7, placed, ?20)
-        WHERE object = ?1
+    private static let objectTurn = """
+        created_stamp = ?2, created_line = ?3, created_sequence = ?4, created_idx = ?5, type = ?6, kind = ?7,
+        open_move_line = ?13, open_move_sequence = ?14, open_move_idx = ?15, other_open_moves = ?16,
+        visible = ?12, shown = iif(visible < ?12, ?20, shown), hidden = iif(visible > ?12, ?20, hidden)
+        """
+    static let updateObject = StoreQuery("\(objectChange) WHERE object = ?1")
+    static let updateObjectAndType = StoreQuery(
+        """
+        \(objectChange), \(objectTurn), placed = iif(type IS ?6 AND kind IS ?7, placed, ?20) WHERE object = ?1
         """
     )
     static let updateObjectAndPlace = StoreQuery(
         """
-        UPDATE object SET created_stamp = ?2, created_line = ?3, created_sequence = ?4, created_idx = ?5,
-        type = ?6, kind = ?7, existence = ?8, updated = ?9, child_count = ?10, visible_child_count = ?11,
-        visible = ?12, open_move_line = ?13, open_move_sequence = ?14, open_move_idx = ?15,
-        other_open_moves = ?16, parent = ?17, position = ?18, changed = ?20,
-        shown = iif(visible < ?12, ?20, shown), hidden = iif(visible > ?12, ?20, hidden),
+        \(objectChange), \(objectTurn), parent = ?17, position = ?18,
         placed = iif(parent IS ?17 AND type IS ?6 AND kind IS ?7, placed, ?20) WHERE object = ?1
         """
     )

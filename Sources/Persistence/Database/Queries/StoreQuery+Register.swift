@@ -1,19 +1,22 @@
 /// Registers, versions, and the history of objects.
 extension StoreQuery {
+    private static let registers =
+        "SELECT stamp, line, sequence, idx, conflict_count, register, write_count FROM register"
     static let register = StoreQuery(
-        """
-        SELECT stamp, line, sequence, idx, is_removal, conflict_count, register, write_count FROM register
-        WHERE register = ?
-        """
+        "\(registers) WHERE register = ?"
     )
-    static let setRegister = StoreQuery(
-        """
-        INSERT INTO register
-        (register, stamp, line, sequence, idx, is_removal, conflict_count, changed, write_count)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (register) DO UPDATE SET stamp = ?2, line = ?3,
-        sequence = ?4, idx = ?5, is_removal = ?6, conflict_count = ?7, changed = ?8, write_count = ?9
-        """
-    )
+    static let setRegister = setRegisters(1)
+    static let setRegisterGroup = setRegisters(RowWriter.groupCount)
+    private static func setRegisters(_ count: Int) -> StoreQuery {
+        StoreQuery(
+            """
+            INSERT INTO register (register, stamp, line, sequence, idx, conflict_count, changed, write_count)
+            VALUES \(places(rows: count, columns: 8)) ON CONFLICT (register) DO UPDATE SET stamp = excluded.stamp,
+            line = excluded.line, sequence = excluded.sequence, idx = excluded.idx,
+            conflict_count = excluded.conflict_count, changed = excluded.changed, write_count = excluded.write_count
+            """
+        )
+    }
     static let insertNameBlock = StoreQuery("INSERT OR IGNORE INTO name_block (name, block) VALUES (?, ?)")
     static let hasUnlistedName = StoreQuery(
         """
@@ -26,32 +29,23 @@ extension StoreQuery {
         """
     )
     static let registersOfObject = StoreQuery(
-        """
-        SELECT stamp, line, sequence, idx, is_removal, conflict_count, register, write_count FROM register
-        WHERE register BETWEEN ? AND ?
-        """
+        "\(registers) WHERE register BETWEEN ? AND ?"
     )
     static let propertiesOfObject = StoreQuery(
         """
-        SELECT operation.operation, operation.kind, operation.tag, operation.value, name.text FROM register
+        SELECT operation.operation, operation.kind, operation.value, name.text FROM register
         LEFT JOIN change ON change.line = register.line AND change.sequence = register.sequence
         LEFT JOIN operation ON operation.operation = change.operation + register.idx
             AND register.idx < change.operation_count
         LEFT JOIN name ON name.name = register.name
-        WHERE register.register BETWEEN ? AND ? AND NOT register.is_removal
+        WHERE register.register BETWEEN ? AND ? AND register.conflict_count >= 0
         """
     )
     static let changedRegisters = StoreQuery(
-        """
-        SELECT stamp, line, sequence, idx, is_removal, conflict_count, register, write_count FROM register
-        WHERE register BETWEEN ? AND ? AND changed > ?
-        """
+        "\(registers) WHERE register BETWEEN ? AND ? AND changed > ?"
     )
     static let conflictedRegisters = StoreQuery(
-        """
-        SELECT stamp, line, sequence, idx, is_removal, conflict_count, register, write_count FROM register
-        WHERE register IN (SELECT register FROM version WHERE status = 1)
-        """
+        "\(registers) WHERE register IN (SELECT register FROM version WHERE status = 1)"
     )
     static let setVersion = StoreQuery(
         """
@@ -95,9 +89,13 @@ extension StoreQuery {
     static let lastStampsOfObject = StoreQuery(
         // The highest of each kind; stamps with the highest bit set are negative here.
         """
+        WITH stamps (stamp) AS (
+            SELECT coalesce(register.stamp, change.stamp) FROM register LEFT JOIN change USING (line, sequence)
+            WHERE register BETWEEN ?1 AND ?2
+        )
         SELECT created_stamp FROM object WHERE object = ?4
-        UNION ALL SELECT max(stamp) FROM register WHERE register BETWEEN ?1 AND ?2
-        UNION ALL SELECT max(stamp) FROM register WHERE register BETWEEN ?1 AND ?2 AND stamp < 0
+        UNION ALL SELECT max(stamp) FROM stamps
+        UNION ALL SELECT max(stamp) FROM stamps WHERE stamp < 0
         UNION ALL SELECT max(stamp) FROM version WHERE register = ?3
         UNION ALL SELECT max(stamp) FROM version WHERE register = ?3 AND stamp < 0
         UNION ALL SELECT max(stamp) FROM move WHERE object = ?4 AND effective = 0
@@ -113,7 +111,8 @@ extension StoreQuery {
         UNION
         SELECT stamp, line, sequence, idx FROM version WHERE register BETWEEN ?1 AND ?2
         UNION ALL
-        SELECT stamp, line, sequence, idx FROM register WHERE register BETWEEN ?1 AND ?2
+        SELECT coalesce(register.stamp, change.stamp), line, sequence, idx
+        FROM register LEFT JOIN change USING (line, sequence) WHERE register BETWEEN ?1 AND ?2
         UNION ALL
         SELECT stamp, line, sequence, idx FROM move WHERE object = ?3
         """
