@@ -33,7 +33,7 @@ package enum Limits {
     /// Whoever has seen more says so in several changes.
     package static let contextEntryCountMax = 1 << 12
     /// Changes that the opening of a branch of the workspace names.
-    package static let timelineBaseCountMax = contextEntryCountMax
+    package static let branchBaseCountMax = contextEntryCountMax
     /// `ChangeSize.byteCount` of one change: that of its edits and of the longest context.
     package static let changeByteCountMax =
         editByteCountMax + ChangeSize.headerByteCount + contextEntryCountMax * ChangeSize.contextEntryByteCount

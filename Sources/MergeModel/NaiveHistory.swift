@@ -75,26 +75,26 @@ package struct NaiveHistory: Sendable {
 
     /// What counts on a branch of the workspace (nil: on the main timeline) as if nobody knew of branches: written by
     /// devices that were offline since a branch began, and came back where it was merged.
-    package func madeOffline(on timeline: TimelineID?, _ verdicts: Verdicts) -> NaiveHistory {
-        var ends = verdicts.stamps.keys.filter { self.timeline(of: $0) == timeline }
-        if let timeline { ends += self.base(of: timeline).filter { verdicts.stamps[$0] != nil } }
+    package func madeOffline(on branch: BranchID?, _ verdicts: Verdicts) -> NaiveHistory {
+        var ends = verdicts.stamps.keys.filter { self.branch(of: $0) == branch }
+        if let branch { ends += self.base(of: branch).filter { verdicts.stamps[$0] != nil } }
         return self.keeping(self.closure(of: ends), verdicts) { edit in
-            if case .timeline = edit { .undo(NaiveHistory.nothing) } else { edit }
+            if case .branch = edit { .undo(NaiveHistory.nothing) } else { edit }
         }
     }
 
     /// What a branch begins with, as far as it is here: of several openings the one with the lowest bytes counts.
-    private func base(of timeline: TimelineID) -> [Int] {
-        var openings: [TimelineOpening] = []
+    private func base(of branch: BranchID) -> [Int] {
+        var openings: [BranchOpening] = []
         for (number, change) in self.changes.enumerated() {
-            guard let user = self.user(of: number), timeline.isGiven(by: user) else { continue }
-            for case .timeline(.opens(let opening)) in change.edits where opening.id == timeline {
+            guard let user = self.user(of: number), branch.isGiven(by: user) else { continue }
+            for case .branch(.opens(let opening)) in change.edits where opening.id == branch {
                 openings.append(opening)
             }
         }
-        func bytes(_ opening: TimelineOpening) -> [UInt8] {
+        func bytes(_ opening: BranchOpening) -> [UInt8] {
             var bytes: [UInt8] = []
-            TimelineStatement.opens(opening).encode(to: &bytes)
+            BranchStatement.opens(opening).encode(to: &bytes)
             return bytes
         }
         let first = openings.min { bytes($0).lexicographicallyPrecedes(bytes($1)) }
@@ -198,15 +198,15 @@ package struct NaiveHistory: Sendable {
 
     /// The branch of the workspace that a change is on, as the first change of its chain says; nil for the main
     /// timeline.
-    package func timeline(of number: Int) -> TimelineID? {
-        for case .timeline(.belongs(let timeline)) in self.changes[self.path(to: number)[0]].edits { return timeline }
+    package func branch(of number: Int) -> BranchID? {
+        for case .branch(.belongs(let branch)) in self.changes[self.path(to: number)[0]].edits { return branch }
         return nil
     }
 
     /// The applied changes that count in the main state: those of the main timeline and all that they had seen, and
     /// what that had seen, and so on.
     package func counted(_ verdicts: Verdicts) -> Set<Int> {
-        self.closure(of: verdicts.stamps.keys.filter { self.timeline(of: $0) == nil })
+        self.closure(of: verdicts.stamps.keys.filter { self.branch(of: $0) == nil })
     }
 
     /// Some changes with all that they had seen, and all that that had seen, and so on.

@@ -190,7 +190,7 @@ package enum PlainText {
                 + self.short(restamp.lastHash)
         case .undo(let reversal):
             "\(reversal.isRedo ? "redo" : "undo") \(self.short(reversal.replica)):\(reversal.sequence)"
-        case .timeline: "timeline"
+        case .branch: "timeline"
         case .erase(let erasure): "erase \(self.short(erasure.object)).\(ExactText(erasure.name))"
         case .unknown(let kind, _): "unknown \(kind)"
         case .leftOut: "left out"

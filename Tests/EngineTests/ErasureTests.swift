@@ -79,7 +79,7 @@ import Testing
         network.cut(0, 2)
         network.cut(1, 2)
         network.settle()
-        let branch = Mutex<TimelineID?>(nil)
+        let branch = Mutex<BranchID?>(nil)
         try network.write(2) { local throws(WriteRefusal) in
             let id = try local.openBranch(named: "plan", leaving: nil, at: nil)
             branch.withLock { $0 = id }
@@ -91,11 +91,11 @@ import Testing
         #expect(try self.values(network, 1) == ["later"])
         network.healAll()
         network.settle(seconds: 300)
-        let timeline = try #require(branch.withLock { $0 })
+        let opened = try #require(branch.withLock { $0 })
         #expect(try self.values(network, 2).contains("open"))
-        #expect(try self.shown(network, 2, on: timeline, object) == .string("open"))
+        #expect(try self.shown(network, 2, on: opened, object) == .string("open"))
         // Where it was erased before the branch was heard of, the branch cannot be read there.
-        try network.write(2) { local throws(WriteRefusal) in try local.closeBranch(timeline) }
+        try network.write(2) { local throws(WriteRefusal) in try local.closeBranch(opened) }
         network.settle()
         for machine in 0..<3 { #expect(try self.values(network, machine) == ["later"], "machine \(machine)") }
     }
@@ -104,7 +104,7 @@ import Testing
     private func shown(
         _ network: TestNetwork,
         _ machine: Int,
-        on timeline: TimelineID,
+        on branch: BranchID,
         _ object: ObjectID
     ) throws -> Value? {
         var store = network.copyStore(of: machine)
@@ -113,7 +113,7 @@ import Testing
                 object: transaction.objectIndex(of: object),
                 name: transaction.nameIndex(of: "text")
             )
-            var history = History(try transaction.view(of: timeline))
+            var history = History(try transaction.view(of: branch))
             return try history.value(at: key, in: &transaction)
         }
     }

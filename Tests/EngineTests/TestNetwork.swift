@@ -227,12 +227,12 @@ final class TestNetwork {
     @discardableResult
     func write(
         _ machine: Int,
-        on timeline: TimelineID? = nil,
+        on branch: BranchID? = nil,
         _ body: @escaping @Sendable (inout LocalTransaction) throws(WriteRefusal) -> Void
     ) throws -> WriteReceipt {
         let id = RequestID(rawValue: self.nextRequest)
         self.nextRequest += 1
-        self.handle(machine, .write([WriteRequest(id: id, name: nil, timeline: timeline, body: body)]))
+        self.handle(machine, .write([WriteRequest(id: id, name: nil, branch: branch, body: body)]))
         guard let answer = self.machines[machine].answers[id] else { throw TestFailure("no answer") }
         return try answer.get()
     }

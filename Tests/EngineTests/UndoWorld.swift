@@ -10,7 +10,7 @@ import PeerCrypto
 struct UndoWorld {
     private(set) var history = GeneratedHistory()
     /// The branch that is written to; nil for the main timeline.
-    private let timeline: TimelineID?
+    private let branch: BranchID?
     private var devices: [Device] = []
     private var time = WallTime(milliseconds: 1_700_000_000_000)
     /// The changes that are taken back, by their hashes, and those that say so.
@@ -26,7 +26,7 @@ struct UndoWorld {
     }
 
     init(users: [UserID], isOnBranch: Bool = false) throws {
-        self.timeline = isOnBranch ? TimelineID(of: users[0], nonce: 1) : nil
+        self.branch = isOnBranch ? BranchID(of: users[0], nonce: 1) : nil
         for (number, user) in users.enumerated() {
             let device = TestDevice(number: UInt64(number), user: user)
             let nonce = Bytes16(high: UInt64(number), low: 9)
@@ -38,20 +38,20 @@ struct UndoWorld {
             let introduction = Edit.introduce(device.introduction(nonce: nonce))
             try self.append([introduction] + self.belonging, by: number)
         }
-        if let timeline { try self.open(timeline, by: users[0]) }
+        if let branch { try self.open(branch, by: users[0]) }
     }
 
     /// What the first change of each chain says of the branch.
-    private var belonging: [Edit] { self.timeline.map { [.timeline(.belongs($0))] } ?? [] }
+    private var belonging: [Edit] { self.branch.map { [.branch(.belongs($0))] } ?? [] }
 
     /// Opens the branch on the main timeline, for everybody.
-    private mutating func open(_ timeline: TimelineID, by user: UserID) throws {
+    private mutating func open(_ branch: BranchID, by user: UserID) throws {
         let device = TestDevice(number: 99, user: user)
         let nonce = Bytes16(high: 99, low: 9)
         let replica = device.replica(nonce: nonce)
         self.history.devices[replica] = device
-        let opening = TimelineOpening(id: timeline, parent: nil, name: "b", base: [])
-        let edits: [Edit] = [.introduce(device.introduction(nonce: nonce)), .timeline(.opens(opening))]
+        let opening = BranchOpening(id: branch, parent: nil, name: "b", base: [])
+        let edits: [Edit] = [.introduce(device.introduction(nonce: nonce)), .branch(.opens(opening))]
         let stamp = Stamp(milliseconds: self.time.milliseconds)
         let change = self.history.append(replica, after: nil, stamp: stamp, context: [], edits)
         for device in self.devices { try device.node.receive([self.history.sealed([change])]) }
@@ -70,18 +70,18 @@ struct UndoWorld {
         for position in 0..<8 { seed[position] = UInt8(truncatingIfNeeded: self.seed >> (8 * position)) }
         let secret = SecretBytes(seed)
         var (edits, refusal): ([Edit], WriteRefusal?) = ([], nil)
-        let timeline = self.timeline
+        let branch = self.branch
         try self.devices[device].node.read { transaction throws(StoreError) in
             guard let entropy = EntropyStream(seed: secret) else { preconditionFailure("32 bytes") }
             let plan = TransactionPlan(namespace: ObjectID(bytes: Bytes16(high: 1, low: 1)), user: user)
             var state: any StateReading = transaction
-            if let timeline { state = HistoryState(try transaction.view(of: timeline), of: transaction) }
+            if let branch { state = HistoryState(try transaction.view(of: branch), of: transaction) }
             var local = LocalTransaction(
                 plan: plan,
                 entropy: entropy,
                 store: transaction,
                 state: state,
-                timeline: timeline
+                branch: branch
             )
             do throws(WriteRefusal) {
                 try body(&local)
@@ -141,10 +141,10 @@ struct UndoWorld {
     // MARK: - States
 
     func state(_ device: Int) throws -> [ObjectID: VisibleObject] {
-        let timeline = self.timeline
+        let branch = self.branch
         return try self.devices[device].node.read { transaction throws(StoreError) in
-            guard let timeline else { return try VisibleObject.all(of: &transaction) }
-            var state = HistoryState(try transaction.view(of: timeline), of: transaction)
+            guard let branch else { return try VisibleObject.all(of: &transaction) }
+            var state = HistoryState(try transaction.view(of: branch), of: transaction)
             return try VisibleObject.all(of: &state)
         }
     }

@@ -197,8 +197,8 @@ struct BranchRouteTests {
         let service = try await self.service()
         let id = try await self.made(service, "/api/objects", #"{"type":"item","properties":{"n":1}}"#)
         _ = try await self.made(service, "/api/branches", #"{"name":"b"}"#)
-        func value(_ timeline: String) async throws -> JSON? {
-            let answer = try await self.ask(service, .GET, "/api/objects/\(id)?at=branch:\(timeline)")
+        func value(_ branch: String) async throws -> JSON? {
+            let answer = try await self.ask(service, .GET, "/api/objects/\(id)?at=branch:\(branch)")
             return answer.json["properties"]?["n"]
         }
         #expect(try await self.ask(service, .PUT, "/api/objects/\(id)/properties/n?branch=b", "2").status < 300)

@@ -20,7 +20,7 @@ struct DamagedWriters {
         MergePlanGenerator.plan(seed: 5, changes: 12, troubles: [.fastClocks])
     )
 
-    private static let timeline = TimelineID(of: TestDevice.user, nonce: 1)
+    private static let branch = BranchID(of: TestDevice.user, nonce: 1)
     private static let snapshot = SnapshotRecord(
         id: object(7),
         object: object(1),
@@ -86,12 +86,12 @@ struct DamagedWriters {
 
     /// Writes on a branch, merges the first of it, and asks for an erasure, which nobody does yet.
     private mutating func draft(in store: SQLiteStoreHandle) throws {
-        let opening = TimelineOpening(id: Self.timeline, parent: nil, name: "b", base: [])
-        try store.receive([self.keeper.run([[.timeline(.opens(opening))]])])
-        try store.receive([self.drafter.run([[.timeline(.belongs(Self.timeline))] + Self.edits(14)])])
+        let opening = BranchOpening(id: Self.branch, parent: nil, name: "b", base: [])
+        try store.receive([self.keeper.run([[.branch(.opens(opening))]])])
+        try store.receive([self.drafter.run([[.branch(.belongs(Self.branch))] + Self.edits(14)])])
         let merged = self.drafter.point
         try store.receive([self.drafter.run([Self.edits(15)])])
-        try store.receive([self.keeper.run([[.timeline(.merges(Self.timeline))]], context: [merged])])
+        try store.receive([self.keeper.run([[.branch(.merges(Self.branch))]], context: [merged])])
         let erasure = Erasure(object: object(5), name: "n")
         try store.receive([self.keeper.run([[.erase(erasure), .set(object(5), name: "n", value: .int(1))]])])
     }
@@ -124,7 +124,7 @@ struct DamagedWriters {
             branch.run([Self.edits(10)], context: [other.point]), newer.run([Self.edits(11)]),
             other.run([[.restamp(restamp)] + Self.edits(12)], context: [main.point]), main.run([Self.edits(13)]),
             drafter.run([Self.edits(16)]),
-            keeper.run([[.timeline(.merges(Self.timeline))] + Self.edits(17)], context: [drafter.point]),
+            keeper.run([[.branch(.merges(Self.branch))] + Self.edits(17)], context: [drafter.point]),
         ]
         for run in runs { _ = try? store.receive([run]) }
         // All clocks are set back, and right again.
@@ -206,7 +206,7 @@ struct DamagedWriters {
             _ = try? store.read { transaction throws(StoreError) in
                 _ = try transaction.spentWrites(at: key)
                 _ = try transaction.branchBarringErasure(at: key)
-                var history = History(try transaction.view(of: Self.timeline))
+                var history = History(try transaction.view(of: Self.branch))
                 if let write = try history.write(at: key, in: &transaction) { _ = try transaction.edit(write) }
             }
         }

@@ -16,12 +16,12 @@ import Testing
         _ history: GeneratedHistory,
         _ stamps: [Hash256: Stamp],
         through time: UInt64,
-        on timeline: TimelineID?
+        on branch: BranchID?
     ) -> Set<Hash256> {
         let naive = history.naive(now: history.end.advanced(byMilliseconds: 10_000_000))
         let numbers = naive.changes.indices.filter { number in
             let stamp = stamps[naive.changes[number].hash]
-            return stamp.map { $0.milliseconds <= time } ?? false && naive.timeline(of: number) == timeline
+            return stamp.map { $0.milliseconds <= time } ?? false && naive.branch(of: number) == branch
         }
         return Set(naive.closure(of: numbers).map { naive.changes[$0].hash })
     }
@@ -86,10 +86,10 @@ import Testing
         for time in Set(stamps.values.map(\.milliseconds)) {
             let view = HistoryView(at: WallTime(milliseconds: time))
             let hasBranches = plan.traits.contains(.branches)
-            for timeline in [nil] + (hasBranches ? [1, 2].map { PlanVocabulary.timeline(ofChain: $0) } : []) {
-                let counted = self.counted(history, stamps, through: time, on: timeline)
+            for branch in [nil] + (hasBranches ? [1, 2].map { PlanVocabulary.branch(ofChain: $0) } : []) {
+                let counted = self.counted(history, stamps, through: time, on: branch)
                 let state = try node.read { transaction throws(StoreError) in
-                    let seen = try transaction.seen(through: view.lastStamp, on: timeline)
+                    let seen = try transaction.seen(through: view.lastStamp, on: branch)
                     var past = HistoryState(try HistoryView(seen: seen, in: &transaction), of: transaction)
                     let state = try self.state(&past, "PEERD_PLAN='\(plan.text)'")
                     if hasBranches { return state }

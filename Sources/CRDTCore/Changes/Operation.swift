@@ -30,7 +30,7 @@ package struct OperationKind: RawRepresentable, Hashable, Sendable {
     /// Says that its change takes back another one of its user, or does it again.
     package static let undo = OperationKind(rawValue: 8)
     /// Says something about a branch of the workspace.
-    package static let timeline = OperationKind(rawValue: 9)
+    package static let branch = OperationKind(rawValue: 9)
     /// Asks that the earlier writes to a property are dropped everywhere, those that its author had seen.
     package static let erase = OperationKind(rawValue: 10)
 
@@ -92,7 +92,7 @@ package enum Edit: Hashable, Sendable {
     case introduce(Introduction)
     case restamp(Restamp)
     case undo(Reversal)
-    case timeline(TimelineStatement)
+    case branch(BranchStatement)
     case erase(Erasure)
     /// An operation of a kind this version does not know.
     case unknown(kind: UInt8, body: [UInt8])
@@ -129,7 +129,7 @@ extension Edit {
         case .introduce: .introduce
         case .restamp: .restamp
         case .undo: .undo
-        case .timeline: .timeline
+        case .branch: .branch
         case .erase: .erase
         case .unknown(let kind, _): OperationKind(rawValue: kind)
         case .leftOut: .leftOut
@@ -143,7 +143,7 @@ extension Edit {
         case .create(let object, _, _), .set(let object, _, _), .unset(let object, _), .move(let object, _),
             .delete(let object), .spent(let object, _, _):
             object
-        case .introduce, .restamp, .undo, .timeline, .erase, .unknown, .leftOut: nil
+        case .introduce, .restamp, .undo, .branch, .erase, .unknown, .leftOut: nil
         }
     }
 
@@ -166,7 +166,7 @@ extension Edit {
         case .introduce(let introduction): introduction.encode(to: &bytes)
         case .restamp(let restamp): restamp.encode(to: &bytes)
         case .undo(let reversal): reversal.encode(to: &bytes)
-        case .timeline(let statement): statement.encode(to: &bytes)
+        case .branch(let statement): statement.encode(to: &bytes)
         case .erase(let erasure): erasure.encode(to: &bytes)
         case .unknown(_, let body): bytes += body
         case .leftOut(let leaf): leaf.bytes.append(to: &bytes)

@@ -95,9 +95,9 @@ package struct Run: Hashable, Sendable {
             // Versions before this kind carried it unread, so what they accepted must never be refused.
             guard let reversal = try? Reversal(decoding: payload) else { break }
             return .undo(reversal)
-        case .timeline:
-            guard let statement = try? TimelineStatement(decoding: payload) else { break }
-            return .timeline(statement)
+        case .branch:
+            guard let statement = try? BranchStatement(decoding: payload) else { break }
+            return .branch(statement)
         case .erase:
             guard let erasure = try? Erasure(decoding: payload) else { break }
             return .erase(erasure)

@@ -49,10 +49,10 @@ package struct VerifiedRun: Sendable {
     package var introduction: Introduction? { self.content.introduction }
 
     /// The branch of the workspace that the chain belongs to, if the run begins the chain; nil for the main timeline.
-    package var timeline: TimelineID? {
+    package var branch: BranchID? {
         guard self.introduction != nil, let first = self.run.changes.first else { return nil }
-        for operation in self.run.operations[first.operationRange] where operation.kind == .timeline {
-            let statement = try? TimelineStatement(decoding: self.run.payload[operation.payloadRange])
+        for operation in self.run.operations[first.operationRange] where operation.kind == .branch {
+            let statement = try? BranchStatement(decoding: self.run.payload[operation.payloadRange])
             if case .belongs(let id) = statement { return id }
         }
         return nil

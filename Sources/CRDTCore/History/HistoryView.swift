@@ -86,15 +86,15 @@ extension StoreTransaction {
     /// had seen, and what a branch begins with, its state.
     ///
     /// - Complexity: O(*h* *l*) for *h* heads, of which there are few, and *l* lines.
-    package mutating func heads(of timeline: TimelineID? = nil) throws(StoreError) -> [LinePoint] {
+    package mutating func heads(of branch: BranchID? = nil) throws(StoreError) -> [LinePoint] {
         var ends: [(point: LinePoint, stamp: Stamp)] = []
         for position in 0..<self.lineCount {
             let line = LineIndex(rawValue: UInt32(position))
             let progress = self.progress(of: line)
-            guard progress.hasApplied, progress.timeline == timeline else { continue }
+            guard progress.hasApplied, progress.branch == branch else { continue }
             ends.append((LinePoint(line: line, sequence: progress.appliedSequence), progress.appliedStamp))
         }
-        if let timeline { ends += try self.baseEnds(of: timeline) }
+        if let branch { ends += try self.baseEnds(of: branch) }
         return try self.heads(among: ends)
     }
 
@@ -122,22 +122,22 @@ extension StoreTransaction {
     }
 
     /// What counts on a timeline now; nil for the main one.
-    package mutating func view(of timeline: TimelineID?) throws(StoreError) -> HistoryView {
-        guard let timeline else { return .present }
-        return try HistoryView(seen: try self.closure(of: try self.heads(of: timeline)), in: &self)
+    package mutating func view(of branch: BranchID?) throws(StoreError) -> HistoryView {
+        guard let branch else { return .present }
+        return try HistoryView(seen: try self.closure(of: try self.heads(of: branch)), in: &self)
     }
 
     /// Whether all is here and applied that a branch begins with.
-    package mutating func holdsBase(of timeline: TimelineID) throws(StoreError) -> Bool {
-        try self.baseEnds(of: timeline).count == self.timelines[timeline]?.opening.base.count
+    package mutating func holdsBase(of branch: BranchID) throws(StoreError) -> Bool {
+        try self.baseEnds(of: branch).count == self.branches[branch]?.opening.base.count
     }
 
     /// What a branch begins with, as far as it is here.
     private mutating func baseEnds(
-        of timeline: TimelineID
+        of branch: BranchID
     ) throws(StoreError) -> [(point: LinePoint, stamp: Stamp)] {
         var ends: [(point: LinePoint, stamp: Stamp)] = []
-        for change in self.timelines[timeline]?.opening.base ?? [] {
+        for change in self.branches[branch]?.opening.base ?? [] {
             let place = try self.place(of: change.replica, sequence: change.sequence, hash: change.hash)
             guard let place, self.progress(of: place.line).appliedSequence >= place.sequence else { continue }
             ends.append((place, try self.effectiveStamp(at: place)))
@@ -153,15 +153,15 @@ extension StoreTransaction {
     /// - Complexity: O(*l* log *n*) for *l* lines with *n* changes; with branches, that of a closure besides.
     package mutating func seen(
         through stamp: Stamp,
-        on timeline: TimelineID? = nil
+        on branch: BranchID? = nil
     ) throws(StoreError) -> SeenLines {
         var seen = SeenLines()
-        var (ends, hasBranches): ([LinePoint], Bool) = ([], timeline != nil)
+        var (ends, hasBranches): ([LinePoint], Bool) = ([], branch != nil)
         for position in 0..<self.lineCount {
             let line = LineIndex(rawValue: UInt32(position))
             let progress = self.progress(of: line)
-            if progress.timeline != nil { hasBranches = true }
-            guard progress.hasApplied, progress.timeline == timeline else { continue }
+            if progress.branch != nil { hasBranches = true }
+            guard progress.hasApplied, progress.branch == branch else { continue }
             var (low, high) = (progress.firstSequence - 1, progress.appliedSequence)
             while low < high {
                 let middle = high - (high - low) / 2
@@ -176,7 +176,7 @@ extension StoreTransaction {
             _ = seen.raise(line, to: low)
         }
         guard hasBranches else { return seen }
-        if let timeline { ends += try self.baseEnds(of: timeline).map(\.point) }
+        if let branch { ends += try self.baseEnds(of: branch).map(\.point) }
         return try self.closure(of: ends)
     }
 }

@@ -107,13 +107,13 @@ package struct Merge {
         record.storedHash = lastHash
         if let introduction = fresh.introduction {
             record.introduction = introduction
-            record.timeline = fresh.timeline
+            record.branch = fresh.branch
             // Whose the creations in this very run are depends on it.
             try transaction.setLine(record, at: line)
         }
         self.summary.storedChangeCount += run.changes.count
         self.summary.storedOperationCount += run.changes.reduce(0) { $0 + Int($1.operationCount) }
-        try self.noteTimelines(in: run, author: line, &transaction)
+        try self.noteBranches(in: run, author: line, &transaction)
         if record.origin != nil || record.next != nil || transaction.restamps.hasAny(of: run.replica)
             || run.operations.contains(where: { $0.kind == .restamp })
         {
@@ -273,7 +273,7 @@ package struct Merge {
             LineRecord(
                 id: id,
                 introduction: introduction,
-                timeline: transaction.progress(of: last.line).timeline,
+                branch: transaction.progress(of: last.line).branch,
                 origin: origin,
                 previous: fresh.previous
             )
@@ -427,7 +427,7 @@ package struct Merge {
         }
         for place in self.room.seen { transaction.cover(place, in: &record.context, noting: &record.trail.recent) }
         record.trail.recentPointCount += change.contextRange.count
-        if record.timeline == nil {
+        if record.branch == nil {
             try self.merge(self.room.seen, by: LinePoint(line: indexes.line, sequence: sequence), in: &transaction)
         }
         var write = WriteReference(stamp: stamp, line: indexes.line, sequence: sequence, index: 0)
@@ -436,7 +436,7 @@ package struct Merge {
         for position in change.operationRange {
             context.ordinal = write.ordinal
             if run.operations[position].kind == .erase { asksForErasure = true }
-            if record.timeline != nil {
+            if record.branch != nil {
                 try self.record(run.operations[position], write, of: run, indexes: indexes, in: &transaction)
                 write.index += 1
                 continue
@@ -444,7 +444,7 @@ package struct Merge {
             try self.apply(run.operations[position], write, context, of: run, indexes: indexes, in: &transaction)
             write.index += 1
         }
-        if asksForErasure, record.timeline == nil {
+        if asksForErasure, record.branch == nil {
             let place = LinePoint(line: indexes.line, sequence: sequence)
             try self.noteErasures(of: change, in: run, at: place, &transaction)
         }

@@ -57,7 +57,7 @@ package struct Compaction {
     ) throws(StoreError) {
         (self.horizon, self.acknowledged, self.isDryRun) = (horizon, acknowledged, isDryRun)
         var views: [HistoryView] = []
-        for timeline in transaction.timelines.open { views.append(try transaction.view(of: timeline)) }
+        for branch in transaction.branches.open { views.append(try transaction.view(of: branch)) }
         self.views = views
     }
 

@@ -139,7 +139,7 @@ extension StoreTransaction {
     /// What counts on each open branch.
     mutating func openViews() throws(StoreError) -> [HistoryView] {
         var views: [HistoryView] = []
-        for timeline in self.timelines.open { views.append(try self.view(of: timeline)) }
+        for branch in self.branches.open { views.append(try self.view(of: branch)) }
         return views
     }
 
@@ -181,13 +181,13 @@ extension StoreTransaction {
 
     /// An open branch that shows an earlier value of a property than the one in force, or would have to be read
     /// without one that it needs, if the past of the property were erased now; nil if there is none.
-    package mutating func branchBarringErasure(at key: RegisterKey) throws(StoreError) -> TimelineID? {
-        guard !self.timelines.open.isEmpty, let register = try self.register(key) else { return nil }
+    package mutating func branchBarringErasure(at key: RegisterKey) throws(StoreError) -> BranchID? {
+        guard !self.branches.open.isEmpty, let register = try self.register(key) else { return nil }
         var writes = try self.supersededWrites(at: key, upTo: .max) { _ in true }
         writes += try self.conflicts(at: key) + [register.winner]
-        for timeline in self.timelines.open {
-            let shown = try self.shown(of: writes, at: key, in: [try self.view(of: timeline)])
-            guard let shown, shown.isSubset(of: [register.winner.point]) else { return timeline }
+        for branch in self.branches.open {
+            let shown = try self.shown(of: writes, at: key, in: [try self.view(of: branch)])
+            guard let shown, shown.isSubset(of: [register.winner.point]) else { return branch }
         }
         return nil
     }

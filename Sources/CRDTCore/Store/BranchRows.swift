@@ -1,8 +1,8 @@
 /// The branches of the workspace, and what is not merged of them.
 package protocol BranchRows {
     /// Every statement about a branch that is stored.
-    var timelines: TimelineTable { get }
-    mutating func addTimeline(_ record: TimelineRecord) throws(StoreError)
+    var branches: BranchTable { get }
+    mutating func addBranch(_ record: BranchRecord) throws(StoreError)
     /// Records an operation of a branch that is not merged.
     mutating func addUnmerged(_ operation: UnmergedOperation) throws(StoreError)
     /// Forgets those of one change on an object.

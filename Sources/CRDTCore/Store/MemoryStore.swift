@@ -41,7 +41,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     private var raised: [LinePoint: RaisedStamp] = [:]
     package private(set) var restamps = RestampTable()
     private var restampedChains: [ReplicaID: RestampedChain] = [:]
-    package private(set) var timelines = TimelineTable()
+    package private(set) var branches = BranchTable()
     package var forks = ForkIndex()
     package var knownFrontier: Frontier?
     /// What the owner of the store keeps beside the log; it is put back with it.
@@ -277,7 +277,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     // MARK: - Branches of the workspace
 
-    package mutating func addTimeline(_ record: TimelineRecord) { self.timelines.add(record) }
+    package mutating func addBranch(_ record: BranchRecord) { self.branches.add(record) }
 
     // Like writes that are superseded, they are found in the log.
     package mutating func addUnmerged(_ operation: UnmergedOperation) {}

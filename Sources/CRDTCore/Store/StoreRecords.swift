@@ -325,7 +325,7 @@ package struct LineRecord: Hashable, Sendable {
     // Apart, since records are copied for every change, and this never changes.
     private var introductionBox: IntroductionBox?
     /// The branch of the workspace that the chain belongs to; nil for the main timeline.
-    package var timeline: TimelineID?
+    package var branch: BranchID?
     /// The last change of a branch that counts in the main state, since a change of that has seen it.
     package var mergedSequence: UInt64 = 0
     /// Where the line hangs; nil for the first line of its replica.
@@ -365,11 +365,11 @@ package struct LineRecord: Hashable, Sendable {
     package init(
         id: ReplicaID,
         introduction: Introduction?,
-        timeline: TimelineID?,
+        branch: BranchID?,
         origin: LineOrigin,
         previous: Hash256
     ) {
-        self.timeline = timeline
+        self.branch = branch
         self.id = id
         self.storedHash = previous
         self.origin = origin
@@ -380,7 +380,7 @@ package struct LineRecord: Hashable, Sendable {
     }
 
     /// The last change that counts in the main state.
-    package var countedSequence: UInt64 { self.timeline == nil ? self.appliedSequence : self.mergedSequence }
+    package var countedSequence: UInt64 { self.branch == nil ? self.appliedSequence : self.mergedSequence }
 
     /// The sequence of the line's first change.
     package var firstSequence: UInt64 { (self.origin?.parent.sequence ?? 0) + 1 }
@@ -392,7 +392,7 @@ package struct LineRecord: Hashable, Sendable {
             storedSequence: self.storedSequence,
             appliedSequence: self.appliedSequence,
             countedSequence: self.countedSequence,
-            timeline: self.timeline,
+            branch: self.branch,
             appliedStamp: self.appliedStamp,
             firstRaised: self.firstRaised,
             next: self.next
@@ -410,7 +410,7 @@ package struct LineProgress: Hashable, Sendable {
     /// The last change that counts in the main state: less than is applied on a branch that is not merged.
     package var countedSequence: UInt64
     /// The branch that it belongs to; nil for the main timeline.
-    package var timeline: TimelineID?
+    package var branch: BranchID?
     package var appliedStamp: Stamp
     package var firstRaised: UInt64?
     /// The next line of the same replica.
@@ -421,7 +421,7 @@ package struct LineProgress: Hashable, Sendable {
         storedSequence: UInt64,
         appliedSequence: UInt64,
         countedSequence: UInt64,
-        timeline: TimelineID?,
+        branch: BranchID?,
         appliedStamp: Stamp,
         firstRaised: UInt64?,
         next: LineIndex?
@@ -430,7 +430,7 @@ package struct LineProgress: Hashable, Sendable {
         self.storedSequence = storedSequence
         self.appliedSequence = appliedSequence
         self.countedSequence = countedSequence
-        self.timeline = timeline
+        self.branch = branch
         self.appliedStamp = appliedStamp
         self.firstRaised = firstRaised
         self.next = next

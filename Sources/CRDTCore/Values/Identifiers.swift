@@ -36,10 +36,37 @@ package struct ReplicaID: Identifier16 {
     package init(bytes: Bytes16) { self.bytes = bytes }
 }
 
-/// A timeline of a workspace besides the main one: what users call a branch.
-package struct TimelineID: Identifier16 {
+/// The id of a branch, which is the same on all machines.
+public struct BranchID: Identifier16, Codable {
     package var bytes: Bytes16
     package init(bytes: Bytes16) { self.bytes = bytes }
+
+    /// Reads the text of an id: 32 hexadecimal digits; nil for anything else.
+    public init?(text: String) {
+        guard let bytes = Hexadecimal.bytes(text).flatMap({ Bytes16($0) }) else { return nil }
+        self.bytes = bytes
+    }
+
+    /// The text of the id.
+    public var description: String { Hexadecimal.text(self.bytes.array) }
+
+    /// Compares two ids by their bytes.
+    public static func < (left: BranchID, right: BranchID) -> Bool { left.bytes < right.bytes }
+
+    /// Decodes the text of an id.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let id = BranchID(text: try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "The text is no id of a branch.")
+        }
+        self = id
+    }
+
+    /// Encodes the text of the id.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(self.description)
+    }
 }
 
 /// The id of an object: a UUID that is the same on all machines.

@@ -77,13 +77,13 @@ struct Author: ~Copyable {
         in transaction: inout some NodeTransaction
     ) throws(StoreError) -> Result<WriteReceipt, WriteRefusal> {
         guard let name = request.name else {
-            return try self.perform(request.content, on: request.timeline, in: &transaction)
+            return try self.perform(request.content, on: request.branch, in: &transaction)
         }
         if let earlier = try transaction.rememberedWrite(name.text) {
             guard earlier.content == name.content else { return .failure(.nameTaken(name.text)) }
             return .success(WriteReceipt(dot: nil, created: earlier.created, operationCount: 0))
         }
-        let result = try self.perform(request.content, on: request.timeline, in: &transaction)
+        let result = try self.perform(request.content, on: request.branch, in: &transaction)
         if case .success(let receipt) = result {
             let write = RememberedWrite(content: name.content, created: receipt.created)
             try transaction.remember(write, as: name.text)
@@ -93,19 +93,19 @@ struct Author: ~Copyable {
 
     private mutating func perform(
         _ wanted: WriteRequest.Content,
-        on timeline: TimelineID?,
+        on branch: BranchID?,
         in transaction: inout some NodeTransaction
     ) throws(StoreError) -> Result<WriteReceipt, WriteRefusal> {
         var plan = TransactionPlan(namespace: self.namespace, user: self.identity.user)
         do throws(WriteRefusal) {
-            if let timeline {
-                guard let entry = transaction.timelines[timeline], !entry.isClosed else {
-                    return .failure(.noSuchBranch(timeline))
+            if let branch {
+                guard let entry = transaction.branches[branch], !entry.isClosed else {
+                    return .failure(.noSuchBranch(branch))
                 }
                 let state = try WriteRefusal.from { () throws(StoreError) in
-                    HistoryState(try transaction.view(of: timeline), of: transaction)
+                    HistoryState(try transaction.view(of: branch), of: transaction)
                 }
-                plan = try self.plan(plan, by: wanted, on: timeline, state, in: transaction)
+                plan = try self.plan(plan, by: wanted, on: branch, state, in: transaction)
             } else {
                 plan = try self.plan(plan, by: wanted, on: nil, transaction, in: transaction)
             }
@@ -117,7 +117,7 @@ struct Author: ~Copyable {
         guard !plan.edits.isEmpty else {
             return .success(WriteReceipt(dot: nil, created: plan.created, operationCount: 0))
         }
-        let dot = try self.commit(plan.edits, on: timeline, seeing: plan.merged, in: &transaction)
+        let dot = try self.commit(plan.edits, on: branch, seeing: plan.merged, in: &transaction)
         guard let dot else { return .failure(.clockExhausted) }
         return .success(WriteReceipt(dot: dot, created: plan.created, operationCount: plan.edits.count))
     }
@@ -126,7 +126,7 @@ struct Author: ~Copyable {
     private mutating func plan(
         _ plan: TransactionPlan,
         by wanted: WriteRequest.Content,
-        on timeline: TimelineID?,
+        on branch: BranchID?,
         _ state: some StateReading,
         in transaction: some NodeTransaction
     ) throws(WriteRefusal) -> TransactionPlan {
@@ -147,7 +147,7 @@ struct Author: ~Copyable {
             entropy: entropy,
             store: transaction,
             state: state,
-            timeline: timeline
+            branch: branch
         )
         try body(&local)
         return try local.finish()
@@ -164,7 +164,7 @@ struct Author: ~Copyable {
     /// Nil if the clock has run out.
     mutating func commit(
         _ edits: [Edit],
-        on timeline: TimelineID? = nil,
+        on branch: BranchID? = nil,
         seeing others: [LinePoint] = [],
         in transaction: inout some NodeTransaction
     ) throws(StoreError) -> Dot? {
@@ -174,15 +174,15 @@ struct Author: ~Copyable {
         try merge.catchUp(in: &transaction)
         try self.leaveHeldLine(in: &transaction)
         var index = self.state.activeLine
-        if let timeline { index = try self.line(of: timeline, in: &transaction) }
+        if let branch { index = try self.line(of: branch, in: &transaction) }
         if index == nil, let stamp = try self.nextStamp(in: &transaction) {
-            index = try self.openReplica(of: timeline, stamp: stamp, &merge, in: &transaction)
+            index = try self.openReplica(of: branch, stamp: stamp, &merge, in: &transaction)
         }
         guard let index, var stamp = try self.nextStamp(on: index, in: &transaction) else { return nil }
         var record = transaction.line(index)
         var seen: SeenLines?
-        if timeline != nil || !others.isEmpty {
-            let heads = try timeline.map { timeline throws(StoreError) in try transaction.heads(of: timeline) } ?? []
+        if branch != nil || !others.isEmpty {
+            let heads = try branch.map { branch throws(StoreError) in try transaction.heads(of: branch) } ?? []
             seen = try transaction.closure(of: heads + others)
         }
         var news = try self.news(for: index, record, seen, in: &transaction)
@@ -276,9 +276,9 @@ struct Author: ~Copyable {
 
     /// Opens a new replica of this device: a fresh id, and a first change that introduces the device.
     ///
-    /// `timeline`: the branch that its chain belongs to; nil for the main timeline.
+    /// `branch`: the branch that its chain belongs to; nil for the main timeline.
     private mutating func openReplica(
-        of timeline: TimelineID?,
+        of branch: BranchID?,
         stamp: Stamp,
         _ merge: inout Merge,
         in transaction: inout some NodeTransaction
@@ -286,10 +286,10 @@ struct Author: ~Copyable {
         let nonce = Bytes16(high: self.entropy.nextUInt64(), low: self.entropy.nextUInt64())
         let id = ReplicaID(device: self.identity.device, nonce: nonce, self.cryptography)
         var edits: [Edit] = [.introduce(self.identity.introduction(nonce: nonce))]
-        if let timeline { edits.append(.timeline(.belongs(timeline))) }
+        if let branch { edits.append(.branch(.belongs(branch))) }
         try self.append(edits, stamp, [], to: id, after: nil, &merge, in: &transaction)
-        if let timeline {
-            try self.note(id, of: timeline, in: &transaction)
+        if let branch {
+            try self.note(id, of: branch, in: &transaction)
             guard let index = transaction.firstLine(of: id) else { throw .damaged("a new replica has no log") }
             return index
         }
@@ -315,7 +315,7 @@ struct Author: ~Copyable {
         for position in 0..<transaction.lineCount {
             let line = LineIndex(rawValue: UInt32(position))
             let progress = transaction.progress(of: line)
-            let sequence = max(record.timeline == nil ? progress.countedSequence : 0, seen?[line] ?? 0)
+            let sequence = max(record.branch == nil ? progress.countedSequence : 0, seen?[line] ?? 0)
             guard line != own, sequence >= progress.firstSequence, sequence > context[line],
                 let hash = try transaction.hash(at: LinePoint(line: line, sequence: sequence))
             else { continue }

@@ -121,7 +121,7 @@ package struct WriteRequest: Sendable {
     /// Nil if the write is done whenever it is asked for.
     package var name: WriteName?
     /// The branch that it is written to; nil for the main timeline.
-    package var timeline: TimelineID?
+    package var branch: BranchID?
 
     /// What to write.
     package enum Content: Sendable {
@@ -130,21 +130,21 @@ package struct WriteRequest: Sendable {
         case body(@Sendable (inout LocalTransaction) throws(WriteRefusal) -> Void)
     }
 
-    package init(id: RequestID, transaction: Transaction, timeline: TimelineID? = nil) {
+    package init(id: RequestID, transaction: Transaction, branch: BranchID? = nil) {
         self.id = id
-        self.timeline = timeline
+        self.branch = branch
         self.content = .steps(transaction)
     }
 
     package init(
         id: RequestID,
         name: WriteName? = nil,
-        timeline: TimelineID? = nil,
+        branch: BranchID? = nil,
         body: @escaping @Sendable (inout LocalTransaction) throws(WriteRefusal) -> Void
     ) {
         self.id = id
         self.name = name
-        self.timeline = timeline
+        self.branch = branch
         self.content = .body(body)
     }
 }
@@ -202,9 +202,9 @@ package enum WriteRefusal: Error, Hashable, Sendable {
     /// A write with other content has that name.
     case nameTaken(String)
     /// No branch is known by that id, or it was deleted.
-    case noSuchBranch(TimelineID)
+    case noSuchBranch(BranchID)
     /// What the branch begins with, or is merged into, is not all here.
-    case branchIncomplete(TimelineID)
+    case branchIncomplete(BranchID)
     /// Only the main timeline takes that.
     case notOnBranch
     /// An open branch shows an earlier value of the property.

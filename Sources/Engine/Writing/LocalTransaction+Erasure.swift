@@ -20,7 +20,7 @@ extension LocalTransaction {
     }
 
     private mutating func planErasure(of name: String, on object: ObjectID) throws(WriteRefusal) -> Int64? {
-        guard self.timeline == nil else { throw .notOnBranch }
+        guard self.branch == nil else { throw .notOnBranch }
         let past = try WriteRefusal.from { () throws(StoreError) in try Past(of: name, on: object, in: &self.store) }
         guard let past else { return nil }
         // What is in force is not past, but what a deleted object had is.
@@ -59,7 +59,7 @@ private struct Past {
         self.lives = try store.look(at: index) { $0.existence.isAlive }
         if case .set(_, _, let value) = try store.edit(register.winner) { self.value = value }
         if let barring = try store.branchBarringErasure(at: key) {
-            self.branch = store.timelines[barring]?.opening.name ?? "\(barring)"
+            self.branch = store.branches[barring]?.opening.name ?? "\(barring)"
         }
     }
 }

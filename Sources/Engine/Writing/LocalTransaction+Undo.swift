@@ -12,9 +12,9 @@ extension LocalTransaction {
         if let refusal = self.refusal { throw refusal }
         do throws(WriteRefusal) {
             let user = self.plan.user
-            let timeline = self.timeline
+            let branch = self.branch
             let history = try WriteRefusal.from { () throws(StoreError) -> History in
-                History(try self.store.view(of: timeline))
+                History(try self.store.view(of: branch))
             }
             let next = try WriteRefusal.from { () throws(StoreError) in
                 try self.store.nextReversal(of: user, isRedo: isRedo, in: history)

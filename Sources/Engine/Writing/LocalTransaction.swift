@@ -10,7 +10,7 @@ package struct LocalTransaction: ~Copyable {
     /// The state of the timeline that is written to.
     var state: any StateReading
     /// The branch that is written to; nil for the main timeline.
-    let timeline: TimelineID?
+    let branch: BranchID?
     /// Why a step was refused.
     ///
     /// Part of it may be in the plan, which is not written then, whatever the caller makes of the error.
@@ -21,13 +21,13 @@ package struct LocalTransaction: ~Copyable {
         entropy: consuming EntropyStream,
         store: some StoreTransaction,
         state: some StateReading,
-        timeline: TimelineID?
+        branch: BranchID?
     ) {
         self.plan = plan
         self.entropy = entropy
         self.store = store
         self.state = state
-        self.timeline = timeline
+        self.branch = branch
     }
 
     /// Sixty-four random bits.

@@ -160,7 +160,7 @@ struct TransactionPlan {
     }
 
     /// Says something about a branch.
-    mutating func note(_ statement: TimelineStatement) throws(WriteRefusal) { try self.append(.timeline(statement)) }
+    mutating func note(_ statement: BranchStatement) throws(WriteRefusal) { try self.append(.branch(statement)) }
 
     /// Asks that what was written to a property so far is erased, once the property is written again.
     mutating func note(_ erasure: Erasure) throws(WriteRefusal) { try self.append(.erase(erasure)) }

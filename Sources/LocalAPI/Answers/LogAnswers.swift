@@ -113,7 +113,7 @@ package struct StoredOperation: SparseAnswer {
         case .erase(let erasure): (self.kind, self.name) = ("erase", erasure.name)
         case .move(_, let place): (self.kind, self.position) = ("move", StateExport.text(of: place.position))
         case .introduce(let introduction): (self.kind, self.device) = ("introduce", introduction.device?.description)
-        case .timeline(let statement):
+        case .branch(let statement):
             switch statement {
             case .belongs(let id): (self.kind, self.branch) = ("branch-chain", id.description)
             case .closes(let id): (self.kind, self.branch) = ("branch-delete", id.description)

@@ -185,8 +185,8 @@ struct PlanAuthors {
         var introduction: [Edit] = []
         if author.tip == nil {
             introduction.append(.introduce(chain.device.introduction(nonce: chain.nonce)))
-            let timeline = self.plan.traits.contains(.branches) ? PlanVocabulary.timeline(ofChain: author.chain) : nil
-            if let timeline { introduction.append(.timeline(.belongs(timeline))) }
+            let branch = self.plan.traits.contains(.branches) ? PlanVocabulary.branch(ofChain: author.chain) : nil
+            if let branch { introduction.append(.branch(.belongs(branch))) }
         }
         let change = self.changes.append(
             chain.replica,

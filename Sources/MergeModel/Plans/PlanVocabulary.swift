@@ -46,8 +46,8 @@ package enum PlanVocabulary {
     }
 
     /// The branch of the workspace that a chain belongs to where there are branches; nil for the main timeline.
-    package static func timeline(ofChain chain: Int) -> TimelineID? {
-        chain % 3 == 0 ? nil : TimelineID(bytes: Bytes16(high: 9, low: UInt64(chain % 3)))
+    package static func branch(ofChain chain: Int) -> BranchID? {
+        chain % 3 == 0 ? nil : BranchID(bytes: Bytes16(high: 9, low: UInt64(chain % 3)))
     }
 }
 

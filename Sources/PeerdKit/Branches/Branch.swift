@@ -1,40 +1,6 @@
 package import CRDTCore
 public import Foundation
 
-/// The id of a branch, which is the same on all machines.
-public struct BranchID: Hashable, Sendable, Comparable, Codable, CustomStringConvertible {
-    package let timeline: TimelineID
-
-    package init(_ timeline: TimelineID) { self.timeline = timeline }
-
-    /// Reads the text of an id: 32 hexadecimal digits; nil for anything else.
-    public init?(text: String) {
-        guard let bytes = Hexadecimal.bytes(text).flatMap({ Bytes16($0) }) else { return nil }
-        self.timeline = TimelineID(bytes: bytes)
-    }
-
-    /// The text of the id.
-    public var description: String { self.timeline.description }
-
-    /// Compares two ids by their bytes.
-    public static func < (left: BranchID, right: BranchID) -> Bool { left.timeline < right.timeline }
-
-    /// Decodes the text of an id.
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        guard let id = BranchID(text: try container.decode(String.self)) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "The text is no id of a branch.")
-        }
-        self = id
-    }
-
-    /// Encodes the text of the id.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(self.description)
-    }
-}
-
 /// A named course of edits beside the main timeline.
 ///
 /// A branch begins with a state of the main timeline, or of another branch, and goes its own way: edits on it do not
@@ -64,12 +30,12 @@ public struct Branch: Identifiable, Hashable, Sendable {
 }
 
 extension Branch {
-    init(_ entry: TimelineTable.Entry, readBy device: DeviceID, in transaction: inout some StoreTransaction) throws {
+    init(_ entry: BranchTable.Entry, readBy device: DeviceID, in transaction: inout some StoreTransaction) throws {
         let opening = entry.opening
-        self.id = BranchID(opening.id)
+        self.id = opening.id
         self.name = opening.name
         let parent = Self.parent(of: opening, in: transaction)
-        self.parent = parent.map { BranchID($0) }
+        self.parent = parent
         self.author = Author(transaction.line(entry.author.line).introduction, of: device)
         let stamp = try transaction.header(at: entry.author)?.stamp ?? .zero
         self.date = Date(milliseconds: stamp.milliseconds)
@@ -81,7 +47,7 @@ extension Branch {
         for position in 0..<transaction.lineCount {
             let line = LineIndex(rawValue: UInt32(position))
             let progress = transaction.progress(of: line)
-            guard progress.timeline == opening.id, progress.hasApplied else { continue }
+            guard progress.branch == opening.id, progress.hasApplied else { continue }
             // The first change of a chain introduces its author, and is no transaction.
             let merged = max(parentSeen.map { $0[line] } ?? progress.countedSequence, 1)
             count += try Self.editCount(on: line, after: merged, through: progress.appliedSequence, in: &transaction)
@@ -91,12 +57,12 @@ extension Branch {
 
     /// The nearest branch above that is not deleted; nil for the main timeline.
     private static func parent(
-        of opening: TimelineOpening,
+        of opening: BranchOpening,
         in transaction: borrowing some StoreTransaction
-    ) -> TimelineID? {
-        var (parent, met): (TimelineID?, Set<TimelineID>) = (opening.parent, [])
+    ) -> BranchID? {
+        var (parent, met): (BranchID?, Set<BranchID>) = (opening.parent, [])
         while let next = parent, met.insert(next).inserted {
-            guard let entry = transaction.timelines[next] else { return nil }
+            guard let entry = transaction.branches[next] else { return nil }
             if !entry.isClosed { return next }
             parent = entry.opening.parent
         }
@@ -124,11 +90,11 @@ extension Branch {
     }
 
     /// The branch that a name or an id means.
-    static func find(_ text: String, in transaction: borrowing some StoreTransaction) throws -> TimelineTable.Entry {
-        if let id = BranchID(text: text), let entry = transaction.timelines[id.timeline], !entry.isClosed {
+    static func find(_ text: String, in transaction: borrowing some StoreTransaction) throws -> BranchTable.Entry {
+        if let id = BranchID(text: text), let entry = transaction.branches[id], !entry.isClosed {
             return entry
         }
-        let named = transaction.timelines.all.filter { !$0.isClosed && $0.opening.name == text }
+        let named = transaction.branches.all.filter { !$0.isClosed && $0.opening.name == text }
         guard named.count <= 1 else {
             let ids = named.map(\.opening.id.description).joined(separator: ", ")
             throw PeerdError(
@@ -144,8 +110,8 @@ extension Branch {
 
 extension Run {
     fileprivate func isMergeNote(_ operation: CRDTCore.Operation) -> Bool {
-        guard operation.kind == .timeline else { return false }
-        let statement = try? TimelineStatement(decoding: self.payload[operation.payloadRange])
+        guard operation.kind == .branch else { return false }
+        let statement = try? BranchStatement(decoding: self.payload[operation.payloadRange])
         if case .merges? = statement { return true }
         return false
     }

@@ -70,7 +70,7 @@ extension Workspace {
         in transaction: inout SQLiteTransaction
     ) throws -> SeenLines {
         if let branch { _ = try Branch.find(branch.description, in: transaction) }
-        return try transaction.closure(of: transaction.heads(of: branch?.timeline))
+        return try transaction.closure(of: transaction.heads(of: branch))
     }
 }
 

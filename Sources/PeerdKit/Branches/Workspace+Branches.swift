@@ -11,7 +11,7 @@ extension Workspace {
     public func branches() async throws -> [Branch] {
         try await self.reading { transaction in
             var branches: [Branch] = []
-            for entry in transaction.timelines.all where !entry.isClosed {
+            for entry in transaction.branches.all where !entry.isClosed {
                 branches.append(try Branch(entry, readBy: self.identity.device, in: &transaction))
             }
             return branches.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
@@ -47,7 +47,7 @@ extension Workspace {
         try Self.check(branchName: name)
         let id = try await self.write { transaction in
             try transaction.readingStore { store in
-                guard !store.timelines.all.contains(where: { !$0.isClosed && $0.opening.name == name }) else {
+                guard !store.branches.all.contains(where: { !$0.isClosed && $0.opening.name == name }) else {
                     throw PeerdError(
                         .branchExists,
                         "There is a branch “\(name)” already.",
@@ -57,13 +57,13 @@ extension Workspace {
                 if let parent { _ = try Branch.find(parent.description, in: store) }
             }
             let base = try moment.map { moment in
-                try transaction.readingStore { store in try moment.heads(on: parent?.timeline, in: &store) }
+                try transaction.readingStore { store in try moment.heads(on: parent, in: &store) }
             }
             return try transaction.translating { local throws(WriteRefusal) in
-                try local.openBranch(named: name, leaving: parent?.timeline, at: base)
+                try local.openBranch(named: name, leaving: parent, at: base)
             }
         }
-        return try await self.branch(BranchID(id).description)
+        return try await self.branch(id.description)
     }
 
     private static func check(branchName name: String) throws {
@@ -88,7 +88,7 @@ extension Workspace {
     /// - Throws: ``PeerdError`` with `noSuchBranch`, or as ``write(_:)`` does.
     public func deleteBranch(_ branch: BranchID) async throws {
         try await self.write { transaction in
-            try transaction.translating { local throws(WriteRefusal) in try local.closeBranch(branch.timeline) }
+            try transaction.translating { local throws(WriteRefusal) in try local.closeBranch(branch) }
         }
     }
 
@@ -107,7 +107,7 @@ extension Workspace {
     @discardableResult
     public func merge(_ branch: BranchID?, into target: BranchID? = nil) async throws -> Bool {
         try await self.write(on: target) { transaction in
-            try transaction.translating { local throws(WriteRefusal) in try local.merge(branch?.timeline) }
+            try transaction.translating { local throws(WriteRefusal) in try local.merge(branch) }
         }
     }
 }

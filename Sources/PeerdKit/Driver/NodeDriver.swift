@@ -310,21 +310,21 @@ package actor NodeDriver {
     /// Transactions that come in meanwhile share its commit.
     package func write(
         _ transaction: Transaction,
-        on timeline: TimelineID? = nil
+        on branch: BranchID? = nil
     ) async -> Result<WriteReceipt, WriteRefusal> {
         await self.answerOnceUnlocked { id in
-            self.inbox.post(WriteRequest(id: id, transaction: transaction, timeline: timeline))
+            self.inbox.post(WriteRequest(id: id, transaction: transaction, branch: branch))
         }
     }
 
     /// Writes what a caller's own code wants as it reads; what the receipt says is durable.
     package func write(
         named name: WriteName? = nil,
-        on timeline: TimelineID? = nil,
+        on branch: BranchID? = nil,
         _ body: @escaping @Sendable (inout LocalTransaction) throws(WriteRefusal) -> Void
     ) async -> Result<WriteReceipt, WriteRefusal> {
         await self.answerOnceUnlocked { id in
-            self.inbox.post(WriteRequest(id: id, name: name, timeline: timeline, body: body))
+            self.inbox.post(WriteRequest(id: id, name: name, branch: branch, body: body))
         }
     }
 

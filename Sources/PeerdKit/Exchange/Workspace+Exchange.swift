@@ -106,7 +106,7 @@ extension Workspace {
             return plan.steps
         }
         if !steps.isEmpty {
-            let answer = await driver.write(Transaction(steps), on: branch?.timeline)
+            let answer = await driver.write(Transaction(steps), on: branch)
             _ = try answer.mapError { PeerdError($0) }.get()
         }
         return objects.count { !$0.isContinuation }

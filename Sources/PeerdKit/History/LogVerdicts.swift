@@ -24,7 +24,7 @@ struct LogVerdicts {
             guard register.conflictCount > 0 else { return .superseded }
             return try transaction.firstConflicts(at: key, from: write.line).contains(write) ? .conflict : .superseded
         case .move(let object, _): return try self.status(ofMove: object, write, in: &transaction)
-        case .create, .delete, .introduce, .restamp, .undo, .timeline, .erase: return .effective
+        case .create, .delete, .introduce, .restamp, .undo, .branch, .erase: return .effective
         case .spent: return .superseded
         case .unknown, .leftOut: return .unread
         }

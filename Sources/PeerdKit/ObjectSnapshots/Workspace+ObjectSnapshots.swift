@@ -112,7 +112,7 @@ extension Workspace {
             }
             let part = restore.nextPart(of: plan)
             if part.isEmpty { return restore.result }
-            switch await driver.write(Transaction(part.map(\.step)), on: branch?.timeline) {
+            switch await driver.write(Transaction(part.map(\.step)), on: branch) {
             case .success:
                 restore.wrote(part)
                 progress?(restore.result)

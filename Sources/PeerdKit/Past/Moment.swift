@@ -94,7 +94,7 @@ extension Moment {
             // What was merged counts from then on, whatever its own time is.
             let hasMerged = (0..<transaction.lineCount).contains { position in
                 let progress = transaction.progress(of: LineIndex(rawValue: UInt32(position)))
-                return progress.timeline != nil && progress.countedSequence >= progress.firstSequence
+                return progress.branch != nil && progress.countedSequence >= progress.firstSequence
             }
             return hasMerged ? HistoryView(seen: try transaction.seen(through: view.lastStamp)) : view
         case .changes, .branch: return try HistoryView(seen: try self.seen(in: &transaction), in: &transaction)
@@ -113,9 +113,9 @@ extension Moment {
     }
 
     /// The changes with which all that counts at the moment on a timeline was seen.
-    func heads(on timeline: TimelineID?, in transaction: inout some StoreTransaction) throws -> [LinePoint] {
+    func heads(on branch: BranchID?, in transaction: inout some StoreTransaction) throws -> [LinePoint] {
         if case .time(let time) = self.content {
-            let seen = try transaction.seen(through: HistoryView(at: time).lastStamp, on: timeline)
+            let seen = try transaction.seen(through: HistoryView(at: time).lastStamp, on: branch)
             return try transaction.heads(in: seen)
         }
         return try transaction.heads(in: try self.seen(in: &transaction))

@@ -44,7 +44,7 @@ extension Workspace {
     ) async throws -> (result: Result, receipt: WriteReceipt) {
         let driver = try self.driver()
         let outcome = NIOLockedValueBox<Swift.Result<Result, any Error>?>(nil)
-        let answer = await driver.write(on: branch?.timeline) { local throws(WriteRefusal) in
+        let answer = await driver.write(on: branch) { local throws(WriteRefusal) in
             try WriteTransaction.run(body, on: &local) { result in outcome.withLockedValue { $0 = result } }
         }
         switch (answer, outcome.withLockedValue { $0 }) {
@@ -68,7 +68,7 @@ extension Workspace {
     ) async throws -> [ObjectID] {
         let driver = try self.driver()
         let failure = NIOLockedValueBox<(any Error)?>(nil)
-        let answer = await driver.write(named: name, on: branch?.timeline) { local throws(WriteRefusal) in
+        let answer = await driver.write(named: name, on: branch) { local throws(WriteRefusal) in
             try WriteTransaction.run(body, on: &local) { result in
                 if case .failure(let error) = result { failure.withLockedValue { $0 = error } }
             }

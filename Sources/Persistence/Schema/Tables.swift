@@ -2,7 +2,7 @@
 extension Schema {
     static let tables = """
         -- Lines by number, from 0 without gaps: stretches of replicas' chains without a fork. One that has a parent
-        -- hangs on a change of that line, which has a lower number. "timeline" is the branch that a line belongs
+        -- hangs on a change of that line, which has a lower number. "branch" is the branch that a line belongs
         -- to, NULL for the main timeline, and "merged_sequence" how far it counts there. Stamps and sequences are
         -- unsigned; SQLite shows them signed.
         CREATE TABLE line (
@@ -24,7 +24,7 @@ extension Schema {
             checkpoint_sequence INTEGER NOT NULL,
             checkpoint_number INTEGER NOT NULL,
             first_raised INTEGER,
-            timeline BLOB,
+            branch BLOB,
             merged_sequence INTEGER NOT NULL DEFAULT 0
         );
         CREATE INDEX line_replica ON line (replica);
@@ -93,8 +93,8 @@ extension Schema {
         );
 
         -- The log: what opens and closes branches.
-        CREATE TABLE timeline (
-            timeline INTEGER PRIMARY KEY,
+        CREATE TABLE branch (
+            branch INTEGER PRIMARY KEY,
             line INTEGER NOT NULL,
             sequence INTEGER NOT NULL,
             statement BLOB NOT NULL

@@ -96,7 +96,7 @@ extension Schema {
         CREATE VIEW branches (id, name, parent, author, created_at) AS
         WITH
             opening AS (
-                SELECT substr(statement, 2, 16) AS id, min(statement) AS statement, line, sequence FROM timeline
+                SELECT substr(statement, 2, 16) AS id, min(statement) AS statement, line, sequence FROM branch
                 WHERE substr(statement, 1, 1) = x'01' GROUP BY 1
             ),
             part AS (
@@ -127,15 +127,15 @@ extension Schema {
         JOIN line ON line.line = size.line
         JOIN change ON change.line = size.line AND change.sequence = size.sequence
         WHERE NOT EXISTS (
-            SELECT * FROM timeline
-            WHERE substr(timeline.statement, 1, 1) = x'02' AND substr(timeline.statement, 2, 16) = size.id
+            SELECT * FROM branch
+            WHERE substr(branch.statement, 1, 1) = x'02' AND substr(branch.statement, 2, 16) = size.id
         );
 
         -- The writes to properties on branches that the main timeline has not taken in. Once it has, they are in
         -- property_versions.
         CREATE VIEW branch_versions (branch_id, object_id, name, value, author, created_at) AS
         SELECT
-            lower(hex(line.timeline)), object.id, name.text,
+            lower(hex(line.branch)), object.id, name.text,
             CASE WHEN operation.kind > 2 OR operation.kind = -5 AND typeof(operation.value) = 'blob' THEN NULL
                 ELSE operation.value END,
             lower(hex(line.user)),
@@ -189,7 +189,7 @@ extension Schema {
         JOIN line AS own ON own.line = register.line
         JOIN change AS newest ON newest.line = register.line AND newest.sequence = register.sequence
         JOIN (SELECT 0 AS is_past UNION ALL SELECT 1) AS side ON side.is_past = NOT (
-            coalesce(register.stamp, newest.stamp) <= moment.last_stamp AND (own.timeline IS NULL OR EXISTS (
+            coalesce(register.stamp, newest.stamp) <= moment.last_stamp AND (own.branch IS NULL OR EXISTS (
                 SELECT * FROM taken WHERE taken.line = own.line AND taken.sequence >= register.sequence
                     AND taken.stamp <= moment.last_stamp
             ))
@@ -200,7 +200,7 @@ extension Schema {
                 JOIN line ON line.line = version.line
                 JOIN change ON change.line = version.line AND change.sequence = version.sequence
                 WHERE version.register = register.register AND version.stamp <= moment.last_stamp
-                    AND (line.timeline IS NULL OR EXISTS (
+                    AND (line.branch IS NULL OR EXISTS (
                         SELECT * FROM taken WHERE taken.line = line.line AND taken.sequence >= version.sequence
                             AND taken.stamp <= moment.last_stamp
                     ))

@@ -18,9 +18,9 @@ struct LineTable {
     private var addedRestamps: [RestampRecord] = []
     /// Those that it has settled, with their places.
     private var settledRestamps: [(record: RestampRecord, place: Int)] = []
-    private(set) var timelines = TimelineTable()
+    private(set) var branches = BranchTable()
     /// What they were before this transaction added to them.
-    private var formerTimelines: TimelineTable?
+    private var formerBranches: BranchTable?
     /// What is restamped by right in some replicas' chains, and which of them the transaction has looked at.
     private var restampedChains: [ReplicaID: RestampedChain] = [:]
     private var changedChains: Set<ReplicaID> = []
@@ -103,11 +103,11 @@ struct LineTable {
     }
 
     /// Adds a statement about a branch as the database holds it.
-    mutating func restore(_ record: TimelineRecord) { self.timelines.add(record) }
+    mutating func restore(_ record: BranchRecord) { self.branches.add(record) }
 
-    mutating func add(_ record: TimelineRecord) {
-        if self.formerTimelines == nil { self.formerTimelines = self.timelines }
-        self.timelines.add(record)
+    mutating func add(_ record: BranchRecord) {
+        if self.formerBranches == nil { self.formerBranches = self.branches }
+        self.branches.add(record)
     }
 
     /// Returns how many restamps were added before.
@@ -142,7 +142,7 @@ struct LineTable {
         self.addedRestamps.removeAll(keepingCapacity: true)
         self.settledRestamps.removeAll(keepingCapacity: true)
         self.changedChains.removeAll(keepingCapacity: true)
-        self.formerTimelines = nil
+        self.formerBranches = nil
     }
 
     /// Goes back to what the database holds.
@@ -169,8 +169,8 @@ struct LineTable {
         self.settledRestamps.removeAll(keepingCapacity: true)
         for record in self.addedRestamps.reversed() { self.restamps.removeLast(record) }
         self.addedRestamps.removeAll(keepingCapacity: true)
-        if let former = self.formerTimelines { self.timelines = former }
-        self.formerTimelines = nil
+        if let former = self.formerBranches { self.branches = former }
+        self.formerBranches = nil
         // Put together anew where they are asked for.
         for replica in self.changedChains { self.restampedChains[replica] = nil }
         self.changedChains.removeAll(keepingCapacity: true)

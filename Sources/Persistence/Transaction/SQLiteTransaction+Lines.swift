@@ -42,7 +42,7 @@ extension SQLiteTransaction {
         }
         self.hasContexts = false
         try self.loadRestamps()
-        try self.loadTimelines()
+        try self.loadBranches()
     }
 
     /// Puts together what each line has seen, those first that others hang on, if that has not been done.
@@ -92,7 +92,7 @@ extension SQLiteTransaction {
         let storedHash = try statement.hash(8)
         var record = LineRecord(id: id, origin: storedHash)
         if let origin = try self.origin(statement, of: id) {
-            record = LineRecord(id: id, introduction: nil, timeline: nil, origin: origin, previous: storedHash)
+            record = LineRecord(id: id, introduction: nil, branch: nil, origin: origin, previous: storedHash)
         }
         record.storedSequence = statement.bits(7)
         record.appliedSequence = statement.bits(9)
@@ -106,7 +106,7 @@ extension SQLiteTransaction {
         else { throw .damaged("a line in the database counts checkpoints that cannot be") }
         record.trail.checkpointNumber = number
         record.firstRaised = statement.isNull(12) ? nil : statement.bits(12)
-        record.timeline = statement.isNull(15) ? nil : TimelineID(bytes: try statement.bytes16(15))
+        record.branch = statement.isNull(15) ? nil : BranchID(bytes: try statement.bytes16(15))
         record.mergedSequence = statement.bits(16)
         if !statement.isNull(2) {
             do throws(WireError) {
@@ -117,7 +117,7 @@ extension SQLiteTransaction {
         }
         guard record.storedSequence <= Limits.sequenceMax, record.appliedSequence <= record.storedSequence,
             record.appliedSequence >= record.firstSequence - 1,
-            record.mergedSequence <= record.appliedSequence || record.timeline == nil
+            record.mergedSequence <= record.appliedSequence || record.branch == nil
         else { throw .damaged("a line in the database counts changes that cannot be") }
         return record
     }
@@ -164,7 +164,7 @@ extension SQLiteTransaction {
             statement.bind(7, record.firstRaised.map { Int64(bitPattern: $0) })
             statement.bind(8, bits: record.trail.checkpointSequence)
             statement.bind(9, Int64(record.trail.checkpointNumber))
-            statement.bind(10, record.timeline?.bytes.array)
+            statement.bind(10, record.branch?.bytes.array)
             statement.bind(11, bits: record.mergedSequence)
             if change.original == nil {
                 statement.bind(12, record.id.bytes)

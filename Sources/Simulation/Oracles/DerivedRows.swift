@@ -47,7 +47,7 @@ struct DerivedRows: Equatable {
         }
         for position in 0..<transaction.lineCount {
             let progress = transaction.progress(of: LineIndex(rawValue: UInt32(position)))
-            guard progress.timeline != nil else { continue }
+            guard progress.branch != nil else { continue }
             let replica = PlainText.short(transaction.replicaID(LineIndex(rawValue: UInt32(position))))
             rows.insert("\(replica) is merged from \(progress.firstSequence) to \(progress.countedSequence)")
         }

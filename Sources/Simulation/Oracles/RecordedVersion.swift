@@ -30,7 +30,7 @@ struct RecordedVersion {
     /// All that counts on the main timeline: what is on branches may be merged later.
     static func frontier(of transaction: inout some StoreTransaction) throws(StoreError) -> Frontier {
         let hasBranches = (0..<transaction.lineCount).contains { position in
-            transaction.progress(of: LineIndex(rawValue: UInt32(position))).timeline != nil
+            transaction.progress(of: LineIndex(rawValue: UInt32(position))).branch != nil
         }
         guard hasBranches else { return try Frontier(of: &transaction) }
         var entries: [FrontierEntry] = []

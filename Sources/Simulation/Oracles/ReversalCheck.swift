@@ -20,19 +20,19 @@ struct ReversalCheck {
         let visible: [ObjectID: VisibleObject]
         /// As if the timeline were all that there is.
         let history: NaiveHistory?
-        private let timeline: TimelineID?
+        private let branch: BranchID?
         private let applied: [UInt64]
 
-        /// `timeline`: the branch; nil for the main timeline.
+        /// `branch`: the branch; nil for the main timeline.
         init(
-            of timeline: TimelineID?,
+            of branch: BranchID?,
             in transaction: inout some StoreTransaction,
             founder: UserID,
             now: WallTime
         ) throws(StoreError) {
-            self.timeline = timeline
-            if let timeline {
-                var state = HistoryState(try transaction.view(of: timeline), of: transaction)
+            self.branch = branch
+            if let branch {
+                var state = HistoryState(try transaction.view(of: branch), of: transaction)
                 self.visible = try VisibleObject.all(of: &state)
             } else {
                 self.visible = try VisibleObject.all(of: &transaction)
@@ -46,7 +46,7 @@ struct ReversalCheck {
                 return
             }
             let log = try LogReading(of: &transaction, founder: founder, now: now).history
-            self.history = log.madeOffline(on: timeline, log.verdicts())
+            self.history = log.madeOffline(on: branch, log.verdicts())
         }
 
         /// Whether so many changes came on top of an earlier state and nothing else.
@@ -61,7 +61,7 @@ struct ReversalCheck {
         }
 
         /// Whether what is applied is the same.
-        func isAt(_ other: State) -> Bool { self.timeline == other.timeline && self.applied == other.applied }
+        func isAt(_ other: State) -> Bool { self.branch == other.branch && self.applied == other.applied }
     }
 
     /// What should not have happened, in words; nil if all is well.

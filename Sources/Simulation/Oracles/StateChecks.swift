@@ -74,7 +74,7 @@ enum StateChecks {
     static func hasMerged(in transaction: borrowing some StoreTransaction) -> Bool {
         for position in 0..<transaction.lineCount {
             let progress = transaction.progress(of: LineIndex(rawValue: UInt32(position)))
-            if progress.timeline != nil, progress.countedSequence >= progress.firstSequence { return true }
+            if progress.branch != nil, progress.countedSequence >= progress.firstSequence { return true }
         }
         return false
     }

@@ -10,13 +10,13 @@ struct BranchStates: Hashable {
     private(set) var branches: [Branch] = []
 
     struct Branch: Hashable {
-        var opening: TimelineOpening
+        var opening: BranchOpening
         var isClosed: Bool
         var export: [UInt8]
     }
 
     init(of transaction: inout some StoreTransaction) throws(StoreError) {
-        for entry in transaction.timelines.all {
+        for entry in transaction.branches.all {
             var state = HistoryState(try transaction.view(of: entry.opening.id), of: transaction)
             let export = try StateExport.json(of: &state)
             self.branches.append(Branch(opening: entry.opening, isClosed: entry.isClosed, export: export))
@@ -71,13 +71,13 @@ extension World {
         if openings.contains(where: { $0.parent != nil }) { self.record.mark(.branchOfBranch) }
         guard self.tape.chance(World.branchModelPercent, .oracles) || self.comparesAll else { return }
         let machine = core[self.tape.below(core.count, .oracles)]
-        let timelines = [nil] + openings.map { Optional($0.id) }
-        self.compareBranches(of: machine, timelines, changeCountMax: World.modelChangeCountMax, isSettled: true)
+        let branches = [nil] + openings.map { Optional($0.id) }
+        self.compareBranches(of: machine, branches, changeCountMax: World.modelChangeCountMax, isSettled: true)
     }
 
     /// P36: a timeline (nil: the main one) shows what it would if devices had been offline since their branches began,
     /// had come back where they were merged, and nobody knew of branches.
-    func compareBranches(of machine: Machine, _ timelines: [TimelineID?], changeCountMax: Int, isSettled: Bool) {
+    func compareBranches(of machine: Machine, _ branches: [BranchID?], changeCountMax: Int, isSettled: Bool) {
         guard !World.hasShortNames else { return }
         let (founder, now) = (machine.founder, machine.clock.wall(at: self.time))
         let found = self.readPast(of: machine) { transaction throws(StoreError) -> String? in
@@ -89,17 +89,17 @@ extension World {
             guard count <= changeCountMax else { return nil }
             let history = try LogReading(of: &transaction, founder: founder, now: now).history
             let verdicts = history.verdicts()
-            for timeline in timelines {
+            for branch in branches {
                 let actual: [ObjectID: VisibleObject]
-                if let timeline {
-                    var state = HistoryState(try transaction.view(of: timeline), of: transaction)
+                if let branch {
+                    var state = HistoryState(try transaction.view(of: branch), of: transaction)
                     actual = try VisibleObject.all(of: &state)
                 } else {
                     actual = try VisibleObject.all(of: &transaction)
                 }
-                let expected = VisibleObject.all(of: NaiveModel(history.madeOffline(on: timeline, verdicts)))
+                let expected = VisibleObject.all(of: NaiveModel(history.madeOffline(on: branch, verdicts)))
                 guard let difference = World.difference(actual, expected) else { continue }
-                let name = timeline.flatMap { transaction.timelines[$0]?.opening.name } ?? "the main timeline"
+                let name = branch.flatMap { transaction.branches[$0]?.opening.name } ?? "the main timeline"
                 return "\(name) is not what it would be if its edits had been made offline: \(difference)"
             }
             return nil

@@ -79,7 +79,7 @@ extension World {
         let left = try transaction.supersededWrites(at: key, upTo: 1) { $0.ordinal < context.end(of: $0.line) }
         guard !left.isEmpty else { return false }
         // What a branch shows stays as long as it does, and is noted.
-        if transaction.timelines.open.isEmpty { return true }
+        if transaction.branches.open.isEmpty { return true }
         var pending = try transaction.erasures(after: nil)
         while let last = pending.last {
             if pending.contains(where: { $0.key == key }) { return false }

@@ -7,13 +7,13 @@ extension ScenarioParser {
     mutating func branchAction(_ line: inout ScenarioLine) throws(ScenarioError) -> BranchAction? {
         if line.take("branches") {
             let branch = try self.branch(&line)
-            let parent = line.take("off") ? try self.timeline(&line) : nil
+            let parent = line.take("off") ? try self.branchOrMain(&line) : nil
             return .open(branch, leaving: parent, isOfThePast: line.take("as", "remembered"))
         }
         if line.take("on") { return .write(try self.branch(&line), try self.steps(&line)) }
         if line.take("merges") {
-            let branch = try self.timeline(&line)
-            let target = line.take("into") ? try self.timeline(&line) : nil
+            let branch = try self.branchOrMain(&line)
+            let target = line.take("into") ? try self.branchOrMain(&line) : nil
             guard branch != target else { throw line.failure("a branch is not merged into itself") }
             return .merge(branch, into: target)
         }
@@ -31,7 +31,7 @@ extension ScenarioParser {
     }
 
     /// A branch, or nil for the main timeline.
-    private mutating func timeline(_ line: inout ScenarioLine) throws(ScenarioError) -> Int? {
+    private mutating func branchOrMain(_ line: inout ScenarioLine) throws(ScenarioError) -> Int? {
         line.take(Self.mainName) ? nil : try self.branch(&line)
     }
 

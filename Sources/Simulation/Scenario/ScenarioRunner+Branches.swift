@@ -7,7 +7,7 @@ extension ScenarioRunner {
     func contradiction(isThere: Bool, _ branch: Int) -> String? {
         for machine in self.world.machines where machine.isUp && machine.hostile == nil {
             let found = try? machine.read { transaction throws(StoreError) in
-                World.timeline(branch, in: transaction) != nil
+                World.branch(branch, in: transaction) != nil
             }
             guard let found else { return "machine \(machine.number) cannot be read" }
             if found != isThere { return "on machine \(machine.number) the branch is \(isThere ? "gone" : "there")" }
@@ -18,8 +18,8 @@ extension ScenarioRunner {
     func contradiction(to expectation: Expectation, on branch: Int) -> String? {
         for machine in self.world.machines where machine.isUp && machine.hostile == nil {
             let found = try? machine.read { transaction throws(StoreError) -> String? in
-                guard let timeline = World.timeline(branch, in: transaction) else { return "there is no such branch" }
-                var state = HistoryState(try transaction.view(of: timeline), of: transaction)
+                guard let branch = World.branch(branch, in: transaction) else { return "there is no such branch" }
+                var state = HistoryState(try transaction.view(of: branch), of: transaction)
                 return try Self.contradiction(to: expectation, inState: &state)
             }
             guard let found else { return "machine \(machine.number) cannot be read" }

@@ -88,17 +88,17 @@ extension ScenarioText {
     private static func words(_ action: BranchAction) -> String {
         switch action {
         case .open(let branch, let parent, let isOfThePast):
-            "branches \(self.timeline(branch))" + (parent.map { " off \(self.timeline($0))" } ?? "")
+            "branches \(self.branch(branch))" + (parent.map { " off \(self.branch($0))" } ?? "")
                 + (isOfThePast ? " as remembered" : "")
-        case .write(let branch, let steps): "on \(self.timeline(branch)) \(self.words(steps))"
-        case .reverse(let branch, let isRedo): "\(isRedo ? "redo" : "undo") on \(self.timeline(branch))"
+        case .write(let branch, let steps): "on \(self.branch(branch)) \(self.words(steps))"
+        case .reverse(let branch, let isRedo): "\(isRedo ? "redo" : "undo") on \(self.branch(branch))"
         case .merge(let branch, let target):
-            "merges \(self.timeline(branch))" + (target == nil ? "" : " into \(self.timeline(target))")
-        case .close(let branch): "drops \(self.timeline(branch))"
+            "merges \(self.branch(branch))" + (target == nil ? "" : " into \(self.branch(target))")
+        case .close(let branch): "drops \(self.branch(branch))"
         }
     }
 
-    private static func timeline(_ branch: Int?) -> String { branch.map { "b\($0)" } ?? "main" }
+    private static func branch(_ branch: Int?) -> String { branch.map { "b\($0)" } ?? "main" }
 
     private static func words(_ action: ClockAction) -> String {
         switch action {

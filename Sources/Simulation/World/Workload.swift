@@ -37,9 +37,9 @@ package struct Workload {
     }
 
     /// The same on a branch.
-    mutating func request(_ steps: [WorkStep], on timeline: TimelineID) -> WriteRequest {
+    mutating func request(_ steps: [WorkStep], on branch: BranchID) -> WriteRequest {
         let wanted = steps.flatMap { self.transactionSteps($0) }
-        return WriteRequest(id: self.nextRequestID(), timeline: timeline) { local throws(WriteRefusal) in
+        return WriteRequest(id: self.nextRequestID(), branch: branch) { local throws(WriteRefusal) in
             for step in wanted { try local.perform(step) }
         }
     }

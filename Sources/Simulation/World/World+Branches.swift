@@ -13,13 +13,13 @@ extension World {
             self.open(branch, leaving: parent, at: isOfThePast ? machine.remembered : nil, on: machine)
         case .write(let branch, let steps): self.write(steps, onBranch: branch, of: machine)
         case .reverse(let branch, let isRedo):
-            guard let timeline = self.timeline(branch, of: machine) else { return }
-            self.reverse(isRedo: isRedo, onBranch: timeline, of: machine)
+            guard let branch = self.branch(branch, of: machine) else { return }
+            self.reverse(isRedo: isRedo, onBranch: branch, of: machine)
         case .merge(let branch, let target): self.merge(branch, into: target, on: machine)
         case .close(let branch):
-            guard let timeline = self.timeline(branch, of: machine) else { return }
+            guard let branch = self.branch(branch, of: machine) else { return }
             let request = WriteRequest(id: self.work.nextRequestID()) { local throws(WriteRefusal) in
-                try local.closeBranch(timeline)
+                try local.closeBranch(branch)
             }
             self.handle(machine, .write([request]))
         }
@@ -28,19 +28,19 @@ extension World {
     private static func name(ofBranch number: Int) -> String { "b\(number)" }
 
     /// The branch with a number that a store knows of and that is open; of several, the one with the lowest id.
-    static func timeline(_ number: Int, in transaction: borrowing some StoreTransaction) -> TimelineID? {
+    static func branch(_ number: Int, in transaction: borrowing some StoreTransaction) -> BranchID? {
         let name = World.name(ofBranch: number)
-        return transaction.timelines.all.first { !$0.isClosed && $0.opening.name == name }?.opening.id
+        return transaction.branches.all.first { !$0.isClosed && $0.opening.name == name }?.opening.id
     }
 
-    private func timeline(_ number: Int, of machine: Machine) -> TimelineID? {
-        let found = try? machine.read { transaction throws(StoreError) in World.timeline(number, in: transaction) }
+    private func branch(_ number: Int, of machine: Machine) -> BranchID? {
+        let found = try? machine.read { transaction throws(StoreError) in World.branch(number, in: transaction) }
         return (found ?? nil) ?? nil
     }
 
     /// Creates a branch, which may have the name of another.
     private func open(_ number: Int, leaving parent: Int?, at past: Frontier?, on machine: Machine) {
-        let parentID = parent.flatMap { self.timeline($0, of: machine) }
+        let parentID = parent.flatMap { self.branch($0, of: machine) }
         guard parent == nil || parentID != nil else { return }
         let name = World.name(ofBranch: number)
         let request = WriteRequest(id: self.work.nextRequestID()) { local throws(WriteRefusal) in
@@ -59,16 +59,16 @@ extension World {
 
     /// Writes on a branch: nothing of that shows on the main timeline of the machine.
     private func write(_ steps: [WorkStep], onBranch number: Int, of machine: Machine) {
-        guard let timeline = self.timeline(number, of: machine) else { return }
+        guard let branch = self.branch(number, of: machine) else { return }
         let isSeen = self.mainTimelineStays(on: machine) {
-            self.handle(machine, .write([self.work.request(steps, on: timeline)]))
+            self.handle(machine, .write([self.work.request(steps, on: branch)]))
         }
         if isSeen { self.record.mark(.branchWritten) }
     }
 
     /// Takes back, or does again, on a branch.
-    private func reverse(isRedo: Bool, onBranch timeline: TimelineID, of machine: Machine) {
-        _ = self.mainTimelineStays(on: machine) { self.reverse(isRedo: isRedo, on: machine, timeline) }
+    private func reverse(isRedo: Bool, onBranch branch: BranchID, of machine: Machine) {
+        _ = self.mainTimelineStays(on: machine) { self.reverse(isRedo: isRedo, on: machine, branch) }
     }
 
     /// Looks whether the main timeline shows anything of what is written to a branch; returns whether that could be
@@ -94,7 +94,7 @@ extension World {
             var applied: [UInt64] = []
             for position in 0..<transaction.lineCount {
                 let progress = transaction.progress(of: LineIndex(rawValue: UInt32(position)))
-                if progress.timeline == nil, progress.hasApplied { applied.append(progress.appliedSequence) }
+                if progress.branch == nil, progress.hasApplied { applied.append(progress.appliedSequence) }
             }
             return applied
         }
@@ -103,10 +103,10 @@ extension World {
 
     /// Merges a branch, or the main timeline for nil: as if its edits had been made offline.
     private func merge(_ number: Int?, into target: Int?, on machine: Machine) {
-        let source = number.flatMap { self.timeline($0, of: machine) }
-        let into = target.flatMap { self.timeline($0, of: machine) }
+        let source = number.flatMap { self.branch($0, of: machine) }
+        let into = target.flatMap { self.branch($0, of: machine) }
         guard number == nil || source != nil, target == nil || into != nil else { return }
-        let request = WriteRequest(id: self.work.nextRequestID(), timeline: into) { local throws(WriteRefusal) in
+        let request = WriteRequest(id: self.work.nextRequestID(), branch: into) { local throws(WriteRefusal) in
             _ = try local.merge(source)
         }
         self.handle(machine, .write([request]))

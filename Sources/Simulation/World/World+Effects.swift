@@ -102,7 +102,7 @@ extension World {
         let count = try? machine.read { transaction throws(StoreError) in
             (0..<transaction.lineCount).count {
                 let line = transaction.line(LineIndex(rawValue: UInt32($0)))
-                return line.device == device && line.timeline == nil
+                return line.device == device && line.branch == nil
             }
         }
         return (count ?? nil) ?? 0 > 1

@@ -63,23 +63,23 @@ extension World {
 
     /// Takes the last transaction back, or does one again, and looks at what that did before anything else happens.
     ///
-    /// `timeline`: the branch; nil for the main timeline.
-    func reverse(isRedo: Bool, on machine: Machine, _ timeline: TimelineID? = nil) {
+    /// `branch`: the branch; nil for the main timeline.
+    func reverse(isRedo: Bool, on machine: Machine, _ branch: BranchID? = nil) {
         let (founder, now) = (machine.founder, machine.clock.wall(at: self.time))
         let notes = Notes<(ReversalCheck.State, UndoReport?)>()
-        let request = WriteRequest(id: self.work.nextRequestID(), timeline: timeline) { local throws(WriteRefusal) in
+        let request = WriteRequest(id: self.work.nextRequestID(), branch: branch) { local throws(WriteRefusal) in
             let before = try local.readCommitted { transaction throws(StoreError) in
-                try ReversalCheck.State(of: timeline, in: &transaction, founder: founder, now: now)
+                try ReversalCheck.State(of: branch, in: &transaction, founder: founder, now: now)
             }
             notes.content = (before, try local.reverse(isRedo: isRedo))
         }
         self.handle(machine, .write([request]))
         guard let (before, report) = notes.content, self.isDurable(request.id, on: machine) else { return }
         let found = try? machine.read { transaction throws(StoreError) in
-            try ReversalCheck.State(of: timeline, in: &transaction, founder: founder, now: now)
+            try ReversalCheck.State(of: branch, in: &transaction, founder: founder, now: now)
         }
         guard let after = found ?? nil, after.follows(before, by: report == nil ? 0 : 1) else { return }
-        if report != nil { self.record.mark(timeline != nil ? .undoneOnBranch : isRedo ? .redone : .undone) }
+        if report != nil { self.record.mark(branch != nil ? .undoneOnBranch : isRedo ? .redone : .undone) }
         // What was dropped cannot be brought back, which the model does not know.
         guard !self.hasCompacted else { return }
         if report?.kept.isEmpty == false { self.record.mark(.undoKept) }

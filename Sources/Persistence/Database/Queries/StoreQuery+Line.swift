@@ -4,20 +4,20 @@ extension StoreQuery {
         """
         SELECT line, replica, introduction, parent_line, parent_sequence, first_hash, sibling_hash,
         stored_sequence, stored_hash, applied_sequence, applied_stamp, recent, first_raised,
-        checkpoint_sequence, checkpoint_number, timeline, merged_sequence FROM line ORDER BY line
+        checkpoint_sequence, checkpoint_number, branch, merged_sequence FROM line ORDER BY line
         """
     )
     static let insertLine = StoreQuery(
         """
         INSERT INTO line (line, stored_sequence, stored_hash, applied_sequence, applied_stamp, recent,
-        first_raised, checkpoint_sequence, checkpoint_number, timeline, merged_sequence, replica, parent_line,
+        first_raised, checkpoint_sequence, checkpoint_number, branch, merged_sequence, replica, parent_line,
         parent_sequence, first_hash, sibling_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     )
     static let updateLine = StoreQuery(
         """
         UPDATE line SET stored_sequence = ?2, stored_hash = ?3, applied_sequence = ?4, applied_stamp = ?5,
-        recent = ?6, first_raised = ?7, checkpoint_sequence = ?8, checkpoint_number = ?9, timeline = ?10,
+        recent = ?6, first_raised = ?7, checkpoint_sequence = ?8, checkpoint_number = ?9, branch = ?10,
         merged_sequence = ?11 WHERE line = ?1
         """
     )

@@ -1,12 +1,12 @@
 package import CRDTCore
 
 extension SQLiteTransaction {
-    package var timelines: TimelineTable { self.lines.timelines }
+    package var branches: BranchTable { self.lines.branches }
 
-    package func addTimeline(_ record: TimelineRecord) throws(StoreError) {
+    package func addBranch(_ record: BranchRecord) throws(StoreError) {
         var bytes: [UInt8] = []
         record.statement.encode(to: &bytes)
-        let statement = try self.statements[.insertTimeline]
+        let statement = try self.statements[.insertBranch]
         statement.bind(record.author)
         statement.bind(3, bytes)
         try statement.run()
@@ -14,15 +14,15 @@ extension SQLiteTransaction {
     }
 
     /// Reads what opens and closes branches.
-    func loadTimelines() throws(StoreError) {
-        let statement = try self.statements[.allTimelines]
+    func loadBranches() throws(StoreError) {
+        let statement = try self.statements[.allBranches]
         defer { statement.reset() }
         while try statement.step() {
             let author = try self.point(statement, at: 0)
-            guard let content = try? TimelineStatement(decoding: statement.bytes(2)[...]) else {
+            guard let content = try? BranchStatement(decoding: statement.bytes(2)[...]) else {
                 throw .damaged("a branch in the database cannot be read")
             }
-            self.lines.restore(TimelineRecord(statement: content, author: author))
+            self.lines.restore(BranchRecord(statement: content, author: author))
         }
     }
 

@@ -6,11 +6,11 @@ extension Author {
     ///
     /// One whose last change claims a time that is held is left, as that of the main timeline is.
     func line(
-        of timeline: TimelineID,
+        of branch: BranchID,
         in transaction: inout some NodeTransaction
     ) throws(StoreError) -> LineIndex? {
-        guard let replica = try self.branchReplicas(in: &transaction)[timeline],
-            let line = transaction.firstLine(of: replica), transaction.line(line).timeline == timeline,
+        guard let replica = try self.branchReplicas(in: &transaction)[branch],
+            let line = transaction.firstLine(of: replica), transaction.line(line).branch == branch,
             transaction.progress(of: line).next == nil
         else { return nil }
         return try self.isToBeLeft(line, in: &transaction) ? nil : line
@@ -19,14 +19,14 @@ extension Author {
     /// Remembers the replica that a branch is written under.
     func note(
         _ replica: ReplicaID,
-        of timeline: TimelineID,
+        of branch: BranchID,
         in transaction: inout some NodeTransaction
     ) throws(StoreError) {
         var replicas = try self.branchReplicas(in: &transaction)
-        replicas[timeline] = replica
+        replicas[branch] = replica
         var bytes: [UInt8] = []
-        for (timeline, replica) in replicas.sorted(by: { $0.key < $1.key }) {
-            timeline.bytes.append(to: &bytes)
+        for (branch, replica) in replicas.sorted(by: { $0.key < $1.key }) {
+            branch.bytes.append(to: &bytes)
             replica.bytes.append(to: &bytes)
         }
         try transaction.setFact(NodeFact.branchReplicas, bytes)
@@ -34,11 +34,11 @@ extension Author {
 
     private func branchReplicas(
         in transaction: inout some NodeTransaction
-    ) throws(StoreError) -> [TimelineID: ReplicaID] {
+    ) throws(StoreError) -> [BranchID: ReplicaID] {
         var reader = ByteReader(try transaction.fact(NodeFact.branchReplicas) ?? [])
-        var replicas: [TimelineID: ReplicaID] = [:]
-        while let timeline = try? reader.bytes16(), let replica = try? reader.bytes16() {
-            replicas[TimelineID(bytes: timeline)] = ReplicaID(bytes: replica)
+        var replicas: [BranchID: ReplicaID] = [:]
+        while let branch = try? reader.bytes16(), let replica = try? reader.bytes16() {
+            replicas[BranchID(bytes: branch)] = ReplicaID(bytes: replica)
         }
         return replicas
     }

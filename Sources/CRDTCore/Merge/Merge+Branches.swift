@@ -5,23 +5,23 @@
 /// own: until then, its operations are recorded apart, where `History` finds them.
 extension Merge {
     /// Takes note of the branches that a stored run opens or closes: they count wherever they stand.
-    func noteTimelines(
+    func noteBranches(
         in run: Run,
         author: LineIndex,
         _ transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        guard run.operations.contains(where: { $0.kind == .timeline }) else { return }
+        guard run.operations.contains(where: { $0.kind == .branch }) else { return }
         for (position, change) in run.changes.enumerated() {
             let place = LinePoint(line: author, sequence: run.firstSequence + UInt64(position))
-            for operation in run.operations[change.operationRange] where operation.kind == .timeline {
-                guard let statement = try? TimelineStatement(decoding: run.payload[operation.payloadRange])
+            for operation in run.operations[change.operationRange] where operation.kind == .branch {
+                guard let statement = try? BranchStatement(decoding: run.payload[operation.payloadRange])
                 else { continue }
                 if case .opens(let opening) = statement {
                     guard let user = transaction.line(author).introduction?.user, opening.id.isGiven(by: user)
                     else { continue }
                 }
-                let record = TimelineRecord(statement: statement, author: place)
-                if !transaction.timelines.contains(record) { try transaction.addTimeline(record) }
+                let record = BranchRecord(statement: statement, author: place)
+                if !transaction.branches.contains(record) { try transaction.addBranch(record) }
             }
         }
     }
@@ -56,7 +56,7 @@ extension Merge {
         by change: LinePoint,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        for place in seen where transaction.progress(of: place.line).timeline != nil {
+        for place in seen where transaction.progress(of: place.line).branch != nil {
             try transaction.noteTaken(place.line, through: place.sequence, by: change)
         }
         let ends = try self.unmergedEnds(seenBy: seen, in: &transaction)
@@ -92,7 +92,7 @@ extension Merge {
         var (ends, waiting): ([LineIndex: UInt64], [LinePoint]) = ([:], [])
         func isNew(_ place: LinePoint) -> Bool {
             let progress = transaction.progress(of: place.line)
-            return progress.timeline != nil && place.sequence > max(progress.countedSequence, ends[place.line] ?? 0)
+            return progress.branch != nil && place.sequence > max(progress.countedSequence, ends[place.line] ?? 0)
         }
         waiting = places.filter(isNew)
         while let place = waiting.popLast() {
@@ -160,7 +160,7 @@ extension Merge {
         for position in 0..<transaction.lineCount {
             let line = LineIndex(rawValue: UInt32(position))
             let progress = transaction.progress(of: line)
-            if progress.timeline == nil {
+            if progress.branch == nil {
                 if progress.hasApplied { mains.append(LinePoint(line: line, sequence: progress.appliedSequence)) }
             } else if progress.countedSequence >= progress.firstSequence {
                 merged[line] = progress.countedSequence

@@ -13,10 +13,10 @@ extension LocalTransaction {
     ///   show was dropped.
     package mutating func openBranch(
         named name: String,
-        leaving parent: TimelineID?,
+        leaving parent: BranchID?,
         at base: [LinePoint]?
-    ) throws(WriteRefusal) -> TimelineID {
-        guard self.timeline == nil else { throw .notOnBranch }
+    ) throws(WriteRefusal) -> BranchID {
+        guard self.branch == nil else { throw .notOnBranch }
         guard (1...Limits.nameByteCountMax).contains(name.utf8.count) else {
             throw .tooLarge(what: "the name of a branch, in bytes", limit: Limits.nameByteCountMax)
         }
@@ -27,11 +27,11 @@ extension LocalTransaction {
             }
             return try Self.named(try store.heads(of: parent), in: &store)
         }
-        guard changes.count <= Limits.timelineBaseCountMax else {
-            throw .tooLarge(what: "changes that a branch begins with", limit: Limits.timelineBaseCountMax)
+        guard changes.count <= Limits.branchBaseCountMax else {
+            throw .tooLarge(what: "changes that a branch begins with", limit: Limits.branchBaseCountMax)
         }
-        let id = TimelineID(of: self.plan.user, nonce: self.nextRandom())
-        try self.plan.note(.opens(TimelineOpening(id: id, parent: parent, name: name, base: changes)))
+        let id = BranchID(of: self.plan.user, nonce: self.nextRandom())
+        try self.plan.note(.opens(BranchOpening(id: id, parent: parent, name: name, base: changes)))
         return id
     }
 
@@ -48,7 +48,7 @@ extension LocalTransaction {
     }
 
     /// Gives a branch up: what was not merged of it stays in the log, and counts nowhere.
-    package mutating func closeBranch(_ id: TimelineID) throws(WriteRefusal) {
+    package mutating func closeBranch(_ id: BranchID) throws(WriteRefusal) {
         try self.requireBranch(id)
         try self.plan.note(.closes(id))
     }
@@ -57,28 +57,28 @@ extension LocalTransaction {
     ///
     /// Nothing is written if nothing is new.
     /// - Returns: whether anything was.
-    package mutating func merge(_ other: TimelineID?) throws(WriteRefusal) -> Bool {
+    package mutating func merge(_ other: BranchID?) throws(WriteRefusal) -> Bool {
         if let other { try self.requireBranch(other) }
-        guard other != self.timeline else { return false }
+        guard other != self.branch else { return false }
         let heads = try self.readCommitted { store throws(StoreError) -> [LinePoint]? in
             if let other, try !store.holdsBase(of: other) { return nil }
             return try store.heads(of: other)
         }
-        guard let heads else { throw .branchIncomplete(other ?? TimelineID(bytes: Bytes16(high: 0, low: 0))) }
-        let target = self.timeline
+        guard let heads else { throw .branchIncomplete(other ?? BranchID(bytes: Bytes16(high: 0, low: 0))) }
+        let target = self.branch
         let isNew = try self.readCommitted { store throws(StoreError) in
             let seen = try store.closure(of: store.heads(of: target))
             return heads.contains { seen[$0.line] < $0.sequence }
         }
         guard isNew else { return false }
         self.plan.merged = heads
-        try self.plan.note(.merges(other ?? TimelineID(bytes: Bytes16(high: 0, low: 0))))
+        try self.plan.note(.merges(other ?? BranchID(bytes: Bytes16(high: 0, low: 0))))
         return true
     }
 
-    private mutating func requireBranch(_ id: TimelineID) throws(WriteRefusal) {
+    private mutating func requireBranch(_ id: BranchID) throws(WriteRefusal) {
         let isOpen = try self.readCommitted { store throws(StoreError) in
-            store.timelines[id].map { !$0.isClosed } ?? false
+            store.branches[id].map { !$0.isClosed } ?? false
         }
         guard isOpen else { throw .noSuchBranch(id) }
     }

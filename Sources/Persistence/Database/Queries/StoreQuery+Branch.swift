@@ -1,7 +1,7 @@
 /// Branches, and what is written on them.
 extension StoreQuery {
-    static let allTimelines = StoreQuery("SELECT line, sequence, statement FROM timeline ORDER BY timeline")
-    static let insertTimeline = StoreQuery("INSERT INTO timeline (line, sequence, statement) VALUES (?, ?, ?)")
+    static let allBranches = StoreQuery("SELECT line, sequence, statement FROM branch ORDER BY branch")
+    static let insertBranch = StoreQuery("INSERT INTO branch (line, sequence, statement) VALUES (?, ?, ?)")
     static let insertUnmerged = StoreQuery(
         """
         INSERT OR REPLACE INTO unmerged (object, name, line, sequence, idx, kind, parent)

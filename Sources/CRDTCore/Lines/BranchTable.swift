@@ -1,23 +1,23 @@
 /// The timelines that a store knows of, by the statements about them.
-package struct TimelineTable: Sendable {
+package struct BranchTable: Sendable {
     /// One timeline that was opened.
     package struct Entry: Hashable, Sendable {
-        package var opening: TimelineOpening
+        package var opening: BranchOpening
         /// The change that opened it.
         package var author: LinePoint
         package var isClosed = false
     }
 
-    private var entries: [TimelineID: Entry] = [:]
+    private var entries: [BranchID: Entry] = [:]
     /// Those that are closed, whether they are known or not.
-    private var closed: Set<TimelineID> = []
+    private var closed: Set<BranchID> = []
 
     package init() {}
 
     package var isEmpty: Bool { self.entries.isEmpty && self.closed.isEmpty }
 
     /// Whether nothing would change with a statement.
-    package func contains(_ record: TimelineRecord) -> Bool {
+    package func contains(_ record: BranchRecord) -> Bool {
         var table = self
         table.add(record)
         switch record.statement {
@@ -31,14 +31,14 @@ package struct TimelineTable: Sendable {
     package var all: [Entry] { self.entries.values.sorted { $0.opening.id < $1.opening.id } }
 
     /// Those that are not closed.
-    package var open: [TimelineID] { self.all.filter { !$0.isClosed }.map(\.opening.id) }
+    package var open: [BranchID] { self.all.filter { !$0.isClosed }.map(\.opening.id) }
 
-    package subscript(id: TimelineID) -> Entry? { self.entries[id] }
+    package subscript(id: BranchID) -> Entry? { self.entries[id] }
 
     /// Takes in a statement.
     ///
     /// Of two openings of one timeline, which its own user alone can make, the one with the lower bytes counts.
-    package mutating func add(_ record: TimelineRecord) {
+    package mutating func add(_ record: BranchRecord) {
         switch record.statement {
         case .opens(let opening):
             if let known = self.entries[opening.id], known.opening != opening,
@@ -58,19 +58,19 @@ package struct TimelineTable: Sendable {
         }
     }
 
-    private static func bytes(_ opening: TimelineOpening) -> [UInt8] {
+    private static func bytes(_ opening: BranchOpening) -> [UInt8] {
         var bytes: [UInt8] = []
-        TimelineStatement.opens(opening).encode(to: &bytes)
+        BranchStatement.opens(opening).encode(to: &bytes)
         return bytes
     }
 }
 
 /// A statement about a timeline that is stored, and the change that makes it.
-package struct TimelineRecord: Hashable, Sendable {
-    package var statement: TimelineStatement
+package struct BranchRecord: Hashable, Sendable {
+    package var statement: BranchStatement
     package var author: LinePoint
 
-    package init(statement: TimelineStatement, author: LinePoint) {
+    package init(statement: BranchStatement, author: LinePoint) {
         (self.statement, self.author) = (statement, author)
     }
 }

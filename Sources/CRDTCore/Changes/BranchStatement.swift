@@ -5,15 +5,15 @@
 /// to one timeline and had seen a change of another has merged that, and no more need be said.
 ///
 /// What opens or closes a timeline counts as soon as it is stored, wherever it stands.
-package enum TimelineStatement: Hashable, Sendable {
+package enum BranchStatement: Hashable, Sendable {
     /// The chain belongs to a timeline. It counts in the first change of a chain alone.
-    case belongs(TimelineID)
+    case belongs(BranchID)
     /// Makes a timeline known, with its name and where it begins.
-    case opens(TimelineOpening)
+    case opens(BranchOpening)
     /// The timeline is given up: it is listed no more.
-    case closes(TimelineID)
+    case closes(BranchID)
     /// The change takes in a timeline: a note for whoever reads the history.
-    case merges(TimelineID)
+    case merges(BranchID)
 
     /// Appends the canonical bytes.
     package func encode(to bytes: inout [UInt8]) {
@@ -27,7 +27,7 @@ package enum TimelineStatement: Hashable, Sendable {
         }
     }
 
-    private static func encode(_ tag: UInt8, _ id: TimelineID, to bytes: inout [UInt8]) {
+    private static func encode(_ tag: UInt8, _ id: BranchID, to bytes: inout [UInt8]) {
         bytes.append(tag)
         id.bytes.append(to: &bytes)
     }
@@ -36,10 +36,10 @@ package enum TimelineStatement: Hashable, Sendable {
     package init(decoding payload: ArraySlice<UInt8>) throws(WireError) {
         var reader = ByteReader(Array(payload))
         let tag = try reader.byte()
-        let id = TimelineID(bytes: try reader.bytes16())
+        let id = BranchID(bytes: try reader.bytes16())
         switch tag {
         case 0: self = .belongs(id)
-        case 1: self = .opens(try TimelineOpening(id, decoding: &reader))
+        case 1: self = .opens(try BranchOpening(id, decoding: &reader))
         case 2: self = .closes(id)
         case 3: self = .merges(id)
         default: throw .notCanonical
@@ -49,15 +49,15 @@ package enum TimelineStatement: Hashable, Sendable {
 }
 
 /// Where a timeline begins, and what it is called.
-package struct TimelineOpening: Hashable, Sendable {
-    package var id: TimelineID
+package struct BranchOpening: Hashable, Sendable {
+    package var id: BranchID
     /// The timeline that it leaves; nil for the main one.
-    package var parent: TimelineID?
+    package var parent: BranchID?
     package var name: String
     /// What it begins with: these changes and all that their authors had seen.
     package var base: [NamedChange]
 
-    package init(id: TimelineID, parent: TimelineID?, name: String, base: [NamedChange]) {
+    package init(id: BranchID, parent: BranchID?, name: String, base: [NamedChange]) {
         (self.id, self.parent, self.name, self.base) = (id, parent, name, base)
     }
 
@@ -73,16 +73,16 @@ package struct TimelineOpening: Hashable, Sendable {
         }
     }
 
-    fileprivate init(_ id: TimelineID, decoding reader: inout ByteReader) throws(WireError) {
+    fileprivate init(_ id: BranchID, decoding reader: inout ByteReader) throws(WireError) {
         self.id = id
         switch try reader.byte() {
         case 0: self.parent = nil
-        case 1: self.parent = TimelineID(bytes: try reader.bytes16())
+        case 1: self.parent = BranchID(bytes: try reader.bytes16())
         default: throw .notCanonical
         }
         self.name = try reader.text(atMost: Limits.nameByteCountMax)
         let count = try reader.varint()
-        guard count <= Limits.timelineBaseCountMax else { throw .overLimit }
+        guard count <= Limits.branchBaseCountMax else { throw .overLimit }
         self.base = []
         for _ in 0..<count {
             let replica = ReplicaID(bytes: try reader.bytes16())
@@ -106,7 +106,7 @@ package struct NamedChange: Hashable, Sendable {
     }
 }
 
-extension TimelineID {
+extension BranchID {
     /// An id that only this user can give, so that nobody else can say where his branch begins.
     package init(of user: UserID, nonce: UInt64) { self.init(bytes: ObjectID(of: user, nonce: nonce).bytes) }
 
