@@ -42,14 +42,14 @@ static void transactions(sqlite3 *source, sqlite3 *db) {
     table operations = load(source, "operation", condition);
     table registers = load(source, "register", "ORDER BY sequence, idx");
     table objects = load(source, "object", "ORDER BY object");
-    table lines = load(source, "line", "");
+    table lines = load(source, "segment", "");
     table signatures = load(source, "run_signature", "LIMIT 1");
     table names = load(source, "name", "");
     table *all[] = {&changes, &operations, &registers, &objects, &lines, &signatures, &names};
     for (int position = 0; position < 7; position++) prepare_insert(db, all[position], "REPLACE");
     sqlite3_stmt *update_object = prepare(db, "UPDATE object SET existence = ?, updated = ? WHERE object = ?");
     sqlite3_stmt *update_line =
-        prepare(db, "UPDATE line SET stored_sequence = ?, applied_stamp = ?, applied_sequence = ?");
+        prepare(db, "UPDATE segment SET stored_sequence = ?, applied_stamp = ?, applied_sequence = ?");
     run(db, "BEGIN");
     for (size_t row = 0; row < objects.row_count; row++) insert(db, &objects, row);
     for (size_t row = 0; row < lines.row_count; row++) insert(db, &lines, row);

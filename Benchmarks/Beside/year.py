@@ -289,12 +289,13 @@ def new_bytes(world, live):
 # The writes of the log by what they are to the state, with the bytes of their values.
 VALUES = """
     WITH write (line, sequence, idx, status) AS (
-        SELECT register.line, register.sequence, register.idx, iif(object.visible, 'in force', 'of deleted objects')
+        SELECT register.segment, register.sequence, register.idx, iif(object.visible, 'in force', 'of deleted objects')
         FROM register JOIN object ON object.object = register.object
-        UNION ALL SELECT line, sequence, idx, iif(status = 1, 'in conflict', 'replaced') FROM version WHERE status < 2
+        UNION ALL SELECT segment, sequence, idx, \
+            iif(status = 1, 'in conflict', 'replaced') FROM version WHERE status < 2
     )
     SELECT write.status, count(*), sum(length(CAST(operation.value AS BLOB))) FROM write
-    JOIN change ON change.line = write.line AND change.sequence = write.sequence
+    JOIN change ON change.segment = write.segment AND change.sequence = write.sequence
     JOIN operation ON operation.operation = change.operation + write.idx
     GROUP BY 1 ORDER BY 3 DESC
 """

@@ -49,8 +49,8 @@ struct Intake {
     mutating func finish(in transaction: inout some StoreTransaction) throws {
         self.timing.merging += try self.clock.measure { try self.merge.finish(in: &transaction) }
         self.merge = Merge(now: Workload.now, founder: self.membership.founder)
-        for position in 0..<transaction.lineCount {
-            let record = transaction.line(LineIndex(rawValue: UInt32(position)))
+        for position in 0..<transaction.segmentCount {
+            let record = transaction.segment(SegmentIndex(rawValue: UInt32(position)))
             guard record.appliedSequence == record.storedSequence else {
                 throw Failure("a workload is not applied as a whole")
             }
@@ -70,8 +70,8 @@ struct Intake {
     private mutating func verify(_ run: Run, in transaction: inout some StoreTransaction) throws -> VerifiedRun {
         let start = self.clock.now
         defer { self.timing.verifying += self.clock.now - start }
-        var known: LineRecord?
-        if let index = transaction.firstLine(of: run.replica) { known = transaction.line(index) }
+        var known: SegmentRecord?
+        if let index = transaction.firstSegment(of: run.replica) { known = transaction.segment(index) }
         var previous = known?.storedHash ?? ChainHash.origin(self.membership.workspace)
         if let name = run.previous {
             let point = Point(replica: run.replica, sequence: run.firstSequence - 1, name: name)

@@ -59,7 +59,7 @@ package enum Limits {
     ///
     /// A run that continues none of the first so many must name the change that it continues.
     package static let unnamedForkCountMax = 4
-    /// The context of one of so many changes of a line is kept.
+    /// The context of one of so many changes of a segment is kept.
     package static let checkpointInterval: UInt64 = 256
     /// So is that of a change with which the contexts since the last one that is kept have so many entries.
     package static let checkpointPointCountMax = 64

@@ -203,7 +203,7 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         _ random: inout SplitMix64
     ) throws {
         var hashes: Set<Hash256> = []
-        for (line, sequences) in try node.lines() {
+        for (line, sequences) in try node.segments() {
             var next = sequences.lowerBound
             let limits = RunLimits(changeCountMax: 1 + random.below(6), operationCountMax: 1 + random.below(40))
             while let loaded = try node.load(line, from: next, limits: limits) {
@@ -277,7 +277,7 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         _ history: GeneratedHistory,
         _ random: inout SplitMix64
     ) throws -> VerifiedRun? {
-        guard let (line, sequences) = try other.lines().randomElement(using: &random) else { return nil }
+        guard let (line, sequences) = try other.segments().randomElement(using: &random) else { return nil }
         let limits = RunLimits(
             changeCountMax: 1 + random.below(5),
             operationCountMax: 1 + random.below(30),

@@ -31,15 +31,15 @@ package enum StateReader {
         return state
     }
 
-    /// The last applied change of every line, but for those that a fork hangs on of which something is applied.
+    /// The last applied change of every segment, but for those that a fork hangs on of which something is applied.
     private static func heads(_ transaction: inout some StoreTransaction) throws(StoreError) -> [FrontierEntry] {
-        var heads: [LinePoint: FrontierEntry] = [:]
-        var parents: [LinePoint] = []
-        for number in 0..<transaction.lineCount {
-            let index = LineIndex(rawValue: UInt32(number))
-            let record = transaction.line(index)
+        var heads: [SegmentPoint: FrontierEntry] = [:]
+        var parents: [SegmentPoint] = []
+        for number in 0..<transaction.segmentCount {
+            let index = SegmentIndex(rawValue: UInt32(number))
+            let record = transaction.segment(index)
             guard record.appliedSequence >= record.firstSequence else { continue }
-            let place = LinePoint(line: index, sequence: record.appliedSequence)
+            let place = SegmentPoint(segment: index, sequence: record.appliedSequence)
             guard let hash = try transaction.hash(at: place) else { throw .damaged("an applied change is not stored") }
             heads[place] = FrontierEntry(replica: record.id, sequence: place.sequence, hash: hash)
             if let origin = record.origin { parents.append(origin.parent) }
@@ -62,7 +62,7 @@ package enum StateReader {
             object.creation = PlainCreation(
                 type: try transaction.name(creation.type),
                 kind: try transaction.name(creation.kind),
-                creator: transaction.line(creation.write.line).introduction?.user,
+                creator: transaction.segment(creation.write.segment).introduction?.user,
                 stamp: creation.write.stamp
             )
         }
@@ -116,7 +116,7 @@ package enum StateReader {
         guard let hash = try transaction.hash(at: reference.point) else { throw .damaged("a change has no hash") }
         return PlainWrite(
             stamp: reference.stamp,
-            replica: transaction.replicaID(reference.line),
+            replica: transaction.replicaID(reference.segment),
             sequence: reference.sequence,
             hash: hash,
             index: Int(reference.index),

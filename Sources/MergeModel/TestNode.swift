@@ -67,11 +67,11 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
     package func compact(through horizon: Stamp) throws -> Compaction.Summary {
         let now = self.now
         return try self.store.write { transaction throws(StoreError) in
-            var acknowledged = SeenLines()
-            for position in 0..<transaction.lineCount {
-                let line = LineIndex(rawValue: UInt32(position))
-                let last = transaction.progress(of: line).appliedSequence
-                if last > 0 { _ = acknowledged.raise(line, to: last) }
+            var acknowledged = SeenSegments()
+            for position in 0..<transaction.segmentCount {
+                let segment = SegmentIndex(rawValue: UInt32(position))
+                let last = transaction.progress(of: segment).appliedSequence
+                if last > 0 { _ = acknowledged.raise(segment, to: last) }
             }
             var compaction = try Compaction(
                 horizon: horizon,
@@ -80,7 +80,7 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
                 in: &transaction
             )
             var merge = Merge.ofTestNode(number, at: now)
-            var next: LinePoint? = Compaction.start
+            var next: SegmentPoint? = Compaction.start
             while let place = next {
                 next = try compaction.step(from: place, &merge, in: &transaction, TestDevice.cryptography)
             }
@@ -133,31 +133,31 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
         try self.store.read { transaction throws(StoreError) in try StateExport.json(of: &transaction) }
     }
 
-    /// The lines that the store has, and the first and the last sequence of each.
-    package func lines() throws -> [(LineIndex, ClosedRange<UInt64>)] {
+    /// The segments that the store has, and the first and the last sequence of each.
+    package func segments() throws -> [(SegmentIndex, ClosedRange<UInt64>)] {
         try self.store.read { transaction throws(StoreError) in
-            var lines: [(LineIndex, ClosedRange<UInt64>)] = []
-            for number in 0..<transaction.lineCount {
-                let record = transaction.line(LineIndex(rawValue: UInt32(number)))
-                guard record.firstSequence <= record.storedSequence else { throw .damaged("a line is empty") }
-                lines.append((LineIndex(rawValue: UInt32(number)), record.firstSequence...record.storedSequence))
+            var segments: [(SegmentIndex, ClosedRange<UInt64>)] = []
+            for number in 0..<transaction.segmentCount {
+                let record = transaction.segment(SegmentIndex(rawValue: UInt32(number)))
+                guard record.firstSequence <= record.storedSequence else { throw .damaged("a segment is empty") }
+                segments.append((SegmentIndex(rawValue: UInt32(number)), record.firstSequence...record.storedSequence))
             }
-            return lines
+            return segments
         }
     }
 
     /// A stored run as it would be sent on to another node, and the hash of the change before it.
     package func load(
-        _ line: LineIndex,
+        _ segment: SegmentIndex,
         from sequence: UInt64,
         limits: RunLimits
     ) throws -> (run: Run, previous: Hash256)? {
         try self.store.read { transaction throws(StoreError) in
-            let run = try transaction.loadRun(of: line, from: sequence, limits: limits, signed: true)
+            let run = try transaction.loadRun(of: segment, from: sequence, limits: limits, signed: true)
             guard let run else { return nil }
-            let record = transaction.line(line)
+            let record = transaction.segment(segment)
             if sequence == 1 { return (run, ChainHash.origin(TestDevice.workspace)) }
-            var before = LinePoint(line: line, sequence: sequence - 1)
+            var before = SegmentPoint(segment: segment, sequence: sequence - 1)
             if sequence == record.firstSequence, let parent = record.origin?.parent { before = parent }
             guard let previous = try transaction.hash(at: before) else { throw .damaged("a run has nothing before it") }
             return (run, previous)

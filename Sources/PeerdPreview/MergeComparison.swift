@@ -175,7 +175,7 @@ struct MergeComparison {
         in transaction: inout SQLiteStore.Transaction
     ) throws -> Preview.Write {
         Preview.Write(
-            author: Author(transaction.line(write.line).introduction, of: self.nobody),
+            author: Author(transaction.segment(write.segment).introduction, of: self.nobody),
             date: Date(milliseconds: write.stamp.milliseconds),
             action: try transaction.edit(write).map { LogEntry.Action($0) } ?? .unread
         )
@@ -188,7 +188,7 @@ struct MergeComparison {
         var merge = Merge(now: end, founder: self.devices[0].founder)
         let waits = try merge.waits(in: &transaction)
         return waits.sorted { $0.key.rawValue < $1.key.rawValue }.map { line, wait in
-            let record = transaction.line(line)
+            let record = transaction.segment(line)
             let reason: Status.Wait.Reason =
                 switch wait {
                 case .held(let until): .held(until: Date(milliseconds: until.milliseconds))

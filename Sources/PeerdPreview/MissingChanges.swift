@@ -17,8 +17,8 @@ struct MissingChanges {
     /// The last other operation on each of those objects that some device lacks.
     private(set) var edits: [ObjectID: WriteReference] = [:]
     private(set) var blobReferenceCount = 0
-    /// The part of each line that each device has.
-    private let extents: [SeenLines]
+    /// The part of each segment that each device has.
+    private let extents: [SeenSegments]
 
     private static let mostChangedCountMax = 20
 
@@ -31,17 +31,17 @@ struct MissingChanges {
         _ progress: PreviewProgress
     ) throws {
         self.lacks = summaries.map { _ in Lack() }
-        var extents: [SeenLines] = []
+        var extents: [SeenSegments] = []
         for summary in summaries { extents.append(try transaction.extent(of: summary.frontier)) }
         self.extents = extents
-        for position in 0..<transaction.lineCount {
-            let line = LineIndex(rawValue: UInt32(position))
-            var next = transaction.line(line).firstSequence
-            while let run = try transaction.loadRun(of: line, from: next, limits: RunLimits(), signed: false) {
+        for position in 0..<transaction.segmentCount {
+            let segment = SegmentIndex(rawValue: UInt32(position))
+            var next = transaction.segment(segment).firstSequence
+            while let run = try transaction.loadRun(of: segment, from: next, limits: RunLimits(), signed: false) {
                 try progress.checkCancellation()
                 for (place, change) in run.changes.enumerated() {
                     let sequence = run.firstSequence + UInt64(place)
-                    let write = WriteReference(stamp: change.stamp, line: line, sequence: sequence, index: 0)
+                    let write = WriteReference(stamp: change.stamp, segment: segment, sequence: sequence, index: 0)
                     self.add(change, write, of: run)
                 }
                 next = run.lastSequence + 1
@@ -50,8 +50,8 @@ struct MissingChanges {
     }
 
     /// Returns true if a change is in a device's log.
-    func holds(_ place: LinePoint, device: Int) -> Bool {
-        place.sequence <= self.extents[device][place.line]
+    func holds(_ place: SegmentPoint, device: Int) -> Bool {
+        place.sequence <= self.extents[device][place.segment]
     }
 
     /// Returns true if some device knows all of these writes.

@@ -48,7 +48,7 @@ struct ObjectPresence {
 extension StoreTransaction {
     /// Returns the name of a write on all machines.
     mutating func name(of write: WriteReference) throws(StoreError) -> String {
-        write.name(in: self.replicaID(write.line), ChangeName(try self.hash(at: write.point) ?? .zero))
+        write.name(in: self.replicaID(write.segment), ChangeName(try self.hash(at: write.point) ?? .zero))
     }
 
     /// Returns true if this log has everything that another log has.
@@ -60,9 +60,9 @@ extension StoreTransaction {
         return true
     }
 
-    /// Returns the part of each line of this log that another log has.
-    mutating func extent(of frontier: Frontier) throws(StoreError) -> SeenLines {
-        var extent = SeenLines()
+    /// Returns the part of each segment of this log that another log has.
+    mutating func extent(of frontier: Frontier) throws(StoreError) -> SeenSegments {
+        var extent = SeenSegments()
         for entry in frontier.entries {
             let place = try self.place(of: entry.replica, sequence: entry.sequence, hash: entry.hash)
             if let place { self.cover(place, in: &extent) }
@@ -73,6 +73,6 @@ extension StoreTransaction {
     /// Returns true if the author of the second operation had seen the first one.
     mutating func had(_ first: WriteReference, seenBy second: WriteReference) throws(StoreError) -> Bool {
         let seen = try self.context(at: second.point)
-        return CausalContext(seen: seen, author: second.line, ordinal: second.ordinal).covers(first)
+        return CausalContext(seen: seen, author: second.segment, ordinal: second.ordinal).covers(first)
     }
 }

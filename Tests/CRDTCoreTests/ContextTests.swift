@@ -51,7 +51,7 @@ struct ContextTests {
             try store.receive([sample.history.sealed(path.map { sample[$0] })])
         }
         #expect(try store.waits().isEmpty)
-        #expect(try store.read { $0.lineCount } == 4)
+        #expect(try store.read { $0.segmentCount } == 4)
         var probes: [String] = []
         let numbers = [
             1, 36, 37, 100, 255, 256, 257, 299, 300, 301, 302, 310, 311, 399, 400, 401, 449, 450, 499, 500, 501, 511,
@@ -64,11 +64,11 @@ struct ContextTests {
         for (name, place) in zip(probes, places) {
             let context = try store.read { transaction throws(StoreError) in try transaction.context(at: place) }
             let ordinal = ChainOrdinal(sequence: place.sequence, index: 0)
-            let view = CausalContext(seen: context, author: place.line, ordinal: ordinal)
+            let view = CausalContext(seen: context, author: place.segment, ordinal: ordinal)
             let expected = views[name] ?? [:]
             for (other, otherPlace) in zip(probes, places) {
                 let isSeen = Self.number(other) <= expected[Character(String(other.prefix(1)))] ?? 0
-                let covered = view.covers(otherPlace.line, ChainOrdinal(sequence: otherPlace.sequence, index: 0))
+                let covered = view.covers(otherPlace.segment, ChainOrdinal(sequence: otherPlace.sequence, index: 0))
                 #expect(covered == isSeen, "\(name) and \(other)")
             }
         }

@@ -17,7 +17,7 @@ struct CreationTests {
             return try store.read { transaction throws(StoreError) in
                 guard let index = transaction.existingObjectIndex(of: object),
                     let creation = transaction.object(index).creation,
-                    let user = transaction.line(creation.write.line).introduction?.user
+                    let user = transaction.segment(creation.write.segment).introduction?.user
                 else { return "nobody" }
                 return (user == Self.user ? "user " : "other ") + transaction.name(creation.type)
             }

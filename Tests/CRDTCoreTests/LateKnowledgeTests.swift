@@ -96,9 +96,9 @@ struct LateKnowledgeTests {
         try store.receive([sample.run("r")], at: Self.early)
         #expect(try store.title() == "a2")
         let waits = try store.waits(at: Self.early)
-        let line = try #require(try store.place(sample["r"])).line
+        let segment = try #require(try store.place(sample["r"])).segment
         let due = HybridClock.dueTime(of: Stamp(rawValue: Self.ahead))
-        #expect(waits == [line: .held(until: due)])
+        #expect(waits == [segment: .held(until: due)])
     }
 
     @Test func `a restamp names one branch alone`() throws {
@@ -118,9 +118,9 @@ struct LateKnowledgeTests {
         #expect(try store.receive([], at: Self.early).1.isRevised)
         #expect(try store.title() == "b2")
         #expect(try store.state() == sample.store(["a1", "b1", "b2", "a2"], at: Self.early).state())
-        let line = try #require(try store.place(sample["a2"])).line
+        let segment = try #require(try store.place(sample["a2"])).segment
         let due = HybridClock.dueTime(of: Stamp(rawValue: Self.ahead))
-        #expect(try store.waits(at: Self.early) == [line: .held(until: due)])
+        #expect(try store.waits(at: Self.early) == [segment: .held(until: due)])
         try store.receive([], at: WallTime(milliseconds: due.milliseconds - 1))
         #expect(try store.title() == "b2")
         try store.receive([], at: due)

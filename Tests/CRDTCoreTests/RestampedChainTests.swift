@@ -10,7 +10,7 @@ struct RestampedChainTests {
         sample.open("0", device: 1)
         var names = ["0"]
         for number in 1..<40 {
-            // Mostly the newest goes on, so that stretches of lines and branches of branches come about.
+            // Mostly the newest goes on, so that stretches of segments and branches of branches come about.
             let previous = random.chance(60) ? names[names.count - 1] : random.pick(names)
             sample.write("\(number)", after: previous)
             names.append("\(number)")
@@ -26,7 +26,7 @@ struct RestampedChainTests {
         let changes = names.map { sample[$0] }
         let places = try changes.map { try #require(try store.place($0)) }
         var chain = RestampedChain()
-        var covered: Set<LinePoint> = []
+        var covered: Set<SegmentPoint> = []
         for _ in 0..<60 {
             let last = random.below(changes.count)
             let first = 1 + UInt64(random.below(Int(changes[last].sequence)))
@@ -36,7 +36,7 @@ struct RestampedChainTests {
                 chain.cover(from: places[last], downTo: first, in: transaction)
             }
             let found = news.flatMap { piece in
-                piece.sequences.map { LinePoint(line: piece.line, sequence: $0) }
+                piece.sequences.map { SegmentPoint(segment: piece.segment, sequence: $0) }
             }
             #expect(Set(found) == expected)
             #expect(found.count == expected.count)

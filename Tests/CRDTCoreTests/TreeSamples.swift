@@ -133,7 +133,7 @@ final class SampleStore {
         }
     }
 
-    func waits(at now: WallTime = TreeSample.now) throws -> [LineIndex: Merge.Wait] {
+    func waits(at now: WallTime = TreeSample.now) throws -> [SegmentIndex: Merge.Wait] {
         try self.store.read { transaction throws(StoreError) in
             var merge = Merge(now: now, founder: TestDevice.user)
             return try merge.waits(in: &transaction)
@@ -145,7 +145,7 @@ final class SampleStore {
     }
 
     /// Where a change is stored.
-    func place(_ change: NaiveChange) throws -> LinePoint? {
+    func place(_ change: NaiveChange) throws -> SegmentPoint? {
         try self.read { transaction throws(StoreError) in
             try transaction.place(of: change.replica, sequence: change.sequence, hash: change.hash)
         }

@@ -53,7 +53,12 @@ struct WriteOrderTests {
             let references = try Self.writes.map { write in
                 let place = try #require(try store.place(Self.sample[write.name]))
                 let stamp = Stamp(rawValue: write.stamp)
-                return WriteReference(stamp: stamp, line: place.line, sequence: place.sequence, index: write.index)
+                return WriteReference(
+                    stamp: stamp,
+                    segment: place.segment,
+                    sequence: place.sequence,
+                    index: write.index
+                )
             }
             let table = try store.read { transaction in
                 references.map { left in references.map { WriteOrder.precedes(left, $0, transaction) } }

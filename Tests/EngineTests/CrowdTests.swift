@@ -18,30 +18,30 @@ struct CrowdTests {
         var store = MemoryStore(origin: .zero)
         return try store.write { transaction throws(StoreError) in
             for (number, certifiers) in chains.enumerated() {
-                var record = LineRecord(id: ReplicaID(bytes: Bytes16(high: 1, low: UInt64(number))), origin: .zero)
+                var record = SegmentRecord(id: ReplicaID(bytes: Bytes16(high: 1, low: UInt64(number))), origin: .zero)
                 record.introduction = Introduction(
                     user: TestDevice.user,
                     deviceName: "device \(certifiers[0])",
                     nonce: Bytes16(high: 0, low: UInt64(number)),
                     certificates: certifiers.map { Self.certificate($0) }
                 )
-                _ = transaction.addLine(record)
+                _ = transaction.addSegment(record)
             }
             return Crowd.all(in: transaction)
         }
     }
 
     @Test func `a device that opens very many is named, and not those that vouch for all`() throws {
-        let many = Array(repeating: [3, 2, 1] as [UInt64], count: Crowd.lineCountMin)
+        let many = Array(repeating: [3, 2, 1] as [UInt64], count: Crowd.segmentCountMin)
         #expect(try self.crowds([[1], [2, 1]] + many.dropLast()).map(\.deviceName) == ["device 2"])
         let crowds = try self.crowds([[1], [2, 1]] + many)
         #expect(crowds.map(\.deviceName) == ["device 2", "device 3"])
         #expect(crowds.map(\.isByOthers) == [true, false])
-        #expect(crowds.map(\.lineCount) == [Crowd.lineCountMin + 1, Crowd.lineCountMin])
+        #expect(crowds.map(\.segmentCount) == [Crowd.segmentCountMin + 1, Crowd.segmentCountMin])
     }
 
     @Test func `a device that makes up others is named for them`() throws {
-        let made = (0..<UInt64(Crowd.lineCountMin)).map { [$0 + 10, 2, 1] }
+        let made = (0..<UInt64(Crowd.segmentCountMin)).map { [$0 + 10, 2, 1] }
         let crowds = try self.crowds([[1]] + made)
         #expect(crowds.count == 1 && crowds.first?.isByOthers == true)
         #expect(crowds.first?.device == Self.certificate(2).device)

@@ -40,11 +40,11 @@ import Testing
         var store = network.copyStore(of: machine)
         return try store.read { transaction throws(StoreError) in
             var found: Set<String> = []
-            for number in 0..<transaction.lineCount {
-                let line = LineIndex(rawValue: UInt32(number))
-                var next = transaction.line(line).firstSequence
+            for number in 0..<transaction.segmentCount {
+                let segment = SegmentIndex(rawValue: UInt32(number))
+                var next = transaction.segment(segment).firstSequence
                 let limits = RunLimits(changeCountMax: 64)
-                while let run = transaction.loadRun(of: line, from: next, limits: limits, signed: false) {
+                while let run = transaction.loadRun(of: segment, from: next, limits: limits, signed: false) {
                     next = run.lastSequence + 1
                     for change in run.changes {
                         for position in change.operationRange {

@@ -76,8 +76,8 @@ struct LateWorkLimitsTests {
     private func appliedCount(of run: VerifiedRun, in network: TestNetwork) throws -> Int {
         let replica = run.run.replica
         return try network.machines[0].node.read { transaction throws(StoreError) -> Int in
-            guard let line = transaction.firstLine(of: replica) else { return 0 }
-            return Int(transaction.progress(of: line).appliedSequence) - 1
+            guard let segment = transaction.firstSegment(of: replica) else { return 0 }
+            return Int(transaction.progress(of: segment).appliedSequence) - 1
         }
     }
 
@@ -149,8 +149,8 @@ struct LateWorkLimitsTests {
     private func stamp(of run: VerifiedRun, in network: TestNetwork) throws -> Stamp {
         let replica = run.run.replica
         return try network.machines[0].node.read { transaction throws(StoreError) -> Stamp in
-            guard let line = transaction.firstLine(of: replica) else { throw .damaged("no line") }
-            return try transaction.effectiveStamp(at: LinePoint(line: line, sequence: 2))
+            guard let segment = transaction.firstSegment(of: replica) else { throw .damaged("no segment") }
+            return try transaction.effectiveStamp(at: SegmentPoint(segment: segment, sequence: 2))
         }
     }
 

@@ -150,7 +150,7 @@ struct SettlingPaceTests {
                 }
             }
             let pending = try store.read { (transaction: inout MemoryTransaction) throws(StoreError) in
-                (0..<2).map { transaction.progress(of: LineIndex(rawValue: $0)).isPending }
+                (0..<2).map { transaction.progress(of: SegmentIndex(rawValue: $0)).isPending }
             }
             #expect(pending == [false, true])
         }

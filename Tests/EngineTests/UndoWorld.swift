@@ -113,11 +113,11 @@ struct UndoWorld {
         let own = self.devices[device]
         let (context, last) = try own.node.read { transaction throws(StoreError) -> ([Point], Stamp) in
             var (points, last): ([Point], Stamp) = ([], .zero)
-            for position in 0..<transaction.lineCount {
-                let line = LineIndex(rawValue: UInt32(position))
-                let (replica, progress) = (transaction.replicaID(line), transaction.progress(of: line))
+            for position in 0..<transaction.segmentCount {
+                let segment = SegmentIndex(rawValue: UInt32(position))
+                let (replica, progress) = (transaction.replicaID(segment), transaction.progress(of: segment))
                 last = max(last, progress.appliedStamp)
-                let place = LinePoint(line: line, sequence: progress.appliedSequence)
+                let place = SegmentPoint(segment: segment, sequence: progress.appliedSequence)
                 guard replica != own.replica, let hash = transaction.header(at: place)?.hash else { continue }
                 points.append(Point(replica: replica, sequence: place.sequence, name: ChangeName(hash)))
             }

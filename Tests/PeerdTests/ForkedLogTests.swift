@@ -98,12 +98,12 @@ import Testing
         of transaction: inout MemoryTransaction,
         _ membership: Membership
     ) throws(StoreError) -> [VerifiedRun] {
-        let line = LineIndex(rawValue: 0)
-        let record = transaction.line(line)
+        let segment = SegmentIndex(rawValue: 0)
+        let record = transaction.segment(segment)
         var (runs, last): ([VerifiedRun], UInt64) = ([], sequence)
         while last < record.storedSequence {
-            let hash = try transaction.hash(at: LinePoint(line: line, sequence: last))
-            let run = transaction.loadRun(of: line, from: last + 1, limits: RunLimits(), signed: true)
+            let hash = try transaction.hash(at: SegmentPoint(segment: segment, sequence: last))
+            let run = transaction.loadRun(of: segment, from: last + 1, limits: RunLimits(), signed: true)
             let verified = try? run.map {
                 try VerifiedRun.verify(
                     $0,
@@ -142,9 +142,9 @@ import Testing
 
     @Test func `both forks are in the log, and what lost is a conflict`() throws {
         try Self.read(try Self.forked()) { transaction in
-            #expect(transaction.lineCount == 2)
-            let first = try LogReader.entries(of: LineIndex(rawValue: 0), in: &transaction)
-            let second = try LogReader.entries(of: LineIndex(rawValue: 1), in: &transaction)
+            #expect(transaction.segmentCount == 2)
+            let first = try LogReader.entries(of: SegmentIndex(rawValue: 0), in: &transaction)
+            let second = try LogReader.entries(of: SegmentIndex(rawValue: 1), in: &transaction)
             let shared = try #require(first.last { $0.write.sequence == Self.sharedSequence })
             #expect(first.suffix(2).map(\.status) == [.conflict, .conflict])
             #expect(second.map(\.status) == [.effective, .effective])
@@ -189,7 +189,7 @@ import Testing
         // Of that fork the first change, which moves nothing, is applied.
         var store = try Self.forked(deferring: true)
         try Self.read(store) { transaction in
-            let progress = transaction.progress(of: LineIndex(rawValue: 1))
+            let progress = transaction.progress(of: SegmentIndex(rawValue: 1))
             let isEqual = try Self.replay().isEqual(to: &transaction)
             #expect(progress.isPending && isEqual)
         }
@@ -200,7 +200,7 @@ import Testing
         }
         try Self.read(store) { transaction in
             let isEqual = try Self.replay().isEqual(to: &transaction)
-            #expect(!transaction.progress(of: LineIndex(rawValue: 1)).isPending && isEqual)
+            #expect(!transaction.progress(of: SegmentIndex(rawValue: 1)).isPending && isEqual)
         }
     }
 
@@ -216,7 +216,7 @@ import Testing
         for (store, status) in [(ahead, OperationStatus.effective), (right, .held)] {
             try Self.read(store) { transaction in
                 #expect(try Self.replay().isEqual(to: &transaction))
-                let entries = try LogReader.entries(of: LineIndex(rawValue: 0), in: &transaction)
+                let entries = try LogReader.entries(of: SegmentIndex(rawValue: 0), in: &transaction)
                 #expect(entries.last?.status == status)
             }
         }

@@ -148,7 +148,7 @@ import Testing
 
     @Test func `the log tells each operation with its context and what became of it`() throws {
         let entries = try Self.read { transaction in
-            try LogReader.entries(of: LineIndex(rawValue: 0), in: &transaction)
+            try LogReader.entries(of: SegmentIndex(rawValue: 0), in: &transaction)
         }
         #expect(entries.first.map { StoredOperation($0).kind } == "introduce")
         let written = entries.filter { $0.edit == .set(Self.ids[0], name: "n", value: .int(0)) }
@@ -163,7 +163,8 @@ import Testing
 
 extension LogReader {
     /// All operations of a line.
-    static func entries(of line: LineIndex, in transaction: inout some StoreTransaction) throws -> [LogEntry.Source] {
+    static func entries(of line: SegmentIndex, in transaction: inout some StoreTransaction) throws -> [LogEntry.Source]
+    {
         var end = ChainEnd(of: line, in: transaction)
         end.isHeld = true
         var reader = LogReader(chain: end, object: nil, device: DeviceID(bytes: .zero))

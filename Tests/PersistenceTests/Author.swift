@@ -107,10 +107,10 @@ extension SQLiteStoreHandle {
     /// Drops all that was replaced, in as many steps as it takes, or in some of them.
     func compact(now: WallTime, stepCountMax: Int = .max) throws {
         try self.write { transaction throws(StoreError) in
-            var acknowledged = SeenLines()
-            for position in 0..<transaction.lineCount {
-                let line = LineIndex(rawValue: UInt32(position))
-                _ = acknowledged.raise(line, to: max(1, transaction.progress(of: line).appliedSequence))
+            var acknowledged = SeenSegments()
+            for position in 0..<transaction.segmentCount {
+                let segment = SegmentIndex(rawValue: UInt32(position))
+                _ = acknowledged.raise(segment, to: max(1, transaction.progress(of: segment).appliedSequence))
             }
             let horizon = Stamp(milliseconds: now.milliseconds + 1)
             var compaction = try Compaction(
@@ -120,7 +120,7 @@ extension SQLiteStoreHandle {
                 in: &transaction
             )
             var merge = Merge(now: now, founder: TestDevice.user)
-            var (next, stepCount): (LinePoint?, Int) = (Compaction.start, 0)
+            var (next, stepCount): (SegmentPoint?, Int) = (Compaction.start, 0)
             while let place = next, stepCount < stepCountMax {
                 next = try compaction.step(from: place, &merge, in: &transaction, TestDevice.cryptography)
                 stepCount += 1
@@ -128,18 +128,18 @@ extension SQLiteStoreHandle {
         }
     }
 
-    /// Everything stored of the first line of a replica, run by run.
+    /// Everything stored of the first segment of a replica, run by run.
     func runs(of replica: ReplicaID, limits: RunLimits = RunLimits()) throws -> [Run] {
-        let line = try self.read { transaction in transaction.firstLine(of: replica) }
-        return try line.map { try self.runs(of: $0, limits: limits) } ?? []
+        let segment = try self.read { transaction in transaction.firstSegment(of: replica) }
+        return try segment.map { try self.runs(of: $0, limits: limits) } ?? []
     }
 
-    /// Everything stored of a line, run by run.
-    func runs(of line: LineIndex, limits: RunLimits = RunLimits()) throws -> [Run] {
+    /// Everything stored of a segment, run by run.
+    func runs(of segment: SegmentIndex, limits: RunLimits = RunLimits()) throws -> [Run] {
         try self.read { transaction throws(StoreError) in
             var runs: [Run] = []
-            var next = transaction.line(line).firstSequence
-            while let run = try transaction.loadRun(of: line, from: next, limits: limits, signed: true) {
+            var next = transaction.segment(segment).firstSequence
+            while let run = try transaction.loadRun(of: segment, from: next, limits: limits, signed: true) {
                 runs.append(run)
                 next = run.lastSequence + 1
             }

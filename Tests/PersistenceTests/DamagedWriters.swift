@@ -52,8 +52,8 @@ struct DamagedWriters {
         try store.receive(self.history.changes.map { self.history.sealed([$0]) })
         try self.draft(in: store)
         try store.write { transaction throws(StoreError) in
-            for line in (0..<UInt32(transaction.lineCount)).map({ LineIndex(rawValue: $0) }) {
-                let point = LinePoint(line: line, sequence: transaction.line(line).firstSequence)
+            for segment in (0..<UInt32(transaction.segmentCount)).map({ SegmentIndex(rawValue: $0) }) {
+                let point = SegmentPoint(segment: segment, sequence: transaction.segment(segment).firstSequence)
                 let additions = try transaction.context(at: point)
                 try transaction.setCheckpoint(Checkpoint(number: 0, base: 0, additions: additions), at: point)
             }
@@ -160,7 +160,7 @@ struct DamagedWriters {
     private func read(_ store: SQLiteStoreHandle) {
         self.readObjects(store)
         self.readBranches(store)
-        self.readLines(store)
+        self.readSegments(store)
         _ = try? store.export()
         _ = try? store.read { transaction throws(StoreError) in
             _ = try transaction.pairedDevices()
@@ -175,15 +175,15 @@ struct DamagedWriters {
         }
     }
 
-    private func readLines(_ store: SQLiteStoreHandle) {
-        let lineCount = (try? store.read { transaction in transaction.lineCount }) ?? 0
-        for line in (0..<UInt32(lineCount)).map({ LineIndex(rawValue: $0) }) {
-            _ = try? store.runs(of: line)
+    private func readSegments(_ store: SQLiteStoreHandle) {
+        let segmentCount = (try? store.read { transaction in transaction.segmentCount }) ?? 0
+        for segment in (0..<UInt32(segmentCount)).map({ SegmentIndex(rawValue: $0) }) {
+            _ = try? store.runs(of: segment)
             _ = try? store.read { transaction throws(StoreError) in
-                let record = transaction.line(line)
+                let record = transaction.segment(segment)
                 for sequence in record.firstSequence...record.firstSequence + 10 {
                     guard sequence <= record.storedSequence else { break }
-                    _ = try transaction.context(at: LinePoint(line: line, sequence: sequence))
+                    _ = try transaction.context(at: SegmentPoint(segment: segment, sequence: sequence))
                 }
             }
         }

@@ -95,16 +95,16 @@ import Testing
         let replica = author.replica
         let stamp = author.stamp
         try store.read { transaction throws(StoreError) in
-            guard let line = transaction.firstLine(of: replica) else {
-                throw .damaged("the line is missing")
+            guard let segment = transaction.firstSegment(of: replica) else {
+                throw .damaged("the segment is missing")
             }
             for (position, edit) in Self.edits.enumerated() {
-                let write = WriteReference(stamp: stamp, line: line, sequence: 2, index: UInt32(position))
+                let write = WriteReference(stamp: stamp, segment: segment, sequence: 2, index: UInt32(position))
                 #expect(try transaction.edit(write) == edit)
             }
             let count = UInt32(Self.edits.count)
             for (sequence, position) in [(2, count), (3, 0)] as [(UInt64, UInt32)] {
-                let none = WriteReference(stamp: stamp, line: line, sequence: sequence, index: position)
+                let none = WriteReference(stamp: stamp, segment: segment, sequence: sequence, index: position)
                 #expect(try transaction.edit(none) == nil)
             }
         }
@@ -147,17 +147,17 @@ import Testing
         try self.check(runs, in: store, limits: RunLimits(byteCountMax: changeCountMax))
         let replica = author.replica
         try store.read { transaction throws(StoreError) in
-            guard let line = transaction.firstLine(of: replica) else {
-                throw .damaged("the line is missing")
+            guard let segment = transaction.firstSegment(of: replica) else {
+                throw .damaged("the segment is missing")
             }
             let limits = RunLimits(changeCountMax: changeCountMax)
-            let unsigned = try transaction.loadRun(of: line, from: 4, limits: limits, signed: false)
+            let unsigned = try transaction.loadRun(of: segment, from: 4, limits: limits, signed: false)
             #expect(unsigned?.changes.count == min(changeCountMax, 18))
-            #expect(try transaction.loadRun(of: line, from: 22, limits: limits, signed: true) == nil)
-            let header = try transaction.header(at: LinePoint(line: line, sequence: 1))
+            #expect(try transaction.loadRun(of: segment, from: 22, limits: limits, signed: true) == nil)
+            let header = try transaction.header(at: SegmentPoint(segment: segment, sequence: 1))
             #expect(header == ChangeHeader(stamp: runs[0].run.changes[0].stamp, hash: runs[0].hashes[0]))
-            #expect(try transaction.header(at: LinePoint(line: line, sequence: 21)) != nil)
-            #expect(try transaction.header(at: LinePoint(line: line, sequence: 22)) == nil)
+            #expect(try transaction.header(at: SegmentPoint(segment: segment, sequence: 21)) != nil)
+            #expect(try transaction.header(at: SegmentPoint(segment: segment, sequence: 22)) == nil)
         }
     }
 

@@ -116,7 +116,7 @@ extension Author {
 extension SQLiteStoreHandle {
     fileprivate func lastHash(of replica: ReplicaID) throws -> Hash256? {
         try self.read { transaction throws(StoreError) in
-            transaction.firstLine(of: replica).map { transaction.line($0).storedHash }
+            transaction.firstSegment(of: replica).map { transaction.segment($0).storedHash }
         }
     }
 }

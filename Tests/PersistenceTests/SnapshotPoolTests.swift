@@ -24,11 +24,11 @@ private final class Gate: Sendable {
 @Suite struct SnapshotPoolTests {
     private static func set(_ number: Int) -> Edit { .set(object(1), name: "n", value: .int(Int64(number))) }
 
-    /// The value of the property, and how many lines there are.
+    /// The value of the property, and how many segments there are.
     private static func look(_ transaction: inout SQLiteStore.Transaction) throws -> (Value?, Int) {
         let index = try transaction.existingObjectIndex(of: object(1))
         let properties = try index.map { try StateExport.properties(of: $0, in: &transaction) }
-        return (properties?[ExactText("n")], transaction.lineCount)
+        return (properties?[ExactText("n")], transaction.segmentCount)
     }
 
     @Test func `a reader that stays sees one state, and the writer goes on`() async throws {
@@ -63,12 +63,12 @@ private final class Gate: Sendable {
             var other = Author(number: UInt64(number) + 1)
             try store.receive([branch.run([[Self.set(number)]]), other.run([[]], context: [branch.point])])
             let points = [branch.point, other.point]
-            let (places, lineCount) = try await pool.read { transaction in
-                (try points.map { try transaction.place(of: $0) }, transaction.lineCount)
+            let (places, segmentCount) = try await pool.read { transaction in
+                (try points.map { try transaction.place(of: $0) }, transaction.segmentCount)
             }
             #expect(!places.contains(nil))
             // The first goes on where the chain ends.
-            #expect(lineCount == 2 * number)
+            #expect(segmentCount == 2 * number)
         }
         await pool.close()
     }
@@ -99,7 +99,7 @@ private final class Gate: Sendable {
             for try await value in group { #expect(value == .int(7)) }
         }
         await pool.close()
-        await #expect(throws: StoreError.self) { _ = try await pool.read { $0.lineCount } }
+        await #expect(throws: StoreError.self) { _ = try await pool.read { $0.segmentCount } }
     }
 
     @Test func `what throws, or tries to write, leaves everything as it was`() async throws {
@@ -129,10 +129,10 @@ private final class Gate: Sendable {
     @Test func `a database that is not there, or newer than this program, is not opened`() async throws {
         let directory = try TemporaryDirectory()
         let pool = SnapshotPool(directory: directory.path)
-        await #expect(throws: StoreError.self) { _ = try await pool.read { $0.lineCount } }
+        await #expect(throws: StoreError.self) { _ = try await pool.read { $0.segmentCount } }
         do { try SQLiteStoreHandle(directory).close() }
         _ = try directory.shell("PRAGMA user_version = 99")
-        let refusal = await #expect(throws: StoreError.self) { _ = try await pool.read { $0.lineCount } }
+        let refusal = await #expect(throws: StoreError.self) { _ = try await pool.read { $0.segmentCount } }
         guard case .newerSchema(let sentence) = refusal else {
             Issue.record("\(String(describing: refusal))")
             return

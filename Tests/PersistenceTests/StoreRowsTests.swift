@@ -6,10 +6,10 @@ import Testing
 
 /// The port's rows, beyond what merging makes of them.
 @Suite struct StoreRowsTests {
-    private func write(_ stamp: UInt64, _ line: UInt32, _ sequence: UInt64 = 1) -> WriteReference {
+    private func write(_ stamp: UInt64, _ segment: UInt32, _ sequence: UInt64 = 1) -> WriteReference {
         WriteReference(
             stamp: Stamp(rawValue: stamp),
-            line: LineIndex(rawValue: line),
+            segment: SegmentIndex(rawValue: segment),
             sequence: sequence,
             index: UInt32(sequence % 3)
         )
@@ -54,7 +54,7 @@ import Testing
         _ flipped: [MoveRecord],
         _ questions: [WriteReference]
     ) throws(StoreError) -> [[MoveRecord]] {
-        for id in ids { _ = try transaction.addLine(LineRecord(id: id, origin: .zero)) }
+        for id in ids { _ = try transaction.addSegment(SegmentRecord(id: id, origin: .zero)) }
         for number in 0..<4 as Range<UInt64> { _ = try transaction.objectIndex(of: object(number)) }
         for move in moves { try transaction.addMove(move) }
         for move in flipped {
@@ -73,8 +73,8 @@ import Testing
         return answers
     }
 
-    private static func addLine(_ transaction: inout some NodeTransaction) throws(StoreError) {
-        _ = try transaction.addLine(LineRecord(id: ReplicaID(bytes: Bytes16(high: 1, low: 1)), origin: .zero))
+    private static func addSegment(_ transaction: inout some NodeTransaction) throws(StoreError) {
+        _ = try transaction.addSegment(SegmentRecord(id: ReplicaID(bytes: Bytes16(high: 1, low: 1)), origin: .zero))
     }
 
     @Test func `rows are seen within their transaction, before and after they are written out`() throws {
@@ -84,7 +84,7 @@ import Testing
         let register = Register(winner: second, isRemoval: true, conflictCount: 1, writeCount: 7)
         for round in 0..<2 {
             try store.write { transaction throws(StoreError) in
-                if round == 0 { try Self.addLine(&transaction) }
+                if round == 0 { try Self.addSegment(&transaction) }
                 let index = try transaction.objectIndex(of: object(1))
                 let name = try transaction.nameIndex(of: "name")
                 let key = RegisterKey(object: index, name: name)
@@ -189,7 +189,7 @@ import Testing
         let store = try SQLiteStoreHandle(try TemporaryDirectory())
         let count: UInt64 = 90_000
         try store.write { transaction throws(StoreError) in
-            try Self.addLine(&transaction)
+            try Self.addSegment(&transaction)
             let name = try transaction.nameIndex(of: "n")
             for number in 0..<count {
                 let index = try transaction.objectIndex(of: object(number))
@@ -214,7 +214,7 @@ import Testing
             return Register(winner: winner, isRemoval: name == 1, conflictCount: name == 0 ? 1 : 0, writeCount: 2)
         }
         try store.write { transaction throws(StoreError) in
-            try Self.addLine(&transaction)
+            try Self.addSegment(&transaction)
             var names: [NameIndex] = []
             for name in 0..<nameCount { names.append(try transaction.nameIndex(of: "\(name)")) }
             for number in 0..<objectCount {
@@ -233,7 +233,7 @@ import Testing
                     let key = RegisterKey(object: index, name: word)
                     #expect(try transaction.register(key) == register(number, UInt64(name)))
                     let conflict = name == 0 ? [self.write(1, 0, number + 1)] : []
-                    #expect(try transaction.firstConflicts(at: key, from: LineIndex(rawValue: 0)) == conflict)
+                    #expect(try transaction.firstConflicts(at: key, from: SegmentIndex(rawValue: 0)) == conflict)
                     #expect(try transaction.conflicts(at: key) == conflict)
                 }
                 #expect(try transaction.object(index).id == object(number))

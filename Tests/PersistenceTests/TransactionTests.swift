@@ -19,7 +19,9 @@ import Testing
                 var merge = Merge(now: Author.now, founder: TestDevice.user)
                 _ = try merge.receive(second, in: &transaction)
                 try merge.finish(in: &transaction)
-                _ = try transaction.addLine(LineRecord(id: ReplicaID(bytes: Bytes16(high: 3, low: 3)), origin: .zero))
+                _ = try transaction.addSegment(
+                    SegmentRecord(id: ReplicaID(bytes: Bytes16(high: 3, low: 3)), origin: .zero)
+                )
                 try transaction.setFact("f", [1])
                 throw .inputOutput("on purpose")
             }
@@ -29,8 +31,8 @@ import Testing
         }
         #expect(try store.export() == before)
         try store.read { transaction throws(StoreError) in
-            #expect(transaction.lineCount == 1)
-            #expect(transaction.line(LineIndex(rawValue: 0)).storedSequence == kept.sequence)
+            #expect(transaction.segmentCount == 1)
+            #expect(transaction.segment(SegmentIndex(rawValue: 0)).storedSequence == kept.sequence)
             #expect(try transaction.existingObjectIndex(of: object(2)) == nil)
             #expect(try transaction.fact("f") == nil)
         }
@@ -71,8 +73,8 @@ import Testing
                 #expect(try transaction.objectIndex(of: id).rawValue == 0)
                 #expect(try transaction.nameIndex(of: id.description).rawValue == 0)
                 let replica = ReplicaID(bytes: id.bytes)
-                #expect(try transaction.addLine(LineRecord(id: replica, origin: .zero)).rawValue == 0)
-                #expect(transaction.firstLine(of: replica)?.rawValue == 0)
+                #expect(try transaction.addSegment(SegmentRecord(id: replica, origin: .zero)).rawValue == 0)
+                #expect(transaction.firstSegment(of: replica)?.rawValue == 0)
             }
         }
     }
@@ -81,7 +83,7 @@ import Testing
         let directory = try TemporaryDirectory()
         var author = Author(number: 1)
         var other = Author(number: 2)
-        func exports(_ edits: [Edit]) throws -> (String, [LineRecord]) {
+        func exports(_ edits: [Edit]) throws -> (String, [SegmentRecord]) {
             let store = try SQLiteStoreHandle(directory)
             try store.receive([author.run([edits]), other.run([edits])])
             let state = try self.state(of: store)
@@ -103,10 +105,10 @@ import Testing
         }
     }
 
-    private func state(of store: SQLiteStoreHandle) throws -> (String, [LineRecord]) {
+    private func state(of store: SQLiteStoreHandle) throws -> (String, [SegmentRecord]) {
         let export = try store.export()
         let replicas = try store.read { transaction throws(StoreError) in
-            (0..<transaction.lineCount).map { transaction.line(LineIndex(rawValue: UInt32($0))) }
+            (0..<transaction.segmentCount).map { transaction.segment(SegmentIndex(rawValue: UInt32($0))) }
         }
         return (export, replicas)
     }

@@ -14,7 +14,7 @@ import Testing
     /// What stood at the root when so many changes of the author had come.
     private func root(_ store: SQLiteStoreHandle, after sequence: UInt64) throws -> [ObjectID] {
         try store.read { transaction throws(StoreError) in
-            let point = LinePoint(line: LineIndex(rawValue: 0), sequence: sequence)
+            let point = SegmentPoint(segment: SegmentIndex(rawValue: 0), sequence: sequence)
             let view = try HistoryView(seen: transaction.closure(of: [point]), in: &transaction)
             var past = HistoryState(view, of: transaction)
             var ids: [ObjectID] = []

@@ -93,20 +93,20 @@ import Testing
 
     private func check(_ store: inout SQLiteStoreHandle, _ growth: Growth, _ when: String) throws {
         try store.write { transaction throws(StoreError) in
-            var places: [LinePoint] = []
+            var places: [SegmentPoint] = []
             for (point, hash) in zip(growth.points, growth.hashes) {
                 let place = try transaction.place(of: point.replica, sequence: point.sequence, hash: hash)
-                places.append(place ?? LinePoint(line: LineIndex(rawValue: 0), sequence: 0))
+                places.append(place ?? SegmentPoint(segment: SegmentIndex(rawValue: 0), sequence: 0))
             }
             for change in places.indices {
                 let place = places[change]
                 let seen = try transaction.context(at: place)
                 let ordinal = ChainOrdinal(sequence: place.sequence, index: 0)
-                let context = CausalContext(seen: seen, author: place.line, ordinal: ordinal)
+                let context = CausalContext(seen: seen, author: place.segment, ordinal: ordinal)
                 let wrong = places.indices.first { other in
                     let otherOrdinal = ChainOrdinal(sequence: places[other].sequence, index: 0)
                     return other != change
-                        && context.covers(places[other].line, otherOrdinal) != growth.hasSeen(change, other)
+                        && context.covers(places[other].segment, otherOrdinal) != growth.hasSeen(change, other)
                 }
                 #expect(wrong == nil, "\(when): what change \(change) had seen of \(wrong ?? 0)")
             }

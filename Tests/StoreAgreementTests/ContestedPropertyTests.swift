@@ -6,7 +6,7 @@ import Testing
 /// Two properties that very many branches write, each having seen some of the others, in any order of arrival.
 ///
 /// Other histories have few writes that conflict; here there are more than a store loads at once, and contexts of more
-/// lines than a row has room for.
+/// segments than a row has room for.
 @Suite struct ContestedPropertyTests {
     private static let object = ObjectID(bytes: Bytes16(high: 3, low: 0))
 

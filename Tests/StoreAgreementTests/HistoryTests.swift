@@ -58,13 +58,13 @@ import Testing
         let now = history.end.advanced(byMilliseconds: 10_000_000)
         let node = TestNode(store: store, objects: history.objects, now: now)
         for change in history.changes { try node.receive([history.sealed([change])]) }
-        var (points, stamps): ([Hash256: LinePoint], [Hash256: Stamp]) = ([:], [:])
+        var (points, stamps): ([Hash256: SegmentPoint], [Hash256: Stamp]) = ([:], [:])
         try node.read { transaction throws(StoreError) in
-            for position in 0..<transaction.lineCount {
-                let line = LineIndex(rawValue: UInt32(position))
-                let record = transaction.line(line)
+            for position in 0..<transaction.segmentCount {
+                let segment = SegmentIndex(rawValue: UInt32(position))
+                let record = transaction.segment(segment)
                 for sequence in record.firstSequence...max(record.firstSequence, record.appliedSequence) {
-                    let point = LinePoint(line: line, sequence: sequence)
+                    let point = SegmentPoint(segment: segment, sequence: sequence)
                     guard let hash = try transaction.hash(at: point) else { continue }
                     points[hash] = point
                     stamps[hash] = try transaction.effectiveStamp(at: point)
@@ -77,7 +77,7 @@ import Testing
                 guard let point = points[change.hash] else { return ([:], []) }
                 let view = try HistoryView(seen: try transaction.closure(of: [point]), in: &transaction)
                 var past = HistoryState(view, of: transaction)
-                let counted = points.filter { $0.value.sequence <= view.seen?[$0.value.line] ?? 0 }.map(\.key)
+                let counted = points.filter { $0.value.sequence <= view.seen?[$0.value.segment] ?? 0 }.map(\.key)
                 return (try self.state(&past, "PEERD_PLAN='\(plan.text)'"), Set(counted))
             }
             self.compare(state.0, self.expected(history, state.1), "PEERD_PLAN='\(plan.text)'")

@@ -171,7 +171,7 @@ import Testing
 
     /// The peer holds another branch: it is asked where the two part, in few messages however long they are.
     @Test(arguments: [1, 2, 500, 4_990, 4_999] as [UInt64])
-    func `what a peer holds of a long line is found by asking`(parting: UInt64) throws {
+    func `what a peer holds of a long segment is found by asking`(parting: UInt64) throws {
         let ours = self.chain(5_000, 1)
         var side = Side()
         try side.store(ours)
@@ -188,10 +188,10 @@ import Testing
             let answer = FrontierEntry(replica: probe.replica, sequence: held?.sequence ?? 0, hash: held?.hash ?? .zero)
             #expect(try side.hear(.stored([answer])) == [.resume])
         }
-        let sent = side.session.sent[LineIndex(rawValue: 0)]
+        let sent = side.session.sent[SegmentIndex(rawValue: 0)]
         #expect(sent > parting)
-        #expect(side.session.held[LineIndex(rawValue: 0)] <= parting)
-        #expect(side.session.held[LineIndex(rawValue: 0)] + 17 > parting)
+        #expect(side.session.held[SegmentIndex(rawValue: 0)] <= parting)
+        #expect(side.session.held[SegmentIndex(rawValue: 0)] + 17 > parting)
     }
 
     @Test func `a peer that is ahead is waited for`() throws {
@@ -238,13 +238,13 @@ import Testing
         try side.store(ours)
         try side.open([self.entry(ours, 4)])
         while try side.next() != nil {}
-        side.session.give([3, 4, 5].map { LinePoint(line: LineIndex(rawValue: 0), sequence: $0) })
+        side.session.give([3, 4, 5].map { SegmentPoint(segment: SegmentIndex(rawValue: 0), sequence: $0) })
         var givenCount = 0
         while try side.next() != nil { givenCount += 1 }
         #expect(givenCount == 2)
         // Beyond the limit the rest is dropped: what is needed of it is asked for again.
         let many = (1...UInt64(TransferLimits.givenChangeCountMax) + 5)
-        side.session.give(many.map { LinePoint(line: LineIndex(rawValue: 0), sequence: $0) })
+        side.session.give(many.map { SegmentPoint(segment: SegmentIndex(rawValue: 0), sequence: $0) })
         #expect(side.session.givenChangeCount == TransferLimits.givenChangeCountMax)
     }
 }

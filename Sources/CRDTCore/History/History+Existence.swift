@@ -53,7 +53,7 @@ extension History {
         for write in operations where try self.counts(write, &verdicts, in: &transaction) {
             if deletions.contains(write) {
                 let seen = try transaction.context(at: write.point)
-                contexts.append(CausalContext(seen: seen, author: write.line, ordinal: write.ordinal))
+                contexts.append(CausalContext(seen: seen, author: write.segment, ordinal: write.ordinal))
             } else {
                 if deletions.isEmpty { return true }
                 touches.append(write)
@@ -150,12 +150,12 @@ extension History {
         return last
     }
 
-    /// The last dropped writes to an object that the view has, of each property and line that has any.
+    /// The last dropped writes to an object that the view has, of each property and segment that has any.
     func lastSpentWrites(
         on object: ObjectIndex,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> [LinePoint] {
-        var ends: [LinePoint] = []
+    ) throws(StoreError) -> [SegmentPoint] {
+        var ends: [SegmentPoint] = []
         for spent in try transaction.spentWrites(on: object) {
             ends += try transaction.counted(spent, in: self.view).map(\.last)
         }

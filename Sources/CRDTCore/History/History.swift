@@ -30,15 +30,15 @@ package struct History {
     /// Whether the tables of the store say it.
     var isPresent: Bool { self.view.isPresent && self.reversals == nil }
 
-    /// The last change of each line that counts, of those that a user has written.
-    func ends(of user: UserID, in transaction: inout some StoreTransaction) -> [LinePoint] {
-        var ends: [LinePoint] = []
-        for position in 0..<transaction.lineCount {
-            let line = LineIndex(rawValue: UInt32(position))
-            guard transaction.line(line).introduction?.user == user else { continue }
-            let progress = transaction.progress(of: line)
-            let sequence = self.view.seen.map { min($0[line], progress.appliedSequence) } ?? progress.countedSequence
-            if sequence >= progress.firstSequence { ends.append(LinePoint(line: line, sequence: sequence)) }
+    /// The last change of each segment that counts, of those that a user has written.
+    func ends(of user: UserID, in transaction: inout some StoreTransaction) -> [SegmentPoint] {
+        var ends: [SegmentPoint] = []
+        for position in 0..<transaction.segmentCount {
+            let segment = SegmentIndex(rawValue: UInt32(position))
+            guard transaction.segment(segment).introduction?.user == user else { continue }
+            let progress = transaction.progress(of: segment)
+            let sequence = self.view.seen.map { min($0[segment], progress.appliedSequence) } ?? progress.countedSequence
+            if sequence >= progress.firstSequence { ends.append(SegmentPoint(segment: segment, sequence: sequence)) }
         }
         return ends
     }
@@ -84,10 +84,10 @@ package struct History {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [WriteReference] {
         var found = try transaction.lastWrites(at: key, through: bound, where: self.view.counts)
-        // Along a line, later writes come after earlier ones.
+        // Along a segment, later writes come after earlier ones.
         for end in self.view.unmerged {
             var sequence = end.sequence
-            while let last = try transaction.lastUnmerged(at: key, on: end.line, upTo: sequence) {
+            while let last = try transaction.lastUnmerged(at: key, on: end.segment, upTo: sequence) {
                 let write = try transaction.write(of: last)
                 let highest = found.first?.stamp ?? .zero
                 if write.stamp <= bound {
@@ -106,7 +106,7 @@ package struct History {
     /// `verdicts`: the changes of which one of those says whether they are taken back.
     mutating func counts(
         _ write: WriteReference,
-        _ verdicts: inout [LinePoint: Bool],
+        _ verdicts: inout [SegmentPoint: Bool],
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
         try self.reversals?.counts(write, &verdicts, in: &transaction) ?? true

@@ -27,9 +27,9 @@ package struct HistoryState<Rows: StoreTransaction>: StateReading {
         self.isPresent = view.isPresent
     }
 
-    package var lineCount: Int { self.rows.lineCount }
-    package func line(_ index: LineIndex) -> LineRecord { self.rows.line(index) }
-    package func progress(of index: LineIndex) -> LineProgress { self.rows.progress(of: index) }
+    package var segmentCount: Int { self.rows.segmentCount }
+    package func segment(_ index: SegmentIndex) -> SegmentRecord { self.rows.segment(index) }
+    package func progress(of index: SegmentIndex) -> SegmentProgress { self.rows.progress(of: index) }
 
     package mutating func existingObjectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex? {
         try self.rows.existingObjectIndex(of: id)

@@ -4,12 +4,12 @@
 package struct HistoryView: Sendable {
     /// The last stamp that counts.
     package let lastStamp: Stamp
-    /// How far each line counts; nil if all counts that the main timeline holds.
-    package let seen: SeenLines?
-    /// How far lines of branches count whose changes are not merged, or not all of them.
-    let unmerged: [LinePoint]
+    /// How far each segment counts; nil if all counts that the main timeline holds.
+    package let seen: SeenSegments?
+    /// How far segments of branches count whose changes are not merged, or not all of them.
+    let unmerged: [SegmentPoint]
 
-    private init(lastStamp: Stamp, seen: SeenLines?, unmerged: [LinePoint] = []) {
+    private init(lastStamp: Stamp, seen: SeenSegments?, unmerged: [SegmentPoint] = []) {
         (self.lastStamp, self.seen, self.unmerged) = (lastStamp, seen, unmerged)
     }
 
@@ -24,24 +24,24 @@ package struct HistoryView: Sendable {
     }
 
     /// Some changes, whatever their stamps are, of which none is on a branch that is not merged.
-    package init(seen: SeenLines) {
+    package init(seen: SeenSegments) {
         self.init(lastStamp: Stamp(rawValue: .max), seen: seen)
     }
 
     /// Some applied changes, on branches too.
     ///
-    /// Effective stamps rise along each line, so none of the changes has a later one than the last of its line: later
-    /// writes need not be looked at.
-    package init(seen: SeenLines, in transaction: inout some StoreTransaction) throws(StoreError) {
-        var (lastStamp, unmerged): (Stamp, [LinePoint]) = (.zero, [])
-        for (line, sequence) in seen.all {
-            let progress = transaction.progress(of: line)
+    /// Effective stamps rise along each segment, so none of the changes has a later one than the last of its segment:
+    /// later writes need not be looked at.
+    package init(seen: SeenSegments, in transaction: inout some StoreTransaction) throws(StoreError) {
+        var (lastStamp, unmerged): (Stamp, [SegmentPoint]) = (.zero, [])
+        for (segment, sequence) in seen.all {
+            let progress = transaction.progress(of: segment)
             if progress.hasUnmerged, sequence > progress.countedSequence {
-                unmerged.append(LinePoint(line: line, sequence: sequence))
+                unmerged.append(SegmentPoint(segment: segment, sequence: sequence))
             }
             guard sequence >= progress.firstSequence else { continue }
             let isLast = sequence >= progress.appliedSequence
-            let end = LinePoint(line: line, sequence: sequence)
+            let end = SegmentPoint(segment: segment, sequence: sequence)
             lastStamp = max(lastStamp, isLast ? progress.appliedStamp : try transaction.effectiveStamp(at: end))
         }
         self.init(lastStamp: lastStamp, seen: seen, unmerged: unmerged)
@@ -50,12 +50,12 @@ package struct HistoryView: Sendable {
     /// Whether a write counts.
     package func counts(_ write: WriteReference) -> Bool {
         guard write.stamp <= self.lastStamp else { return false }
-        return self.seen.map { write.sequence <= $0[write.line] } ?? true
+        return self.seen.map { write.sequence <= $0[write.segment] } ?? true
     }
 
     /// Whether an operation of a branch that is not merged counts.
     func counts(_ operation: UnmergedOperation) -> Bool {
-        self.seen.map { operation.sequence <= $0[operation.line] } ?? false
+        self.seen.map { operation.sequence <= $0[operation.segment] } ?? false
     }
 }
 
@@ -63,18 +63,18 @@ extension StoreTransaction {
     /// Some changes with everything that their authors had seen, and the authors of that, and so on.
     ///
     /// Honest authors name all that they had seen; what others leave out is found by way of what they name.
-    /// - Complexity: O(*l* log *l*) for *l* lines, and what `context(at:)` takes for each.
-    package mutating func closure(of points: [LinePoint]) throws(StoreError) -> SeenLines {
-        var (seen, waiting) = (SeenLines(), points)
+    /// - Complexity: O(*l* log *l*) for *l* segments, and what `context(at:)` takes for each.
+    package mutating func closure(of points: [SegmentPoint]) throws(StoreError) -> SeenSegments {
+        var (seen, waiting) = (SeenSegments(), points)
         while let point = waiting.popLast() {
-            guard seen[point.line] < point.sequence else { continue }
+            guard seen[point.segment] < point.sequence else { continue }
             self.cover(point, in: &seen)
             let context = try self.context(at: point)
-            var next = context.next(from: LineIndex(rawValue: 0), beyond: seen)
-            while let line = next {
-                waiting.append(LinePoint(line: line, sequence: context[line]))
-                guard line.rawValue < .max else { break }
-                next = context.next(from: LineIndex(rawValue: line.rawValue + 1), beyond: seen)
+            var next = context.next(from: SegmentIndex(rawValue: 0), beyond: seen)
+            while let segment = next {
+                waiting.append(SegmentPoint(segment: segment, sequence: context[segment]))
+                guard segment.rawValue < .max else { break }
+                next = context.next(from: SegmentIndex(rawValue: segment.rawValue + 1), beyond: seen)
             }
         }
         return seen
@@ -85,36 +85,36 @@ extension StoreTransaction {
     /// The changes of the main timeline, or of a branch, that no other one of it had seen: with all that their authors
     /// had seen, and what a branch begins with, its state.
     ///
-    /// - Complexity: O(*h* *l*) for *h* heads, of which there are few, and *l* lines.
-    package mutating func heads(of branch: BranchID? = nil) throws(StoreError) -> [LinePoint] {
-        var ends: [(point: LinePoint, stamp: Stamp)] = []
-        for position in 0..<self.lineCount {
-            let line = LineIndex(rawValue: UInt32(position))
-            let progress = self.progress(of: line)
+    /// - Complexity: O(*h* *l*) for *h* heads, of which there are few, and *l* segments.
+    package mutating func heads(of branch: BranchID? = nil) throws(StoreError) -> [SegmentPoint] {
+        var ends: [(point: SegmentPoint, stamp: Stamp)] = []
+        for position in 0..<self.segmentCount {
+            let segment = SegmentIndex(rawValue: UInt32(position))
+            let progress = self.progress(of: segment)
             guard progress.hasApplied, progress.branch == branch else { continue }
-            ends.append((LinePoint(line: line, sequence: progress.appliedSequence), progress.appliedStamp))
+            ends.append((SegmentPoint(segment: segment, sequence: progress.appliedSequence), progress.appliedStamp))
         }
         if let branch { ends += try self.baseEnds(of: branch) }
         return try self.heads(among: ends)
     }
 
     /// The changes with which all of some others were seen.
-    package mutating func heads(in seen: SeenLines) throws(StoreError) -> [LinePoint] {
-        var ends: [(point: LinePoint, stamp: Stamp)] = []
-        for (line, sequence) in seen.all where sequence >= self.progress(of: line).firstSequence {
-            let point = LinePoint(line: line, sequence: sequence)
+    package mutating func heads(in seen: SeenSegments) throws(StoreError) -> [SegmentPoint] {
+        var ends: [(point: SegmentPoint, stamp: Stamp)] = []
+        for (segment, sequence) in seen.all where sequence >= self.progress(of: segment).firstSequence {
+            let point = SegmentPoint(segment: segment, sequence: sequence)
             ends.append((point, try self.effectiveStamp(at: point)))
         }
         return try self.heads(among: ends)
     }
 
     private mutating func heads(
-        among ends: [(point: LinePoint, stamp: Stamp)]
-    ) throws(StoreError) -> [LinePoint] {
+        among ends: [(point: SegmentPoint, stamp: Stamp)]
+    ) throws(StoreError) -> [SegmentPoint] {
         // Nothing had seen a change with a stamp above its own.
         let ends = ends.sorted { $0.stamp > $1.stamp }
-        var (heads, seen): ([LinePoint], SeenLines) = ([], SeenLines())
-        for (point, _) in ends where seen[point.line] < point.sequence {
+        var (heads, seen): ([SegmentPoint], SeenSegments) = ([], SeenSegments())
+        for (point, _) in ends where seen[point.segment] < point.sequence {
             heads.append(point)
             seen.formUnion(try self.closure(of: [point]))
         }
@@ -135,45 +135,45 @@ extension StoreTransaction {
     /// What a branch begins with, as far as it is here.
     private mutating func baseEnds(
         of branch: BranchID
-    ) throws(StoreError) -> [(point: LinePoint, stamp: Stamp)] {
-        var ends: [(point: LinePoint, stamp: Stamp)] = []
+    ) throws(StoreError) -> [(point: SegmentPoint, stamp: Stamp)] {
+        var ends: [(point: SegmentPoint, stamp: Stamp)] = []
         for change in self.branches[branch]?.opening.base ?? [] {
             let place = try self.place(of: change.replica, sequence: change.sequence, hash: change.hash)
-            guard let place, self.progress(of: place.line).appliedSequence >= place.sequence else { continue }
+            guard let place, self.progress(of: place.segment).appliedSequence >= place.sequence else { continue }
             ends.append((place, try self.effectiveStamp(at: place)))
         }
         return ends
     }
 
-    /// How far each line had come at a time, on the main timeline or on a branch.
+    /// How far each segment had come at a time, on the main timeline or on a branch.
     ///
-    /// Effective stamps rise along each line, and along all that a change had seen: nothing counts that had seen
+    /// Effective stamps rise along each segment, and along all that a change had seen: nothing counts that had seen
     /// something which does not. What a branch held counts from the change on that merged it.
     ///
-    /// - Complexity: O(*l* log *n*) for *l* lines with *n* changes; with branches, that of a closure besides.
+    /// - Complexity: O(*l* log *n*) for *l* segments with *n* changes; with branches, that of a closure besides.
     package mutating func seen(
         through stamp: Stamp,
         on branch: BranchID? = nil
-    ) throws(StoreError) -> SeenLines {
-        var seen = SeenLines()
-        var (ends, hasBranches): ([LinePoint], Bool) = ([], branch != nil)
-        for position in 0..<self.lineCount {
-            let line = LineIndex(rawValue: UInt32(position))
-            let progress = self.progress(of: line)
+    ) throws(StoreError) -> SeenSegments {
+        var seen = SeenSegments()
+        var (ends, hasBranches): ([SegmentPoint], Bool) = ([], branch != nil)
+        for position in 0..<self.segmentCount {
+            let segment = SegmentIndex(rawValue: UInt32(position))
+            let progress = self.progress(of: segment)
             if progress.branch != nil { hasBranches = true }
             guard progress.hasApplied, progress.branch == branch else { continue }
             var (low, high) = (progress.firstSequence - 1, progress.appliedSequence)
             while low < high {
                 let middle = high - (high - low) / 2
-                if try self.effectiveStamp(at: LinePoint(line: line, sequence: middle)) <= stamp {
+                if try self.effectiveStamp(at: SegmentPoint(segment: segment, sequence: middle)) <= stamp {
                     low = middle
                 } else {
                     high = middle - 1
                 }
             }
             guard low >= progress.firstSequence else { continue }
-            ends.append(LinePoint(line: line, sequence: low))
-            _ = seen.raise(line, to: low)
+            ends.append(SegmentPoint(segment: segment, sequence: low))
+            _ = seen.raise(segment, to: low)
         }
         guard hasBranches else { return seen }
         if let branch { ends += try self.baseEnds(of: branch).map(\.point) }
@@ -187,7 +187,7 @@ extension StoreTransaction {
         let stamp = try self.effectiveStamp(at: operation.point)
         return WriteReference(
             stamp: stamp,
-            line: operation.line,
+            segment: operation.segment,
             sequence: operation.sequence,
             index: operation.index
         )
@@ -195,6 +195,6 @@ extension StoreTransaction {
 
     /// The history of an object without what does not count in the main state: a store may name that as well.
     package mutating func countedHistory(of object: ObjectIndex) throws(StoreError) -> [WriteReference] {
-        try self.history(of: object).filter { $0.sequence <= self.progress(of: $0.line).countedSequence }
+        try self.history(of: object).filter { $0.sequence <= self.progress(of: $0.segment).countedSequence }
     }
 }

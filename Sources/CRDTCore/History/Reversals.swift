@@ -6,8 +6,8 @@
 package struct Reversals: Sendable {
     private let user: UserID
     /// Whether changes are taken back, as far as that is known beforehand.
-    let known: [LinePoint: Bool]
-    private var marks: [LinePoint: ReversedChange?] = [:]
+    let known: [SegmentPoint: Bool]
+    private var marks: [SegmentPoint: ReversedChange?] = [:]
 
     /// Those of a user if the change that is next is taken back, or is not.
     package init(of user: UserID, around next: NextReversal, isUndone: Bool) {
@@ -21,7 +21,7 @@ package struct Reversals: Sendable {
     /// `verdicts`: the changes of which one of those says whether they are taken back.
     mutating func counts(
         _ write: WriteReference,
-        _ verdicts: inout [LinePoint: Bool],
+        _ verdicts: inout [SegmentPoint: Bool],
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
         if let mark = try self.mark(of: write.point, in: &transaction) {
@@ -32,7 +32,7 @@ package struct Reversals: Sendable {
     }
 
     private mutating func mark(
-        of point: LinePoint,
+        of point: SegmentPoint,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> ReversedChange? {
         if let known = self.marks[point] { return known }
@@ -45,9 +45,9 @@ package struct Reversals: Sendable {
 /// What a change takes back.
 package struct ReversedChange: Hashable, Sendable {
     /// The change with the edits that are taken back, or done again.
-    package var change: LinePoint
+    package var change: SegmentPoint
     /// The change that is taken back: that one, or if it is done again, the last one that took it back.
-    package var target: LinePoint
+    package var target: SegmentPoint
 
     package var isRedo: Bool { self.change != self.target }
 }
@@ -55,14 +55,14 @@ package struct ReversedChange: Hashable, Sendable {
 /// The change that is to be taken back next.
 package struct NextReversal: Hashable, Sendable {
     /// For a redo, it is an undo.
-    package var target: LinePoint
+    package var target: SegmentPoint
     /// Whether later changes of the user are taken back: not all that do so leave a trace where those had been.
-    package var isUndone: [LinePoint: Bool]
+    package var isUndone: [SegmentPoint: Bool]
 }
 
 extension StoreTransaction {
     /// What a change takes back, if both are of a user, and its author had seen what it takes back.
-    package mutating func reversal(by user: UserID, at point: LinePoint) throws(StoreError) -> ReversedChange? {
+    package mutating func reversal(by user: UserID, at point: SegmentPoint) throws(StoreError) -> ReversedChange? {
         guard let named = try self.namedByReversal(by: user, at: point) else { return nil }
         guard named.isRedo else { return ReversedChange(change: named.target, target: named.target) }
         guard let first = try self.namedByReversal(by: user, at: named.target), !first.isRedo else { return nil }
@@ -71,19 +71,19 @@ extension StoreTransaction {
 
     private mutating func namedByReversal(
         by user: UserID,
-        at point: LinePoint
-    ) throws(StoreError) -> (target: LinePoint, isRedo: Bool)? {
-        let first = WriteReference(stamp: .zero, line: point.line, sequence: point.sequence, index: 0)
-        guard self.line(point.line).introduction?.user == user, case .undo(let reversal)? = try self.edit(first),
+        at point: SegmentPoint
+    ) throws(StoreError) -> (target: SegmentPoint, isRedo: Bool)? {
+        let first = WriteReference(stamp: .zero, segment: point.segment, sequence: point.sequence, index: 0)
+        guard self.segment(point.segment).introduction?.user == user, case .undo(let reversal)? = try self.edit(first),
             let target = try self.place(of: reversal.replica, sequence: reversal.sequence, hash: reversal.hash),
-            self.line(target.line).introduction?.user == user
+            self.segment(target.segment).introduction?.user == user
         else { return nil }
-        guard target != point, try self.seen(before: point)[target.line] >= target.sequence else { return nil }
+        guard target != point, try self.seen(before: point)[target.segment] >= target.sequence else { return nil }
         return (target, reversal.isRedo)
     }
 
     /// What the author of a change had seen, the changes before it in its chain included.
-    package mutating func seen(before point: LinePoint) throws(StoreError) -> SeenLines {
+    package mutating func seen(before point: SegmentPoint) throws(StoreError) -> SeenSegments {
         var seen = try self.context(at: point)
         if let previous = self.place(before: point) { self.cover(previous, in: &seen) }
         return seen
@@ -102,7 +102,7 @@ extension StoreTransaction {
         var heads: [WriteReference] = []
         for last in history.ends(of: user, in: &self) { heads.append(try self.firstOperation(of: last)) }
         // The last word on each change that was ever taken back.
-        var isUndone: [LinePoint: Bool] = [:]
+        var isUndone: [SegmentPoint: Bool] = [:]
         while let next = heads.indices.max(by: { WriteOrder.precedes(heads[$0], heads[$1], self) }) {
             let write = heads[next]
             let point = write.point
@@ -116,8 +116,10 @@ extension StoreTransaction {
                 // Whatever was undone before it was given up when it was written.
                 return nil
             }
-            if point.sequence > self.progress(of: point.line).firstSequence {
-                heads[next] = try self.firstOperation(of: LinePoint(line: point.line, sequence: point.sequence - 1))
+            if point.sequence > self.progress(of: point.segment).firstSequence {
+                heads[next] = try self.firstOperation(
+                    of: SegmentPoint(segment: point.segment, sequence: point.sequence - 1)
+                )
             } else {
                 heads.remove(at: next)
             }
@@ -131,8 +133,8 @@ extension StoreTransaction {
         return edit?.object != nil || edit?.kind == .erase
     }
 
-    private mutating func firstOperation(of point: LinePoint) throws(StoreError) -> WriteReference {
+    private mutating func firstOperation(of point: SegmentPoint) throws(StoreError) -> WriteReference {
         let stamp = try self.effectiveStamp(at: point)
-        return WriteReference(stamp: stamp, line: point.line, sequence: point.sequence, index: 0)
+        return WriteReference(stamp: stamp, segment: point.segment, sequence: point.sequence, index: 0)
     }
 }

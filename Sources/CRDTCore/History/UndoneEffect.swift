@@ -4,7 +4,7 @@
 /// undos and redos that were taken back themselves stand for what was before them.
 package struct UndoneEffect {
     private let user: UserID
-    private let undo: LinePoint
+    private let undo: SegmentPoint
     private let context: CausalContext
     private var before: History
     /// What counts where the redo is written.
@@ -12,7 +12,7 @@ package struct UndoneEffect {
 
     /// `undo`: a change of the user that takes another one back.
     package init(
-        of undo: LinePoint,
+        of undo: SegmentPoint,
         by user: UserID,
         _ history: History,
         in transaction: inout some StoreTransaction
@@ -21,14 +21,14 @@ package struct UndoneEffect {
         self.before = History(try Self.view(before: undo, in: &transaction))
         self.context = CausalContext(
             seen: try transaction.context(at: undo),
-            author: undo.line,
+            author: undo.segment,
             ordinal: .end(ofSequence: undo.sequence)
         )
     }
 
     /// What counted for the author of a change.
     private static func view(
-        before point: LinePoint,
+        before point: SegmentPoint,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> HistoryView {
         try HistoryView(seen: try transaction.seen(before: point), in: &transaction)
@@ -91,7 +91,7 @@ package struct UndoneEffect {
             if try transaction.reversal(by: self.user, at: write.point) == nil { return (before, false) }
         }
         for last in try self.history.lastSpentWrites(on: object, in: &transaction)
-        where !self.context.covers(last.line, ChainOrdinal(sequence: last.sequence, index: 0)) {
+        where !self.context.covers(last.segment, ChainOrdinal(sequence: last.sequence, index: 0)) {
             return (before, false)
         }
         return (before, true)

@@ -1,17 +1,17 @@
 /// An OR-set of one element: whether an object lives.
 ///
-/// For each line that touched the object it keeps the last touch and how far removals have covered that line's
-/// touches. Space is bounded by the number of lines that touched the object, not by the number of deletions
+/// For each segment that touched the object it keeps the last touch and how far removals have covered that segment's
+/// touches. Space is bounded by the number of segments that touched the object, not by the number of deletions
 /// (A. Bieniusa et al., "An Optimized Conflict-free Replicated Set", 2012).
 package struct Existence: Hashable, Sendable {
     /// What is known of one line's touches.
     package struct Entry: Hashable, Sendable {
-        package var line: LineIndex
+        package var segment: SegmentIndex
         package var touched: ChainOrdinal
         package var removed: ChainOrdinal
 
-        package init(line: LineIndex, touched: ChainOrdinal, removed: ChainOrdinal) {
-            self.line = line
+        package init(segment: SegmentIndex, touched: ChainOrdinal, removed: ChainOrdinal) {
+            self.segment = segment
             self.touched = touched
             self.removed = removed
         }
@@ -29,7 +29,7 @@ package struct Existence: Hashable, Sendable {
         return first.touched > first.removed || self.others.contains { $0.touched > $0.removed }
     }
 
-    /// All entries, in the order in which the lines first touched the object here.
+    /// All entries, in the order in which the segments first touched the object here.
     package var entries: [Entry] {
         self.first.map { [$0] + self.others } ?? []
     }
@@ -44,17 +44,17 @@ package struct Existence: Hashable, Sendable {
     }
 
     /// A creation, a write or a move keeps the object, or brings it to life.
-    package mutating func touch(by line: LineIndex, at ordinal: ChainOrdinal) {
+    package mutating func touch(by segment: SegmentIndex, at ordinal: ChainOrdinal) {
         guard let first = self.first else {
-            self.first = Entry(line: line, touched: ordinal, removed: .zero)
+            self.first = Entry(segment: segment, touched: ordinal, removed: .zero)
             return
         }
-        if first.line == line {
+        if first.segment == segment {
             self.first?.touched = max(first.touched, ordinal)
-        } else if let position = self.others.firstIndex(where: { $0.line == line }) {
+        } else if let position = self.others.firstIndex(where: { $0.segment == segment }) {
             self.others[position].touched = max(self.others[position].touched, ordinal)
         } else {
-            self.others.append(Entry(line: line, touched: ordinal, removed: .zero))
+            self.others.append(Entry(segment: segment, touched: ordinal, removed: .zero))
         }
     }
 
@@ -63,11 +63,11 @@ package struct Existence: Hashable, Sendable {
     /// Causal delivery has brought all of those before it.
     package mutating func remove(coveredBy context: CausalContext) {
         if let entry = self.first {
-            self.first?.removed = max(entry.removed, min(entry.touched, context.end(of: entry.line)))
+            self.first?.removed = max(entry.removed, min(entry.touched, context.end(of: entry.segment)))
         }
         for position in self.others.indices {
             let entry = self.others[position]
-            self.others[position].removed = max(entry.removed, min(entry.touched, context.end(of: entry.line)))
+            self.others[position].removed = max(entry.removed, min(entry.touched, context.end(of: entry.segment)))
         }
     }
 }

@@ -7,17 +7,17 @@ extension Merge {
     /// Takes note of the branches that a stored run opens or closes: they count wherever they stand.
     func noteBranches(
         in run: Run,
-        author: LineIndex,
+        author: SegmentIndex,
         _ transaction: inout some StoreTransaction
     ) throws(StoreError) {
         guard run.operations.contains(where: { $0.kind == .branch }) else { return }
         for (position, change) in run.changes.enumerated() {
-            let place = LinePoint(line: author, sequence: run.firstSequence + UInt64(position))
+            let place = SegmentPoint(segment: author, sequence: run.firstSequence + UInt64(position))
             for operation in run.operations[change.operationRange] where operation.kind == .branch {
                 guard let statement = try? BranchStatement(decoding: run.payload[operation.payloadRange])
                 else { continue }
                 if case .opens(let opening) = statement {
-                    guard let user = transaction.line(author).introduction?.user, opening.id.isGiven(by: user)
+                    guard let user = transaction.segment(author).introduction?.user, opening.id.isGiven(by: user)
                     else { continue }
                 }
                 let record = BranchRecord(statement: statement, author: place)
@@ -52,54 +52,55 @@ extension Merge {
     /// counts newly, and what the change itself names. Of two that merge a branch at once both name it, and the earlier
     /// by its stamp is not always the one that came first. So there is no more to note than was sent.
     mutating func merge(
-        _ seen: [LinePoint],
-        by change: LinePoint,
+        _ seen: [SegmentPoint],
+        by change: SegmentPoint,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        for place in seen where transaction.progress(of: place.line).branch != nil {
-            try transaction.noteTaken(place.line, through: place.sequence, by: change)
+        for place in seen where transaction.progress(of: place.segment).branch != nil {
+            try transaction.noteTaken(place.segment, through: place.sequence, by: change)
         }
         let ends = try self.unmergedEnds(seenBy: seen, in: &transaction)
         guard !ends.isEmpty else { return }
-        for (line, sequence) in ends { try transaction.noteTaken(line, through: sequence, by: change) }
+        for (segment, sequence) in ends { try transaction.noteTaken(segment, through: sequence, by: change) }
         let places = try self.unmergedChanges(upTo: ends, in: &transaction)
         var contexts = ContextCursor()
         for (place, stamp) in places {
             let run = try self.change(at: place, in: &transaction)
             try self.forget(place, run, in: &transaction)
-            let indexes = try self.indexes(of: run, on: place.line, in: &transaction)
+            let indexes = try self.indexes(of: run, on: place.segment, in: &transaction)
             let seen = try contexts.context(at: place, in: &transaction)
-            var write = WriteReference(stamp: stamp, line: place.line, sequence: place.sequence, index: 0)
-            var context = CausalContext(seen: seen, author: place.line, ordinal: write.ordinal)
+            var write = WriteReference(stamp: stamp, segment: place.segment, sequence: place.sequence, index: 0)
+            var context = CausalContext(seen: seen, author: place.segment, ordinal: write.ordinal)
             for operation in run.operations[run.changes[0].operationRange] {
                 context.ordinal = write.ordinal
                 try self.apply(operation, write, context, of: run, indexes: indexes, in: &transaction)
                 write.index += 1
             }
             try self.noteErasures(of: run.changes[0], in: run, at: place, &transaction)
-            var record = transaction.line(place.line)
+            var record = transaction.segment(place.segment)
             record.mergedSequence = place.sequence
-            try transaction.setLine(record, at: place.line)
+            try transaction.setSegment(record, at: place.segment)
             self.summary.appliedChangeCount += 1
         }
     }
 
-    /// How far lines of branches were seen by some changes, and by what those had seen, where that does not count yet.
+    /// How far segments of branches were seen by some changes, and by what those had seen, where that does not count
+    /// yet.
     private func unmergedEnds(
-        seenBy places: [LinePoint],
+        seenBy places: [SegmentPoint],
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> [LineIndex: UInt64] {
-        var (ends, waiting): ([LineIndex: UInt64], [LinePoint]) = ([:], [])
-        func isNew(_ place: LinePoint) -> Bool {
-            let progress = transaction.progress(of: place.line)
-            return progress.branch != nil && place.sequence > max(progress.countedSequence, ends[place.line] ?? 0)
+    ) throws(StoreError) -> [SegmentIndex: UInt64] {
+        var (ends, waiting): ([SegmentIndex: UInt64], [SegmentPoint]) = ([:], [])
+        func isNew(_ place: SegmentPoint) -> Bool {
+            let progress = transaction.progress(of: place.segment)
+            return progress.branch != nil && place.sequence > max(progress.countedSequence, ends[place.segment] ?? 0)
         }
         waiting = places.filter(isNew)
         while let place = waiting.popLast() {
             guard isNew(place) else { continue }
-            ends[place.line] = place.sequence
-            for (line, sequence) in try transaction.context(at: place).all {
-                let seen = LinePoint(line: line, sequence: sequence)
+            ends[place.segment] = place.sequence
+            for (segment, sequence) in try transaction.context(at: place).all {
+                let seen = SegmentPoint(segment: segment, sequence: sequence)
                 if isNew(seen) { waiting.append(seen) }
             }
         }
@@ -108,34 +109,34 @@ extension Merge {
 
     /// Changes that do not count yet in the order of their effective stamps, in which causes come before effects.
     private func unmergedChanges(
-        upTo ends: [LineIndex: UInt64],
+        upTo ends: [SegmentIndex: UInt64],
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> [(place: LinePoint, stamp: Stamp)] {
-        var places: [(place: LinePoint, stamp: Stamp)] = []
-        for (line, end) in ends {
-            for sequence in transaction.progress(of: line).countedSequence + 1..<end + 1 {
-                let place = LinePoint(line: line, sequence: sequence)
+    ) throws(StoreError) -> [(place: SegmentPoint, stamp: Stamp)] {
+        var places: [(place: SegmentPoint, stamp: Stamp)] = []
+        for (segment, end) in ends {
+            for sequence in transaction.progress(of: segment).countedSequence + 1..<end + 1 {
+                let place = SegmentPoint(segment: segment, sequence: sequence)
                 places.append((place, try transaction.effectiveStamp(at: place)))
             }
         }
         return places.sorted { left, right in
-            (left.stamp, left.place.line.rawValue, left.place.sequence)
-                < (right.stamp, right.place.line.rawValue, right.place.sequence)
+            (left.stamp, left.place.segment.rawValue, left.place.sequence)
+                < (right.stamp, right.place.segment.rawValue, right.place.sequence)
         }
     }
 
     private func change(
-        at place: LinePoint,
+        at place: SegmentPoint,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Run {
         let one = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
-        let run = try transaction.loadRun(of: place.line, from: place.sequence, limits: one, signed: false)
+        let run = try transaction.loadRun(of: place.segment, from: place.sequence, limits: one, signed: false)
         guard let run, run.changes.count == 1 else { throw .damaged("a change is missing from the log") }
         return run
     }
 
     private func forget(
-        _ place: LinePoint,
+        _ place: SegmentPoint,
         _ run: Run,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
@@ -145,7 +146,7 @@ extension Merge {
     }
 
     /// Forgets the operations of changes on branches that are not applied any more.
-    func forget(_ places: [LinePoint], in transaction: inout some StoreTransaction) throws(StoreError) {
+    func forget(_ places: [SegmentPoint], in transaction: inout some StoreTransaction) throws(StoreError) {
         for place in places {
             try self.forget(place, try self.change(at: place, in: &transaction), in: &transaction)
         }
@@ -153,39 +154,41 @@ extension Merge {
 
     /// Revises the state after changes were withdrawn that counted, and with them perhaps what had merged a branch.
     mutating func reviseMerged(
-        _ withdrawn: [LinePoint],
+        _ withdrawn: [SegmentPoint],
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        var (mains, merged): ([LinePoint], [LineIndex: UInt64]) = ([], [:])
-        for position in 0..<transaction.lineCount {
-            let line = LineIndex(rawValue: UInt32(position))
-            let progress = transaction.progress(of: line)
+        var (mains, merged): ([SegmentPoint], [SegmentIndex: UInt64]) = ([], [:])
+        for position in 0..<transaction.segmentCount {
+            let segment = SegmentIndex(rawValue: UInt32(position))
+            let progress = transaction.progress(of: segment)
             if progress.branch == nil {
-                if progress.hasApplied { mains.append(LinePoint(line: line, sequence: progress.appliedSequence)) }
+                if progress.hasApplied {
+                    mains.append(SegmentPoint(segment: segment, sequence: progress.appliedSequence))
+                }
             } else if progress.countedSequence >= progress.firstSequence {
-                merged[line] = progress.countedSequence
+                merged[segment] = progress.countedSequence
             }
         }
         guard !merged.isEmpty else { return try self.revise(withdrawn, in: &transaction) }
-        for line in merged.keys { try self.setMerged(0, of: line, in: &transaction) }
-        var seen: [LinePoint] = []
+        for segment in merged.keys { try self.setMerged(0, of: segment, in: &transaction) }
+        var seen: [SegmentPoint] = []
         for main in mains {
-            for (line, sequence) in try transaction.context(at: main).all {
-                seen.append(LinePoint(line: line, sequence: sequence))
+            for (segment, sequence) in try transaction.context(at: main).all {
+                seen.append(SegmentPoint(segment: segment, sequence: sequence))
             }
         }
         let ends = try self.unmergedEnds(seenBy: seen, in: &transaction)
-        var apart: [LinePoint] = []
-        for (line, former) in merged {
-            let end = min(ends[line] ?? transaction.progress(of: line).firstSequence - 1, former)
-            try self.setMerged(end, of: line, in: &transaction)
-            apart += (end..<former).map { LinePoint(line: line, sequence: $0 + 1) }
+        var apart: [SegmentPoint] = []
+        for (segment, former) in merged {
+            let end = min(ends[segment] ?? transaction.progress(of: segment).firstSequence - 1, former)
+            try self.setMerged(end, of: segment, in: &transaction)
+            apart += (end..<former).map { SegmentPoint(segment: segment, sequence: $0 + 1) }
         }
         try self.revise(withdrawn + apart, in: &transaction)
         for place in apart {
             let run = try self.change(at: place, in: &transaction)
-            let indexes = try self.indexes(of: run, on: place.line, in: &transaction)
-            var write = WriteReference(stamp: .zero, line: place.line, sequence: place.sequence, index: 0)
+            let indexes = try self.indexes(of: run, on: place.segment, in: &transaction)
+            var write = WriteReference(stamp: .zero, segment: place.segment, sequence: place.sequence, index: 0)
             for operation in run.operations[run.changes[0].operationRange] {
                 try self.record(operation, write, of: run, indexes: indexes, in: &transaction)
                 write.index += 1
@@ -195,11 +198,11 @@ extension Merge {
 
     private func setMerged(
         _ sequence: UInt64,
-        of line: LineIndex,
+        of segment: SegmentIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        var record = transaction.line(line)
+        var record = transaction.segment(segment)
         record.mergedSequence = max(sequence, record.firstSequence - 1)
-        try transaction.setLine(record, at: line)
+        try transaction.setSegment(record, at: segment)
     }
 }

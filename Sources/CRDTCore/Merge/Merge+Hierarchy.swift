@@ -9,20 +9,20 @@ extension Merge {
     /// A late move of a few bytes may come before very many, and the next one again. Many that come in together cost as
     /// much as the earliest of them.
     mutating func defers(
-        _ place: LinePoint,
+        _ place: SegmentPoint,
         _ operations: ArraySlice<Operation>,
         _ stamp: Stamp,
         _ transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        if let first = self.deferred.changes[place.line], place.sequence >= first { return true }
-        guard self.policy.redoneMoveCountMax < .max, place.line != self.policy.promptLine,
+        if let first = self.deferred.changes[place.segment], place.sequence >= first { return true }
+        guard self.policy.redoneMoveCountMax < .max, place.segment != self.policy.promptSegment,
             self.hierarchy.firstLateStamp.map({ stamp < $0 }) ?? true, operations.contains(where: { $0.kind == .move })
         else { return false }
         // Those of the same stamp, too: their replicas say which comes first.
         let count = try transaction.moveCount(from: stamp, upTo: self.policy.redoneMoveCountMax + 1)
         guard count > 0 else { return false }
         if count > self.policy.redoneMoveCountMax {
-            self.deferred.changes[place.line] = place.sequence
+            self.deferred.changes[place.segment] = place.sequence
             return true
         }
         self.hierarchy.firstLateStamp = stamp

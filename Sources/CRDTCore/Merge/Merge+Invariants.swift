@@ -4,13 +4,13 @@
 /// A row that contradicts another is reported as damage, as it would be where somebody else has changed the database:
 /// the transaction is not kept, and whoever tests sees it at the transaction that caused it.
 extension Merge {
-    /// The number of lines, and of rows of one kind, that a check reads, so that large tests stay fast.
+    /// The number of segments, and of rows of one kind, that a check reads, so that large tests stay fast.
     private static let checkedCountMax = TouchedRows.objectCountMax
 
-    /// Checks all lines, and what this transaction has touched.
+    /// Checks all segments, and what this transaction has touched.
     func checkInvariants(in transaction: inout some StoreTransaction) throws(StoreError) {
-        for position in 0..<min(transaction.lineCount, Self.checkedCountMax) {
-            try self.check(LineIndex(rawValue: UInt32(position)), in: &transaction)
+        for position in 0..<min(transaction.segmentCount, Self.checkedCountMax) {
+            try self.check(SegmentIndex(rawValue: UInt32(position)), in: &transaction)
         }
         for object in self.touched.objects { try self.check(object, in: &transaction) }
         for key in self.touched.registers { try self.check(key, in: &transaction) }
@@ -20,25 +20,26 @@ extension Merge {
         if !holds { throw .damaged("invariant: \(what())") }
     }
 
-    // MARK: - Lines
+    // MARK: - Segments
 
-    private func check(_ line: LineIndex, in transaction: inout some StoreTransaction) throws(StoreError) {
-        let record = transaction.line(line)
+    private func check(_ segment: SegmentIndex, in transaction: inout some StoreTransaction) throws(StoreError) {
+        let record = transaction.segment(segment)
         try self.require(
             record.appliedSequence <= record.storedSequence && record.appliedSequence + 1 >= record.firstSequence,
             "\(record.id) is applied up to \(record.appliedSequence), and stored from \(record.firstSequence) up to "
                 + "\(record.storedSequence)"
         )
         try self.require(
-            !transaction.progress(of: line).isPending || record.waitsFor != nil || self.deferred.changes[line] != nil,
+            !transaction.progress(of: segment).isPending || record.waitsFor != nil
+                || self.deferred.changes[segment] != nil,
             "\(record.id) is ready after \(record.appliedSequence), and is not applied"
         )
         guard record.appliedSequence >= record.firstSequence else { return }
-        for (seen, sequence) in record.context.all.prefix(Self.checkedCountMax) where seen != line {
+        for (seen, sequence) in record.context.all.prefix(Self.checkedCountMax) where seen != segment {
             let applied = transaction.progress(of: seen).appliedSequence
             try self.require(
                 sequence <= applied,
-                "\(record.id) is applied, and has seen \(sequence) of a line that is applied up to \(applied)"
+                "\(record.id) is applied, and has seen \(sequence) of a segment that is applied up to \(applied)"
             )
         }
     }

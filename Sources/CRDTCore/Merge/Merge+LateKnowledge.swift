@@ -10,23 +10,23 @@ extension Merge {
     /// Whoever wants that must try 2^32 changes, so the state is simply computed anew.
     mutating func noteSharedNames(
         of fresh: VerifiedRun,
-        on line: LineIndex,
+        on segment: SegmentIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         for (position, hash) in fresh.hashes.enumerated() {
             let sequence = fresh.run.firstSequence + UInt64(position)
             let point = Point(replica: fresh.run.replica, sequence: sequence, name: ChangeName(hash))
-            if try transaction.places(of: point).contains(where: { $0.line != line }) { self.needsRebuild = true }
+            if try transaction.places(of: point).contains(where: { $0.segment != segment }) { self.needsRebuild = true }
         }
     }
 
     // MARK: - Restamps
 
-    /// Takes note of the restamps in a run that was stored on a line: they count wherever they stand, be their change
-    /// held or waiting, so that effective stamps only ever fall.
+    /// Takes note of the restamps in a run that was stored on a segment: they count wherever they stand, be their
+    /// change held or waiting, so that effective stamps only ever fall.
     mutating func noteRestamps(
         in run: Run,
-        author: LineIndex,
+        author: SegmentIndex,
         _ transaction: inout some StoreTransaction
     ) throws(StoreError) {
         for change in run.changes {
@@ -89,18 +89,19 @@ extension Merge {
     private func end(
         of record: RestampRecord,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> LinePoint? {
+    ) throws(StoreError) -> SegmentPoint? {
         let (sequence, hash) = (record.restamp.lastSequence, record.restamp.lastHash)
         guard let last = try transaction.place(of: record.restamp.replica, sequence: sequence, hash: hash) else {
             return nil
         }
-        guard let author = transaction.line(record.author).introduction?.user else { return nil }
-        return author == self.policy.founder || author == transaction.line(last.line).introduction?.user ? last : nil
+        guard let author = transaction.segment(record.author).introduction?.user else { return nil }
+        return author == self.policy.founder || author == transaction.segment(last.segment).introduction?.user
+            ? last : nil
     }
 
     /// Whether a change is in a stretch that is restamped by right, and settled.
     func isRestamped(
-        _ place: LinePoint,
+        _ place: SegmentPoint,
         _ replica: ReplicaID,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
@@ -132,25 +133,25 @@ extension Merge {
 
     /// Orders what has newly been restamped anew, as far as it was applied; what was held is looked at again.
     ///
-    /// `lines`: all that are held.
+    /// `segments`: all that are held.
     mutating func settleRestamps(
-        waiting lines: [LineIndex],
+        waiting segments: [SegmentIndex],
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         let news = try self.coverRestamped(in: &transaction)
         guard !news.isEmpty else { return }
-        var applied: [LinePoint] = []
+        var applied: [SegmentPoint] = []
         for piece in news {
-            let last = min(piece.sequences.upperBound, transaction.progress(of: piece.line).appliedSequence)
+            let last = min(piece.sequences.upperBound, transaction.progress(of: piece.segment).appliedSequence)
             guard piece.sequences.lowerBound <= last else { continue }
-            applied += (piece.sequences.lowerBound...last).map { LinePoint(line: piece.line, sequence: $0) }
+            applied += (piece.sequences.lowerBound...last).map { SegmentPoint(segment: piece.segment, sequence: $0) }
         }
-        // What is held may follow from what is restamped, here or on other lines.
-        for index in lines {
-            guard case .held = transaction.line(index).waitsFor else { continue }
-            var line = transaction.line(index)
-            line.waitsFor = nil
-            try transaction.setLine(line, at: index)
+        // What is held may follow from what is restamped, here or on other segments.
+        for index in segments {
+            guard case .held = transaction.segment(index).waitsFor else { continue }
+            var segment = transaction.segment(index)
+            segment.waitsFor = nil
+            try transaction.setSegment(segment, at: index)
         }
         try self.reorder(try self.settleStamps(from: applied, in: &transaction), in: &transaction)
     }
@@ -161,17 +162,17 @@ extension Merge {
     /// - Complexity: O(*n* log *m*) for the *n* changes looked at: the given ones and those whose stamps followed from
     ///   one that changed. All other changes are stamped later than what they had seen, and stay as they are.
     private mutating func settleStamps(
-        from places: [LinePoint],
+        from places: [SegmentPoint],
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> [LinePoint: Stamp] {
+    ) throws(StoreError) -> [SegmentPoint: Stamp] {
         // Effective stamps rise from cause to effect, so that in their former order causes come first.
-        var queue: [(former: Stamp, place: LinePoint)] = []
-        var queued: Set<LinePoint> = []
+        var queue: [(former: Stamp, place: SegmentPoint)] = []
+        var queued: Set<SegmentPoint> = []
         for place in places where queued.insert(place).inserted {
             queue.append((try transaction.effectiveStamp(at: place), place))
         }
         queue.sort { $0.former > $1.former }
-        var changed: [LinePoint: Stamp] = [:]
+        var changed: [SegmentPoint: Stamp] = [:]
         while let (former, place) = queue.popLast() {
             queued.remove(place)
             self.summary.restampCost += 1
@@ -190,21 +191,21 @@ extension Merge {
     ///
     /// Returns whether it is another one now.
     private mutating func settleStamp(
-        at place: LinePoint,
+        at place: SegmentPoint,
         _ former: Stamp,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        var record = transaction.line(place.line)
+        var record = transaction.segment(place.segment)
         guard let header = try transaction.header(at: place) else { throw .damaged("a change is missing from the log") }
         var stamp = try self.isRestamped(place, record.id, in: &transaction) ? .zero : header.stamp
-        var cause: LinePoint?
+        var cause: SegmentPoint?
         let previous =
             place.sequence > record.firstSequence
-            ? LinePoint(line: place.line, sequence: place.sequence - 1) : record.origin?.parent
+            ? SegmentPoint(segment: place.segment, sequence: place.sequence - 1) : record.origin?.parent
         if let previous, previous.sequence > 0 {
             try self.raise(&stamp, &cause, above: try transaction.effectiveStamp(at: previous), previous)
         }
-        let context = try transaction.contexts(of: place.line, after: place.sequence - 1, through: place.sequence)
+        let context = try transaction.contexts(of: place.segment, after: place.sequence - 1, through: place.sequence)
         for point in context {
             guard let found = try self.find(point, in: &transaction), found.place.sequence > 0 else { continue }
             try self.raise(&stamp, &cause, above: found.stamp, found.place)
@@ -214,7 +215,7 @@ extension Merge {
         guard stamp != former else { return false }
         if !isOwn { record.firstRaised = min(record.firstRaised ?? .max, place.sequence) }
         if place.sequence == record.appliedSequence { record.appliedStamp = stamp }
-        try transaction.setLine(record, at: place.line)
+        try transaction.setSegment(record, at: place.segment)
         return true
     }
 
@@ -222,40 +223,40 @@ extension Merge {
 
     /// Takes out of the state what has been applied and is held by the clock as it is now: it was set back.
     mutating func withdrawHeld(
-        on lines: [LineIndex],
+        on segments: [SegmentIndex],
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        var withdrawn: [LinePoint] = []
-        var records: [(LineIndex, LineRecord)] = []
-        for index in lines {
+        var withdrawn: [SegmentPoint] = []
+        var records: [(SegmentIndex, SegmentRecord)] = []
+        for index in segments {
             let stamp = transaction.progress(of: index).appliedStamp
             guard HybridClock.isHeld(stamp, at: self.policy.now) else { continue }
-            var record = transaction.line(index)
+            var record = transaction.segment(index)
             guard record.appliedSequence >= record.firstSequence else { continue }
             var (low, high) = (record.firstSequence, record.appliedSequence)
             while low < high {
                 let middle = low + (high - low) / 2
-                let stamp = try transaction.effectiveStamp(at: LinePoint(line: index, sequence: middle))
+                let stamp = try transaction.effectiveStamp(at: SegmentPoint(segment: index, sequence: middle))
                 if HybridClock.isHeld(stamp, at: self.policy.now) { high = middle } else { low = middle + 1 }
             }
-            withdrawn += (low...record.appliedSequence).map { LinePoint(line: index, sequence: $0) }
-            let last = LinePoint(line: index, sequence: low - 1)
+            withdrawn += (low...record.appliedSequence).map { SegmentPoint(segment: index, sequence: $0) }
+            let last = SegmentPoint(segment: index, sequence: low - 1)
             let isLeft = last.sequence >= record.firstSequence
             try transaction.removeCheckpoints(of: index, after: last.sequence)
             (record.trail, record.context) =
-                isLeft ? try transaction.trail(at: last, in: record) : (ContextTrail(), SeenLines())
+                isLeft ? try transaction.trail(at: last, in: record) : (ContextTrail(), SeenSegments())
             record.appliedStamp = isLeft ? try transaction.effectiveStamp(at: last) : .zero
             record.appliedSequence = last.sequence
             record.waitsFor = nil
             records.append((index, record))
         }
         guard !withdrawn.isEmpty else { return }
-        let unmerged = withdrawn.filter { $0.sequence > transaction.progress(of: $0.line).countedSequence }
-        withdrawn.removeAll { $0.sequence > transaction.progress(of: $0.line).countedSequence }
+        let unmerged = withdrawn.filter { $0.sequence > transaction.progress(of: $0.segment).countedSequence }
+        withdrawn.removeAll { $0.sequence > transaction.progress(of: $0.segment).countedSequence }
         // Only now, since contexts and stamps of one line are read through others.
         for (index, var record) in records {
             record.mergedSequence = min(record.mergedSequence, record.appliedSequence)
-            try transaction.setLine(record, at: index)
+            try transaction.setSegment(record, at: index)
         }
         for place in withdrawn + unmerged { try transaction.setRaisedStamp(nil, at: place) }
         try self.forget(unmerged, in: &transaction)

@@ -6,17 +6,17 @@
 struct ExaminedConflicts {
     private struct Key: Hashable {
         var register: RegisterKey
-        /// The first line of the chain.
-        var chain: LineIndex
+        /// The first segment of the chain.
+        var chain: SegmentIndex
     }
 
     /// What was seen by the last write of a chain to a property.
-    private var seen: [Key: SeenLines] = [:]
+    private var seen: [Key: SeenSegments] = [:]
 
     /// Beyond that it all is forgotten.
     private static let countMax = 1 << 16
 
-    subscript(register: RegisterKey, chain: LineIndex) -> SeenLines {
+    subscript(register: RegisterKey, chain: SegmentIndex) -> SeenSegments {
         get { self.seen[Key(register: register, chain: chain)] ?? [] }
         set {
             if self.seen.count >= Self.countMax { self.seen.removeAll() }
@@ -45,28 +45,28 @@ extension Merge {
 
     /// The conflicting writes of a property that a context covers.
     ///
-    /// There may be very many conflicting writes, and a context may have seen very many lines; each is passed over to
-    /// the next one that the other has.
+    /// There may be very many conflicting writes, and a context may have seen very many segments; each is passed over
+    /// to the next one that the other has.
     /// - Complexity: O(*n* log *m*) for *m* conflicting writes, where *n* is at most *m*, and at most the number of
-    ///   lines that the context has seen beyond the one that was looked for last.
+    ///   segments that the context has seen beyond the one that was looked for last.
     private mutating func conflicts(
         at key: RegisterKey,
         coveredBy context: CausalContext,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [WriteReference] {
-        // Its own line sees each of its writes.
+        // Its own segment sees each of its writes.
         var found = try transaction.firstConflicts(at: key, from: context.author).filter {
-            $0.line == context.author && context.covers($0)
+            $0.segment == context.author && context.covers($0)
         }
-        let chain = transaction.firstLine(of: transaction.replicaID(context.author)) ?? context.author
+        let chain = transaction.firstSegment(of: transaction.replicaID(context.author)) ?? context.author
         let examined = self.examined[key, chain]
-        var next = context.seen.next(from: LineIndex(rawValue: 0), beyond: examined)
+        var next = context.seen.next(from: SegmentIndex(rawValue: 0), beyond: examined)
         while let seen = next {
             let conflicts = try transaction.firstConflicts(at: key, from: seen)
-            guard let line = conflicts.first?.line else { break }
-            if line != context.author { found += conflicts.filter { context.covers($0) } }
-            guard line.rawValue < .max else { break }
-            next = context.seen.next(from: LineIndex(rawValue: line.rawValue + 1), beyond: examined)
+            guard let segment = conflicts.first?.segment else { break }
+            if segment != context.author { found += conflicts.filter { context.covers($0) } }
+            guard segment.rawValue < .max else { break }
+            next = context.seen.next(from: SegmentIndex(rawValue: segment.rawValue + 1), beyond: examined)
         }
         self.examined[key, chain] = context.seen
         return found
@@ -137,7 +137,7 @@ extension Merge {
     /// Counts so many dropped writes of a change no more.
     mutating func uncount(
         spent count: Int64,
-        in change: LinePoint,
+        in change: SegmentPoint,
         at key: RegisterKey,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {

@@ -18,7 +18,7 @@ extension Merge {
     ///   store; where one was the last of its object, also O(*p*) for the *p* properties of that; the hierarchy as
     ///   for as many late moves.
     mutating func reorder(
-        _ formerStamps: [LinePoint: Stamp],
+        _ formerStamps: [SegmentPoint: Stamp],
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         guard !formerStamps.isEmpty else { return }
@@ -29,13 +29,13 @@ extension Merge {
         var effects: [ObjectIndex: Effect] = [:]
         var contested: Set<RegisterKey> = []
         let places = formerStamps.keys.sorted { left, right in
-            (left.line.rawValue, left.sequence) < (right.line.rawValue, right.sequence)
+            (left.segment.rawValue, left.sequence) < (right.segment.rawValue, right.sequence)
         }
         let one = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
         // What is on a branch has no place in an order of the state yet.
-        for place in places where place.sequence <= transaction.progress(of: place.line).countedSequence {
+        for place in places where place.sequence <= transaction.progress(of: place.segment).countedSequence {
             guard let former = formerStamps[place],
-                let run = try transaction.loadRun(of: place.line, from: place.sequence, limits: one, signed: false),
+                let run = try transaction.loadRun(of: place.segment, from: place.sequence, limits: one, signed: false),
                 let change = run.changes.first
             else { throw .damaged("a change is missing from the log") }
             let stamp = try transaction.effectiveStamp(at: place)
@@ -43,7 +43,12 @@ extension Merge {
             for position in change.operationRange
             where run.operations[position].kind.hasObject && run.operations[position].kind != .spent {
                 let index = UInt32(position - change.operationRange.lowerBound)
-                let write = WriteReference(stamp: former, line: place.line, sequence: place.sequence, index: index)
+                let write = WriteReference(
+                    stamp: former,
+                    segment: place.segment,
+                    sequence: place.sequence,
+                    index: index
+                )
                 let object = try transaction.objectIndex(of: run.objects[Int(run.operations[position].object)])
                 var effect = effects[object] ?? Effect()
                 effect.former = max(effect.former, former)

@@ -3,18 +3,18 @@
 extension Merge {
     /// Computes registers, objects and moves that some changes touch anew.
     ///
-    /// The changes lie in the log. Each is applied or not, by its line's record; nothing of the state need agree with
-    /// that yet.
+    /// The changes lie in the log. Each is applied or not, by its segment's record; nothing of the state need agree
+    /// with that yet.
     /// - Complexity: O(*n* log *m*) for *n* operations in the history of the objects that the changes touch; the
     ///   hierarchy as for as many late moves.
-    mutating func revise(_ places: [LinePoint], in transaction: inout some StoreTransaction) throws(StoreError) {
+    mutating func revise(_ places: [SegmentPoint], in transaction: inout some StoreTransaction) throws(StoreError) {
         guard !places.isEmpty else { return }
         self.summary.isRevised = true
         self.examined = ExaminedConflicts()
         let one = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
         var objects: Set<ObjectIndex> = []
         for place in places {
-            let run = try transaction.loadRun(of: place.line, from: place.sequence, limits: one, signed: false)
+            let run = try transaction.loadRun(of: place.segment, from: place.sequence, limits: one, signed: false)
             guard let run, let change = run.changes.first else { throw .damaged("a change is missing from the log") }
             var withdrawn: [RegisterKey: Int64] = [:]
             for operation in run.operations[change.operationRange] where operation.kind.hasObject {
@@ -58,14 +58,14 @@ extension Merge {
     /// The moves among the changed operations are taken out of the hierarchy, and in again if they are applied.
     private mutating func recompute(
         _ object: ObjectIndex,
-        _ changed: Set<LinePoint>,
+        _ changed: Set<SegmentPoint>,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         var history: [WriteReference] = []
         for former in try transaction.history(of: object) {
             let isChanged = changed.contains(former.point)
             if isChanged { try self.withdrawMove(former, of: object, in: &transaction) }
-            guard former.sequence <= transaction.progress(of: former.line).countedSequence else { continue }
+            guard former.sequence <= transaction.progress(of: former.segment).countedSequence else { continue }
             var write = former
             write.stamp = try transaction.effectiveStamp(at: former.point)
             history.append(write)
@@ -82,7 +82,7 @@ extension Merge {
         var contexts = ContextCursor()
         for write in history {
             let seen = try contexts.context(at: write.point, in: &transaction)
-            let context = CausalContext(seen: seen, author: write.line, ordinal: write.ordinal)
+            let context = CausalContext(seen: seen, author: write.segment, ordinal: write.ordinal)
             let isChanged = changed.contains(write.point)
             try self.perform(write, on: object, context, movesIt: isChanged, in: &transaction)
         }
@@ -136,26 +136,26 @@ extension Merge {
     }
 }
 
-/// Contexts of changes that are asked for along their lines.
+/// Contexts of changes that are asked for along their segments.
 struct ContextCursor {
-    private var last: [LineIndex: (sequence: UInt64, context: SeenLines)] = [:]
+    private var last: [SegmentIndex: (sequence: UInt64, context: SeenSegments)] = [:]
 
     mutating func context(
-        at place: LinePoint,
+        at place: SegmentPoint,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> SeenLines {
-        var context: SeenLines
-        if let before = self.last[place.line], before.sequence <= place.sequence,
+    ) throws(StoreError) -> SeenSegments {
+        var context: SeenSegments
+        if let before = self.last[place.segment], before.sequence <= place.sequence,
             place.sequence - before.sequence <= Limits.checkpointInterval
         {
             context = before.context
-            for point in try transaction.contexts(of: place.line, after: before.sequence, through: place.sequence) {
+            for point in try transaction.contexts(of: place.segment, after: before.sequence, through: place.sequence) {
                 if let seen = try transaction.place(of: point) { transaction.cover(seen, in: &context) }
             }
         } else {
             context = try transaction.context(at: place)
         }
-        self.last[place.line] = (place.sequence, context)
+        self.last[place.segment] = (place.sequence, context)
         return context
     }
 }

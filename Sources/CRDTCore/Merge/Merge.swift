@@ -23,12 +23,12 @@ package struct Merge {
         /// Dropped writes that count newly, and may be needed.
         package var countedSpentCount = 0
         /// Changes in which dropped writes that were needed have been filled in.
-        package var filledChanges: [LinePoint] = []
+        package var filledChanges: [SegmentPoint] = []
         /// How many moves were done again for the sake of late ones.
         package var redoneMoveCount = 0
     }
 
-    /// Why a line's next stored change is not applied.
+    /// Why a segment's next stored change is not applied.
     package enum Wait: Hashable, Sendable {
         /// It had seen a change that is not applied here.
         case missing(Point)
@@ -63,9 +63,9 @@ package struct Merge {
     /// What is used again for each change, so that not each allocates its own.
     private struct Room {
         /// The numbers of a run's objects and names.
-        var indexes = RunIndexes(line: LineIndex(rawValue: 0), objects: [], names: [])
-        /// What the change that is looked at adds to its line's context.
-        var seen: [LinePoint] = []
+        var indexes = RunIndexes(segment: SegmentIndex(rawValue: 0), objects: [], names: [])
+        /// What the change that is looked at adds to its segment's context.
+        var seen: [SegmentPoint] = []
     }
 
     /// A merge that takes up what earlier ones have left.
@@ -88,20 +88,20 @@ package struct Merge {
         in transaction: inout Rows
     ) throws(StoreError) -> Reception {
         var fresh = verified
-        let line: LineIndex
+        let segment: SegmentIndex
         if let end = try self.end(before: verified, in: &transaction) {
-            line = end
+            segment = end
         } else {
             guard let last = try self.lastStored(of: verified, in: &transaction) else { return .doesNotFit }
             guard let rest = verified.suffix(after: last.sequence) else { return .duplicate }
             fresh = rest
-            line = try self.line(of: rest, after: last, in: &transaction)
+            segment = try self.segment(of: rest, after: last, in: &transaction)
         }
         let run = fresh.run
         guard let lastHash = fresh.hashes.last else { return .duplicate }
-        let indexes = try self.indexes(of: run, on: line, in: &transaction)
+        let indexes = try self.indexes(of: run, on: segment, in: &transaction)
         defer { self.room.indexes = indexes }
-        var record = transaction.line(line)
+        var record = transaction.segment(segment)
         try transaction.appendLog(fresh, indexes: indexes)
         record.storedSequence = run.lastSequence
         record.storedHash = lastHash
@@ -109,23 +109,23 @@ package struct Merge {
             record.introduction = introduction
             record.branch = fresh.branch
             // Whose the creations in this very run are depends on it.
-            try transaction.setLine(record, at: line)
+            try transaction.setSegment(record, at: segment)
         }
         self.summary.storedChangeCount += run.changes.count
         self.summary.storedOperationCount += run.changes.reduce(0) { $0 + Int($1.operationCount) }
-        try self.noteBranches(in: run, author: line, &transaction)
+        try self.noteBranches(in: run, author: segment, &transaction)
         if record.origin != nil || record.next != nil || transaction.restamps.hasAny(of: run.replica)
             || run.operations.contains(where: { $0.kind == .restamp })
         {
-            // They may be about this line itself.
-            try transaction.setLine(record, at: line)
-            try self.noteSharedNames(of: fresh, on: line, in: &transaction)
-            try self.noteRestamps(in: run, author: line, &transaction)
+            // They may be about this segment itself.
+            try transaction.setSegment(record, at: segment)
+            try self.noteSharedNames(of: fresh, on: segment, in: &transaction)
+            try self.noteRestamps(in: run, author: segment, &transaction)
             try self.noteStretches(endingIn: fresh, in: &transaction)
-            record = transaction.line(line)
+            record = transaction.segment(segment)
         }
         _ = try self.apply(run, indexes: indexes, record: &record, in: &transaction)
-        try transaction.setLine(record, at: line)
+        try transaction.setSegment(record, at: segment)
         return .stored
     }
 
@@ -144,7 +144,7 @@ package struct Merge {
     /// what is due by now and not what is held by now; the hierarchy is settled by `finish` alone.
     package mutating func catchUp(in transaction: inout some StoreTransaction) throws(StoreError) {
         if self.needsRebuild { try self.resetDerivedState(in: &transaction) }
-        let open = self.openLines(in: &transaction)
+        let open = self.openSegments(in: &transaction)
         try self.withdrawHeld(on: open, in: &transaction)
         if self.deferred.hasRestamps, !self.policy.defersRestamps {
             try self.settleRestamps(waiting: open, in: &transaction)
@@ -152,17 +152,17 @@ package struct Merge {
         try self.applyPending(on: open, in: &transaction)
     }
 
-    /// The lines of which something is stored and not applied, or applied and held by the clock as it is now.
-    private func openLines(in transaction: inout some StoreTransaction) -> [LineIndex] {
-        var lines: [LineIndex] = []
-        for position in 0..<transaction.lineCount {
-            let line = LineIndex(rawValue: UInt32(position))
-            let progress = transaction.progress(of: line)
+    /// The segments of which something is stored and not applied, or applied and held by the clock as it is now.
+    private func openSegments(in transaction: inout some StoreTransaction) -> [SegmentIndex] {
+        var segments: [SegmentIndex] = []
+        for position in 0..<transaction.segmentCount {
+            let segment = SegmentIndex(rawValue: UInt32(position))
+            let progress = transaction.progress(of: segment)
             if progress.isPending || HybridClock.isHeld(progress.appliedStamp, at: self.policy.now) {
-                lines.append(line)
+                segments.append(segment)
             }
         }
-        return lines
+        return segments
     }
 
     /// Throws the derived state away and computes it anew from the log.
@@ -173,32 +173,32 @@ package struct Merge {
         try self.finish(in: &transaction)
     }
 
-    /// Why each line whose log is ahead of its state waits.
+    /// Why each segment whose log is ahead of its state waits.
     ///
     /// Empty when everything stored is applied.
     package mutating func waits(
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> [LineIndex: Wait] {
-        var waits: [LineIndex: Wait] = [:]
-        for position in 0..<transaction.lineCount {
-            let index = LineIndex(rawValue: UInt32(position))
+    ) throws(StoreError) -> [SegmentIndex: Wait] {
+        var waits: [SegmentIndex: Wait] = [:]
+        for position in 0..<transaction.segmentCount {
+            let index = SegmentIndex(rawValue: UInt32(position))
             guard transaction.progress(of: index).isPending else { continue }
-            let record = transaction.line(index)
+            let record = transaction.segment(index)
             let isKnown = try self.isKnownToWait(record, &transaction)
             waits[index] = isKnown ? record.waitsFor : try self.waitOfNext(of: index, record, &transaction)
         }
         return waits
     }
 
-    /// Why a line's next stored change is not applied; nil if it is ready.
+    /// Why a segment's next stored change is not applied; nil if it is ready.
     ///
     /// Its operations, which may be many, are not looked at.
     private mutating func waitOfNext(
-        of index: LineIndex,
-        _ record: LineRecord,
+        of index: SegmentIndex,
+        _ record: SegmentRecord,
         _ transaction: inout some StoreTransaction
     ) throws(StoreError) -> Wait? {
-        let next = LinePoint(line: index, sequence: record.appliedSequence + 1)
+        let next = SegmentPoint(segment: index, sequence: record.appliedSequence + 1)
         guard let stamp = try transaction.header(at: next)?.stamp else { return nil }
         let points = try transaction.contexts(of: index, after: record.appliedSequence, through: next.sequence)
         switch try self.readiness(of: next, stamp, seen: points[...], record, in: &transaction) {
@@ -207,37 +207,39 @@ package struct Merge {
         }
     }
 
-    // MARK: - Finding the line of a run
+    // MARK: - Finding the segment of a run
 
-    /// The line that a run continues at its end, which is where most do.
+    /// The segment that a run continues at its end, which is where most do.
     private func end(
         before verified: VerifiedRun,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> LineIndex? {
+    ) throws(StoreError) -> SegmentIndex? {
         let (replica, before) = (verified.run.replica, verified.run.firstSequence - 1)
-        var next = transaction.firstLine(of: replica)
+        var next = transaction.firstSegment(of: replica)
         for _ in 0..<Limits.unnamedForkCountMax {
-            guard let line = next else { return nil }
-            let progress = transaction.progress(of: line)
-            if progress.storedSequence == before, transaction.storedHash(of: line) == verified.previous { return line }
+            guard let segment = next else { return nil }
+            let progress = transaction.progress(of: segment)
+            if progress.storedSequence == before, transaction.storedHash(of: segment) == verified.previous {
+                return segment
+            }
             next = progress.next
         }
         guard next != nil, let place = try transaction.place(of: replica, sequence: before, hash: verified.previous)
         else { return nil }
-        return transaction.progress(of: place.line).storedSequence == before ? place.line : nil
+        return transaction.progress(of: place.segment).storedSequence == before ? place.segment : nil
     }
 
     /// The last change of a run that is stored, or the one before it; nil if that is not stored either.
     private func lastStored(
         of verified: VerifiedRun,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> LinePoint? {
+    ) throws(StoreError) -> SegmentPoint? {
         let run = verified.run
-        var last: LinePoint?
+        var last: SegmentPoint?
         if run.firstSequence == 1 {
-            // The line is made if it is the first that is heard of the replica.
-            guard transaction.firstLine(of: run.replica) != nil else { return LinePoint.start }
-            last = transaction.firstLine(of: run.replica).map { LinePoint(line: $0, sequence: 0) }
+            // The segment is made if it is the first that is heard of the replica.
+            guard transaction.firstSegment(of: run.replica) != nil else { return SegmentPoint.start }
+            last = transaction.firstSegment(of: run.replica).map { SegmentPoint(segment: $0, sequence: 0) }
         } else {
             let before = run.firstSequence - 1
             last = try transaction.place(of: run.replica, sequence: before, hash: verified.previous)
@@ -251,29 +253,29 @@ package struct Merge {
         return last
     }
 
-    /// The line for what continues a stored change: that change's own if it ends there, or a new one.
-    private mutating func line(
+    /// The segment for what continues a stored change: that change's own if it ends there, or a new one.
+    private mutating func segment(
         of fresh: VerifiedRun,
-        after last: LinePoint,
+        after last: SegmentPoint,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> LineIndex {
+    ) throws(StoreError) -> SegmentIndex {
         let id = fresh.run.replica
-        guard transaction.firstLine(of: id) != nil else {
-            return try transaction.addLine(LineRecord(id: id, origin: fresh.previous))
+        guard transaction.firstSegment(of: id) != nil else {
+            return try transaction.addSegment(SegmentRecord(id: id, origin: fresh.previous))
         }
-        let record = transaction.line(last.line)
-        if record.storedSequence == last.sequence { return last.line }
-        let sibling = try transaction.hash(at: LinePoint(line: last.line, sequence: last.sequence + 1))
+        let record = transaction.segment(last.segment)
+        if record.storedSequence == last.sequence { return last.segment }
+        let sibling = try transaction.hash(at: SegmentPoint(segment: last.segment, sequence: last.sequence + 1))
         guard let sibling, let firstHash = fresh.hashes.first else { throw .damaged("a fork has no beginning") }
-        let origin = LineOrigin(parent: last, firstHash: firstHash, siblingHash: sibling)
+        let origin = SegmentOrigin(parent: last, firstHash: firstHash, siblingHash: sibling)
         if !self.summary.forked.contains(id) { self.summary.forked.append(id) }
         // A fork of the beginning has an introduction of its own.
-        let introduction = transaction.line(last.line).introduction
-        return try transaction.addLine(
-            LineRecord(
+        let introduction = transaction.segment(last.segment).introduction
+        return try transaction.addSegment(
+            SegmentRecord(
                 id: id,
                 introduction: introduction,
-                branch: transaction.progress(of: last.line).branch,
+                branch: transaction.progress(of: last.segment).branch,
                 origin: origin,
                 previous: fresh.previous
             )
@@ -284,10 +286,10 @@ package struct Merge {
 
     mutating func indexes(
         of run: Run,
-        on line: LineIndex,
+        on segment: SegmentIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> RunIndexes {
-        var indexes = RunIndexes(line: line, objects: [], names: [])
+        var indexes = RunIndexes(segment: segment, objects: [], names: [])
         swap(&indexes.objects, &self.room.indexes.objects)
         swap(&indexes.names, &self.room.indexes.names)
         indexes.objects.removeAll(keepingCapacity: true)
@@ -301,19 +303,19 @@ package struct Merge {
 
     /// Applies the changes of a stored run that follow what is applied, up to the first that must wait.
     ///
-    /// `record`: that of the line, for the caller to store.
+    /// `record`: that of the segment, for the caller to store.
     /// Returns how many it applied.
     private mutating func apply(
         _ run: Run,
         indexes: RunIndexes,
-        record: inout LineRecord,
+        record: inout SegmentRecord,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Int {
         guard run.firstSequence <= record.appliedSequence + 1 else { return 0 }
         let skipped = Int(clamping: record.appliedSequence + 1 - run.firstSequence)
         var applied = 0
         for change in run.changes.dropFirst(skipped) {
-            let next = LinePoint(line: indexes.line, sequence: record.appliedSequence + 1)
+            let next = SegmentPoint(segment: indexes.segment, sequence: record.appliedSequence + 1)
             let points = run.contextEntries[change.contextRange]
             switch try self.readiness(of: next, change.stamp, seen: points, record, in: &transaction) {
             case .waits(let wait): record.waitsFor = wait
@@ -339,27 +341,27 @@ package struct Merge {
     private enum Readiness {
         case waits(Wait)
         /// The effective stamp, and what it follows from.
-        case ready(Stamp, cause: LinePoint?)
+        case ready(Stamp, cause: SegmentPoint?)
     }
 
     /// Looks up what the change after the applied ones had seen, and leaves it in `seen`.
     private mutating func readiness(
-        of place: LinePoint,
+        of place: SegmentPoint,
         _ ownStamp: Stamp,
         seen points: ArraySlice<Point>,
-        _ record: LineRecord,
+        _ record: SegmentRecord,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Readiness {
         var stamp = try self.isRestamped(place, record.id, in: &transaction) ? .zero : ownStamp
-        var cause: LinePoint?
+        var cause: SegmentPoint?
         if place.sequence == record.firstSequence, let parent = record.origin?.parent, parent.sequence > 0 {
-            guard transaction.progress(of: parent.line).appliedSequence >= parent.sequence else {
+            guard transaction.progress(of: parent.segment).appliedSequence >= parent.sequence else {
                 let name = ChangeName(try transaction.hash(at: parent) ?? .zero)
                 return .waits(.missing(Point(replica: record.id, sequence: parent.sequence, name: name)))
             }
             try self.raise(&stamp, &cause, above: try transaction.effectiveStamp(at: parent), parent)
         } else if place.sequence > record.firstSequence {
-            let previous = LinePoint(line: place.line, sequence: place.sequence - 1)
+            let previous = SegmentPoint(segment: place.segment, sequence: place.sequence - 1)
             try self.raise(&stamp, &cause, above: record.appliedStamp, previous)
         }
         self.room.seen.removeAll(keepingCapacity: true)
@@ -378,9 +380,9 @@ package struct Merge {
     /// An effective stamp is above those of all that the change had seen.
     func raise(
         _ stamp: inout Stamp,
-        _ cause: inout LinePoint?,
+        _ cause: inout SegmentPoint?,
         above seen: Stamp,
-        _ place: LinePoint
+        _ place: SegmentPoint
     ) throws(StoreError) {
         // Nothing above the last stamp of all is ever applied.
         guard stamp <= seen else { return }
@@ -392,12 +394,12 @@ package struct Merge {
     func find(
         _ point: Point,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> (place: LinePoint, stamp: Stamp)? {
-        guard let first = transaction.firstLine(of: point.replica) else { return nil }
+    ) throws(StoreError) -> (place: SegmentPoint, stamp: Stamp)? {
+        guard let first = transaction.firstSegment(of: point.replica) else { return nil }
         let progress = transaction.progress(of: first)
         // Most chains have not forked, and one look into the log says all.
         if progress.next == nil, progress.appliedSequence >= point.sequence, point.sequence > 0 {
-            let place = LinePoint(line: first, sequence: point.sequence)
+            let place = SegmentPoint(segment: first, sequence: point.sequence)
             guard let header = try transaction.header(at: place) else {
                 throw .damaged("a change is missing from the log")
             }
@@ -407,7 +409,7 @@ package struct Merge {
         }
         guard let place = try transaction.place(of: point) else { return nil }
         if place.sequence == 0 { return (place, .zero) }
-        guard transaction.progress(of: place.line).appliedSequence >= place.sequence else { return nil }
+        guard transaction.progress(of: place.segment).appliedSequence >= place.sequence else { return nil }
         return (place, try transaction.effectiveStamp(at: place))
     }
 
@@ -416,7 +418,7 @@ package struct Merge {
         _ stamp: Stamp,
         of run: Run,
         indexes: RunIndexes,
-        record: inout LineRecord,
+        record: inout SegmentRecord,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         let sequence = record.appliedSequence + 1
@@ -428,10 +430,14 @@ package struct Merge {
         for place in self.room.seen { transaction.cover(place, in: &record.context, noting: &record.trail.recent) }
         record.trail.recentPointCount += change.contextRange.count
         if record.branch == nil {
-            try self.merge(self.room.seen, by: LinePoint(line: indexes.line, sequence: sequence), in: &transaction)
+            try self.merge(
+                self.room.seen,
+                by: SegmentPoint(segment: indexes.segment, sequence: sequence),
+                in: &transaction
+            )
         }
-        var write = WriteReference(stamp: stamp, line: indexes.line, sequence: sequence, index: 0)
-        var context = CausalContext(seen: record.context, author: indexes.line, ordinal: write.ordinal)
+        var write = WriteReference(stamp: stamp, segment: indexes.segment, sequence: sequence, index: 0)
+        var context = CausalContext(seen: record.context, author: indexes.segment, ordinal: write.ordinal)
         var asksForErasure = false
         for position in change.operationRange {
             context.ordinal = write.ordinal
@@ -445,7 +451,7 @@ package struct Merge {
             write.index += 1
         }
         if asksForErasure, record.branch == nil {
-            let place = LinePoint(line: indexes.line, sequence: sequence)
+            let place = SegmentPoint(segment: indexes.segment, sequence: sequence)
             try self.noteErasures(of: change, in: run, at: place, &transaction)
         }
         record.appliedSequence = sequence
@@ -453,7 +459,7 @@ package struct Merge {
         if sequence % Limits.checkpointInterval == 0
             || record.trail.recentPointCount >= Limits.checkpointPointCountMax
         {
-            let place = LinePoint(line: indexes.line, sequence: sequence)
+            let place = SegmentPoint(segment: indexes.segment, sequence: sequence)
             try transaction.addCheckpoint(record.context, &record.trail, at: place)
         }
     }
@@ -501,7 +507,7 @@ package struct Merge {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         let isStale = try transaction.update(object) { record in
-            record.existence.touch(by: write.line, at: write.ordinal)
+            record.existence.touch(by: write.segment, at: write.ordinal)
             record.updated = max(record.updated, write.stamp)
             return !record.isVisible
         }
@@ -554,27 +560,27 @@ package struct Merge {
 
     // MARK: - Pending changes and rebuilding
 
-    /// Applies stored changes of some lines until none is ready.
+    /// Applies stored changes of some segments until none is ready.
     private mutating func applyPending(
-        on lines: [LineIndex],
+        on segments: [SegmentIndex],
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         var progress = true
         while progress {
             progress = false
-            for index in lines {
+            for index in segments {
                 // Two chains may wait for each other at each change: no more is loaded than seems to be ready.
                 var limits = RunLimits.pending
                 limits.changeCountMax = 1
                 while true {
                     guard transaction.progress(of: index).isPending else { break }
-                    var record = transaction.line(index)
+                    var record = transaction.segment(index)
                     guard try !self.isKnownToWait(record, &transaction) else { break }
                     if let first = self.deferred.changes[index], record.appliedSequence + 1 >= first { break }
                     // Chains may wait for ever, and be long: of those only the first change is read.
                     if let wait = try self.waitOfNext(of: index, record, &transaction) {
                         record.waitsFor = wait
-                        try transaction.setLine(record, at: index)
+                        try transaction.setSegment(record, at: index)
                         break
                     }
                     let from = record.appliedSequence + 1
@@ -584,7 +590,7 @@ package struct Merge {
                     defer { self.room.indexes = indexes }
                     let applied = try self.apply(run, indexes: indexes, record: &record, in: &transaction)
                     if applied > 0 {
-                        try transaction.setLine(record, at: index)
+                        try transaction.setSegment(record, at: index)
                         progress = true
                     }
                     if applied < run.changes.count { break }
@@ -594,9 +600,9 @@ package struct Merge {
         }
     }
 
-    /// Whether what a line's next change was last seen to wait for is still not there: then it need not be loaded.
+    /// Whether what a segment's next change was last seen to wait for is still not there: then it need not be loaded.
     private func isKnownToWait(
-        _ record: LineRecord,
+        _ record: SegmentRecord,
         _ transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
         switch record.waitsFor {
@@ -615,17 +621,17 @@ package struct Merge {
         _ = try self.coverRestamped(in: &transaction)
         self.summary.isRevised = true
         try transaction.clearDerivedState()
-        for position in 0..<transaction.lineCount {
-            let index = LineIndex(rawValue: UInt32(position))
-            var record = transaction.line(index)
+        for position in 0..<transaction.segmentCount {
+            let index = SegmentIndex(rawValue: UInt32(position))
+            var record = transaction.segment(index)
             record.appliedSequence = record.firstSequence - 1
             record.mergedSequence = record.firstSequence - 1
             record.appliedStamp = .zero
             record.waitsFor = nil
-            record.context = SeenLines()
+            record.context = SeenSegments()
             record.trail = ContextTrail()
             record.firstRaised = nil
-            try transaction.setLine(record, at: index)
+            try transaction.setSegment(record, at: index)
         }
     }
 }

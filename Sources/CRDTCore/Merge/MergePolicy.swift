@@ -10,8 +10,8 @@ package struct MergePolicy: Sendable {
     package var ignoredRestamps: Set<Restamp> = []
     /// So many recorded moves may be done again for the sake of late ones; changes beyond that are deferred.
     package var redoneMoveCountMax = Int.max
-    /// The line of which nothing is deferred.
-    package var promptLine: LineIndex?
+    /// The segment of which nothing is deferred.
+    package var promptSegment: SegmentIndex?
     /// So many steps up the hierarchy are taken one by one, before a forest of what is above is made.
     package var climbedCountMax = 64
 
@@ -25,9 +25,9 @@ package struct MergePolicy: Sendable {
 package struct DeferredWork: Hashable, Sendable {
     /// Whether there may be restamps that are stored, with all of their stretches, and not settled.
     package var hasRestamps = false
-    /// The first change of each line that is deferred, and with it all that follow: the state is as if they had not
+    /// The first change of each segment that is deferred, and with it all that follow: the state is as if they had not
     /// come.
-    package var changes: [LineIndex: UInt64] = [:]
+    package var changes: [SegmentIndex: UInt64] = [:]
 
     package init(hasRestamps: Bool = false) { self.hasRestamps = hasRestamps }
 }

@@ -8,12 +8,12 @@ extension Merge {
         _ context: CausalContext,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        let move = OpenMove(line: write.line, ordinal: write.ordinal)
+        let move = OpenMove(segment: write.segment, ordinal: write.ordinal)
         try transaction.update(object) { record in
             if !record.otherOpenMoves.isEmpty {
-                record.otherOpenMoves.removeAll { context.covers($0.line, $0.ordinal) }
+                record.otherOpenMoves.removeAll { context.covers($0.segment, $0.ordinal) }
             }
-            if let open = record.openMove, !context.covers(open.line, open.ordinal) {
+            if let open = record.openMove, !context.covers(open.segment, open.ordinal) {
                 record.otherOpenMoves.append(move)
             } else {
                 record.openMove = move
@@ -35,8 +35,8 @@ extension StoreTransaction {
         var moves: [WriteReference] = []
         for move in open {
             let (sequence, index) = (move.ordinal.sequence, move.ordinal.index)
-            let stamp = try self.effectiveStamp(at: LinePoint(line: move.line, sequence: sequence))
-            moves.append(WriteReference(stamp: stamp, line: move.line, sequence: sequence, index: index))
+            let stamp = try self.effectiveStamp(at: SegmentPoint(segment: move.segment, sequence: sequence))
+            moves.append(WriteReference(stamp: stamp, segment: move.segment, sequence: sequence, index: index))
         }
         return moves.sorted { WriteOrder.precedes($0, $1, self) }
     }

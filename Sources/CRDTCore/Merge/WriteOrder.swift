@@ -8,50 +8,50 @@ package enum WriteOrder {
     package static func precedes(
         _ left: WriteReference,
         _ right: WriteReference,
-        _ lines: borrowing some LineOrdering
+        _ segments: borrowing some SegmentOrdering
     ) -> Bool {
         if left.stamp != right.stamp { return left.stamp < right.stamp }
-        if left.line == right.line { return left.ordinal < right.ordinal }
-        let (leftID, rightID) = (lines.replicaID(left.line), lines.replicaID(right.line))
+        if left.segment == right.segment { return left.ordinal < right.ordinal }
+        let (leftID, rightID) = (segments.replicaID(left.segment), segments.replicaID(right.segment))
         if leftID != rightID { return leftID < rightID }
         if left.sequence != right.sequence { return left.sequence < right.sequence }
-        return self.forkPrecedes(left.line, right.line, lines)
+        return self.forkPrecedes(left.segment, right.segment, segments)
     }
 
-    /// Orders two lines of one replica by the hashes of the first changes that are not in both.
+    /// Orders two segments of one replica by the hashes of the first changes that are not in both.
     private static func forkPrecedes(
-        _ left: LineIndex,
-        _ right: LineIndex,
-        _ lines: borrowing some LineOrdering
+        _ left: SegmentIndex,
+        _ right: SegmentIndex,
+        _ segments: borrowing some SegmentOrdering
     ) -> Bool {
-        // Where each of the two ways down leaves the line that it is on now, and with which change.
-        var (left, right) = (Descent(line: left), Descent(line: right))
-        while left.line != right.line {
-            // A line hangs on one with a lower number.
-            if left.line.rawValue > right.line.rawValue {
-                guard left.goUp(lines) else { return false }
+        // Where each of the two ways down leaves the segment that it is on now, and with which change.
+        var (left, right) = (Descent(segment: left), Descent(segment: right))
+        while left.segment != right.segment {
+            // A segment hangs on one with a lower number.
+            if left.segment.rawValue > right.segment.rawValue {
+                guard left.goUp(segments) else { return false }
             } else {
-                guard right.goUp(lines) else { return true }
+                guard right.goUp(segments) else { return true }
             }
         }
         if left.from == right.from { return left.hash < right.hash }
-        // The one that leaves first parts from the line itself there.
+        // The one that leaves first parts from the segment itself there.
         return left.from < right.from ? left.hash < left.siblingHash : right.siblingHash < right.hash
     }
 
     /// A way from a fork up to where it parts from another.
     private struct Descent {
-        var line: LineIndex
-        /// The last sequence that the way shares with the line; the way stays on its own line at first.
+        var segment: SegmentIndex
+        /// The last sequence that the way shares with the segment; the way stays on its own segment at first.
         var from = UInt64.max
         var hash = Hash256.zero
         var siblingHash = Hash256.zero
 
-        init(line: LineIndex) { self.line = line }
+        init(segment: SegmentIndex) { self.segment = segment }
 
-        mutating func goUp(_ lines: borrowing some LineOrdering) -> Bool {
-            guard let origin = lines.origin(of: self.line) else { return false }
-            self.line = origin.parent.line
+        mutating func goUp(_ segments: borrowing some SegmentOrdering) -> Bool {
+            guard let origin = segments.origin(of: self.segment) else { return false }
+            self.segment = origin.parent.segment
             self.from = origin.parent.sequence
             self.hash = origin.firstHash
             self.siblingHash = origin.siblingHash
@@ -61,17 +61,17 @@ package enum WriteOrder {
 }
 
 /// What the order of writes rests on beside the writes themselves.
-package protocol LineOrdering {
-    /// The replica that a line belongs to.
-    func replicaID(_ index: LineIndex) -> ReplicaID
-    /// Where a line hangs; nil for the first of its replica.
-    func origin(of index: LineIndex) -> LineOrigin?
+package protocol SegmentOrdering {
+    /// The replica that a segment belongs to.
+    func replicaID(_ index: SegmentIndex) -> ReplicaID
+    /// Where a segment hangs; nil for the first of its replica.
+    func origin(of index: SegmentIndex) -> SegmentOrigin?
 }
 
-extension [LineRecord]: LineOrdering {
-    package func replicaID(_ index: LineIndex) -> ReplicaID { self[Int(index.rawValue)].id }
+extension [SegmentRecord]: SegmentOrdering {
+    package func replicaID(_ index: SegmentIndex) -> ReplicaID { self[Int(index.rawValue)].id }
 
-    package func origin(of index: LineIndex) -> LineOrigin? { self[Int(index.rawValue)].origin }
+    package func origin(of index: SegmentIndex) -> SegmentOrigin? { self[Int(index.rawValue)].origin }
 }
 
 extension StoreTransaction {
@@ -82,8 +82,8 @@ extension StoreTransaction {
         precedes current: WriteReference
     ) throws(StoreError) -> Bool {
         let id = try self.look(at: object) { $0.id }
-        let isOfNew = self.line(new.line).introduction.map { id.isGiven(by: $0.user) } ?? false
-        let isOfCurrent = self.line(current.line).introduction.map { id.isGiven(by: $0.user) } ?? false
+        let isOfNew = self.segment(new.segment).introduction.map { id.isGiven(by: $0.user) } ?? false
+        let isOfCurrent = self.segment(current.segment).introduction.map { id.isGiven(by: $0.user) } ?? false
         return isOfNew == isOfCurrent ? WriteOrder.precedes(new, current, self) : isOfNew
     }
 }

@@ -9,7 +9,7 @@ package struct Compaction {
     package static let stepOperationCountMax = 4_096
 
     /// Where the first step begins.
-    package static let start = LinePoint(line: LineIndex(rawValue: 0), sequence: 0)
+    package static let start = SegmentPoint(segment: SegmentIndex(rawValue: 0), sequence: 0)
 
     /// What was found and done.
     package struct Summary: Hashable, Sendable {
@@ -28,7 +28,7 @@ package struct Compaction {
     package private(set) var summary = Summary()
     private let horizon: Stamp
     /// What everybody has who must.
-    private let acknowledged: SeenLines
+    private let acknowledged: SeenSegments
     /// The states of branches that are open: whatever is in force there stays.
     private let views: [HistoryView]
     private let isDryRun: Bool
@@ -51,7 +51,7 @@ package struct Compaction {
     /// `isDryRun`: whether nothing is changed, and what would be dropped is only found.
     package init(
         horizon: Stamp,
-        acknowledged: SeenLines,
+        acknowledged: SeenSegments,
         isDryRun: Bool,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
@@ -66,16 +66,16 @@ package struct Compaction {
     /// - Returns: where to go on; nil at the end.
     /// - Complexity: O(*n* log *m*) for *n* operations that are looked at, of *m* in the log.
     package mutating func step(
-        from start: LinePoint,
+        from start: SegmentPoint,
         _ merge: inout Merge,
         in transaction: inout some StoreTransaction,
         _ cryptography: some ChangeCryptography
-    ) throws(StoreError) -> LinePoint? {
+    ) throws(StoreError) -> SegmentPoint? {
         // What was written since the last step may be in force now where something else was.
         self.successors = [:]
         var (place, operationCount) = (start, 0)
-        while Int(place.line.rawValue) < transaction.lineCount {
-            let progress = transaction.progress(of: place.line)
+        while Int(place.segment.rawValue) < transaction.segmentCount {
+            let progress = transaction.progress(of: place.segment)
             place.sequence = max(place.sequence, progress.firstSequence)
             while place.sequence <= progress.countedSequence {
                 guard try transaction.effectiveStamp(at: place) <= self.horizon else { break }
@@ -83,7 +83,7 @@ package struct Compaction {
                 operationCount += 1 + (try self.examine(place, &merge, in: &transaction, cryptography))
                 place.sequence += 1
             }
-            place = LinePoint(line: LineIndex(rawValue: place.line.rawValue + 1), sequence: 0)
+            place = SegmentPoint(segment: SegmentIndex(rawValue: place.segment.rawValue + 1), sequence: 0)
         }
         return nil
     }
@@ -92,16 +92,16 @@ package struct Compaction {
 
     /// Drops what it can of one change; returns how many operations it has.
     private mutating func examine(
-        _ place: LinePoint,
+        _ place: SegmentPoint,
         _ merge: inout Merge,
         in transaction: inout some StoreTransaction,
         _ cryptography: some ChangeCryptography
     ) throws(StoreError) -> Int {
         self.summary.examinedChangeCount += 1
-        let loaded = try transaction.loadRun(of: place.line, from: place.sequence, limits: Self.one, signed: false)
+        let loaded = try transaction.loadRun(of: place.segment, from: place.sequence, limits: Self.one, signed: false)
         guard let run = loaded, run.changes.count == 1 else { throw .damaged("a change is missing from the log") }
         guard !run.changes[0].isSpent else { return 0 }
-        let indexes = try merge.indexes(of: run, on: place.line, in: &transaction)
+        let indexes = try merge.indexes(of: run, on: place.segment, in: &transaction)
         let stamp = try transaction.effectiveStamp(at: place)
         // The write behind an erasure stays: the erasure counts by it, for machines that come later, too.
         let kept = run.writesBehindErasures(of: run.changes[0])
@@ -113,7 +113,7 @@ package struct Compaction {
             guard operation.kind == .set || operation.kind == .unset else { continue }
             let write = WriteReference(
                 stamp: stamp,
-                line: place.line,
+                segment: place.segment,
                 sequence: place.sequence,
                 index: UInt32(position - start)
             )
@@ -131,7 +131,7 @@ package struct Compaction {
         for position in dropped {
             let write = WriteReference(
                 stamp: stamp,
-                line: place.line,
+                segment: place.segment,
                 sequence: place.sequence,
                 index: UInt32(position - start)
             )
@@ -139,7 +139,7 @@ package struct Compaction {
             try transaction.removeVersion(write, at: key)
             try transaction.countSpent(1, in: place, at: stamp, of: key)
         }
-        let restIndexes = try merge.indexes(of: rest, on: place.line, in: &transaction)
+        let restIndexes = try merge.indexes(of: rest, on: place.segment, in: &transaction)
         try transaction.replaceChange(at: place, by: rest, indexes: restIndexes)
         return run.operations.count
     }
@@ -185,7 +185,7 @@ package struct Compaction {
         where last.map({ WriteOrder.precedes($0, write, transaction) }) ?? true {
             last = write
         }
-        guard let write = last, self.acknowledged[write.line] >= write.sequence,
+        guard let write = last, self.acknowledged[write.segment] >= write.sequence,
             self.views.allSatisfy({ $0.counts(write) })
         else { return nil }
         var firstConflict: WriteReference?
@@ -196,7 +196,7 @@ package struct Compaction {
             }
         }
         let seen = try transaction.context(at: write.point)
-        let context = CausalContext(seen: seen, author: write.line, ordinal: write.ordinal)
+        let context = CausalContext(seen: seen, author: write.segment, ordinal: write.ordinal)
         return Successor(write: write, context: context, firstConflict: firstConflict)
     }
 }

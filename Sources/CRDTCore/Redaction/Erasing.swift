@@ -47,7 +47,7 @@ package struct Erasing: Sendable {
     ) throws(StoreError) {
         let views = try transaction.openViews()
         let start = self.summary.cost
-        self.summary.cost += views.count * transaction.lineCount
+        self.summary.cost += views.count * transaction.segmentCount
         var (victims, finished): ([Victim], [PendingErasure]) = ([], [])
         while victims.count < Self.stepWriteCountMax, self.summary.cost - start < Self.stepOperationCountMax {
             let erasures = try transaction.erasures(after: self.last)
@@ -79,23 +79,23 @@ package struct Erasing: Sendable {
     ) throws(StoreError) -> (victims: [WriteReference], finished: [PendingErasure]) {
         var (taken, contexts): ([PendingErasure], [CausalContext]) = ([], [])
         for erasure in erasures where taken.count < Self.togetherCountMax {
-            let line = erasure.change.line
-            guard erasure.change.sequence <= transaction.progress(of: line).countedSequence else { continue }
+            let segment = erasure.change.segment
+            guard erasure.change.sequence <= transaction.progress(of: segment).countedSequence else { continue }
             let seen = try transaction.context(at: erasure.change)
             // What stands in the same change is stamped as the write that takes its place.
             let ordinal = ChainOrdinal(sequence: erasure.change.sequence, index: 0)
-            contexts.append(CausalContext(seen: seen, author: line, ordinal: ordinal))
+            contexts.append(CausalContext(seen: seen, author: segment, ordinal: ordinal))
             taken.append(erasure)
         }
-        var (ends, cost): ([LineIndex: ChainOrdinal], Int) = ([:], 1 + contexts.count)
+        var (ends, cost): ([SegmentIndex: ChainOrdinal], Int) = ([:], 1 + contexts.count)
         // What branches show is known only of all of them together.
         let limit = views.isEmpty ? room + 1 : .max
         let covered = try transaction.supersededWrites(at: key, upTo: limit) { write in
             cost += 1
-            if let end = ends[write.line] { return write.ordinal < end }
+            if let end = ends[write.segment] { return write.ordinal < end }
             cost += contexts.count
-            let end = contexts.map { $0.end(of: write.line) }.max() ?? .zero
-            ends[write.line] = end
+            let end = contexts.map { $0.end(of: write.segment) }.max() ?? .zero
+            ends[write.segment] = end
             return write.ordinal < end
         }
         self.summary.cost += cost + views.count * covered.count
@@ -111,11 +111,16 @@ package struct Erasing: Sendable {
         in transaction: inout some StoreTransaction,
         _ cryptography: some ChangeCryptography
     ) throws(StoreError) {
-        var changes: [LinePoint: [Victim]] = [:]
+        var changes: [SegmentPoint: [Victim]] = [:]
         for victim in victims { changes[victim.write.point, default: []].append(victim) }
-        let places = changes.keys.sorted { ($0.line.rawValue, $0.sequence) < ($1.line.rawValue, $1.sequence) }
+        let places = changes.keys.sorted { ($0.segment.rawValue, $0.sequence) < ($1.segment.rawValue, $1.sequence) }
         for place in places {
-            let loaded = try transaction.loadRun(of: place.line, from: place.sequence, limits: Self.one, signed: false)
+            let loaded = try transaction.loadRun(
+                of: place.segment,
+                from: place.sequence,
+                limits: Self.one,
+                signed: false
+            )
             guard let run = loaded, run.changes.count == 1 else { throw .damaged("a change is missing from the log") }
             self.summary.cost += run.operations.count
             let members = changes[place] ?? []
@@ -128,7 +133,7 @@ package struct Erasing: Sendable {
                 try transaction.removeVersion(victim.write, at: victim.key)
                 try transaction.countSpent(1, in: place, at: victim.write.stamp, of: victim.key)
             }
-            let indexes = try merge.indexes(of: rest, on: place.line, in: &transaction)
+            let indexes = try merge.indexes(of: rest, on: place.segment, in: &transaction)
             try transaction.replaceChange(at: place, by: rest, indexes: indexes)
             self.summary.erasedWriteCount += dropped.count
         }
@@ -150,10 +155,10 @@ extension StoreTransaction {
         of writes: [WriteReference],
         at key: RegisterKey,
         in views: [HistoryView]
-    ) throws(StoreError) -> Set<LinePoint>? {
+    ) throws(StoreError) -> Set<SegmentPoint>? {
         guard !writes.isEmpty, !views.isEmpty else { return [] }
         let candidates = Set(writes)
-        var (shown, inForce): (Set<LinePoint>, [(view: HistoryView, write: WriteReference?)]) = ([], [])
+        var (shown, inForce): (Set<SegmentPoint>, [(view: HistoryView, write: WriteReference?)]) = ([], [])
         for view in views {
             do throws(StoreError) {
                 var history = History(view)

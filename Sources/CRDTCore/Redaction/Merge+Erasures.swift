@@ -7,7 +7,7 @@ extension Merge {
     mutating func noteErasures(
         of change: Change,
         in run: Run,
-        at place: LinePoint,
+        at place: SegmentPoint,
         _ transaction: inout some StoreTransaction
     ) throws(StoreError) {
         for erasure in run.effectiveErasures(of: change) {

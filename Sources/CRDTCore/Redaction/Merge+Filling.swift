@@ -19,9 +19,9 @@ extension Merge {
             let sequence = run.firstSequence + UInt64(position)
             let place = try transaction.place(of: run.replica, sequence: sequence, hash: hashes[position])
             // What waits is applied when its time comes.
-            guard let place, place.sequence <= transaction.progress(of: place.line).countedSequence else { continue }
+            guard let place, place.sequence <= transaction.progress(of: place.segment).countedSequence else { continue }
             let limits = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
-            let loaded = try transaction.loadRun(of: place.line, from: sequence, limits: limits, signed: false)
+            let loaded = try transaction.loadRun(of: place.segment, from: sequence, limits: limits, signed: false)
             guard let stored = loaded, stored.changes.count == 1 else {
                 throw .damaged("a change is missing from the log")
             }
@@ -34,12 +34,12 @@ extension Merge {
     private mutating func fill(
         _ stored: Run,
         from other: Run,
-        at place: LinePoint,
+        at place: SegmentPoint,
         in transaction: inout some StoreTransaction,
         _ cryptography: some ChangeCryptography
     ) throws(StoreError) {
         guard stored.changes[0].operationCount == other.changes[0].operationCount else { return }
-        let indexes = try self.indexes(of: stored, on: place.line, in: &transaction)
+        let indexes = try self.indexes(of: stored, on: place.segment, in: &transaction)
         // The operations of each property, of which all are filled in or none.
         var wanted: [RegisterKey: Set<Int>] = [:]
         for (index, position) in stored.changes[0].operationRange.enumerated() {
@@ -58,7 +58,7 @@ extension Merge {
             for index in places { filled[index] = key }
         }
         guard !filled.isEmpty, let run = stored.filling(Set(filled.keys), from: other, cryptography) else { return }
-        let newIndexes = try self.indexes(of: run, on: place.line, in: &transaction)
+        let newIndexes = try self.indexes(of: run, on: place.segment, in: &transaction)
         try transaction.refillChange(at: place, by: run, indexes: newIndexes)
         let stamp = try transaction.effectiveStamp(at: place)
         let seen = try transaction.context(at: place)
@@ -68,11 +68,16 @@ extension Merge {
             try self.uncount(spent: Int64(places.count), in: place, at: key, in: &transaction)
         }
         for (index, _) in filled.sorted(by: { $0.key < $1.key }) {
-            let write = WriteReference(stamp: stamp, line: place.line, sequence: place.sequence, index: UInt32(index))
+            let write = WriteReference(
+                stamp: stamp,
+                segment: place.segment,
+                sequence: place.sequence,
+                index: UInt32(index)
+            )
             let operation = run.operations[Int(run.changes[0].operationStart) + index]
             guard operation.kind == .set || operation.kind == .unset else {
                 // Nobody may drop that.
-                let context = CausalContext(seen: seen, author: place.line, ordinal: write.ordinal)
+                let context = CausalContext(seen: seen, author: place.segment, ordinal: write.ordinal)
                 try self.apply(operation, write, context, of: run, indexes: newIndexes, in: &transaction)
                 continue
             }

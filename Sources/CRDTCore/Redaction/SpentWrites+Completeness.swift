@@ -6,15 +6,15 @@
 extension StoreTransaction {
     /// Whether each dropped write to a property was seen by a write that is here.
     ///
-    /// - Complexity: O(*n* *m* log *k*) for *n* lines with dropped writes and *m* writes that are in force or in
+    /// - Complexity: O(*n* *m* log *k*) for *n* segments with dropped writes and *m* writes that are in force or in
     ///   conflict, of *k* changes.
     package mutating func isComplete(_ key: RegisterKey) throws(StoreError) -> Bool {
         guard let spent = try self.spentWrites(at: key) else { return true }
         let contexts = try self.contextsInForce(at: key)
-        for (line, last) in spent.last.all {
-            let end = min(last, self.progress(of: line).countedSequence)
-            guard end >= spent.first[line] else { continue }
-            let place = LinePoint(line: line, sequence: end)
+        for (segment, last) in spent.last.all {
+            let end = min(last, self.progress(of: segment).countedSequence)
+            guard end >= spent.first[segment] else { continue }
+            let place = SegmentPoint(segment: segment, sequence: end)
             guard try self.isCovered(place, at: key, by: contexts) else { return false }
         }
         return true
@@ -49,29 +49,29 @@ extension StoreTransaction {
         var contexts: [CausalContext] = []
         for write in try self.writesInForce(at: key) {
             let seen = try self.context(at: write.point)
-            contexts.append(CausalContext(seen: seen, author: write.line, ordinal: write.ordinal))
+            contexts.append(CausalContext(seen: seen, author: write.segment, ordinal: write.ordinal))
         }
         return contexts
     }
 
     /// Whether one of some writes had seen all dropped writes of a change to a property.
     mutating func isCovered(
-        _ place: LinePoint,
+        _ place: SegmentPoint,
         at key: RegisterKey,
         by contexts: [CausalContext]
     ) throws(StoreError) -> Bool {
         let first = ChainOrdinal(sequence: place.sequence, index: 0)
-        for context in contexts where context.covers(place.line, first) {
+        for context in contexts where context.covers(place.segment, first) {
             // One of the same change has seen what stands before it there.
-            guard context.author == place.line, context.ordinal.sequence == place.sequence else { return true }
+            guard context.author == place.segment, context.ordinal.sequence == place.sequence else { return true }
             if try self.lastSpentIndex(in: place, at: key).map({ $0 < context.ordinal.index }) ?? true { return true }
         }
         return false
     }
 
-    private mutating func lastSpentIndex(in place: LinePoint, at key: RegisterKey) throws(StoreError) -> UInt32? {
+    private mutating func lastSpentIndex(in place: SegmentPoint, at key: RegisterKey) throws(StoreError) -> UInt32? {
         let one = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
-        let loaded = try self.loadRun(of: place.line, from: place.sequence, limits: one, signed: false)
+        let loaded = try self.loadRun(of: place.segment, from: place.sequence, limits: one, signed: false)
         guard let run = loaded, run.changes.count == 1 else { throw .damaged("a change is missing from the log") }
         var last: UInt32?
         for (index, position) in run.changes[0].operationRange.enumerated() {

@@ -1,15 +1,15 @@
 /// Where writes that were dropped stand in the order of those that are kept.
 extension StoreTransaction {
-    /// The highest effective stamp of dropped writes, as far as lines count in a view.
+    /// The highest effective stamp of dropped writes, as far as segments count in a view.
     ///
-    /// Effective stamps rise along each line.
+    /// Effective stamps rise along each segment.
     private mutating func lastStamp(of spent: SpentWrites, in view: HistoryView?) throws(StoreError) -> Stamp {
         var stamp = Stamp.zero
-        for (line, sequence) in spent.last.all {
-            let end = min(sequence, view?.seen?[line] ?? .max)
-            let applied = min(end, self.progress(of: line).appliedSequence)
-            guard applied >= self.progress(of: line).firstSequence else { continue }
-            stamp = max(stamp, try self.effectiveStamp(at: LinePoint(line: line, sequence: applied)))
+        for (segment, sequence) in spent.last.all {
+            let end = min(sequence, view?.seen?[segment] ?? .max)
+            let applied = min(end, self.progress(of: segment).appliedSequence)
+            guard applied >= self.progress(of: segment).firstSequence else { continue }
+            stamp = max(stamp, try self.effectiveStamp(at: SegmentPoint(segment: segment, sequence: applied)))
         }
         return stamp
     }
@@ -17,7 +17,7 @@ extension StoreTransaction {
     /// Counts so many more dropped writes to a property, in a change with an effective stamp.
     mutating func countSpent(
         _ count: Int64,
-        in change: LinePoint,
+        in change: SegmentPoint,
         at stamp: Stamp,
         of key: RegisterKey
     ) throws(StoreError) {
@@ -28,7 +28,7 @@ extension StoreTransaction {
     /// Counts so many less in a change, of which then none is left there.
     mutating func uncountSpent(
         _ count: Int64,
-        in change: LinePoint,
+        in change: SegmentPoint,
         of key: RegisterKey
     ) throws(StoreError) {
         var rest = try self.spentWrites(at: key)?.removing(count, in: change)
@@ -36,18 +36,20 @@ extension StoreTransaction {
         try self.setSpentWrites(rest, at: key)
     }
 
-    /// How far dropped writes may count in a view, line by line: from the first one on, which counts itself.
+    /// How far dropped writes may count in a view, segment by segment: from the first one on, which counts itself.
     mutating func counted(
         _ spent: SpentWrites,
         in view: HistoryView
-    ) throws(StoreError) -> [(first: LinePoint, last: LinePoint)] {
-        var found: [(first: LinePoint, last: LinePoint)] = []
-        for (line, sequence) in spent.first.all where sequence <= self.progress(of: line).countedSequence {
-            let first = LinePoint(line: line, sequence: sequence)
+    ) throws(StoreError) -> [(first: SegmentPoint, last: SegmentPoint)] {
+        var found: [(first: SegmentPoint, last: SegmentPoint)] = []
+        for (segment, sequence) in spent.first.all where sequence <= self.progress(of: segment).countedSequence {
+            let first = SegmentPoint(segment: segment, sequence: sequence)
             let stamp = try self.effectiveStamp(at: first)
-            guard view.counts(WriteReference(stamp: stamp, line: line, sequence: sequence, index: 0)) else { continue }
-            let end = min(spent.last[line], view.seen?[line] ?? self.progress(of: line).countedSequence)
-            found.append((first, LinePoint(line: line, sequence: max(end, sequence))))
+            guard view.counts(WriteReference(stamp: stamp, segment: segment, sequence: sequence, index: 0)) else {
+                continue
+            }
+            let end = min(spent.last[segment], view.seen?[segment] ?? self.progress(of: segment).countedSequence)
+            found.append((first, SegmentPoint(segment: segment, sequence: max(end, sequence))))
         }
         return found
     }
@@ -126,9 +128,9 @@ extension StoreTransaction {
         for spent in try self.spentWrites(on: object) {
             for (first, last) in try self.counted(spent, in: view) {
                 let begin = ChainOrdinal(sequence: first.sequence, index: 0)
-                if !deletions.contains(where: { $0.covers(first.line, begin) }) { return true }
+                if !deletions.contains(where: { $0.covers(first.segment, begin) }) { return true }
                 let end = ChainOrdinal(sequence: last.sequence, index: 0)
-                if !deletions.contains(where: { $0.covers(last.line, end) }) { isUncertain = true }
+                if !deletions.contains(where: { $0.covers(last.segment, end) }) { isUncertain = true }
             }
         }
         if isUncertain { throw .compacted }

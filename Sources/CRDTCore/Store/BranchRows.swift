@@ -6,13 +6,13 @@ package protocol BranchRows {
     /// Records an operation of a branch that is not merged.
     mutating func addUnmerged(_ operation: UnmergedOperation) throws(StoreError)
     /// Forgets those of one change on an object.
-    mutating func removeUnmerged(_ point: LinePoint, of object: ObjectIndex) throws(StoreError)
-    /// Those at a key, in the order of their lines and sequences.
+    mutating func removeUnmerged(_ point: SegmentPoint, of object: ObjectIndex) throws(StoreError)
+    /// Those at a key, in the order of their segments and sequences.
     mutating func unmergedOperations(at key: RegisterKey) throws(StoreError) -> [UnmergedOperation]
-    /// The last one at a key on a line, up to a sequence.
+    /// The last one at a key on a segment, up to a sequence.
     mutating func lastUnmerged(
         at key: RegisterKey,
-        on line: LineIndex,
+        on segment: SegmentIndex,
         upTo sequence: UInt64
     ) throws(StoreError) -> UnmergedOperation?
     /// Those on an object.
@@ -20,12 +20,12 @@ package protocol BranchRows {
     /// The objects that some of them put below a parent (nil: the root).
     mutating func objectsUnmerged(below parent: ObjectIndex?) throws(StoreError) -> [ObjectIndex]
 
-    /// Notes that a change of the main timeline had seen a line of a branch up to a sequence when it merged it.
+    /// Notes that a change of the main timeline had seen a segment of a branch up to a sequence when it merged it.
     ///
     /// It is for programs that read the tables; a store without any has nothing to do.
     mutating func noteTaken(
-        _ line: LineIndex,
+        _ segment: SegmentIndex,
         through sequence: UInt64,
-        by change: LinePoint
+        by change: SegmentPoint
     ) throws(StoreError)
 }

@@ -1,32 +1,32 @@
-/// The log: lines, changes and operations, and the numbers that stand for ids in it.
-package protocol LogRows: LineOrdering {
+/// The log: segments, changes and operations, and the numbers that stand for ids in it.
+package protocol LogRows: SegmentOrdering {
     // Numbers for ids. An id gets one when it is first asked for.
 
     mutating func objectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex
     mutating func nameIndex(of name: String) throws(StoreError) -> NameIndex
 
-    // Lines. Their indexes run from 0 without gaps; there are few enough to hold in memory.
+    // Segments. Their indexes run from 0 without gaps; there are few enough to hold in memory.
 
-    mutating func setLine(_ record: consuming LineRecord, at index: LineIndex) throws(StoreError)
-    /// Adds a line behind the others of its replica, and returns its number.
-    mutating func addLine(_ record: consuming LineRecord) throws(StoreError) -> LineIndex
-    /// The first line of a replica; nil if nothing of it was ever stored.
-    func firstLine(of id: ReplicaID) -> LineIndex?
+    mutating func setSegment(_ record: consuming SegmentRecord, at index: SegmentIndex) throws(StoreError)
+    /// Adds a segment behind the others of its replica, and returns its number.
+    mutating func addSegment(_ record: consuming SegmentRecord) throws(StoreError) -> SegmentIndex
+    /// The first segment of a replica; nil if nothing of it was ever stored.
+    func firstSegment(of id: ReplicaID) -> SegmentIndex?
     /// Where the changes of forks are. Whoever appends to the log adds them, and a failed write leaves none behind.
     var forks: ForkIndex { get set }
-    /// The frontier, until a line changes: each comparison and each greeting of a peer asks for it.
+    /// The frontier, until a segment changes: each comparison and each greeting of a peer asks for it.
     var knownFrontier: Frontier? { get set }
 
-    // Changes and operations, keyed (line, sequence, index).
+    // Changes and operations, keyed (segment, sequence, index).
 
-    /// Appends a verified run behind what is stored of its line. `Merge` has checked that it fits. The run may be
+    /// Appends a verified run behind what is stored of its segment. `Merge` has checked that it fits. The run may be
     /// the tail of a longer one: only what its changes' ranges point at belongs to it.
     mutating func appendLog(_ run: VerifiedRun, indexes: RunIndexes) throws(StoreError)
     /// Stamp and hash of a stored change; nil if it is not stored.
-    mutating func header(at point: LinePoint) throws(StoreError) -> ChangeHeader?
-    /// What the stored changes of a line after one sequence and up to another add to the context, in order.
+    mutating func header(at point: SegmentPoint) throws(StoreError) -> ChangeHeader?
+    /// What the stored changes of a segment after one sequence and up to another add to the context, in order.
     mutating func contexts(
-        of line: LineIndex,
+        of segment: SegmentIndex,
         after sequence: UInt64,
         through last: UInt64
     ) throws(StoreError) -> [Point]
@@ -34,7 +34,7 @@ package protocol LogRows: LineOrdering {
     /// is if that lies beyond them; `signed` false asks for some changes up to the limit whether signed there or not.
     /// Nil if nothing is stored there.
     mutating func loadRun(
-        of line: LineIndex,
+        of segment: SegmentIndex,
         from sequence: UInt64,
         limits: RunLimits,
         signed: Bool

@@ -157,9 +157,9 @@ struct MemoryMoves: Sendable {
         self.table.append(move)
     }
 
-    mutating func set(_ move: MoveRecord, _ lines: [LineRecord]) {
+    mutating func set(_ move: MoveRecord, _ segments: [SegmentRecord]) {
         // Moves that are changed were asked for before, so that they stand among the ordered ones.
-        let after = self.firstPosition(in: self.ordered, after: move.write, lines)
+        let after = self.firstPosition(in: self.ordered, after: move.write, segments)
         if after > 0, self.table[Int(self.ordered[after - 1])].write == move.write {
             self.table[Int(self.ordered[after - 1])] = move
         } else if let position = self.added.last(where: { self.table[Int($0)].write == move.write }) {
@@ -167,15 +167,15 @@ struct MemoryMoves: Sendable {
         }
     }
 
-    mutating func after(_ write: WriteReference, _ lines: [LineRecord]) -> [MoveRecord] {
-        self.order(lines)
-        let start = self.firstPosition(in: self.ordered, after: write, lines)
+    mutating func after(_ write: WriteReference, _ segments: [SegmentRecord]) -> [MoveRecord] {
+        self.order(segments)
+        let start = self.firstPosition(in: self.ordered, after: write, segments)
         if start == self.ordered.count { return [] }
         return self.ordered[start...].map { self.table[Int($0)] }
     }
 
-    mutating func count(from stamp: Stamp, upTo limit: Int, _ lines: [LineRecord]) -> Int {
-        self.order(lines)
+    mutating func count(from stamp: Stamp, upTo limit: Int, _ segments: [SegmentRecord]) -> Int {
+        self.order(segments)
         var count = 0
         for position in self.ordered.reversed() {
             guard count < limit, self.table[Int(position)].write.stamp >= stamp else { break }
@@ -187,30 +187,32 @@ struct MemoryMoves: Sendable {
     mutating func lastEffective(
         of object: ObjectIndex,
         before write: WriteReference,
-        _ lines: [LineRecord]
+        _ segments: [SegmentRecord]
     ) -> MoveRecord? {
-        self.order(lines)
+        self.order(segments)
         guard Int(object.rawValue) < self.byObject.count else { return nil }
         let own = self.byObject[Int(object.rawValue)]
-        for position in own[..<self.firstPosition(in: own, after: write, lines)].reversed() {
+        for position in own[..<self.firstPosition(in: own, after: write, segments)].reversed() {
             let move = self.table[Int(position)]
             if move.isEffective, move.write != write { return move }
         }
         return nil
     }
 
-    mutating func withoutEffect(_ lines: [LineRecord]) -> [MoveRecord] {
-        self.order(lines)
+    mutating func withoutEffect(_ segments: [SegmentRecord]) -> [MoveRecord] {
+        self.order(segments)
         var found: [MoveRecord] = []
         for positions in self.byObject {
             if let last = positions.last, !self.table[Int(last)].isEffective { found.append(self.table[Int(last)]) }
         }
-        return found.sorted { Self.precedes($0.write, $1.write, lines) }
+        return found.sorted { Self.precedes($0.write, $1.write, segments) }
     }
 
     /// Takes out the move that an operation is; returns where it stood in the order.
-    mutating func remove(_ write: WriteReference, of object: ObjectIndex, _ lines: [LineRecord]) -> WriteReference? {
-        self.order(lines)
+    mutating func remove(_ write: WriteReference, of object: ObjectIndex, _ segments: [SegmentRecord])
+        -> WriteReference?
+    {
+        self.order(segments)
         let own = Int(object.rawValue) < self.byObject.count ? self.byObject[Int(object.rawValue)] : []
         let position = own.first {
             let move = self.table[Int($0)].write
@@ -223,11 +225,11 @@ struct MemoryMoves: Sendable {
     }
 
     /// Brings what was added into order: one merge of sorted lists, however many were added.
-    private mutating func order(_ lines: [LineRecord]) {
+    private mutating func order(_ segments: [SegmentRecord]) {
         guard !self.added.isEmpty else { return }
-        if self.added.count == 1 { return self.orderOne(self.added[0], lines) }
+        if self.added.count == 1 { return self.orderOne(self.added[0], segments) }
         let fresh = self.added.sorted {
-            Self.precedes(self.table[Int($0)].write, self.table[Int($1)].write, lines)
+            Self.precedes(self.table[Int($0)].write, self.table[Int($1)].write, segments)
         }
         self.added = []
         var late: [ObjectIndex: [Int32]] = [:]
@@ -238,7 +240,7 @@ struct MemoryMoves: Sendable {
                 self.byObject += Array(repeating: [], count: object + 1 - self.byObject.count)
             }
             if let last = self.byObject[object].last,
-                Self.precedes(move.write, self.table[Int(last)].write, lines)
+                Self.precedes(move.write, self.table[Int(last)].write, segments)
             {
                 late[move.object, default: []].append(position)
             } else {
@@ -248,37 +250,37 @@ struct MemoryMoves: Sendable {
         for (object, positions) in late {
             var own: [Int32] = []
             swap(&own, &self.byObject[Int(object.rawValue)])
-            self.merge(positions, into: &own, lines)
+            self.merge(positions, into: &own, segments)
             swap(&own, &self.byObject[Int(object.rawValue)])
         }
         var ordered: [Int32] = []
         swap(&ordered, &self.ordered)
-        self.merge(fresh, into: &ordered, lines)
+        self.merge(fresh, into: &ordered, segments)
         self.ordered = ordered
     }
 
     /// Puts the only move that was added in its place.
-    private mutating func orderOne(_ position: Int32, _ lines: [LineRecord]) {
+    private mutating func orderOne(_ position: Int32, _ segments: [SegmentRecord]) {
         self.added.removeAll(keepingCapacity: true)
         let write = self.table[Int(position)].write
         let object = Int(self.table[Int(position)].object.rawValue)
         if object >= self.byObject.count {
             self.byObject += Array(repeating: [], count: object + 1 - self.byObject.count)
         }
-        self.ordered.insert(position, at: self.firstPosition(in: self.ordered, after: write, lines))
-        let place = self.firstPosition(in: self.byObject[object], after: write, lines)
+        self.ordered.insert(position, at: self.firstPosition(in: self.ordered, after: write, segments))
+        let place = self.firstPosition(in: self.byObject[object], after: write, segments)
         self.byObject[object].insert(position, at: place)
     }
 
-    private func merge(_ fresh: [Int32], into sorted: inout [Int32], _ lines: [LineRecord]) {
+    private func merge(_ fresh: [Int32], into sorted: inout [Int32], _ segments: [SegmentRecord]) {
         func precedes(_ left: Int32, _ right: Int32) -> Bool {
-            Self.precedes(self.table[Int(left)].write, self.table[Int(right)].write, lines)
+            Self.precedes(self.table[Int(left)].write, self.table[Int(right)].write, segments)
         }
         guard let last = sorted.last, let first = fresh.first, !precedes(last, first) else {
             sorted += fresh
             return
         }
-        let start = self.firstPosition(in: sorted, after: self.table[Int(first)].write, lines)
+        let start = self.firstPosition(in: sorted, after: self.table[Int(first)].write, segments)
         let tail = Array(sorted[start...])
         sorted.removeSubrange(start...)
         var next = (tail: 0, fresh: 0)
@@ -298,12 +300,12 @@ struct MemoryMoves: Sendable {
     private func firstPosition(
         in positions: [Int32],
         after write: WriteReference,
-        _ lines: [LineRecord]
+        _ segments: [SegmentRecord]
     ) -> Int {
         var range = 0..<positions.count
         while !range.isEmpty {
             let middle = range.lowerBound + range.count / 2
-            if Self.precedes(write, self.table[Int(positions[middle])].write, lines) {
+            if Self.precedes(write, self.table[Int(positions[middle])].write, segments) {
                 range = range.lowerBound..<middle
             } else {
                 range = middle + 1..<range.upperBound
@@ -315,8 +317,8 @@ struct MemoryMoves: Sendable {
     private static func precedes(
         _ left: WriteReference,
         _ right: WriteReference,
-        _ lines: [LineRecord]
+        _ segments: [SegmentRecord]
     ) -> Bool {
-        WriteOrder.precedes(left, right, lines)
+        WriteOrder.precedes(left, right, segments)
     }
 }

@@ -23,11 +23,11 @@ package struct MemoryStore: ReplicaStore, Sendable {
 /// The rows of a `MemoryStore`.
 package struct MemoryTransaction: StoreTransaction, Sendable {
     private let origin: Hash256
-    private var lines: [LineRecord] = []
-    /// The numbers of the replicas, and the first line of each.
+    private var segments: [SegmentRecord] = []
+    /// The numbers of the replicas, and the first segment of each.
     private var replicaNumbers = KeyNumbers<ReplicaID>()
-    private var firstLines: [LineIndex] = []
-    private var lastLines: [LineIndex] = []
+    private var firstSegments: [SegmentIndex] = []
+    private var lastSegments: [SegmentIndex] = []
     private var names: [String] = []
     private var nameNumbers = KeyNumbers<ExactText>()
     private var objectNumbers = KeyNumbers<ObjectID>()
@@ -37,8 +37,8 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     private var registers = MemoryRegisters()
     private var moveLog = MemoryMoves()
     private var spent: [RegisterKey: SpentWrites] = [:]
-    private var erasures: [RegisterKey: [LineIndex: PendingErasure]] = [:]
-    private var raised: [LinePoint: RaisedStamp] = [:]
+    private var erasures: [RegisterKey: [SegmentIndex: PendingErasure]] = [:]
+    private var raised: [SegmentPoint: RaisedStamp] = [:]
     package private(set) var restamps = RestampTable()
     private var restampedChains: [ReplicaID: RestampedChain] = [:]
     package private(set) var branches = BranchTable()
@@ -87,59 +87,59 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package mutating func name(_ index: NameIndex) -> String { self.names[Int(index.rawValue)] }
 
-    // MARK: - Lines and the log
+    // MARK: - Segments and the log
 
-    package var lineCount: Int { self.lines.count }
+    package var segmentCount: Int { self.segments.count }
 
-    package func line(_ index: LineIndex) -> LineRecord { self.lines[Int(index.rawValue)] }
+    package func segment(_ index: SegmentIndex) -> SegmentRecord { self.segments[Int(index.rawValue)] }
 
-    package func replicaID(_ index: LineIndex) -> ReplicaID { self.lines[Int(index.rawValue)].id }
+    package func replicaID(_ index: SegmentIndex) -> ReplicaID { self.segments[Int(index.rawValue)].id }
 
-    package func origin(of index: LineIndex) -> LineOrigin? { self.lines[Int(index.rawValue)].origin }
+    package func origin(of index: SegmentIndex) -> SegmentOrigin? { self.segments[Int(index.rawValue)].origin }
 
-    package func storedHash(of index: LineIndex) -> Hash256 { self.lines[Int(index.rawValue)].storedHash }
+    package func storedHash(of index: SegmentIndex) -> Hash256 { self.segments[Int(index.rawValue)].storedHash }
 
-    package func progress(of index: LineIndex) -> LineProgress { self.lines[Int(index.rawValue)].progress }
+    package func progress(of index: SegmentIndex) -> SegmentProgress { self.segments[Int(index.rawValue)].progress }
 
-    package mutating func setLine(_ record: consuming LineRecord, at index: LineIndex) {
+    package mutating func setSegment(_ record: consuming SegmentRecord, at index: SegmentIndex) {
         self.knownFrontier = nil
-        self.lines[Int(index.rawValue)] = record
+        self.segments[Int(index.rawValue)] = record
     }
 
-    package mutating func addLine(_ record: consuming LineRecord) -> LineIndex {
+    package mutating func addSegment(_ record: consuming SegmentRecord) -> SegmentIndex {
         self.knownFrontier = nil
-        let index = LineIndex(rawValue: UInt32(self.lines.count))
+        let index = SegmentIndex(rawValue: UInt32(self.segments.count))
         if let number = self.replicaNumbers.number(of: record.id) {
-            self.lines[Int(self.lastLines[Int(number)].rawValue)].next = index
-            self.lastLines[Int(number)] = index
+            self.segments[Int(self.lastSegments[Int(number)].rawValue)].next = index
+            self.lastSegments[Int(number)] = index
         } else {
             self.replicaNumbers.append(record.id)
-            self.firstLines.append(index)
-            self.lastLines.append(index)
+            self.firstSegments.append(index)
+            self.lastSegments.append(index)
         }
-        self.lines.append(record)
+        self.segments.append(record)
         self.chains.append(MemoryChain())
         return index
     }
 
-    package func firstLine(of id: ReplicaID) -> LineIndex? {
-        self.replicaNumbers.number(of: id).map { self.firstLines[Int($0)] }
+    package func firstSegment(of id: ReplicaID) -> SegmentIndex? {
+        self.replicaNumbers.number(of: id).map { self.firstSegments[Int($0)] }
     }
 
     package mutating func appendLog(_ verified: VerifiedRun, indexes: RunIndexes) {
-        self.chains[Int(indexes.line.rawValue)].append(verified)
-        self.indexFork(verified, on: indexes.line)
+        self.chains[Int(indexes.segment.rawValue)].append(verified)
+        self.indexFork(verified, on: indexes.segment)
     }
 
-    package mutating func replaceChange(at point: LinePoint, by run: Run, indexes: RunIndexes) {
-        self.chains[Int(point.line.rawValue)].replace(point.sequence, by: run)
+    package mutating func replaceChange(at point: SegmentPoint, by run: Run, indexes: RunIndexes) {
+        self.chains[Int(point.segment.rawValue)].replace(point.sequence, by: run)
     }
 
     package mutating func spentWrites(at key: RegisterKey) -> SpentWrites? { self.spent[key] }
 
     package mutating func setSpentWrites(_ spent: SpentWrites?, at key: RegisterKey) { self.spent[key] = spent }
 
-    package mutating func refillChange(at point: LinePoint, by run: Run, indexes: RunIndexes) {
+    package mutating func refillChange(at point: SegmentPoint, by run: Run, indexes: RunIndexes) {
         self.replaceChange(at: point, by: run, indexes: indexes)
     }
 
@@ -150,20 +150,20 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     }
 
     package mutating func addErasure(_ erasure: PendingErasure) {
-        let known = self.erasures[erasure.key]?[erasure.change.line]
+        let known = self.erasures[erasure.key]?[erasure.change.segment]
         guard known.map({ $0.change.sequence < erasure.change.sequence }) ?? true else { return }
-        self.erasures[erasure.key, default: [:]][erasure.change.line] = erasure
+        self.erasures[erasure.key, default: [:]][erasure.change.segment] = erasure
     }
 
     package mutating func removeErasure(_ erasure: PendingErasure) {
-        self.erasures[erasure.key]?[erasure.change.line] = nil
+        self.erasures[erasure.key]?[erasure.change.segment] = nil
         if self.erasures[erasure.key]?.isEmpty ?? false { self.erasures[erasure.key] = nil }
     }
 
     package mutating func erasures(after key: RegisterKey?) -> [PendingErasure] {
         let keys = self.erasures.keys.filter { candidate in key.map { $0.packed < candidate.packed } ?? true }
         guard let first = keys.min(by: { $0.packed < $1.packed }), let found = self.erasures[first] else { return [] }
-        return found.values.sorted { $0.change.line.rawValue < $1.change.line.rawValue }
+        return found.values.sorted { $0.change.segment.rawValue < $1.change.segment.rawValue }
     }
 
     package mutating func supersededWrites(
@@ -172,7 +172,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         where isWanted: (WriteReference) -> Bool
     ) throws(StoreError) -> [WriteReference] {
         guard let register = self.register(key) else { return [] }
-        let shown = Set(self.conflicts(at: key).map { [UInt64($0.line.rawValue), $0.ordinal.rawValue] })
+        let shown = Set(self.conflicts(at: key).map { [UInt64($0.segment.rawValue), $0.ordinal.rawValue] })
         var found: [WriteReference] = []
         for write in try self.appliedHistory(of: key.object) {
             switch try self.edit(write) {
@@ -180,8 +180,8 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
                 guard self.nameIndex(of: name) == key.name else { continue }
             default: continue
             }
-            let isWinner = register.winner.line == write.line && register.winner.ordinal == write.ordinal
-            guard !isWinner, !shown.contains([UInt64(write.line.rawValue), write.ordinal.rawValue]), isWanted(write)
+            let isWinner = register.winner.segment == write.segment && register.winner.ordinal == write.ordinal
+            guard !isWinner, !shown.contains([UInt64(write.segment.rawValue), write.ordinal.rawValue]), isWanted(write)
             else { continue }
             if found.count >= limit { break }
             found.append(write)
@@ -189,40 +189,40 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         return found
     }
 
-    package mutating func header(at point: LinePoint) -> ChangeHeader? {
-        self.chains[Int(point.line.rawValue)].header(point.sequence)
+    package mutating func header(at point: SegmentPoint) -> ChangeHeader? {
+        self.chains[Int(point.segment.rawValue)].header(point.sequence)
     }
 
-    package mutating func contexts(of line: LineIndex, after sequence: UInt64, through last: UInt64) -> [Point] {
-        self.chains[Int(line.rawValue)].contexts(after: sequence, through: last)
+    package mutating func contexts(of segment: SegmentIndex, after sequence: UInt64, through last: UInt64) -> [Point] {
+        self.chains[Int(segment.rawValue)].contexts(after: sequence, through: last)
     }
 
     package mutating func loadRun(
-        of line: LineIndex,
+        of segment: SegmentIndex,
         from sequence: UInt64,
         limits: RunLimits,
         signed: Bool
     ) -> Run? {
-        let record = self.lines[Int(line.rawValue)]
-        guard var run = self.chains[Int(line.rawValue)].load(from: sequence, limits: limits, signed: signed) else {
+        let record = self.segments[Int(segment.rawValue)]
+        guard var run = self.chains[Int(segment.rawValue)].load(from: sequence, limits: limits, signed: signed) else {
             return nil
         }
         // Whoever has one fork alone need not know that there is another.
         if record.origin != nil || record.next != nil {
             let isFirst = sequence == record.firstSequence
-            let before = isFirst ? record.origin?.parent : LinePoint(line: line, sequence: sequence - 1)
+            let before = isFirst ? record.origin?.parent : SegmentPoint(segment: segment, sequence: sequence - 1)
             run.previous = before.flatMap { self.header(at: $0) }.map { ChangeName($0.hash) }
         }
         return run
     }
 
-    package mutating func raisedStamp(at point: LinePoint) -> RaisedStamp? { self.raised[point] }
+    package mutating func raisedStamp(at point: SegmentPoint) -> RaisedStamp? { self.raised[point] }
 
-    package mutating func setRaisedStamp(_ stamp: RaisedStamp?, at point: LinePoint) { self.raised[point] = stamp }
+    package mutating func setRaisedStamp(_ stamp: RaisedStamp?, at point: SegmentPoint) { self.raised[point] = stamp }
 
-    package mutating func raisedStamps(causedBy point: LinePoint) -> [LinePoint] {
+    package mutating func raisedStamps(causedBy point: SegmentPoint) -> [SegmentPoint] {
         self.raised.filter { $0.value.cause == point }.keys
-            .sorted { ($0.line.rawValue, $0.sequence) < ($1.line.rawValue, $1.sequence) }
+            .sorted { ($0.segment.rawValue, $0.sequence) < ($1.segment.rawValue, $1.sequence) }
     }
 
     package mutating func addRestamp(_ record: RestampRecord) {
@@ -239,37 +239,37 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package mutating func prepareContexts() {}
 
-    package mutating func setCheckpoint(_ checkpoint: Checkpoint, at place: LinePoint) {
-        self.chains[Int(place.line.rawValue)].setCheckpoint(checkpoint, at: place.sequence)
+    package mutating func setCheckpoint(_ checkpoint: Checkpoint, at place: SegmentPoint) {
+        self.chains[Int(place.segment.rawValue)].setCheckpoint(checkpoint, at: place.sequence)
     }
 
     package mutating func checkpoint(
-        of line: LineIndex,
+        of segment: SegmentIndex,
         upTo sequence: UInt64
     ) -> (sequence: UInt64, checkpoint: Checkpoint)? {
-        self.chains[Int(line.rawValue)].checkpoint(upTo: sequence)
+        self.chains[Int(segment.rawValue)].checkpoint(upTo: sequence)
     }
 
-    package mutating func checkpoints(of line: LineIndex) -> [(sequence: UInt64, checkpoint: Checkpoint)] {
-        self.chains[Int(line.rawValue)].checkpoints
+    package mutating func checkpoints(of segment: SegmentIndex) -> [(sequence: UInt64, checkpoint: Checkpoint)] {
+        self.chains[Int(segment.rawValue)].checkpoints
     }
 
-    package mutating func removeCheckpoints(of line: LineIndex, after sequence: UInt64) {
-        self.chains[Int(line.rawValue)].removeCheckpoints(after: sequence)
-        self.chains[Int(line.rawValue)].keptContexts = nil
+    package mutating func removeCheckpoints(of segment: SegmentIndex, after sequence: UInt64) {
+        self.chains[Int(segment.rawValue)].removeCheckpoints(after: sequence)
+        self.chains[Int(segment.rawValue)].keptContexts = nil
     }
 
-    package func keptContexts(of line: LineIndex) -> [KeptContext]? {
-        self.chains[Int(line.rawValue)].keptContexts
+    package func keptContexts(of segment: SegmentIndex) -> [KeptContext]? {
+        self.chains[Int(segment.rawValue)].keptContexts
     }
 
-    package mutating func setKeptContexts(_ contexts: [KeptContext]?, of line: LineIndex) {
-        self.chains[Int(line.rawValue)].keptContexts = contexts
+    package mutating func setKeptContexts(_ contexts: [KeptContext]?, of segment: SegmentIndex) {
+        self.chains[Int(segment.rawValue)].keptContexts = contexts
     }
 
     package mutating func edit(_ write: WriteReference) throws(StoreError) -> Edit? {
         do throws(WireError) {
-            return try self.chains[Int(write.line.rawValue)].edit(write.index, of: write.sequence)
+            return try self.chains[Int(write.segment.rawValue)].edit(write.index, of: write.sequence)
         } catch {
             throw .damaged("an operation in the log cannot be read")
         }
@@ -281,12 +281,12 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     // Like writes that are superseded, they are found in the log.
     package mutating func addUnmerged(_ operation: UnmergedOperation) {}
-    package mutating func removeUnmerged(_ point: LinePoint, of object: ObjectIndex) {}
+    package mutating func removeUnmerged(_ point: SegmentPoint, of object: ObjectIndex) {}
 
     package mutating func unmergedOperations(on object: ObjectIndex) throws(StoreError) -> [UnmergedOperation] {
         var found: [UnmergedOperation] = []
         for write in self.history(of: object) {
-            let progress = self.progress(of: write.line)
+            let progress = self.progress(of: write.segment)
             guard write.sequence > progress.countedSequence, write.sequence <= progress.appliedSequence,
                 let edit = try self.edit(write)
             else { continue }
@@ -310,10 +310,10 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package mutating func lastUnmerged(
         at key: RegisterKey,
-        on line: LineIndex,
+        on segment: SegmentIndex,
         upTo sequence: UInt64
     ) throws(StoreError) -> UnmergedOperation? {
-        try self.unmergedOperations(at: key).last { $0.line == line && $0.sequence <= sequence }
+        try self.unmergedOperations(at: key).last { $0.segment == segment && $0.sequence <= sequence }
     }
 
     package mutating func objectsUnmerged(below parent: ObjectIndex?) throws(StoreError) -> [ObjectIndex] {
@@ -370,7 +370,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
                         found.append(
                             WriteReference(
                                 stamp: change.stamp,
-                                line: LineIndex(rawValue: UInt32(number)),
+                                segment: SegmentIndex(rawValue: UInt32(number)),
                                 sequence: run.firstSequence + UInt64(position),
                                 index: UInt32(place) - change.operationStart
                             )
@@ -386,7 +386,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     private mutating func appliedHistory(of object: ObjectIndex) throws(StoreError) -> [WriteReference] {
         var found: [WriteReference] = []
         for var write in self.history(of: object)
-        where write.sequence <= self.progress(of: write.line).countedSequence {
+        where write.sequence <= self.progress(of: write.segment).countedSequence {
             write.stamp = try self.effectiveStamp(at: write.point)
             found.append(write)
         }
@@ -404,7 +404,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     package mutating func objectsWithDifferentCreations() -> [ObjectIndex] {
         var kinds: [ObjectID: Set<[ExactText]>] = [:]
         for (number, chain) in self.chains.enumerated() {
-            let last = self.progress(of: LineIndex(rawValue: UInt32(number))).countedSequence
+            let last = self.progress(of: SegmentIndex(rawValue: UInt32(number))).countedSequence
             for stored in chain.runs {
                 let run = stored.run
                 for (position, change) in run.changes.enumerated()
@@ -530,10 +530,10 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package mutating func addMove(_ move: MoveRecord) { self.moveLog.add(move) }
 
-    package mutating func setMove(_ move: MoveRecord) { self.moveLog.set(move, self.lines) }
+    package mutating func setMove(_ move: MoveRecord) { self.moveLog.set(move, self.segments) }
 
     package mutating func removeMove(_ write: WriteReference, of object: ObjectIndex) -> WriteReference? {
-        self.moveLog.remove(write, of: object, self.lines)
+        self.moveLog.remove(write, of: object, self.segments)
     }
 
     package mutating func objectsWithOpenMoves() -> [ObjectIndex] {
@@ -542,15 +542,15 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     }
 
     package mutating func moves(after write: WriteReference) -> [MoveRecord] {
-        self.moveLog.after(write, self.lines)
+        self.moveLog.after(write, self.segments)
     }
 
     package mutating func moveCount(from stamp: Stamp, upTo limit: Int) -> Int {
-        self.moveLog.count(from: stamp, upTo: limit, self.lines)
+        self.moveLog.count(from: stamp, upTo: limit, self.segments)
     }
 
     package mutating func lastEffectiveMove(of object: ObjectIndex, before write: WriteReference) -> MoveRecord? {
-        self.moveLog.lastEffective(of: object, before: write, self.lines)
+        self.moveLog.lastEffective(of: object, before: write, self.segments)
     }
 
     package mutating func knownObjects(after id: ObjectID?, limit: Int) -> [ObjectIndex] {
@@ -575,13 +575,13 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     private var allMoves: [MoveRecord] {
         mutating get {
-            let start = WriteReference(stamp: .zero, line: LineIndex(rawValue: 0), sequence: 0, index: 0)
-            return self.moveLog.after(start, self.lines)
+            let start = WriteReference(stamp: .zero, segment: SegmentIndex(rawValue: 0), sequence: 0, index: 0)
+            return self.moveLog.after(start, self.segments)
         }
     }
 
     package mutating func movesWithoutEffect() -> [MoveRecord] {
-        self.moveLog.withoutEffect(self.lines)
+        self.moveLog.withoutEffect(self.segments)
     }
 
     // MARK: - All of it

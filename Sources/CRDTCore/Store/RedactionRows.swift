@@ -6,22 +6,22 @@ package protocol RedactionRows {
     /// Puts a change in the place of the one that is stored, of which operations are spent now; the hash is the same.
     ///
     /// `run`: that change alone.
-    mutating func replaceChange(at point: LinePoint, by run: Run, indexes: RunIndexes) throws(StoreError)
+    mutating func replaceChange(at point: SegmentPoint, by run: Run, indexes: RunIndexes) throws(StoreError)
     /// The writes to a property that were dropped; nil if none was.
     mutating func spentWrites(at key: RegisterKey) throws(StoreError) -> SpentWrites?
     mutating func setSpentWrites(_ spent: SpentWrites?, at key: RegisterKey) throws(StoreError)
     /// Puts a change in the place of the one that is stored, of which fewer operations are spent; the hash is the same.
     ///
     /// `run`: that change alone.
-    mutating func refillChange(at point: LinePoint, by run: Run, indexes: RunIndexes) throws(StoreError)
+    mutating func refillChange(at point: SegmentPoint, by run: Run, indexes: RunIndexes) throws(StoreError)
     /// Some of the properties with dropped writes, in ascending order, from behind one on.
     mutating func propertiesWithSpentWrites(after key: RegisterKey?, limit: Int) throws(StoreError) -> [RegisterKey]
 
     // Erasures.
 
-    /// Records an erasure, unless a later one of the same property on the same line is there, which covers more.
+    /// Records an erasure, unless a later one of the same property on the same segment is there, which covers more.
     mutating func addErasure(_ erasure: PendingErasure) throws(StoreError)
     mutating func removeErasure(_ erasure: PendingErasure) throws(StoreError)
-    /// Those of the first property behind one that has any, in the order of their lines; nil: from the beginning.
+    /// Those of the first property behind one that has any, in the order of their segments; nil: from the beginning.
     mutating func erasures(after key: RegisterKey?) throws(StoreError) -> [PendingErasure]
 }

@@ -15,8 +15,8 @@ package protocol RegisterRows {
     mutating func removeVersion(_ write: WriteReference, at key: RegisterKey) throws(StoreError)
     /// The writes recorded with `.conflict`, in no particular order.
     mutating func conflicts(at key: RegisterKey) throws(StoreError) -> [WriteReference]
-    /// Those on the first line, from one on, that has any; all conflicts of a line are in one place.
-    mutating func firstConflicts(at key: RegisterKey, from line: LineIndex) throws(StoreError) -> [WriteReference]
+    /// Those on the first segment, from one on, that has any; all conflicts of a segment are in one place.
+    mutating func firstConflicts(at key: RegisterKey, from segment: SegmentIndex) throws(StoreError) -> [WriteReference]
     /// All registers of an object, in no particular order.
     mutating func registers(of object: ObjectIndex) throws(StoreError) -> [(NameIndex, Register)]
     /// Takes away everything that is recorded of a register, or of a name that stands for something else.

@@ -37,14 +37,14 @@ package protocol ReplicaStore: ~Copyable {
     ) throws(StoreError) -> Result
 }
 
-/// The numbers that one run's tables have in a store, and the line that it belongs to.
+/// The numbers that one run's tables have in a store, and the segment that it belongs to.
 package struct RunIndexes: Sendable {
-    package var line: LineIndex
+    package var segment: SegmentIndex
     package var objects: [ObjectIndex]
     package var names: [NameIndex]
 
-    package init(line: LineIndex, objects: [ObjectIndex], names: [NameIndex]) {
-        self.line = line
+    package init(segment: SegmentIndex, objects: [ObjectIndex], names: [NameIndex]) {
+        self.segment = segment
         self.objects = objects
         self.names = names
     }
@@ -66,47 +66,49 @@ package protocol StoreTransaction:
 extension StoreTransaction {
     package var lastCommit: Int64 { 0 }
 
-    package mutating func noteTaken(_ line: LineIndex, through sequence: UInt64, by change: LinePoint) {}
+    package mutating func noteTaken(_ segment: SegmentIndex, through sequence: UInt64, by change: SegmentPoint) {}
 
     package mutating func firstConflicts(
         at key: RegisterKey,
-        from line: LineIndex
+        from segment: SegmentIndex
     ) throws(StoreError) -> [WriteReference] {
-        let conflicts = try self.conflicts(at: key).filter { $0.line.rawValue >= line.rawValue }
-        let first = conflicts.map(\.line.rawValue).min()
-        return conflicts.filter { $0.line.rawValue == first }
+        let conflicts = try self.conflicts(at: key).filter { $0.segment.rawValue >= segment.rawValue }
+        let first = conflicts.map(\.segment.rawValue).min()
+        return conflicts.filter { $0.segment.rawValue == first }
     }
 
-    package func firstLine(of id: ReplicaID) -> LineIndex? {
-        for position in 0..<self.lineCount {
-            let index = LineIndex(rawValue: UInt32(position))
-            if self.line(index).id == id { return index }
+    package func firstSegment(of id: ReplicaID) -> SegmentIndex? {
+        for position in 0..<self.segmentCount {
+            let index = SegmentIndex(rawValue: UInt32(position))
+            if self.segment(index).id == id { return index }
         }
         return nil
     }
 
-    package func replicaID(_ index: LineIndex) -> ReplicaID { self.line(index).id }
+    package func replicaID(_ index: SegmentIndex) -> ReplicaID { self.segment(index).id }
 
     package mutating func visibleObjectCount() throws(StoreError) -> Int { try self.visibleObjects().count }
 
-    package func origin(of index: LineIndex) -> LineOrigin? { self.line(index).origin }
+    package func origin(of index: SegmentIndex) -> SegmentOrigin? { self.segment(index).origin }
 
-    package func progress(of index: LineIndex) -> LineProgress { self.line(index).progress }
+    package func progress(of index: SegmentIndex) -> SegmentProgress { self.segment(index).progress }
 
-    /// All lines of a replica, in the order in which they were found.
-    package func lines(of id: ReplicaID) -> [LineIndex] {
-        var lines: [LineIndex] = []
-        var next = self.firstLine(of: id)
-        while let line = next {
-            lines.append(line)
-            next = self.progress(of: line).next
+    /// All segments of a replica, in the order in which they were found.
+    package func segments(of id: ReplicaID) -> [SegmentIndex] {
+        var segments: [SegmentIndex] = []
+        var next = self.firstSegment(of: id)
+        while let segment = next {
+            segments.append(segment)
+            next = self.progress(of: segment).next
         }
-        return lines
+        return segments
     }
 
     /// The hash of a stored change; nil if it is not stored, as of sequence 0.
-    package mutating func hash(at point: LinePoint) throws(StoreError) -> Hash256? {
-        if self.progress(of: point.line).storedSequence == point.sequence { return self.storedHash(of: point.line) }
+    package mutating func hash(at point: SegmentPoint) throws(StoreError) -> Hash256? {
+        if self.progress(of: point.segment).storedSequence == point.sequence {
+            return self.storedHash(of: point.segment)
+        }
         return try self.header(at: point)?.hash
     }
 

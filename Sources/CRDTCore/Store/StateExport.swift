@@ -47,7 +47,7 @@ package enum StateExport {
             members["type"] = .string(try transaction.name(creation.type))
             members["kind"] = .string(try transaction.name(creation.kind))
             members["created_at"] = .int(Int64(clamping: creation.write.stamp.milliseconds))
-            if let user = transaction.line(creation.write.line).introduction?.user {
+            if let user = transaction.segment(creation.write.segment).introduction?.user {
                 members["creator"] = .string(user.description)
                 members["owner"] = .string(user.description)
             }

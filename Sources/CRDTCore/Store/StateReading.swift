@@ -3,9 +3,9 @@
 /// A store shows the state that it has; a `HistoryState` shows an earlier one, or that of a branch. So whatever reads
 /// through this protocol can read the past.
 package protocol StateReading {
-    var lineCount: Int { get }
-    func line(_ index: LineIndex) -> LineRecord
-    func progress(of index: LineIndex) -> LineProgress
+    var segmentCount: Int { get }
+    func segment(_ index: SegmentIndex) -> SegmentRecord
+    func progress(of index: SegmentIndex) -> SegmentProgress
 
     /// The number of an object that is known, whether it shows or not.
     mutating func existingObjectIndex(of id: ObjectID) throws(StoreError) -> ObjectIndex?

@@ -1,26 +1,26 @@
 // Small values that a store keeps. Ids are replaced by small numbers that mean something in one store only.
 
-/// Stands for a line in one store: a stretch of a replica's chain without a fork.
+/// Stands for a segment in one store: a stretch of a replica's chain without a fork.
 ///
 /// A chain that has not forked is one line. Each further fork is a line that hangs on a change of another. Which
-/// fork is which line depends on what came first; nothing outside of the store does.
-package struct LineIndex: RawRepresentable, Hashable, Sendable {
+/// fork is which segment depends on what came first; nothing outside of the store does.
+package struct SegmentIndex: RawRepresentable, Hashable, Sendable {
     package var rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 }
 
 /// Names one change in one store; sequence 0 is the beginning of the chain.
-package struct LinePoint: Hashable, Sendable {
-    package var line: LineIndex
+package struct SegmentPoint: Hashable, Sendable {
+    package var segment: SegmentIndex
     package var sequence: UInt64
 
-    package init(line: LineIndex, sequence: UInt64) {
-        self.line = line
+    package init(segment: SegmentIndex, sequence: UInt64) {
+        self.segment = segment
         self.sequence = sequence
     }
 
     /// The beginning of a chain of which nothing is stored.
-    static let start = LinePoint(line: LineIndex(rawValue: .max), sequence: 0)
+    static let start = SegmentPoint(segment: SegmentIndex(rawValue: .max), sequence: 0)
 }
 
 /// Stands for an object in one store.
@@ -68,13 +68,13 @@ package struct RegisterKey: Hashable, Sendable {
 /// Where an operation stands in the log, and its effective stamp: what orders writes.
 package struct WriteReference: Hashable, Sendable {
     package var stamp: Stamp
-    package var line: LineIndex
+    package var segment: SegmentIndex
     package var sequence: UInt64
     package var index: UInt32
 
-    package init(stamp: Stamp, line: LineIndex, sequence: UInt64, index: UInt32) {
+    package init(stamp: Stamp, segment: SegmentIndex, sequence: UInt64, index: UInt32) {
         self.stamp = stamp
-        self.line = line
+        self.segment = segment
         self.sequence = sequence
         self.index = index
     }
@@ -82,13 +82,13 @@ package struct WriteReference: Hashable, Sendable {
     /// Comes after every write in order.
     static let end = WriteReference(
         stamp: Stamp(rawValue: .max),
-        line: LineIndex(rawValue: 0),
+        segment: SegmentIndex(rawValue: 0),
         sequence: Limits.sequenceMax,
         index: 0
     )
 
     /// The change that the operation belongs to.
-    package var point: LinePoint { LinePoint(line: self.line, sequence: self.sequence) }
+    package var point: SegmentPoint { SegmentPoint(segment: self.segment, sequence: self.sequence) }
 
     /// The place within the replica's chain as one number that rises along it.
     package var ordinal: ChainOrdinal { ChainOrdinal(sequence: self.sequence, index: self.index) }
@@ -142,24 +142,25 @@ package struct Register: Hashable, Sendable {
 /// Each was ordered before a write that had seen it, and that is recorded still.
 package struct SpentWrites: Hashable, Sendable {
     package var count: Int64
-    /// The first and the last change on each line with one of them.
+    /// The first and the last change on each segment with one of them.
     ///
     /// Of what was filled in or withdrawn, the last reaches as far as the change before it.
-    package var first: SeenLines
-    package var last: SeenLines
+    package var first: SeenSegments
+    package var last: SeenSegments
     /// None of them is ordered after this stamp.
     package var lastStamp: Stamp
 
-    package init(count: Int64, first: SeenLines, last: SeenLines, lastStamp: Stamp) {
+    package init(count: Int64, first: SeenSegments, last: SeenSegments, lastStamp: Stamp) {
         (self.count, self.first, self.last, self.lastStamp) = (count, first, last, lastStamp)
     }
 
     /// These, and so many more in a change with a stamp.
-    static func adding(_ count: Int64, in change: LinePoint, at stamp: Stamp, to known: SpentWrites?) -> SpentWrites {
-        var (first, last) = (known?.first ?? SeenLines(), known?.last ?? SeenLines())
-        _ = last.raise(change.line, to: change.sequence)
-        if first[change.line] == 0 || change.sequence < first[change.line] {
-            first = first.replacing(change.line, by: change.sequence)
+    static func adding(_ count: Int64, in change: SegmentPoint, at stamp: Stamp, to known: SpentWrites?) -> SpentWrites
+    {
+        var (first, last) = (known?.first ?? SeenSegments(), known?.last ?? SeenSegments())
+        _ = last.raise(change.segment, to: change.sequence)
+        if first[change.segment] == 0 || change.sequence < first[change.segment] {
+            first = first.replacing(change.segment, by: change.sequence)
         }
         let lastStamp = max(stamp, known?.lastStamp ?? .zero)
         return SpentWrites(count: (known?.count ?? 0) + count, first: first, last: last, lastStamp: lastStamp)
@@ -168,15 +169,15 @@ package struct SpentWrites: Hashable, Sendable {
     /// These without so many in a change, of which then none is left there; nil if none is left at all.
     ///
     /// The last stamp stays what it was.
-    func removing(_ count: Int64, in change: LinePoint) -> SpentWrites? {
+    func removing(_ count: Int64, in change: SegmentPoint) -> SpentWrites? {
         var rest = self
         rest.count -= count
         guard rest.count > 0 else { return nil }
-        guard self.last[change.line] == change.sequence else { return rest }
+        guard self.last[change.segment] == change.sequence else { return rest }
         let before = change.sequence - 1
-        let isLeft = before >= self.first[change.line]
-        rest.last = self.last.replacing(change.line, by: isLeft ? before : 0)
-        if !isLeft { rest.first = self.first.replacing(change.line, by: 0) }
+        let isLeft = before >= self.first[change.segment]
+        rest.last = self.last.replacing(change.segment, by: isLeft ? before : 0)
+        if !isLeft { rest.first = self.first.replacing(change.segment, by: 0) }
         return rest
     }
 }
@@ -185,9 +186,9 @@ package struct SpentWrites: Hashable, Sendable {
 package struct PendingErasure: Hashable, Sendable {
     package var key: RegisterKey
     /// The change that asks for it: what it had seen of the property is to be dropped.
-    package var change: LinePoint
+    package var change: SegmentPoint
 
-    package init(key: RegisterKey, change: LinePoint) { (self.key, self.change) = (key, change) }
+    package init(key: RegisterKey, change: SegmentPoint) { (self.key, self.change) = (key, change) }
 }
 
 /// What became of a write that is not in force.
@@ -205,7 +206,7 @@ package enum VersionStatus: UInt8, Hashable, Sendable {
 /// An operation of a branch that is not merged.
 package struct UnmergedOperation: Hashable, Sendable {
     package var key: RegisterKey
-    package var line: LineIndex
+    package var segment: SegmentIndex
     package var sequence: UInt64
     package var index: UInt32
     package var kind: OperationKind
@@ -215,10 +216,10 @@ package struct UnmergedOperation: Hashable, Sendable {
     /// `key`: that of the property; of `NameIndex.lifetime` for creations and deletions, `NameIndex.place` for moves.
     package init(key: RegisterKey, write: WriteReference, kind: OperationKind, parent: ObjectIndex?) {
         (self.key, self.kind, self.parent) = (key, kind, parent)
-        (self.line, self.sequence, self.index) = (write.line, write.sequence, write.index)
+        (self.segment, self.sequence, self.index) = (write.segment, write.sequence, write.index)
     }
 
-    package var point: LinePoint { LinePoint(line: self.line, sequence: self.sequence) }
+    package var point: SegmentPoint { SegmentPoint(segment: self.segment, sequence: self.sequence) }
 }
 
 /// The state of one object.
@@ -262,11 +263,11 @@ package struct ObjectRecord: Hashable, Sendable {
 
 /// Where a move stands in the log.
 package struct OpenMove: Hashable, Sendable {
-    package var line: LineIndex
+    package var segment: SegmentIndex
     package var ordinal: ChainOrdinal
 
-    package init(line: LineIndex, ordinal: ChainOrdinal) {
-        self.line = line
+    package init(segment: SegmentIndex, ordinal: ChainOrdinal) {
+        self.segment = segment
         self.ordinal = ordinal
     }
 }
@@ -296,15 +297,16 @@ package struct MoveRecord: Hashable, Sendable {
 }
 
 /// Where a fork of a forked chain begins.
-package struct LineOrigin: Hashable, Sendable {
-    /// The change that the line's first one extends: of another line, or sequence 0 for the beginning of the chain.
-    package var parent: LinePoint
-    /// The hash of the line's first change.
+package struct SegmentOrigin: Hashable, Sendable {
+    /// The change that the segment's first one extends: of another segment, or sequence 0 for the beginning of the
+    /// chain.
+    package var parent: SegmentPoint
+    /// The hash of the segment's first change.
     package var firstHash: Hash256
-    /// The hash of the change of the parent's line that extends the same change.
+    /// The hash of the change of the parent's segment that extends the same change.
     package var siblingHash: Hash256
 
-    package init(parent: LinePoint, firstHash: Hash256, siblingHash: Hash256) {
+    package init(parent: SegmentPoint, firstHash: Hash256, siblingHash: Hash256) {
         self.parent = parent
         self.firstHash = firstHash
         self.siblingHash = siblingHash
@@ -312,7 +314,7 @@ package struct LineOrigin: Hashable, Sendable {
 }
 
 /// What a store knows of one line.
-package struct LineRecord: Hashable, Sendable {
+package struct SegmentRecord: Hashable, Sendable {
     /// The replica whose chain it belongs to.
     package var id: ReplicaID
     /// Who writes; nil as long as its first change is not here.
@@ -328,10 +330,10 @@ package struct LineRecord: Hashable, Sendable {
     package var branch: BranchID?
     /// The last change of a branch that counts in the main state, since a change of that has seen it.
     package var mergedSequence: UInt64 = 0
-    /// Where the line hangs; nil for the first line of its replica.
-    package var origin: LineOrigin?
-    /// The next line of the same replica.
-    package var next: LineIndex?
+    /// Where the segment hangs; nil for the first segment of its replica.
+    package var origin: SegmentOrigin?
+    /// The next segment of the same replica.
+    package var next: SegmentIndex?
     /// The last change in the log, and its hash.
     package var storedSequence: UInt64 = 0
     package var storedHash: Hash256
@@ -344,14 +346,14 @@ package struct LineRecord: Hashable, Sendable {
     var waitsFor: Merge.Wait?
     /// What the last applied change had seen.
     ///
-    /// Of lines that this one hangs on, it is where the next one hangs.
-    package var context = SeenLines()
+    /// Of segments that this one hangs on, it is where the next one hangs.
+    package var context = SeenSegments()
     /// How a store keeps that.
     package var trail = ContextTrail()
     /// The first change whose effective stamp is not its own; nil if there is none.
     package var firstRaised: UInt64?
 
-    /// The first line of a replica.
+    /// The first segment of a replica.
     ///
     /// `origin`: the hash before the first change.
     package init(id: ReplicaID, origin: Hash256) {
@@ -359,14 +361,14 @@ package struct LineRecord: Hashable, Sendable {
         self.storedHash = origin
     }
 
-    /// A further line of a replica.
+    /// A further segment of a replica.
     ///
     /// `previous`: the hash of the change that it hangs on.
     package init(
         id: ReplicaID,
         introduction: Introduction?,
         branch: BranchID?,
-        origin: LineOrigin,
+        origin: SegmentOrigin,
         previous: Hash256
     ) {
         self.branch = branch
@@ -382,12 +384,12 @@ package struct LineRecord: Hashable, Sendable {
     /// The last change that counts in the main state.
     package var countedSequence: UInt64 { self.branch == nil ? self.appliedSequence : self.mergedSequence }
 
-    /// The sequence of the line's first change.
+    /// The sequence of the segment's first change.
     package var firstSequence: UInt64 { (self.origin?.parent.sequence ?? 0) + 1 }
 
-    /// How far the line has come.
-    package var progress: LineProgress {
-        LineProgress(
+    /// How far the segment has come.
+    package var progress: SegmentProgress {
+        SegmentProgress(
             firstSequence: self.firstSequence,
             storedSequence: self.storedSequence,
             appliedSequence: self.appliedSequence,
@@ -400,10 +402,10 @@ package struct LineRecord: Hashable, Sendable {
     }
 }
 
-/// How far a line has come in one store.
+/// How far a segment has come in one store.
 ///
 /// What merging asks most often of a record, and a trivial value, which a record is not.
-package struct LineProgress: Hashable, Sendable {
+package struct SegmentProgress: Hashable, Sendable {
     package var firstSequence: UInt64
     package var storedSequence: UInt64
     package var appliedSequence: UInt64
@@ -413,8 +415,8 @@ package struct LineProgress: Hashable, Sendable {
     package var branch: BranchID?
     package var appliedStamp: Stamp
     package var firstRaised: UInt64?
-    /// The next line of the same replica.
-    package var next: LineIndex?
+    /// The next segment of the same replica.
+    package var next: SegmentIndex?
 
     package init(
         firstSequence: UInt64,
@@ -424,7 +426,7 @@ package struct LineProgress: Hashable, Sendable {
         branch: BranchID?,
         appliedStamp: Stamp,
         firstRaised: UInt64?,
-        next: LineIndex?
+        next: SegmentIndex?
     ) {
         self.firstSequence = firstSequence
         self.storedSequence = storedSequence
@@ -439,7 +441,7 @@ package struct LineProgress: Hashable, Sendable {
     /// Whether changes are applied that do not count in the main state.
     package var hasUnmerged: Bool { self.countedSequence < self.appliedSequence }
 
-    /// Whether any of the line's changes is applied.
+    /// Whether any of the segment's changes is applied.
     package var hasApplied: Bool { self.appliedSequence >= self.firstSequence }
 
     /// Whether changes are stored that have not been applied.
@@ -462,20 +464,20 @@ package struct ChangeHeader: Hashable, Sendable {
 package struct RaisedStamp: Hashable, Sendable {
     package var stamp: Stamp
     /// The change that it is one above; nil if it had seen nothing.
-    package var cause: LinePoint?
+    package var cause: SegmentPoint?
 
-    package init(stamp: Stamp, cause: LinePoint?) {
+    package init(stamp: Stamp, cause: SegmentPoint?) {
         self.stamp = stamp
         self.cause = cause
     }
 }
 
-/// A restamp that is stored, and the line of its author.
+/// A restamp that is stored, and the segment of its author.
 package struct RestampRecord: Hashable, Sendable {
     package var restamp: Restamp
-    package var author: LineIndex
+    package var author: SegmentIndex
 
-    package init(restamp: Restamp, author: LineIndex) {
+    package init(restamp: Restamp, author: SegmentIndex) {
         self.restamp = restamp
         self.author = author
     }

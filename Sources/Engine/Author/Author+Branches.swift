@@ -2,18 +2,18 @@ internal import CRDTCore
 
 /// The replicas under which this device writes to branches: one for each, so that each has a chain of its own.
 extension Author {
-    /// The line that this device writes to a branch under; nil if the next write makes one.
+    /// The segment that this device writes to a branch under; nil if the next write makes one.
     ///
     /// One whose last change claims a time that is held is left, as that of the main timeline is.
-    func line(
+    func segment(
         of branch: BranchID,
         in transaction: inout some NodeTransaction
-    ) throws(StoreError) -> LineIndex? {
+    ) throws(StoreError) -> SegmentIndex? {
         guard let replica = try self.branchReplicas(in: &transaction)[branch],
-            let line = transaction.firstLine(of: replica), transaction.line(line).branch == branch,
-            transaction.progress(of: line).next == nil
+            let segment = transaction.firstSegment(of: replica), transaction.segment(segment).branch == branch,
+            transaction.progress(of: segment).next == nil
         else { return nil }
-        return try self.isToBeLeft(line, in: &transaction) ? nil : line
+        return try self.isToBeLeft(segment, in: &transaction) ? nil : segment
     }
 
     /// Remembers the replica that a branch is written under.

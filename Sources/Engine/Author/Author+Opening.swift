@@ -16,7 +16,7 @@ extension Author {
         )
         try merge.finish(in: &transaction)
         if let bytes = try transaction.fact(NodeFact.activeReplica), let id = Bytes16(bytes) {
-            self.state.activeLine = transaction.firstLine(of: ReplicaID(bytes: id))
+            self.state.activeSegment = transaction.firstSegment(of: ReplicaID(bytes: id))
         }
         // The token of a database that was put back or copied is an old one, or the other's.
         let token = try transaction.fact(NodeFact.storeToken)
@@ -25,7 +25,7 @@ extension Author {
         history = history ?? DatabaseHistory()
         history?.begin(era, after: transaction.lastCommit)
         try transaction.setFact(NodeFact.history, history?.encoded)
-        if let active = self.state.activeLine {
+        if let active = self.state.activeSegment {
             // It must never write under the id its original may still be writing under.
             if isCopy {
                 try self.leaveReplica(.copiedOrRestored, in: &transaction)

@@ -14,34 +14,34 @@ extension Author {
     ) throws(StoreError) -> WriteReceipt? {
         var merge = self.merge()
         try self.finish(&merge, in: &transaction)
-        var ends: [LineIndex: UInt64] = [:]
-        var starts: [LineIndex: UInt64] = [:]
-        var open: [LinePoint] = []
+        var ends: [SegmentIndex: UInt64] = [:]
+        var starts: [SegmentIndex: UInt64] = [:]
+        var open: [SegmentPoint] = []
         let waits = try merge.waits(in: &transaction)
-        for line in waits.keys {
-            guard isAsked || transaction.line(line).device == self.identity.device,
-                self.mayRestamp(line, transaction), try waits.isHeld(line, in: &transaction)
+        for segment in waits.keys {
+            guard isAsked || transaction.segment(segment).device == self.identity.device,
+                self.mayRestamp(segment, transaction), try waits.isHeld(segment, in: &transaction)
             else { continue }
-            open.append(LinePoint(line: line, sequence: transaction.progress(of: line).storedSequence))
+            open.append(SegmentPoint(segment: segment, sequence: transaction.progress(of: segment).storedSequence))
         }
         // What these had seen may be held as well, and they would wait for it.
         while let last = open.popLast() {
-            let progress = transaction.progress(of: last.line)
-            let start = max(progress.appliedSequence, ends[last.line] ?? 0)
-            guard last.sequence > start, self.mayRestamp(last.line, transaction) else { continue }
-            ends[last.line] = last.sequence
-            if starts[last.line] == nil { starts[last.line] = try self.firstHeld(on: last, in: &transaction) }
-            if let parent = transaction.origin(of: last.line)?.parent { open.append(parent) }
-            for point in try transaction.contexts(of: last.line, after: start, through: last.sequence) {
+            let progress = transaction.progress(of: last.segment)
+            let start = max(progress.appliedSequence, ends[last.segment] ?? 0)
+            guard last.sequence > start, self.mayRestamp(last.segment, transaction) else { continue }
+            ends[last.segment] = last.sequence
+            if starts[last.segment] == nil { starts[last.segment] = try self.firstHeld(on: last, in: &transaction) }
+            if let parent = transaction.origin(of: last.segment)?.parent { open.append(parent) }
+            for point in try transaction.contexts(of: last.segment, after: start, through: last.sequence) {
                 if let seen = try transaction.place(of: point) { open.append(seen) }
             }
         }
         var edits: [Edit] = []
-        for (line, first) in starts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            guard let sequence = ends[line], first <= sequence else { continue }
-            let hash = try transaction.hash(at: LinePoint(line: line, sequence: sequence))
+        for (segment, first) in starts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            guard let sequence = ends[segment], first <= sequence else { continue }
+            let hash = try transaction.hash(at: SegmentPoint(segment: segment, sequence: sequence))
             let restamp = Restamp(
-                replica: transaction.replicaID(line),
+                replica: transaction.replicaID(segment),
                 firstSequence: first,
                 lastSequence: sequence,
                 lastHash: hash ?? .zero
@@ -60,12 +60,12 @@ extension Author {
     /// The first change up to a place that is not applied and claims a time that is held, and not only follows from one
     /// that does; nil if there is none.
     private func firstHeld(
-        on last: LinePoint,
+        on last: SegmentPoint,
         in transaction: inout some NodeTransaction
     ) throws(StoreError) -> UInt64? {
-        var sequence = transaction.progress(of: last.line).appliedSequence + 1
+        var sequence = transaction.progress(of: last.segment).appliedSequence + 1
         while sequence <= last.sequence {
-            let place = LinePoint(line: last.line, sequence: sequence)
+            let place = SegmentPoint(segment: last.segment, sequence: sequence)
             if let header = try transaction.header(at: place), HybridClock.isHeld(header.stamp, at: self.now) {
                 return sequence
             }
@@ -74,23 +74,23 @@ extension Author {
         return nil
     }
 
-    /// Whether a restamp by this device counts for a line.
-    private func mayRestamp(_ line: LineIndex, _ transaction: borrowing some NodeTransaction) -> Bool {
+    /// Whether a restamp by this device counts for a segment.
+    private func mayRestamp(_ segment: SegmentIndex, _ transaction: borrowing some NodeTransaction) -> Bool {
         let user = self.identity.user
         if user == self.membership.founder { return true }
-        return transaction.line(line).introduction?.user == user
+        return transaction.segment(segment).introduction?.user == user
     }
 }
 
-extension [LineIndex: Merge.Wait] {
-    /// Whether a line waits for time to pass, if only because what its next change had seen does.
-    func isHeld(_ line: LineIndex, in transaction: inout some NodeTransaction) throws(StoreError) -> Bool {
-        var line = line
+extension [SegmentIndex: Merge.Wait] {
+    /// Whether a segment waits for time to pass, if only because what its next change had seen does.
+    func isHeld(_ segment: SegmentIndex, in transaction: inout some NodeTransaction) throws(StoreError) -> Bool {
+        var segment = segment
         for _ in 0..<self.count {
-            guard let wait = self[line] else { return false }
+            guard let wait = self[segment] else { return false }
             guard case .missing(let point) = wait else { return true }
             guard let place = try transaction.place(of: point) else { return false }
-            line = place.line
+            segment = place.segment
         }
         return false
     }

@@ -37,7 +37,7 @@ struct Author: ~Copyable {
     func merge(catchesUpAt time: UInt64? = nil, settlesRestamps: Bool = false) -> Merge {
         var policy = MergePolicy(now: self.now, founder: self.membership.founder)
         var deferred = self.state.deferred
-        policy.promptLine = self.state.activeLine
+        policy.promptSegment = self.state.activeSegment
         self.pace.limit(&policy, &deferred, catchesUpAt: time)
         if settlesRestamps { policy.defersRestamps = false }
         return Merge(policy, deferred: deferred)
@@ -165,22 +165,22 @@ struct Author: ~Copyable {
     mutating func commit(
         _ edits: [Edit],
         on branch: BranchID? = nil,
-        seeing others: [LinePoint] = [],
+        seeing others: [SegmentPoint] = [],
         in transaction: inout some NodeTransaction
     ) throws(StoreError) -> Dot? {
         // Who writes something else does not wait for restamps that others made.
         var merge = self.merge(settlesRestamps: edits.contains { $0.kind == .restamp })
         // What is written has seen what is due by now, and not what is held by now.
         try merge.catchUp(in: &transaction)
-        try self.leaveHeldLine(in: &transaction)
-        var index = self.state.activeLine
-        if let branch { index = try self.line(of: branch, in: &transaction) }
+        try self.leaveHeldSegment(in: &transaction)
+        var index = self.state.activeSegment
+        if let branch { index = try self.segment(of: branch, in: &transaction) }
         if index == nil, let stamp = try self.nextStamp(in: &transaction) {
             index = try self.openReplica(of: branch, stamp: stamp, &merge, in: &transaction)
         }
         guard let index, var stamp = try self.nextStamp(on: index, in: &transaction) else { return nil }
-        var record = transaction.line(index)
-        var seen: SeenLines?
+        var record = transaction.segment(index)
+        var seen: SeenSegments?
         if branch != nil || !others.isEmpty {
             let heads = try branch.map { branch throws(StoreError) in try transaction.heads(of: branch) } ?? []
             seen = try transaction.closure(of: heads + others)
@@ -191,52 +191,52 @@ struct Author: ~Copyable {
             let part = Array(news.prefix(Limits.contextEntryCountMax))
             try self.append([], stamp, part, to: record.id, after: record, &merge, in: &transaction)
             guard let next = try self.nextStamp(on: index, in: &transaction) else { return nil }
-            (record, stamp) = (transaction.line(index), next)
+            (record, stamp) = (transaction.segment(index), next)
             news.removeFirst(part.count)
         }
         let run = try self.append(edits, stamp, news, to: record.id, after: record, &merge, in: &transaction)
-        self.state.sealed = (run, LinePoint(line: index, sequence: run.firstSequence))
+        self.state.sealed = (run, SegmentPoint(segment: index, sequence: run.firstSequence))
         try self.finish(&merge, in: &transaction)
         return Dot(replica: record.id, sequence: record.storedSequence + 1)
     }
 
     /// The next stamp: above all that is applied, and above our own last one, be it applied or not.
     ///
-    /// `line`: the line that is written to; nil for that of the main timeline.
+    /// `segment`: the segment that is written to; nil for that of the main timeline.
     private func nextStamp(
-        on line: LineIndex? = nil,
+        on segment: SegmentIndex? = nil,
         in transaction: inout some NodeTransaction
     ) throws(StoreError) -> Stamp? {
         var clock = HybridClock()
-        for position in 0..<transaction.lineCount {
-            clock.observe(transaction.progress(of: LineIndex(rawValue: UInt32(position))).appliedStamp)
+        for position in 0..<transaction.segmentCount {
+            clock.observe(transaction.progress(of: SegmentIndex(rawValue: UInt32(position))).appliedStamp)
         }
-        for own in Set([self.state.activeLine, line].compactMap { $0 }) {
-            let last = LinePoint(line: own, sequence: transaction.progress(of: own).storedSequence)
+        for own in Set([self.state.activeSegment, segment].compactMap { $0 }) {
+            let last = SegmentPoint(segment: own, sequence: transaction.progress(of: own).storedSequence)
             clock.observe(try transaction.header(at: last)?.stamp ?? .zero)
         }
         return clock.next(at: self.now)
     }
 
     /// If our own last change claims a time that is held, the next write makes a new replica.
-    private mutating func leaveHeldLine(in transaction: inout some NodeTransaction) throws(StoreError) {
-        guard let active = self.state.activeLine, try self.isToBeLeft(active, in: &transaction) else { return }
+    private mutating func leaveHeldSegment(in transaction: inout some NodeTransaction) throws(StoreError) {
+        guard let active = self.state.activeSegment, try self.isToBeLeft(active, in: &transaction) else { return }
         try self.leaveReplica(.clockRepaired, in: &transaction)
     }
 
-    /// Whether the last change of a line of ours claims a time that is held, so that nothing may come after it.
+    /// Whether the last change of a segment of ours claims a time that is held, so that nothing may come after it.
     ///
     /// Our clock was ahead when we made it, and what is written now must not wait for it. Nor must it be stamped above
     /// it if it is restamped by now.
     ///
     /// If others' changes are held as well, it is our clock that is behind now, and ours goes on after its last change.
-    func isToBeLeft(_ line: LineIndex, in transaction: inout some NodeTransaction) throws(StoreError) -> Bool {
-        let last = LinePoint(line: line, sequence: transaction.progress(of: line).storedSequence)
+    func isToBeLeft(_ segment: SegmentIndex, in transaction: inout some NodeTransaction) throws(StoreError) -> Bool {
+        let last = SegmentPoint(segment: segment, sequence: transaction.progress(of: segment).storedSequence)
         let stamp = try transaction.header(at: last)?.stamp ?? .zero
         guard HybridClock.isHeld(stamp, at: self.now) else { return false }
-        for position in 0..<(transaction.progress(of: line).isPending ? transaction.lineCount : 0) {
-            let index = LineIndex(rawValue: UInt32(position))
-            guard transaction.progress(of: index).isPending, transaction.line(index).device != self.identity.device
+        for position in 0..<(transaction.progress(of: segment).isPending ? transaction.segmentCount : 0) {
+            let index = SegmentIndex(rawValue: UInt32(position))
+            guard transaction.progress(of: index).isPending, transaction.segment(index).device != self.identity.device
             else { continue }
             return false
         }
@@ -245,8 +245,8 @@ struct Author: ~Copyable {
 
     /// Whether our own last change claims a time that is held by our clock.
     func isLastStampHeld(in transaction: inout some NodeTransaction) throws(StoreError) -> Bool {
-        guard let active = self.state.activeLine else { return false }
-        let last = LinePoint(line: active, sequence: transaction.progress(of: active).storedSequence)
+        guard let active = self.state.activeSegment else { return false }
+        let last = SegmentPoint(segment: active, sequence: transaction.progress(of: active).storedSequence)
         return try transaction.header(at: last).map { HybridClock.isHeld($0.stamp, at: self.now) } ?? false
     }
 
@@ -255,10 +255,10 @@ struct Author: ~Copyable {
         _ reason: NewReplicaReason,
         in transaction: inout some NodeTransaction
     ) throws(StoreError) {
-        guard self.state.activeLine != nil else { return }
+        guard self.state.activeSegment != nil else { return }
         try transaction.setFact(NodeFact.activeReplica, nil)
         try transaction.setFact(NodeFact.branchReplicas, nil)
-        self.state.activeLine = nil
+        self.state.activeSegment = nil
         self.state.newReplicaReason = reason
     }
 
@@ -282,7 +282,7 @@ struct Author: ~Copyable {
         stamp: Stamp,
         _ merge: inout Merge,
         in transaction: inout some NodeTransaction
-    ) throws(StoreError) -> LineIndex {
+    ) throws(StoreError) -> SegmentIndex {
         let nonce = Bytes16(high: self.entropy.nextUInt64(), low: self.entropy.nextUInt64())
         let id = ReplicaID(device: self.identity.device, nonce: nonce, self.cryptography)
         var edits: [Edit] = [.introduce(self.identity.introduction(nonce: nonce))]
@@ -290,39 +290,39 @@ struct Author: ~Copyable {
         try self.append(edits, stamp, [], to: id, after: nil, &merge, in: &transaction)
         if let branch {
             try self.note(id, of: branch, in: &transaction)
-            guard let index = transaction.firstLine(of: id) else { throw .damaged("a new replica has no log") }
+            guard let index = transaction.firstSegment(of: id) else { throw .damaged("a new replica has no log") }
             return index
         }
         try transaction.setFact(NodeFact.activeReplica, id.bytes.array)
-        guard let index = transaction.firstLine(of: id) else { throw .damaged("a new replica has no log") }
-        self.state.activeLine = index
+        guard let index = transaction.firstSegment(of: id) else { throw .damaged("a new replica has no log") }
+        self.state.activeSegment = index
         return index
     }
 
-    /// Everything that counts on a line's timeline and that its last change had not seen.
+    /// Everything that counts on a segment's timeline and that its last change had not seen.
     ///
     /// `seen`: what counts on a branch; on the main timeline, what is to be merged.
     private func news(
-        for own: LineIndex,
-        _ record: LineRecord,
-        _ seen: SeenLines?,
+        for own: SegmentIndex,
+        _ record: SegmentRecord,
+        _ seen: SeenSegments?,
         in transaction: inout some NodeTransaction
     ) throws(StoreError) -> [Point] {
         // What has been withdrawn since was seen all the same: then the context is that of the last stored change.
-        let last = LinePoint(line: own, sequence: record.storedSequence)
+        let last = SegmentPoint(segment: own, sequence: record.storedSequence)
         let context = record.progress.isPending ? try transaction.context(at: last) : record.context
         var news: Set<Point> = []
-        for position in 0..<transaction.lineCount {
-            let line = LineIndex(rawValue: UInt32(position))
-            let progress = transaction.progress(of: line)
-            let sequence = max(record.branch == nil ? progress.countedSequence : 0, seen?[line] ?? 0)
-            guard line != own, sequence >= progress.firstSequence, sequence > context[line],
-                let hash = try transaction.hash(at: LinePoint(line: line, sequence: sequence))
+        for position in 0..<transaction.segmentCount {
+            let segment = SegmentIndex(rawValue: UInt32(position))
+            let progress = transaction.progress(of: segment)
+            let sequence = max(record.branch == nil ? progress.countedSequence : 0, seen?[segment] ?? 0)
+            guard segment != own, sequence >= progress.firstSequence, sequence > context[segment],
+                let hash = try transaction.hash(at: SegmentPoint(segment: segment, sequence: sequence))
             else { continue }
-            let replica = transaction.replicaID(line)
+            let replica = transaction.replicaID(segment)
             let point = Point(replica: replica, sequence: sequence, name: ChangeName(hash))
             // A name that two changes share means less than either, and is said once.
-            guard let meant = try transaction.place(of: point), meant.sequence > context[meant.line]
+            guard let meant = try transaction.place(of: point), meant.sequence > context[meant.segment]
             else { continue }
             news.insert(point)
         }
@@ -331,7 +331,7 @@ struct Author: ~Copyable {
 
     /// Appends one change of our own to a replica's chain, under a signature of its own.
     ///
-    /// `last`: the line that it continues; nil if it is the first of its replica.
+    /// `last`: the segment that it continues; nil if it is the first of its replica.
     /// - Returns: The run that it is.
     @discardableResult
     private mutating func append(
@@ -339,7 +339,7 @@ struct Author: ~Copyable {
         _ stamp: Stamp,
         _ context: [Point],
         to replica: ReplicaID,
-        after last: LineRecord?,
+        after last: SegmentRecord?,
         _ merge: inout Merge,
         in transaction: inout some NodeTransaction
     ) throws(StoreError) -> Run {

@@ -1,9 +1,9 @@
 internal import CRDTCore
 internal import SyncProtocol
 
-/// What other devices are known to have stored, as they have said in sessions: of each line of this store, how far.
+/// What other devices are known to have stored, as they have said in sessions: of each segment of this store, how far.
 struct Acknowledgements: Hashable {
-    var seen: [DeviceID: SeenLines] = [:]
+    var seen: [DeviceID: SeenSegments] = [:]
 
     init() {}
 
@@ -13,28 +13,28 @@ struct Acknowledgements: Hashable {
         do throws(WireError) {
             while reader.remaining > 0 {
                 let device = DeviceID(bytes: try reader.bytes32())
-                var lines = SeenLines()
+                var segments = SeenSegments()
                 for _ in 0..<(try reader.count(atMost: reader.remaining)) {
-                    let line = try reader.count(atMost: Int(UInt32.max - 1))
+                    let segment = try reader.count(atMost: Int(UInt32.max - 1))
                     let sequence = try reader.varint()
                     guard (1...Limits.sequenceMax).contains(sequence) else { return nil }
-                    _ = lines.raise(LineIndex(rawValue: UInt32(line)), to: sequence)
+                    _ = segments.raise(SegmentIndex(rawValue: UInt32(segment)), to: sequence)
                 }
-                self.seen[device] = lines
+                self.seen[device] = segments
             }
         } catch {
             return nil
         }
     }
 
-    /// For each device its key, and a line and a sequence for each line that it has.
+    /// For each device its key, and a segment and a sequence for each segment that it has.
     var encoded: [UInt8] {
         var bytes: [UInt8] = []
-        for (device, lines) in self.seen.sorted(by: { $0.key < $1.key }) {
+        for (device, segments) in self.seen.sorted(by: { $0.key < $1.key }) {
             bytes += device.bytes.array
-            bytes.appendVarint(UInt64(lines.all.count))
-            for (line, sequence) in lines.all {
-                bytes.appendVarint(UInt64(line.rawValue))
+            bytes.appendVarint(UInt64(segments.all.count))
+            for (segment, sequence) in segments.all {
+                bytes.appendVarint(UInt64(segment.rawValue))
                 bytes.appendVarint(sequence)
             }
         }
@@ -51,7 +51,7 @@ extension Node where Store: ~Copyable {
     /// Takes note of what a peer has stored that is connected, or was until now.
     mutating func noteAcknowledgement(of connection: PeerConnection) {
         guard let device = connection.device else { return }
-        self.memory.acknowledgements.seen[device, default: SeenLines()].formUnion(connection.session.storedByPeer)
+        self.memory.acknowledgements.seen[device, default: SeenSegments()].formUnion(connection.session.storedByPeer)
     }
 
     /// What every device has stored that was heard from since a time, as far as that is known, and who those are that
@@ -61,34 +61,34 @@ extension Node where Store: ~Copyable {
     /// applied. Those that were forgotten are not asked.
     mutating func acknowledged(
         since time: WallTime
-    ) throws(StoreError) -> (seen: SeenLines, lacking: [String]) {
+    ) throws(StoreError) -> (seen: SeenSegments, lacking: [String]) {
         self.noteAcknowledgements()
         let own = self.identity.device
         return try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
-            var (all, ends): (SeenLines, [DeviceID: [LinePoint]]) = (SeenLines(), [:])
-            for position in 0..<transaction.lineCount {
-                let line = LineIndex(rawValue: UInt32(position))
-                let progress = transaction.progress(of: line)
+            var (all, ends): (SeenSegments, [DeviceID: [SegmentPoint]]) = (SeenSegments(), [:])
+            for position in 0..<transaction.segmentCount {
+                let segment = SegmentIndex(rawValue: UInt32(position))
+                let progress = transaction.progress(of: segment)
                 guard progress.hasApplied else { continue }
-                let end = LinePoint(line: line, sequence: progress.appliedSequence)
-                _ = all.raise(line, to: end.sequence)
-                if let device = transaction.line(line).device { ends[device, default: []].append(end) }
+                let end = SegmentPoint(segment: segment, sequence: progress.appliedSequence)
+                _ = all.raise(segment, to: end.sequence)
+                if let device = transaction.segment(segment).device { ends[device, default: []].append(end) }
             }
             var (seen, lacking) = (all, [String]())
             for key in self.book.sortedKeys where key.device != own {
                 guard let entry = self.book[key], !entry.isForgotten else { continue }
                 var (known, wrote) = (
-                    self.memory.acknowledgements.seen[key.device] ?? SeenLines(), WallTime(milliseconds: 0)
+                    self.memory.acknowledgements.seen[key.device] ?? SeenSegments(), WallTime(milliseconds: 0)
                 )
                 for end in ends[key.device] ?? [] {
                     wrote = max(
                         wrote,
-                        WallTime(milliseconds: transaction.progress(of: end.line).appliedStamp.milliseconds)
+                        WallTime(milliseconds: transaction.progress(of: end.segment).appliedStamp.milliseconds)
                     )
                     known.formUnion(try transaction.closure(of: [end]))
                 }
                 guard max(entry.lastSeen ?? wrote, wrote) >= time else { continue }
-                if all.next(from: LineIndex(rawValue: 0), beyond: known) != nil { lacking.append(entry.shownName) }
+                if all.next(from: SegmentIndex(rawValue: 0), beyond: known) != nil { lacking.append(entry.shownName) }
                 seen = seen.intersection(known)
             }
             return (seen, lacking)

@@ -4,12 +4,12 @@ package import CRDTCore
 package struct Crowd: Hashable, Sendable {
     package var device: DeviceID
     package var deviceName: String
-    package var lineCount: Int
+    package var segmentCount: Int
     /// Whether most are those of other devices that this one vouches for.
     package var isByOthers: Bool
 
     /// A device opens one each time it is put back to a backup, or its clock is set right.
-    package static let lineCountMin = 1 << 10
+    package static let segmentCountMin = 1 << 10
 
     /// The devices that have opened so many, or vouch for those that have; the user's first device, which vouches for
     /// all, answers for its own alone.
@@ -19,8 +19,8 @@ package struct Crowd: Hashable, Sendable {
         var names: [DeviceID: String] = [:]
         var own: [DeviceID: Int] = [:]
         var vouched: [DeviceID: Int] = [:]
-        for position in 0..<transaction.lineCount {
-            guard let introduction = transaction.line(LineIndex(rawValue: UInt32(position))).introduction,
+        for position in 0..<transaction.segmentCount {
+            guard let introduction = transaction.segment(SegmentIndex(rawValue: UInt32(position))).introduction,
                 let device = introduction.device
             else { continue }
             names[device] = introduction.deviceName
@@ -31,11 +31,11 @@ package struct Crowd: Hashable, Sendable {
         }
         return Set(own.keys).union(vouched.keys).sorted().compactMap { device in
             let (ownCount, vouchedCount) = (own[device] ?? 0, vouched[device] ?? 0)
-            guard ownCount + vouchedCount >= self.lineCountMin else { return nil }
+            guard ownCount + vouchedCount >= self.segmentCountMin else { return nil }
             return Crowd(
                 device: device,
                 deviceName: names[device] ?? String(device.description.prefix(8)),
-                lineCount: ownCount + vouchedCount,
+                segmentCount: ownCount + vouchedCount,
                 isByOthers: vouchedCount > ownCount
             )
         }

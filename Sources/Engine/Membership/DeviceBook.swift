@@ -113,8 +113,8 @@ struct DeviceBook {
     }
 
     private(set) var entries: [PeerKeys: Entry] = [:]
-    /// The lines whose introductions it has.
-    var lineCount = 0
+    /// The segments whose introductions it has.
+    var segmentCount = 0
     /// Addresses of which it is not known whose they are: those that the user named, and those that unknown members'
     /// beacons came from.
     var unknownAddresses: [NetworkAddress: UnknownAddress] = [:]

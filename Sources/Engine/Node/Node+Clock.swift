@@ -46,7 +46,7 @@ extension Node where Store: ~Copyable {
         self.timers.dueTry = self.now.monotonicMilliseconds + ConnectionTimes.backoffMax
     }
 
-    /// Finds out which lines wait for time to pass, if not now then later.
+    /// Finds out which segments wait for time to pass, if not now then later.
     mutating func noteWaits() {
         do throws(StoreError) {
             try self.refreshWaits()
@@ -55,16 +55,16 @@ extension Node where Store: ~Copyable {
         }
     }
 
-    /// Finds out which lines wait for time to pass, and tells whoever wrote them.
+    /// Finds out which segments wait for time to pass, and tells whoever wrote them.
     mutating func refreshWaits() throws(StoreError) {
         let device = self.identity.device
         var merge = self.replica.author.merge()
         let (held, isOwnHeld) = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
-            var held: [(record: LineRecord, until: WallTime)] = []
+            var held: [(record: SegmentRecord, until: WallTime)] = []
             var isOwnHeld = false
             let waits = try merge.waits(in: &transaction)
             for (index, wait) in waits {
-                let record = transaction.line(index)
+                let record = transaction.segment(index)
                 if case .held(let until) = wait { held.append((record, until)) }
                 guard !isOwnHeld, record.device == device else { continue }
                 isOwnHeld = try waits.isHeld(index, in: &transaction)
@@ -198,7 +198,8 @@ extension NodeTransaction {
 
     /// The latest stamp that counts here.
     mutating func latestAppliedStamp() -> Stamp {
-        (0..<self.lineCount).map { self.progress(of: LineIndex(rawValue: UInt32($0))).appliedStamp }.max() ?? .zero
+        (0..<self.segmentCount).map { self.progress(of: SegmentIndex(rawValue: UInt32($0))).appliedStamp }.max()
+            ?? .zero
     }
 }
 

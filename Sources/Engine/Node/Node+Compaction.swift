@@ -9,7 +9,7 @@ package struct CompactionRun: Sendable {
     package let lackingNames: [String]
     private let isDryRun: Bool
     fileprivate var compaction: Compaction
-    fileprivate var next: LinePoint? = Compaction.start
+    fileprivate var next: SegmentPoint? = Compaction.start
 
     package var summary: Compaction.Summary { self.compaction.summary }
     package var isDone: Bool { self.next == nil }

@@ -130,9 +130,9 @@ extension Node where Store: ~Copyable {
         _ entries: [FrontierEntry],
         on connection: PeerConnection
     ) throws(StoreError) {
-        guard let line = self.state.activeLine, let device = connection.device else { return }
+        guard let segment = self.state.activeSegment, let device = connection.device else { return }
         let (id, stored) = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
-            (transaction.replicaID(line), transaction.progress(of: line).storedSequence)
+            (transaction.replicaID(segment), transaction.progress(of: segment).storedSequence)
         }
         // Believed once of each device: a database goes back only while no process has it open.
         if entries.contains(where: { $0.replica == id && $0.sequence > stored }), self.doubters.insert(device).inserted
@@ -171,7 +171,7 @@ extension Node where Store: ~Copyable {
             guard self.meet(keys, introduction) else { return self.drop(connection) }
         }
         guard let entry = self.book[keys] else { return }
-        // Whoever broke the protocol waits as long as if we were to dial him: each breach costs us lines in a log.
+        // Whoever broke the protocol waits as long as if we were to dial him: each breach costs us segments in a log.
         guard entry.avoidedUntil <= self.now.monotonicMilliseconds else {
             self.counters.refusedConnectionCount += 1
             return self.sayGoodbye(connection)

@@ -52,11 +52,11 @@ extension Node where Store: ~Copyable {
     /// Reads who is a member from the log and from pairings.
     mutating func refreshBook() throws(StoreError) {
         let own = self.identity.device
-        let known = self.book.lineCount
+        let known = self.book.segmentCount
         let introductions = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
-            self.book.lineCount = transaction.lineCount
-            return (known..<transaction.lineCount).compactMap {
-                transaction.line(LineIndex(rawValue: UInt32($0))).introduction
+            self.book.segmentCount = transaction.segmentCount
+            return (known..<transaction.segmentCount).compactMap {
+                transaction.segment(SegmentIndex(rawValue: UInt32($0))).introduction
             }
         }
         for introduction in introductions {

@@ -29,7 +29,7 @@ extension Node where Store: ~Copyable {
         let (actions, entries) = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
             let entries = try intake.places.map { place throws(StoreError) in
                 FrontierEntry(
-                    replica: transaction.replicaID(place.line),
+                    replica: transaction.replicaID(place.segment),
                     sequence: place.sequence,
                     hash: try transaction.hash(at: place) ?? .zero
                 )

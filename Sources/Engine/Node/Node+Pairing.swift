@@ -106,8 +106,8 @@ extension Node where Store: ~Copyable {
             // Who is introduced in the log has come to another device.
             let introduced = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) in
                 Set(
-                    (0..<transaction.lineCount).compactMap {
-                        transaction.line(LineIndex(rawValue: UInt32($0))).device
+                    (0..<transaction.segmentCount).compactMap {
+                        transaction.segment(SegmentIndex(rawValue: UInt32($0))).device
                     }
                 )
             }

@@ -5,14 +5,14 @@ internal import SyncProtocol
 extension Node where Store: ~Copyable {
     /// The state of the node at this moment.
     ///
-    /// - Complexity: O(*n* (*c* + *w*)) for *n* lines, *c* connections and *w* waiting lines.
+    /// - Complexity: O(*n* (*c* + *w*)) for *n* segments, *c* connections and *w* waiting segments.
     package mutating func status(at now: ClockReading) throws(StoreError) -> NodeStatus {
         var merge = Merge(now: now.wall, founder: self.replica.author.membership.founder)
-        let activeLine = self.state.activeLine
+        let activeSegment = self.state.activeSegment
         let sessions = self.readyConnections
         let view = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) -> StoreView in
             var view = try StoreView(of: &transaction, &merge)
-            view.active = activeLine.map { transaction.replicaID($0) }
+            view.active = activeSegment.map { transaction.replicaID($0) }
             for connection in sessions {
                 view.missing[connection.id] = connection.session.missingCounts(in: &transaction)
             }
@@ -91,16 +91,16 @@ private struct StoreView {
 
     init(of transaction: inout some StoreTransaction, _ merge: inout Merge) throws(StoreError) {
         self.frontier = try Frontier(of: &transaction)
-        for position in 0..<transaction.lineCount {
-            let record = transaction.line(LineIndex(rawValue: UInt32(position)))
+        for position in 0..<transaction.segmentCount {
+            let record = transaction.segment(SegmentIndex(rawValue: UInt32(position)))
             self.latestStamp = max(self.latestStamp, record.appliedStamp)
-            let count = record.origin == nil && record.next != nil ? transaction.lines(of: record.id).count : 1
+            let count = record.origin == nil && record.next != nil ? transaction.segments(of: record.id).count : 1
             guard count > 1 else { continue }
             let name = record.introduction?.deviceName ?? ""
             self.forks.append(ReplicaFork(replica: record.id, deviceName: name, branchCount: count))
         }
         for (index, wait) in try merge.waits(in: &transaction) {
-            let record = transaction.line(index)
+            let record = transaction.segment(index)
             self.waits.append(
                 ReplicaWait(
                     replica: record.id,
@@ -126,9 +126,9 @@ extension NodeStatus {
         var merge = Merge(now: now, founder: identity.founder)
         let view = try StoreView(of: &transaction, &merge)
         var names: [DeviceID: String] = [:]
-        for position in 0..<transaction.lineCount {
-            let line = transaction.line(LineIndex(rawValue: UInt32(position)))
-            if let device = line.device, device != identity.device, let introduction = line.introduction {
+        for position in 0..<transaction.segmentCount {
+            let segment = transaction.segment(SegmentIndex(rawValue: UInt32(position)))
+            if let device = segment.device, device != identity.device, let introduction = segment.introduction {
                 names[device] = introduction.deviceName
             }
         }

@@ -6,7 +6,7 @@ extension Node where Store: ~Copyable {
     /// Writes what local callers want: each request is a change of its own, all become durable in one commit.
     mutating func write(_ requests: [WriteRequest]) {
         var answers: [(RequestID, Result<WriteReceipt, WriteRefusal>)] = []
-        let line = self.state.activeLine
+        let segment = self.state.activeSegment
         do throws(StoreError) {
             try self.replica.transaction {
                 (author: inout Author, transaction: inout Store.Transaction) throws(StoreError) in
@@ -21,7 +21,7 @@ extension Node where Store: ~Copyable {
             answers = requests.map { ($0.id, .failure(.store(error))) }
         }
         for (id, result) in answers { self.effects.append(.answer(id, result)) }
-        self.noteReplica(after: line)
+        self.noteReplica(after: segment)
         self.pumpAll()
     }
 
@@ -46,18 +46,18 @@ extension Node where Store: ~Copyable {
 
     /// Restamps what is held, and returns what was written; nil if there was nothing to restamp.
     mutating func restampHeld(isAsked: Bool) throws(StoreError) -> WriteReceipt? {
-        let line = self.state.activeLine
+        let segment = self.state.activeSegment
         let receipt = try self.replica.transaction {
             (author: inout Author, transaction: inout Store.Transaction) throws(StoreError) in
             try author.restamp(isAsked: isAsked, in: &transaction)
         }
-        self.noteReplica(after: line)
+        self.noteReplica(after: segment)
         return receipt
     }
 
-    /// Tells the user if what was written since another line is under a new replica id.
-    private mutating func noteReplica(after line: LineIndex?) {
-        guard line != self.state.activeLine, self.state.activeLine != nil else { return }
+    /// Tells the user if what was written since another segment is under a new replica id.
+    private mutating func noteReplica(after segment: SegmentIndex?) {
+        guard segment != self.state.activeSegment, self.state.activeSegment != nil else { return }
         self.effects.append(.notice(.newReplica(self.state.newReplicaReason)))
     }
 
@@ -65,13 +65,13 @@ extension Node where Store: ~Copyable {
     ///
     /// Only its introduction lets devices that it was not paired with know it and let it in.
     mutating func introduce() {
-        guard self.state.activeLine == nil else { return }
+        guard self.state.activeSegment == nil else { return }
         do throws(StoreError) {
             let isNew = try self.replica.transaction {
                 (author: inout Author, transaction: inout Store.Transaction) throws(StoreError) -> Bool in
                 let device = author.identity.device
-                let isKnown = (0..<transaction.lineCount).contains {
-                    transaction.line(LineIndex(rawValue: UInt32($0))).device == device
+                let isKnown = (0..<transaction.segmentCount).contains {
+                    transaction.segment(SegmentIndex(rawValue: UInt32($0))).device == device
                 }
                 return isKnown ? false : try author.introduce(in: &transaction)
             }
@@ -83,7 +83,7 @@ extension Node where Store: ~Copyable {
 
     /// The next write makes a new replica.
     mutating func abandonReplica(_ reason: NewReplicaReason) throws(StoreError) {
-        guard self.state.activeLine != nil else { return }
+        guard self.state.activeSegment != nil else { return }
         try self.replica.transaction {
             (author: inout Author, transaction: inout Store.Transaction) throws(StoreError) in
             try author.leaveReplica(reason, in: &transaction)

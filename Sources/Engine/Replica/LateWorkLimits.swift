@@ -6,8 +6,8 @@ package struct LateWorkLimits: Hashable, Sendable {
     package var restamps = SettlingLimits(costMax: 20_000, costPerMillisecond: 4)
     /// Of late moves, by moves that are done again: a core does ten times as much in a millisecond.
     ///
-    /// More than of restamps, since devices that come back have late moves, and what follows in their lines waits for
-    /// them.
+    /// More than of restamps, since devices that come back have late moves, and what follows in their segments waits
+    /// for them.
     package var lateMoves = SettlingLimits(costMax: 200_000, costPerMillisecond: 40)
     /// So many steps up the hierarchy are taken one by one for a move; see `Merge.climbedCountMax`.
     package var climbedCountMax = 64

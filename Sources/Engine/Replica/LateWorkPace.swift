@@ -5,8 +5,8 @@ internal import CRDTCore
 ///
 /// A restamp of a few bytes may order a long history anew, and the next one again; a move that comes late has all later
 /// ones done again. Until it is settled it is like something that has not arrived, and many are settled together, by a
-/// transaction of their own. What follows a late move in its line waits with it; everything else waits for the length
-/// of that transaction alone, whoever sent it.
+/// transaction of their own. What follows a late move in its segment waits with it; everything else waits for the
+/// length of that transaction alone, whoever sent it.
 struct SettlingPace {
     let limits: SettlingLimits
 
@@ -82,7 +82,7 @@ struct LateWorkPace {
             return
         }
         deferred.changes = [:]
-        policy.promptLine = nil
+        policy.promptSegment = nil
     }
 
     /// Takes note of what a merge has looked at.

@@ -30,12 +30,12 @@ struct Replica<Store: NodeStore & ~Copyable>: ~Copyable {
 
 /// What a replica knows beside its store; what a transaction changes of it lasts as long as the rest of that does.
 struct ReplicaState {
-    /// The line written under; nil until the next write makes one.
-    var activeLine: LineIndex?
+    /// The segment written under; nil until the next write makes one.
+    var activeSegment: SegmentIndex?
     /// Why the next write makes a new replica.
     var newReplicaReason = NewReplicaReason.first
     /// The run that was sealed last, if it was alone since the last was sent.
-    var sealed: (run: Run, place: LinePoint)?
+    var sealed: (run: Run, place: SegmentPoint)?
     /// What merges have left for later.
     var deferred = DeferredWork()
     /// Whether there may be erasures to do, and whether there are some that something barred.

@@ -4,9 +4,9 @@ internal import SyncProtocol
 /// What became of one run.
 enum RunAcceptance {
     /// Up to this change.
-    case stored(LinePoint)
+    case stored(SegmentPoint)
     /// All of it was known, up to this change.
-    case duplicate(LinePoint)
+    case duplicate(SegmentPoint)
     case refused(RunRefusal)
 }
 
@@ -24,8 +24,8 @@ extension Replica where Store: ~Copyable {
     mutating func takeIn(_ runs: [Run]) throws(StoreError) -> Intake {
         try self.transaction {
             (author: inout Author, transaction: inout Store.Transaction) throws(StoreError) -> Intake in
-            let lineCount = transaction.lineCount
-            let own = author.state.activeLine.map { transaction.progress(of: $0) }
+            let segmentCount = transaction.segmentCount
+            let own = author.state.activeSegment.map { transaction.progress(of: $0) }
             var runIntake = RunIntake(
                 membership: author.membership,
                 cryptography: author.cryptography,
@@ -37,14 +37,14 @@ extension Replica where Store: ~Copyable {
             try author.finish(&runIntake.merge, in: &transaction)
             intake.summary = runIntake.merge.summary
             if !intake.summary.filledChanges.isEmpty { author.state.contentAge += 1 }
-            for position in lineCount..<transaction.lineCount {
-                let record = transaction.line(LineIndex(rawValue: UInt32(position)))
+            for position in segmentCount..<transaction.segmentCount {
+                let record = transaction.segment(SegmentIndex(rawValue: UInt32(position)))
                 guard record.origin != nil else { continue }
                 intake.forks.append((record.introduction?.deviceName ?? "unknown", record.firstSequence))
             }
-            if let line = author.state.activeLine, let own {
+            if let segment = author.state.activeSegment, let own {
                 // To be sent what we do have says nothing: it may have come by way of others.
-                let progress = transaction.progress(of: line)
+                let progress = transaction.progress(of: segment)
                 if progress.storedSequence > own.storedSequence {
                     try author.leaveReplica(.rolledBack, in: &transaction)
                 } else if progress.next != own.next {
@@ -59,8 +59,8 @@ extension Replica where Store: ~Copyable {
 /// What became of runs that came together.
 struct Intake {
     var summary: Merge.Summary
-    /// The last change of each line, in the order of lines.
-    var places: [LinePoint] = []
+    /// The last change of each segment, in the order of segments.
+    var places: [SegmentPoint] = []
     var duplicateChangeCount = 0
     var hasIntroductions = false
     /// Whether writes that had been dropped were among what is new.
@@ -81,22 +81,22 @@ struct RunIntake {
     /// Stores and merges runs, up to the first that is refused.
     mutating func take(_ runs: [Run], in transaction: inout some StoreTransaction) throws(StoreError) -> Intake {
         var intake = Intake(summary: self.merge.summary)
-        var last: [LineIndex: UInt64] = [:]
+        var last: [SegmentIndex: UInt64] = [:]
         for run in runs {
             switch try self.accept(run, in: &transaction) {
             case .stored(let place):
-                last[place.line] = max(last[place.line] ?? 0, place.sequence)
+                last[place.segment] = max(last[place.segment] ?? 0, place.sequence)
                 if run.firstSequence == 1 { intake.hasIntroductions = true }
                 if run.operations.contains(where: { $0.kind == .spent }) { intake.hasSpent = true }
             case .duplicate(let place):
-                last[place.line] = max(last[place.line] ?? 0, place.sequence)
+                last[place.segment] = max(last[place.segment] ?? 0, place.sequence)
                 intake.duplicateChangeCount += run.changes.count
             case .refused(let refusal): intake.refusal = refusal
             }
             if intake.refusal != nil { break }
         }
-        intake.places = last.map { LinePoint(line: $0.key, sequence: $0.value) }
-            .sorted { $0.line.rawValue < $1.line.rawValue }
+        intake.places = last.map { SegmentPoint(segment: $0.key, sequence: $0.value) }
+            .sorted { $0.segment.rawValue < $1.segment.rawValue }
         return intake
     }
 
@@ -119,7 +119,7 @@ struct RunIntake {
                 return .duplicate(known.last)
             }
         }
-        let device = transaction.firstLine(of: run.replica).flatMap { transaction.line($0).device }
+        let device = transaction.firstSegment(of: run.replica).flatMap { transaction.segment($0).device }
         for previous in beginnings {
             let verified: VerifiedRun
             do throws(RunRejection) {
@@ -169,7 +169,7 @@ struct RunIntake {
         of run: Run,
         after previous: Hash256,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> (last: LinePoint, hashes: [Hash256])? {
+    ) throws(StoreError) -> (last: SegmentPoint, hashes: [Hash256])? {
         let hashes = ChainHash.hashes(of: run, previous: previous, self.cryptography)
         guard let hash = hashes.last,
             let last = try transaction.place(of: run.replica, sequence: run.lastSequence, hash: hash)
@@ -181,12 +181,12 @@ struct RunIntake {
     private func beginnings(of run: Run, in transaction: inout some StoreTransaction) throws(StoreError) -> [Hash256] {
         guard run.firstSequence > 1 else { return [ChainHash.origin(self.membership.workspace)] }
         let before = run.firstSequence - 1
-        var places: [LinePoint] = []
+        var places: [SegmentPoint] = []
         if let name = run.previous {
             places = try transaction.places(of: Point(replica: run.replica, sequence: before, name: name))
         } else {
             // Each is tried with a signature check. A sender that has heard of this many names the one that it means.
-            places = transaction.places(of: run.replica, sequence: before, lineCountMax: Limits.unnamedForkCountMax)
+            places = transaction.places(of: run.replica, sequence: before, segmentCountMax: Limits.unnamedForkCountMax)
         }
         var hashes: [Hash256] = []
         for place in places {

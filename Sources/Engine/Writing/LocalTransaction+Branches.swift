@@ -14,7 +14,7 @@ extension LocalTransaction {
     package mutating func openBranch(
         named name: String,
         leaving parent: BranchID?,
-        at base: [LinePoint]?
+        at base: [SegmentPoint]?
     ) throws(WriteRefusal) -> BranchID {
         guard self.branch == nil else { throw .notOnBranch }
         guard (1...Limits.nameByteCountMax).contains(name.utf8.count) else {
@@ -36,13 +36,13 @@ extension LocalTransaction {
     }
 
     private static func named(
-        _ points: [LinePoint],
+        _ points: [SegmentPoint],
         in store: inout some StoreTransaction
     ) throws(StoreError) -> [NamedChange] {
         var changes: [NamedChange] = []
         for point in points {
             guard let hash = try store.hash(at: point) else { continue }
-            changes.append(NamedChange(replica: store.replicaID(point.line), sequence: point.sequence, hash: hash))
+            changes.append(NamedChange(replica: store.replicaID(point.segment), sequence: point.sequence, hash: hash))
         }
         return changes.sorted { ($0.replica, $0.sequence, $0.hash) < ($1.replica, $1.sequence, $1.hash) }
     }
@@ -60,7 +60,7 @@ extension LocalTransaction {
     package mutating func merge(_ other: BranchID?) throws(WriteRefusal) -> Bool {
         if let other { try self.requireBranch(other) }
         guard other != self.branch else { return false }
-        let heads = try self.readCommitted { store throws(StoreError) -> [LinePoint]? in
+        let heads = try self.readCommitted { store throws(StoreError) -> [SegmentPoint]? in
             if let other, try !store.holdsBase(of: other) { return nil }
             return try store.heads(of: other)
         }
@@ -68,7 +68,7 @@ extension LocalTransaction {
         let target = self.branch
         let isNew = try self.readCommitted { store throws(StoreError) in
             let seen = try store.closure(of: store.heads(of: target))
-            return heads.contains { seen[$0.line] < $0.sequence }
+            return heads.contains { seen[$0.segment] < $0.sequence }
         }
         guard isNew else { return false }
         self.plan.merged = heads

@@ -34,7 +34,7 @@ extension LocalTransaction {
 /// An undo makes things what they would be without a change. A redo makes them what they were before the undo.
 private struct UndoPlan {
     /// The change that is taken back: for a redo, an undo.
-    private let target: LinePoint
+    private let target: SegmentPoint
     private let reversal: Reversal
     private let edits: [Edit]
     /// What counts on the timeline that is written to.
@@ -74,7 +74,7 @@ private struct UndoPlan {
             self.history = history
             self.edits = try UndoPlan.edits(of: target, in: &store)
             self.reversal = Reversal(
-                replica: store.replicaID(target.line),
+                replica: store.replicaID(target.segment),
                 sequence: target.sequence,
                 hash: try UndoPlan.hash(of: target, in: &store),
                 isRedo: isRedo
@@ -91,12 +91,12 @@ private struct UndoPlan {
             }
             self.report = UndoReport(
                 change: Point(
-                    replica: store.replicaID(change.line),
+                    replica: store.replicaID(change.segment),
                     sequence: change.sequence,
                     name: ChangeName(try UndoPlan.hash(of: change, in: &store))
                 ),
                 stamp: try store.effectiveStamp(at: change),
-                deviceName: store.line(change.line).introduction?.deviceName,
+                deviceName: store.segment(change.segment).introduction?.deviceName,
                 edits: try UndoPlan.edits(of: change, in: &store),
                 kept: []
             )
@@ -106,7 +106,7 @@ private struct UndoPlan {
     }
 
     private static func hash(
-        of change: LinePoint,
+        of change: SegmentPoint,
         in store: inout some StoreTransaction
     ) throws(StoreError) -> Hash256 {
         guard let hash = try store.hash(at: change) else { throw .damaged("a change is missing from the log") }
@@ -115,11 +115,11 @@ private struct UndoPlan {
 
     /// The edits of a change that are about objects.
     private static func edits(
-        of point: LinePoint,
+        of point: SegmentPoint,
         in store: inout some StoreTransaction
     ) throws(StoreError) -> [Edit] {
         let limits = RunLimits(changeCountMax: 1)
-        guard let run = try store.loadRun(of: point.line, from: point.sequence, limits: limits, signed: false),
+        guard let run = try store.loadRun(of: point.segment, from: point.sequence, limits: limits, signed: false),
             let change = run.changes.first
         else { throw .damaged("a change is missing from the log") }
         var edits: [Edit] = []
@@ -410,14 +410,14 @@ private struct UndoPlan {
         }
         guard let found else { return }
         switch found {
-        case .edited(let line): self.keep(object, .property(name), .edited, store.line(line).introduction)
+        case .edited(let segment): self.keep(object, .property(name), .edited, store.segment(segment).introduction)
         case .unknown: self.keep(object, .property(name), .unknown, nil)
         case .value(let value): try self.put(value, name, of: object, on: &plan)
         }
     }
 
     private enum Found {
-        case edited(LineIndex)
+        case edited(SegmentIndex)
         case unknown
         case value(Value?)
     }
@@ -434,11 +434,11 @@ private struct UndoPlan {
         switch self.way {
         case .undo(var with, var without):
             guard let last = try with.write(at: key, in: &store) else { return nil }
-            guard last.point == self.target else { return .edited(last.line) }
+            guard last.point == self.target else { return .edited(last.segment) }
             wanted = try without.write(at: key, in: &store)
         case .redo(var effect):
             let found = try effect.write(at: key, in: &store)
-            guard found.isUntouched else { return found.before.map { .edited($0.line) } }
+            guard found.isUntouched else { return found.before.map { .edited($0.segment) } }
             wanted = found.before
         }
         let value: Value?
@@ -488,7 +488,12 @@ private struct UndoPlan {
         let found = try WriteRefusal.from { () throws(StoreError) in try self.foundMove(of: object, in: &store) }
         guard let found else { return }
         guard found.isUntouched else {
-            return self.keep(object, .place, .edited, found.move.flatMap { store.line($0.write.line).introduction })
+            return self.keep(
+                object,
+                .place,
+                .edited,
+                found.move.flatMap { store.segment($0.write.segment).introduction }
+            )
         }
         try self.put(object, where: found.move, on: &plan, in: &state, &store)
     }
@@ -583,7 +588,7 @@ private struct UndoPlan {
             let operations = try self.history.operations(on: try store.objectIndex(of: object), in: &store)
             let others = operations.filter { $0.point != self.target }
             guard let last = others.max(by: { WriteOrder.precedes($0, $1, store) }) else { return nil }
-            return store.line(last.line).introduction
+            return store.segment(last.segment).introduction
         }
         self.keep(object, part, reason, author)
     }

@@ -26,7 +26,7 @@ struct TransactionPlan {
     private var deleted: Set<ObjectID> = []
     private let namespace: ObjectID
     /// What the change has seen besides all that it is written on: the last changes of a branch that it merges.
-    var merged: [LinePoint] = []
+    var merged: [SegmentPoint] = []
     let user: UserID
 
     /// - Parameters:

@@ -79,8 +79,8 @@ struct LineRoutes: Sendable {
         of state: inout some StateReading
     ) throws -> JSON {
         let found: FoundObject = try ObjectLookup.find(name, in: &state)
-        let line = try state.object(found.index).creation?.write.line
-        let author = line.flatMap { state.line($0).introduction?.deviceName }
+        let line = try state.object(found.index).creation?.write.segment
+        let author = line.flatMap { state.segment($0).introduction?.deviceName }
         guard let property else {
             return try StateExport.json(of: found.index, in: &state).with(ExportedObject.Author(createdBy: author))
         }

@@ -72,9 +72,9 @@ package enum ObjectLookup {
         if let state = transaction as? WorkspaceState, !state.isPresent {
             return "The object \(id) was not there at that moment."
         }
-        for position in 0..<transaction.lineCount {
-            let line = LineIndex(rawValue: UInt32(position))
-            guard transaction.progress(of: line).isPending else { continue }
+        for position in 0..<transaction.segmentCount {
+            let segment = SegmentIndex(rawValue: UInt32(position))
+            guard transaction.progress(of: segment).isPending else { continue }
             return "The object \(id) is deleted, or made by a change that waits; see \"peerd status\"."
         }
         return "The object \(id) is deleted."

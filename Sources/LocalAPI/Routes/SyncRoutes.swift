@@ -127,14 +127,14 @@ extension RestampAnswer {
     /// What a change that was just written restamps.
     fileprivate init(written receipt: WriteReceipt, in transaction: inout some StoreTransaction) throws {
         self.restamped = []
-        guard let dot = receipt.dot, let line = transaction.firstLine(of: dot.replica) else { return }
-        var write = WriteReference(stamp: .zero, line: line, sequence: dot.sequence, index: 0)
+        guard let dot = receipt.dot, let line = transaction.firstSegment(of: dot.replica) else { return }
+        var write = WriteReference(stamp: .zero, segment: line, sequence: dot.sequence, index: 0)
         while let edit = try transaction.edit(write) {
             write.index += 1
-            guard case .restamp(let restamp) = edit, let target = transaction.firstLine(of: restamp.replica) else {
+            guard case .restamp(let restamp) = edit, let target = transaction.firstSegment(of: restamp.replica) else {
                 continue
             }
-            let name = transaction.line(target).introduction?.deviceName ?? "?"
+            let name = transaction.segment(target).introduction?.deviceName ?? "?"
             let count = Int(clamping: restamp.lastSequence + 1 - restamp.firstSequence)
             self.restamped.append(Stretch(replica: restamp.replica.description, deviceName: name, changes: count))
         }

@@ -36,21 +36,21 @@ extension Branch {
         self.name = opening.name
         let parent = Self.parent(of: opening, in: transaction)
         self.parent = parent
-        self.author = Author(transaction.line(entry.author.line).introduction, of: device)
+        self.author = Author(transaction.segment(entry.author.segment).introduction, of: device)
         let stamp = try transaction.header(at: entry.author)?.stamp ?? .zero
         self.date = Date(milliseconds: stamp.milliseconds)
-        var parentSeen: SeenLines?
+        var parentSeen: SeenSegments?
         if let parent {
             parentSeen = try transaction.closure(of: transaction.heads(of: parent))
         }
         var count = 0
-        for position in 0..<transaction.lineCount {
-            let line = LineIndex(rawValue: UInt32(position))
-            let progress = transaction.progress(of: line)
+        for position in 0..<transaction.segmentCount {
+            let segment = SegmentIndex(rawValue: UInt32(position))
+            let progress = transaction.progress(of: segment)
             guard progress.branch == opening.id, progress.hasApplied else { continue }
             // The first change of a chain introduces its author, and is no transaction.
-            let merged = max(parentSeen.map { $0[line] } ?? progress.countedSequence, 1)
-            count += try Self.editCount(on: line, after: merged, through: progress.appliedSequence, in: &transaction)
+            let merged = max(parentSeen.map { $0[segment] } ?? progress.countedSequence, 1)
+            count += try Self.editCount(on: segment, after: merged, through: progress.appliedSequence, in: &transaction)
         }
         self.unmergedCount = count
     }
@@ -71,14 +71,14 @@ extension Branch {
 
     /// The number of changes that do more than take something in.
     private static func editCount(
-        on line: LineIndex,
+        on segment: SegmentIndex,
         after merged: UInt64,
         through last: UInt64,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Int {
         var (count, next) = (0, merged + 1)
         while next <= last {
-            let run = try transaction.loadRun(of: line, from: next, limits: RunLimits(), signed: false)
+            let run = try transaction.loadRun(of: segment, from: next, limits: RunLimits(), signed: false)
             guard let run, !run.changes.isEmpty else { throw .damaged("a change is missing from the log") }
             for change in run.changes.prefix(Int(clamping: last - next + 1)) {
                 let operations = run.operations[change.operationRange]

@@ -39,10 +39,10 @@ extension Workspace {
             let sides = (
                 try Self.seen(branch, in: &transaction), try Self.seen(target, in: &transaction)
             )
-            var base = SeenLines()
-            for (line, sequence) in sides.0.all {
-                let common = min(sequence, sides.1[line])
-                if common > 0 { _ = base.raise(line, to: common) }
+            var base = SeenSegments()
+            for (segment, sequence) in sides.0.all {
+                let common = min(sequence, sides.1[segment])
+                if common > 0 { _ = base.raise(segment, to: common) }
             }
             let touched = try transaction.objects(between: base, and: sides.0)
                 .intersection(try transaction.objects(between: base, and: sides.1))
@@ -68,7 +68,7 @@ extension Workspace {
     private static func seen(
         _ branch: BranchID?,
         in transaction: inout SQLiteTransaction
-    ) throws -> SeenLines {
+    ) throws -> SeenSegments {
         if let branch { _ = try Branch.find(branch.description, in: transaction) }
         return try transaction.closure(of: transaction.heads(of: branch))
     }

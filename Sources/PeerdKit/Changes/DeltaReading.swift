@@ -100,7 +100,7 @@ private struct Reading {
     /// The objects above the top of a subtree, once they were looked up.
     private var aboveTop: Set<ObjectIndex>?
     private var hasToldTopAgain = false
-    private var lines: Set<LineIndex> = []
+    private var segments: Set<SegmentIndex> = []
     private var authors: Set<Author> = []
 
     init(scope: Scope, device: DeviceID, since: DeltaReading.Position) {
@@ -169,17 +169,17 @@ private struct Reading {
             }
         case .hidden:
             guard !isWhole, change.hidden > known else { return }
-            if let line = try transaction.lineOfLastDeletion(of: change.index) { self.lines.insert(line) }
+            if let segment = try transaction.segmentOfLastDeletion(of: change.index) { self.segments.insert(segment) }
             try self.tellLeft(change.index, includesBelow: false, in: &transaction)
         case .elsewhere(let mayHaveBeenInside):
             // What did not show before was not in the scope.
             let mayHaveShown = change.hidden > known || change.shown <= known
             guard !isWhole, mayHaveShown, mayHaveBeenInside || change.placed > known else { return }
-            if change.placed > known, let line = try transaction.lineOfLastMove(of: change.index) {
-                self.lines.insert(line)
+            if change.placed > known, let segment = try transaction.segmentOfLastMove(of: change.index) {
+                self.segments.insert(segment)
             }
             for (_, register) in try transaction.changedRegisters(of: change.index, since: known) {
-                self.lines.insert(register.winner.line)
+                self.segments.insert(register.winner.segment)
             }
             try self.tellLeft(change.index, includesBelow: self.membership.isSubtree, in: &transaction)
             try self.tellTopAgain(ifBelow: change.index, in: &transaction)
@@ -234,14 +234,14 @@ private struct Reading {
         var names: [String] = []
         for (name, register) in try transaction.changedRegisters(of: change.index, since: known) {
             names.append(try transaction.name(name))
-            self.lines.insert(register.winner.line)
+            self.segments.insert(register.winner.segment)
         }
         let isCreated = change.shown > known
         let isMoved = change.placed > known && !isCreated
         if isCreated, let creation = try transaction.object(change.index).creation {
-            self.lines.insert(creation.write.line)
+            self.segments.insert(creation.write.segment)
         }
-        if isMoved, let line = try transaction.lineOfLastMove(of: change.index) { self.lines.insert(line) }
+        if isMoved, let segment = try transaction.segmentOfLastMove(of: change.index) { self.segments.insert(segment) }
         self.present.append(
             Delta.Entry(state, changed: names.sorted(), isCreated: isCreated, isMoved: isMoved)
         )
@@ -271,8 +271,8 @@ private struct Reading {
     }
 
     private mutating func nameAuthors(in transaction: inout SQLiteTransaction) throws {
-        for line in self.lines {
-            guard let introduction = transaction.line(line).introduction else { continue }
+        for segment in self.segments {
+            guard let introduction = transaction.segment(segment).introduction else { continue }
             let isThisMachine = introduction.device == self.device
             self.authors.insert(Author(name: introduction.deviceName, isThisMachine: isThisMachine))
         }

@@ -245,7 +245,7 @@ extension Diagnosis {
             self.add(
                 .warning,
                 "chains",
-                "\(who) opened \(crowd.lineCount) chains and forks",
+                "\(who) opened \(crowd.segmentCount) chains and forks",
                 "find out what runs there, and stop it"
             )
         }

@@ -19,8 +19,8 @@ final class LogReplay: @unchecked Sendable {
 
     private struct Content: ~Copyable {
         var copy: SQLiteStore
-        /// How far each line of the store was read, and the hash there.
-        var ends: [LineIndex: (sequence: UInt64, hash: Hash256)] = [:]
+        /// How far each segment of the store was read, and the hash there.
+        var ends: [SegmentIndex: (sequence: UInt64, hash: Hash256)] = [:]
     }
 
     private static let comparedCount = 512
@@ -47,20 +47,20 @@ final class LogReplay: @unchecked Sendable {
     /// The highest effective stamp of all that is applied.
     static func latestStamp(in transaction: borrowing some StoreTransaction) -> Stamp {
         var latest = Stamp.zero
-        for position in 0..<transaction.lineCount {
-            latest = max(latest, transaction.progress(of: LineIndex(rawValue: UInt32(position))).appliedStamp)
+        for position in 0..<transaction.segmentCount {
+            latest = max(latest, transaction.progress(of: SegmentIndex(rawValue: UInt32(position))).appliedStamp)
         }
         return latest
     }
 
-    /// Takes in the next piece of each line; true when there is nothing more.
+    /// Takes in the next piece of each segment; true when there is nothing more.
     func advance(from transaction: inout some StoreTransaction) throws -> Bool {
         try self.lock.withLock {
             var runs: [VerifiedRun] = []
             var isComplete = true
-            for position in 0..<transaction.lineCount {
-                let index = LineIndex(rawValue: UInt32(position))
-                let record = transaction.line(index)
+            for position in 0..<transaction.segmentCount {
+                let index = SegmentIndex(rawValue: UInt32(position))
+                let record = transaction.segment(index)
                 let end = try self.end(of: index, record, &transaction)
                 guard end?.sequence != record.storedSequence else { continue }
                 isComplete = false
@@ -89,7 +89,7 @@ final class LogReplay: @unchecked Sendable {
                 var deferred = DeferredWork(hasRestamps: true)
                 for (replica, sequence, hash) in changes {
                     guard let place = try copy.place(of: replica, sequence: sequence, hash: hash) else { continue }
-                    deferred.changes[place.line] = place.sequence
+                    deferred.changes[place.segment] = place.sequence
                 }
                 var settling = Merge(policy, deferred: deferred)
                 // Some of that may be applied in the copy.
@@ -160,27 +160,27 @@ final class LogReplay: @unchecked Sendable {
     ) throws -> [(replica: ReplicaID, sequence: UInt64, hash: Hash256)] {
         let waits = try merge.waits(in: &transaction)
         var found: [(replica: ReplicaID, sequence: UInt64, hash: Hash256)] = []
-        for position in 0..<transaction.lineCount {
-            let index = LineIndex(rawValue: UInt32(position))
+        for position in 0..<transaction.segmentCount {
+            let index = SegmentIndex(rawValue: UInt32(position))
             let progress = transaction.progress(of: index)
             guard progress.isPending, waits[index] == nil else { continue }
-            let next = LinePoint(line: index, sequence: progress.appliedSequence + 1)
+            let next = SegmentPoint(segment: index, sequence: progress.appliedSequence + 1)
             guard let hash = try transaction.hash(at: next) else { continue }
             found.append((transaction.replicaID(index), next.sequence, hash))
         }
         return found
     }
 
-    /// How far a line was read; nil if it hangs on what has not been read.
+    /// How far a segment was read; nil if it hangs on what has not been read.
     private func end(
-        of index: LineIndex,
-        _ record: LineRecord,
+        of index: SegmentIndex,
+        _ record: SegmentRecord,
         _ transaction: inout some StoreTransaction
     ) throws -> (sequence: UInt64, hash: Hash256)? {
         if let end = self.content.ends[index] { return end }
-        let parent = record.origin?.parent ?? LinePoint(line: index, sequence: 0)
+        let parent = record.origin?.parent ?? SegmentPoint(segment: index, sequence: 0)
         guard parent.sequence > 0 else { return (0, self.origin) }
-        guard parent.sequence <= self.content.ends[parent.line]?.sequence ?? 0 else { return nil }
+        guard parent.sequence <= self.content.ends[parent.segment]?.sequence ?? 0 else { return nil }
         guard let hash = try transaction.hash(at: parent) else {
             throw StoreError.damaged("change \(parent.sequence) of replica \(record.id) is missing from the log")
         }
@@ -188,8 +188,8 @@ final class LogReplay: @unchecked Sendable {
     }
 
     private func nextRun(
-        of index: LineIndex,
-        _ record: LineRecord,
+        of index: SegmentIndex,
+        _ record: SegmentRecord,
         after end: (sequence: UInt64, hash: Hash256),
         in transaction: inout some StoreTransaction
     ) throws -> VerifiedRun {

@@ -18,6 +18,6 @@ extension StoreTransaction {
     }
 
     private mutating func authorContext(of write: WriteReference) throws(StoreError) -> CausalContext {
-        CausalContext(seen: try self.context(at: write.point), author: write.line, ordinal: write.ordinal)
+        CausalContext(seen: try self.context(at: write.point), author: write.segment, ordinal: write.ordinal)
     }
 }

@@ -112,7 +112,7 @@ extension Conflict.Version {
         readBy device: DeviceID,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        let record = transaction.line(reference.line)
+        let record = transaction.segment(reference.segment)
         self.content = Content(try transaction.edit(reference))
         self.author = Author(record.introduction, of: device)
         self.date = Date(milliseconds: reference.stamp.milliseconds)

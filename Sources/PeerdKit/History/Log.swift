@@ -73,10 +73,10 @@ extension ChainEnd {
         var merge = Merge(now: SystemClock.now().wall, founder: founder)
         let waits = try merge.waits(in: &transaction)
         var ends: [ChainEnd] = []
-        for position in 0..<transaction.lineCount {
-            let line = LineIndex(rawValue: UInt32(position))
-            var end = ChainEnd(of: line, in: transaction)
-            if case .held? = waits[line] { end.isHeld = true }
+        for position in 0..<transaction.segmentCount {
+            let segment = SegmentIndex(rawValue: UInt32(position))
+            var end = ChainEnd(of: segment, in: transaction)
+            if case .held? = waits[segment] { end.isHeld = true }
             ends.append(end)
         }
         return ends.sorted { ($0.id, $0.firstSequence) < ($1.id, $1.firstSequence) }

@@ -18,47 +18,50 @@ package struct LogPlace: Hashable, Sendable, Comparable {
     var stamp: Stamp
     var replica: ReplicaID
     var sequence: UInt64
-    var line: LineIndex
+    var segment: SegmentIndex
     var index: UInt32
 
     package static func < (left: LogPlace, right: LogPlace) -> Bool {
         if left.stamp != right.stamp { return left.stamp < right.stamp }
         if left.replica != right.replica { return left.replica < right.replica }
-        return (left.sequence, left.line.rawValue, left.index) < (right.sequence, right.line.rawValue, right.index)
+        return (left.sequence, left.segment.rawValue, left.index) < (
+            right.sequence, right.segment.rawValue, right.index
+        )
     }
 
     /// Where a change stands: its first operation is there.
-    init(of point: LinePoint, in transaction: inout some StoreTransaction) throws(StoreError) {
-        let record = transaction.line(point.line)
+    init(of point: SegmentPoint, in transaction: inout some StoreTransaction) throws(StoreError) {
+        let record = transaction.segment(point.segment)
         let isApplied = point.sequence <= record.appliedSequence
         self.stamp = isApplied ? try transaction.effectiveStamp(at: point) : Stamp(rawValue: .max)
-        (self.replica, self.sequence, self.line, self.index) = (record.id, point.sequence, point.line, 0)
+        (self.replica, self.sequence, self.segment, self.index) = (record.id, point.sequence, point.segment, 0)
     }
 
     fileprivate init(_ write: WriteReference, in transaction: borrowing some StoreTransaction) {
         self.stamp = write.stamp
-        self.replica = transaction.replicaID(write.line)
-        (self.sequence, self.line, self.index) = (write.sequence, write.line, write.index)
+        self.replica = transaction.replicaID(write.segment)
+        (self.sequence, self.segment, self.index) = (write.sequence, write.segment, write.index)
     }
 
     /// Reads what ``text`` is; nil for anything else.
     package init?(_ text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 5, let stamp = UInt64(parts[0], radix: 16), let sequence = UInt64(parts[2]),
-            let line = UInt32(parts[3]), let index = UInt32(parts[4]),
+            let segment = UInt32(parts[3]), let index = UInt32(parts[4]),
             let bytes = Hexadecimal.bytes(parts[1]).flatMap({ Bytes16($0) })
         else { return nil }
         self.stamp = Stamp(rawValue: stamp)
         self.replica = ReplicaID(bytes: bytes)
-        (self.sequence, self.line, self.index) = (sequence, LineIndex(rawValue: line), index)
+        (self.sequence, self.segment, self.index) = (sequence, SegmentIndex(rawValue: segment), index)
     }
 
     /// The place as a cursor.
     package var text: String {
-        "\(String(self.stamp.rawValue, radix: 16))-\(self.replica)-\(self.sequence)-\(self.line.rawValue)-\(self.index)"
+        let stamp = String(self.stamp.rawValue, radix: 16)
+        return "\(stamp)-\(self.replica)-\(self.sequence)-\(self.segment.rawValue)-\(self.index)"
     }
 
-    var point: LinePoint { LinePoint(line: self.line, sequence: self.sequence) }
+    var point: SegmentPoint { SegmentPoint(segment: self.segment, sequence: self.sequence) }
 }
 
 extension Workspace {
@@ -88,9 +91,9 @@ extension Workspace {
         _ limit: Int,
         in transaction: inout SQLiteStore.Transaction
     ) throws -> LogPage {
-        var held: Set<LineIndex> = []
-        for (line, wait) in try self.waits(in: &transaction) {
-            if case .held = wait { held.insert(line) }
+        var held: Set<SegmentIndex> = []
+        for (segment, wait) in try self.waits(in: &transaction) {
+            if case .held = wait { held.insert(segment) }
         }
         var reading = LogPageReading(
             device: self.identity.device,
@@ -110,7 +113,7 @@ extension Workspace {
 
     private func waits(
         in transaction: inout SQLiteStore.Transaction
-    ) throws(StoreError) -> [LineIndex: Merge.Wait] {
+    ) throws(StoreError) -> [SegmentIndex: Merge.Wait] {
         var merge = Merge(now: SystemClock.now().wall, founder: self.identity.founder)
         return try merge.waits(in: &transaction)
     }
@@ -119,7 +122,7 @@ extension Workspace {
 /// Puts a page of the log together.
 private struct LogPageReading {
     let device: DeviceID
-    let held: Set<LineIndex>
+    let held: Set<SegmentIndex>
     let after: LogPlace?
     let newestFirst: Bool
     let limit: Int
@@ -129,7 +132,7 @@ private struct LogPageReading {
     private var last: LogPlace?
     private var byteCount = 0
 
-    init(device: DeviceID, held: Set<LineIndex>, after: LogPlace?, newestFirst: Bool, limit: Int) {
+    init(device: DeviceID, held: Set<SegmentIndex>, after: LogPlace?, newestFirst: Bool, limit: Int) {
         self.device = device
         self.held = held
         self.after = after
@@ -160,9 +163,9 @@ private struct LogPageReading {
     mutating func readAll(in transaction: inout some StoreTransaction) throws {
         // The next change of each stretch, the one to be read next last.
         var heads: [LogPlace] = []
-        for position in 0..<transaction.lineCount {
-            let line = LineIndex(rawValue: UInt32(position))
-            if let place = try self.first(of: line, in: &transaction) { heads.append(place) }
+        for position in 0..<transaction.segmentCount {
+            let segment = SegmentIndex(rawValue: UInt32(position))
+            if let place = try self.first(of: segment, in: &transaction) { heads.append(place) }
         }
         heads.sort { self.isBehind($0, $1) }
         while let head = heads.popLast() {
@@ -176,32 +179,32 @@ private struct LogPageReading {
     }
 
     /// The first change of a stretch that is not wholly before the page.
-    private func first(of line: LineIndex, in transaction: inout some StoreTransaction) throws -> LogPlace? {
-        let record = transaction.line(line)
+    private func first(of segment: SegmentIndex, in transaction: inout some StoreTransaction) throws -> LogPlace? {
+        let record = transaction.segment(segment)
         var (low, high) = (record.firstSequence, record.storedSequence + 1)
         guard low < high else { return nil }
         guard let after = self.after else {
             let sequence = self.newestFirst ? record.storedSequence : record.firstSequence
-            return try LogPlace(of: LinePoint(line: line, sequence: sequence), in: &transaction)
+            return try LogPlace(of: SegmentPoint(segment: segment, sequence: sequence), in: &transaction)
         }
         // The first change that begins behind the place.
         let (firstSequence, end) = (low, high)
         while low < high {
             let middle = low + (high - low) / 2
-            let place = try LogPlace(of: LinePoint(line: line, sequence: middle), in: &transaction)
+            let place = try LogPlace(of: SegmentPoint(segment: segment, sequence: middle), in: &transaction)
             if after < place { high = middle } else { low = middle + 1 }
         }
         // The one before it begins at or before the place, and may reach beyond it.
         let sequence = low > firstSequence ? low - 1 : (self.newestFirst ? nil : low)
         guard let sequence, sequence < end else { return nil }
-        return try LogPlace(of: LinePoint(line: line, sequence: sequence), in: &transaction)
+        return try LogPlace(of: SegmentPoint(segment: segment, sequence: sequence), in: &transaction)
     }
 
-    private func neighbour(of point: LinePoint, in transaction: inout some StoreTransaction) throws -> LogPlace? {
-        let record = transaction.line(point.line)
+    private func neighbour(of point: SegmentPoint, in transaction: inout some StoreTransaction) throws -> LogPlace? {
+        let record = transaction.segment(point.segment)
         let sequence = self.newestFirst ? point.sequence - 1 : point.sequence + 1
         guard (record.firstSequence...record.storedSequence).contains(sequence) else { return nil }
-        return try LogPlace(of: LinePoint(line: point.line, sequence: sequence), in: &transaction)
+        return try LogPlace(of: SegmentPoint(segment: point.segment, sequence: sequence), in: &transaction)
     }
 
     // MARK: - One object
@@ -225,7 +228,7 @@ private struct LogPageReading {
         var rest = others.filter { place in self.after.map { self.isBehind(place, $0) } ?? true }
             .sorted { self.isBehind($0, $1) }
         // Operations of one change follow each other.
-        var loaded: (point: LinePoint, entries: [(place: LogPlace, entry: LogEntry)])?
+        var loaded: (point: SegmentPoint, entries: [(place: LogPlace, entry: LogEntry)])?
         while true {
             let place: LogPlace
             if let write = writes.next, rest.last.map({ self.isBehind($0, write) }) ?? true {
@@ -284,12 +287,12 @@ private struct LogPageReading {
         to places: inout Set<LogPlace>,
         in transaction: inout some StoreTransaction
     ) throws {
-        for position in 0..<transaction.lineCount {
-            let line = LineIndex(rawValue: UInt32(position))
-            let progress = transaction.progress(of: line)
+        for position in 0..<transaction.segmentCount {
+            let segment = SegmentIndex(rawValue: UInt32(position))
+            let progress = transaction.progress(of: segment)
             guard progress.isPending else { continue }
             for sequence in progress.appliedSequence + 1...progress.storedSequence {
-                let place = try LogPlace(of: LinePoint(line: line, sequence: sequence), in: &transaction)
+                let place = try LogPlace(of: SegmentPoint(segment: segment, sequence: sequence), in: &transaction)
                 places.formUnion(try self.entries(at: place, of: object, in: &transaction).map(\.place))
             }
         }
@@ -305,21 +308,21 @@ private struct LogPageReading {
         of object: ObjectID?,
         in transaction: inout some StoreTransaction
     ) throws -> [(place: LogPlace, entry: LogEntry)] {
-        let (line, sequence) = (change.line, change.sequence)
+        let (segment, sequence) = (change.segment, change.sequence)
         guard let header = try transaction.header(at: change.point),
-            let run = try transaction.loadRun(of: line, from: sequence, limits: Self.one, signed: false),
+            let run = try transaction.loadRun(of: segment, from: sequence, limits: Self.one, signed: false),
             let operations = run.changes.first?.operationRange
         else { throw StoreError.damaged("change \(sequence) of replica \(change.replica) is missing from the log") }
-        let record = transaction.line(line)
+        let record = transaction.segment(segment)
         let isApplied = sequence <= record.appliedSequence
-        let verdicts = LogVerdicts(appliedSequence: record.appliedSequence, isHeld: self.held.contains(line))
+        let verdicts = LogVerdicts(appliedSequence: record.appliedSequence, isHeld: self.held.contains(segment))
         var found: [(place: LogPlace, entry: LogEntry)] = []
         for (index, position) in operations.enumerated() {
             let operation = run.operations[position]
             if let object, !operation.kind.hasObject || run.objects[Int(operation.object)] != object { continue }
             let write = WriteReference(
                 stamp: isApplied ? change.stamp : header.stamp,
-                line: line,
+                segment: segment,
                 sequence: sequence,
                 index: UInt32(index)
             )

@@ -3,15 +3,15 @@ internal import CRDTCore
 /// A stretch of a replica's chain without a fork, as far as a listing goes.
 struct ChainEnd: Hashable, Sendable {
     var id: ReplicaID
-    var index: LineIndex
+    var index: SegmentIndex
     var firstSequence: UInt64
     var sequence: UInt64
     var appliedSequence: UInt64
     /// Whether what is not applied waits for its time, and not for other changes.
     var isHeld = false
 
-    init(of index: LineIndex, in transaction: borrowing some StoreTransaction) {
-        let record = transaction.line(index)
+    init(of index: SegmentIndex, in transaction: borrowing some StoreTransaction) {
+        let record = transaction.segment(index)
         self.id = record.id
         self.index = index
         self.firstSequence = record.firstSequence
@@ -54,12 +54,12 @@ struct LogReader: Sendable {
         guard let run, !run.changes.isEmpty else {
             throw StoreError.damaged("change \(self.nextSequence) of replica \(self.chain.id) is missing from the log")
         }
-        let record = transaction.line(self.chain.index)
+        let record = transaction.segment(self.chain.index)
         if self.nextSequence == self.chain.firstSequence { try self.begin(record, in: &transaction) }
         let verdicts = LogVerdicts(appliedSequence: record.appliedSequence, isHeld: self.chain.isHeld)
         var entries: [LogEntry] = []
         for change in run.changes where !self.isAtEnd {
-            let place = LinePoint(line: self.chain.index, sequence: self.nextSequence)
+            let place = SegmentPoint(segment: self.chain.index, sequence: self.nextSequence)
             guard let header = try transaction.header(at: place) else {
                 throw StoreError.damaged("change \(self.nextSequence) of replica \(self.chain.id) has no hash")
             }
@@ -71,7 +71,7 @@ struct LogReader: Sendable {
                 if let object, run.subject(of: operation) != object { continue }
                 let write = WriteReference(
                     stamp: stamp,
-                    line: self.chain.index,
+                    segment: self.chain.index,
                     sequence: self.nextSequence,
                     index: UInt32(index)
                 )
@@ -97,15 +97,15 @@ struct LogReader: Sendable {
     }
 
     /// A branch goes on with what the change had seen on which it hangs.
-    private mutating func begin(_ record: LineRecord, in transaction: inout some StoreTransaction) throws {
+    private mutating func begin(_ record: SegmentRecord, in transaction: inout some StoreTransaction) throws {
         guard let before = record.origin?.parent, before.sequence > 0 else { return }
         self.previous = try transaction.hash(at: before)
         var context = try transaction.context(at: before)
         transaction.cover(before, in: &context)
-        for (line, sequence) in context.all {
-            let place = LinePoint(line: line, sequence: sequence)
+        for (segment, sequence) in context.all {
+            let place = SegmentPoint(segment: segment, sequence: sequence)
             guard let hash = try transaction.hash(at: place) else { continue }
-            let replica = transaction.replicaID(place.line)
+            let replica = transaction.replicaID(place.segment)
             self.seen.add(place, Point(replica: replica, sequence: sequence, name: ChangeName(hash)))
         }
     }
@@ -130,7 +130,7 @@ extension Run {
 
 /// What the author of a change had seen, filled up change by change.
 private struct SeenPoints: Sendable {
-    private var stored: [LineIndex: Point] = [:]
+    private var stored: [SegmentIndex: Point] = [:]
     private var missing: Set<Point> = []
 
     /// The last changes; some may come before others in their chains.
@@ -144,7 +144,7 @@ private struct SeenPoints: Sendable {
         }
     }
 
-    mutating func add(_ place: LinePoint, _ point: Point) {
-        if self.stored[place.line]?.sequence ?? 0 < place.sequence { self.stored[place.line] = point }
+    mutating func add(_ place: SegmentPoint, _ point: Point) {
+        if self.stored[place.segment]?.sequence ?? 0 < place.sequence { self.stored[place.segment] = point }
     }
 }

@@ -11,7 +11,7 @@ struct LogVerdicts {
         in transaction: inout some StoreTransaction
     ) throws -> OperationStatus {
         guard write.sequence <= self.appliedSequence else { return self.isHeld ? .held : .waiting }
-        let countedSequence = transaction.progress(of: write.line).countedSequence
+        let countedSequence = transaction.progress(of: write.segment).countedSequence
         if write.sequence > countedSequence, edit.object != nil { return .unmerged }
         switch edit {
         case .set(let object, let name, _), .unset(let object, let name):
@@ -22,7 +22,8 @@ struct LogVerdicts {
             guard let register = try transaction.register(key) else { return .superseded }
             if register.winner == write { return .effective }
             guard register.conflictCount > 0 else { return .superseded }
-            return try transaction.firstConflicts(at: key, from: write.line).contains(write) ? .conflict : .superseded
+            return try transaction.firstConflicts(at: key, from: write.segment).contains(write)
+                ? .conflict : .superseded
         case .move(let object, _): return try self.status(ofMove: object, write, in: &transaction)
         case .create, .delete, .introduce, .restamp, .undo, .branch, .erase: return .effective
         case .spent: return .superseded

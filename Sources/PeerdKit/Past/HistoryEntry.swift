@@ -116,7 +116,7 @@ extension HistoryEntry {
         let point = place.point
         let before = WriteReference(
             stamp: .zero,
-            line: point.line,
+            segment: point.segment,
             sequence: point.sequence,
             index: place.index - 1
         )
@@ -127,12 +127,12 @@ extension HistoryEntry {
 /// What the author of an operation saw before it.
 private struct Replaced {
     private let view: HistoryView
-    private let point: LinePoint
+    private let point: SegmentPoint
     private let index: UInt32
     /// The effective stamp of the operation: whatever its author had seen has none that is later.
     private let stamp: Stamp
 
-    init(_ point: LinePoint, _ index: UInt32, in transaction: inout SQLiteTransaction) throws(StoreError) {
+    init(_ point: SegmentPoint, _ index: UInt32, in transaction: inout SQLiteTransaction) throws(StoreError) {
         var seen = try transaction.context(at: point)
         if let before = transaction.place(before: point) { transaction.cover(before, in: &seen) }
         self.view = HistoryView(seen: seen)

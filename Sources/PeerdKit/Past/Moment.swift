@@ -92,8 +92,8 @@ extension Moment {
         case .time(let time):
             let view = HistoryView(at: time)
             // What was merged counts from then on, whatever its own time is.
-            let hasMerged = (0..<transaction.lineCount).contains { position in
-                let progress = transaction.progress(of: LineIndex(rawValue: UInt32(position)))
+            let hasMerged = (0..<transaction.segmentCount).contains { position in
+                let progress = transaction.progress(of: SegmentIndex(rawValue: UInt32(position)))
                 return progress.branch != nil && progress.countedSequence >= progress.firstSequence
             }
             return hasMerged ? HistoryView(seen: try transaction.seen(through: view.lastStamp)) : view
@@ -101,8 +101,8 @@ extension Moment {
         }
     }
 
-    /// How far each line counts at the moment.
-    func seen(in transaction: inout some StoreTransaction) throws -> SeenLines {
+    /// How far each segment counts at the moment.
+    func seen(in transaction: inout some StoreTransaction) throws -> SeenSegments {
         switch self.content {
         case .time(let time): try transaction.seen(through: HistoryView(at: time).lastStamp)
         case .changes(let points): try Moment.seen(points, in: &transaction)
@@ -113,7 +113,7 @@ extension Moment {
     }
 
     /// The changes with which all that counts at the moment on a timeline was seen.
-    func heads(on branch: BranchID?, in transaction: inout some StoreTransaction) throws -> [LinePoint] {
+    func heads(on branch: BranchID?, in transaction: inout some StoreTransaction) throws -> [SegmentPoint] {
         if case .time(let time) = self.content {
             let seen = try transaction.seen(through: HistoryView(at: time).lastStamp, on: branch)
             return try transaction.heads(in: seen)
@@ -121,11 +121,11 @@ extension Moment {
         return try transaction.heads(in: try self.seen(in: &transaction))
     }
 
-    private static func seen(_ points: [Point], in transaction: inout some StoreTransaction) throws -> SeenLines {
-        var places: [LinePoint] = []
+    private static func seen(_ points: [Point], in transaction: inout some StoreTransaction) throws -> SeenSegments {
+        var places: [SegmentPoint] = []
         for point in points {
             guard let place = try transaction.place(of: point), place.sequence > 0,
-                place.sequence <= transaction.progress(of: place.line).appliedSequence
+                place.sequence <= transaction.progress(of: place.segment).appliedSequence
             else {
                 throw PeerdError(
                     .noSuchMoment,
@@ -143,7 +143,7 @@ extension Moment {
         var points: [Point] = []
         for head in try transaction.heads() {
             guard let hash = try transaction.hash(at: head) else { continue }
-            let replica = transaction.replicaID(head.line)
+            let replica = transaction.replicaID(head.segment)
             points.append(Point(replica: replica, sequence: head.sequence, name: ChangeName(hash)))
         }
         return Moment(.changes(points.sorted()))

@@ -122,16 +122,17 @@ extension StateReading {
 extension StoreTransaction {
     /// The objects that the changes between two points are about.
     mutating func objects(
-        between first: SeenLines,
-        and second: SeenLines
+        between first: SeenSegments,
+        and second: SeenSegments
     ) throws(StoreError) -> Set<ObjectIndex> {
         var found: Set<ObjectIndex> = []
-        for position in 0..<self.lineCount {
-            let line = LineIndex(rawValue: UInt32(position))
-            let progress = self.progress(of: line)
-            var next = max(min(first[line], second[line]) + 1, progress.firstSequence)
-            let last = max(first[line], second[line])
-            while next <= last, let run = try self.loadRun(of: line, from: next, limits: RunLimits(), signed: false) {
+        for position in 0..<self.segmentCount {
+            let segment = SegmentIndex(rawValue: UInt32(position))
+            let progress = self.progress(of: segment)
+            var next = max(min(first[segment], second[segment]) + 1, progress.firstSequence)
+            let last = max(first[segment], second[segment])
+            while next <= last, let run = try self.loadRun(of: segment, from: next, limits: RunLimits(), signed: false)
+            {
                 for change in run.changes where next <= last {
                     for operation in run.operations[change.operationRange] where operation.kind.hasObject {
                         found.insert(try self.objectIndex(of: run.objects[Int(operation.object)]))

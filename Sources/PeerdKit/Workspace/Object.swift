@@ -45,7 +45,7 @@ extension Object {
         let record = try transaction.object(index)
         self.id = record.id
         if let creation = record.creation {
-            let introduction = transaction.line(creation.write.line).introduction
+            let introduction = transaction.segment(creation.write.segment).introduction
             self.type = try transaction.name(creation.type)
             self.kind = try transaction.name(creation.kind)
             self.createdAt = Date(milliseconds: creation.write.stamp.milliseconds)

@@ -121,8 +121,8 @@ package struct WorkspaceCounts: Hashable, Sendable {
 
     init(in transaction: inout some StoreTransaction) throws {
         self.objects = try transaction.visibleObjectCount()
-        for position in 0..<transaction.lineCount {
-            let record = transaction.line(LineIndex(rawValue: UInt32(position)))
+        for position in 0..<transaction.segmentCount {
+            let record = transaction.segment(SegmentIndex(rawValue: UInt32(position)))
             self.changes += record.storedSequence - min(record.storedSequence, record.firstSequence - 1)
             if record.origin == nil, record.storedSequence > 0 { self.replicas += 1 }
         }

@@ -115,7 +115,7 @@ public final class Workspace: Sendable {
         case .readOnly:
             let workspace = Workspace(paths, identity, runtime: nil)
             // What is wrong with the database shows now, and not with the first question.
-            _ = try await workspace.reading { transaction in transaction.lineCount }
+            _ = try await workspace.reading { transaction in transaction.segmentCount }
             return workspace
         }
     }

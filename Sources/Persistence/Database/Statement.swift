@@ -51,8 +51,8 @@ struct Statement {
     }
 
     /// Binds a change as the first two parameters.
-    func bind(_ point: LinePoint) {
-        self.bind(1, point.line.rawValue)
+    func bind(_ point: SegmentPoint) {
+        self.bind(1, point.segment.rawValue)
         self.bind(2, bits: point.sequence)
     }
 

@@ -16,24 +16,24 @@ enum StoredBytes {
         return numbers
     }
 
-    /// How far each line was seen, in order, with a 0 and their number instead of those that were not.
-    static func encode(_ seen: SeenLines) -> [UInt8] {
+    /// How far each segment was seen, in order, with a 0 and their number instead of those that were not.
+    static func encode(_ seen: SeenSegments) -> [UInt8] {
         var bytes: [UInt8] = []
         var next: UInt32 = 0
-        for (line, sequence) in seen.all {
-            if line.rawValue > next {
+        for (segment, sequence) in seen.all {
+            if segment.rawValue > next {
                 bytes.append(0)
-                bytes.appendVarint(UInt64(line.rawValue - next))
+                bytes.appendVarint(UInt64(segment.rawValue - next))
             }
             bytes.appendVarint(sequence)
-            next = line.rawValue + 1
+            next = segment.rawValue + 1
         }
         return bytes
     }
 
-    static func seenLines(_ bytes: [UInt8]) throws(WireError) -> SeenLines {
+    static func seenSegments(_ bytes: [UInt8]) throws(WireError) -> SeenSegments {
         var reader = ByteReader(bytes)
-        var seen = SeenLines()
+        var seen = SeenSegments()
         var next: UInt32 = 0
         while reader.remaining > 0 {
             var sequence = try reader.varint()
@@ -42,17 +42,17 @@ enum StoredBytes {
                 sequence = try reader.varint()
             }
             guard (1...Limits.sequenceMax).contains(sequence), next < .max else { throw .badReference }
-            _ = seen.raise(LineIndex(rawValue: next), to: sequence)
+            _ = seen.raise(SegmentIndex(rawValue: next), to: sequence)
             next += 1
         }
         return seen
     }
 
-    /// One entry of a change's context: 1 above the first line of its replica, or 0 and the replica's id if there is no
-    /// such line; the sequence; the name, eight bytes.
-    static func encode(_ point: Point, firstLine: LineIndex?, to bytes: inout [UInt8]) {
-        bytes.appendVarint(firstLine.map { UInt64($0.rawValue) + 1 } ?? 0)
-        if firstLine == nil { point.replica.bytes.append(to: &bytes) }
+    /// One entry of a change's context: 1 above the first segment of its replica, or 0 and the replica's id if there is
+    /// no such segment; the sequence; the name, eight bytes.
+    static func encode(_ point: Point, firstSegment: SegmentIndex?, to bytes: inout [UInt8]) {
+        bytes.appendVarint(firstSegment.map { UInt64($0.rawValue) + 1 } ?? 0)
+        if firstSegment == nil { point.replica.bytes.append(to: &bytes) }
         bytes.appendVarint(point.sequence)
         bytes.appendBigEndian(point.name.rawValue)
     }
@@ -60,15 +60,15 @@ enum StoredBytes {
     /// The entries of a change's context.
     static func points(
         _ bytes: [UInt8],
-        lineCount: Int,
-        replica: (LineIndex) -> ReplicaID
+        segmentCount: Int,
+        replica: (SegmentIndex) -> ReplicaID
     ) throws(WireError) -> [Point] {
         var reader = ByteReader(bytes)
         var points: [Point] = []
         while reader.remaining > 0 {
-            let number = try reader.count(atMost: lineCount)
-            let line = LineIndex(rawValue: UInt32(max(number, 1) - 1))
-            let id = number == 0 ? ReplicaID(bytes: try reader.bytes16()) : replica(line)
+            let number = try reader.count(atMost: segmentCount)
+            let segment = SegmentIndex(rawValue: UInt32(max(number, 1) - 1))
+            let id = number == 0 ? ReplicaID(bytes: try reader.bytes16()) : replica(segment)
             let sequence = try reader.varint()
             guard sequence <= Limits.sequenceMax else { throw .overLimit }
             points.append(Point(replica: id, sequence: sequence, name: ChangeName(rawValue: try reader.bigEndian())))
@@ -76,41 +76,41 @@ enum StoredBytes {
         return points
     }
 
-    /// For each line that touched an object: its number, the last touch, and how far removals cover it.
+    /// For each segment that touched an object: its number, the last touch, and how far removals cover it.
     static func encode(_ existence: Existence, to bytes: inout [UInt8]) {
         for entry in existence.entries {
-            bytes.appendVarint(UInt64(entry.line.rawValue))
+            bytes.appendVarint(UInt64(entry.segment.rawValue))
             bytes.appendVarint(entry.touched.rawValue)
             bytes.appendVarint(entry.removed.rawValue)
         }
     }
 
-    /// Moves that others had not seen: line, sequence and place in the change.
+    /// Moves that others had not seen: segment, sequence and place in the change.
     static func encode(_ moves: [OpenMove]) -> [UInt8] {
-        self.encode(moves.flatMap { [UInt64($0.line.rawValue), $0.ordinal.rawValue] })
+        self.encode(moves.flatMap { [UInt64($0.segment.rawValue), $0.ordinal.rawValue] })
     }
 
-    static func openMoves(_ bytes: [UInt8], lineCount: Int) throws(WireError) -> [OpenMove] {
+    static func openMoves(_ bytes: [UInt8], segmentCount: Int) throws(WireError) -> [OpenMove] {
         var reader = ByteReader(bytes)
         var moves: [OpenMove] = []
         while reader.remaining > 0 {
-            let number = try reader.count(atMost: lineCount)
-            guard number < lineCount else { throw .badReference }
+            let number = try reader.count(atMost: segmentCount)
+            guard number < segmentCount else { throw .badReference }
             let ordinal = ChainOrdinal(rawValue: try reader.varint())
-            moves.append(OpenMove(line: LineIndex(rawValue: UInt32(number)), ordinal: ordinal))
+            moves.append(OpenMove(segment: SegmentIndex(rawValue: UInt32(number)), ordinal: ordinal))
         }
         return moves
     }
 
-    static func existence(_ bytes: [UInt8], lineCount: Int) throws(WireError) -> Existence {
+    static func existence(_ bytes: [UInt8], segmentCount: Int) throws(WireError) -> Existence {
         var reader = ByteReader(bytes)
         var existence = Existence()
         while reader.remaining > 0 {
-            let number = try reader.count(atMost: lineCount)
-            guard number < lineCount else { throw .badReference }
+            let number = try reader.count(atMost: segmentCount)
+            guard number < segmentCount else { throw .badReference }
             existence.restore(
                 Existence.Entry(
-                    line: LineIndex(rawValue: UInt32(number)),
+                    segment: SegmentIndex(rawValue: UInt32(number)),
                     touched: ChainOrdinal(rawValue: try reader.varint()),
                     removed: ChainOrdinal(rawValue: try reader.varint())
                 )

@@ -1,18 +1,18 @@
 /// The tables: the log, the state that follows from it, and what this machine alone knows.
 extension Schema {
     static let tables = """
-        -- Lines by number, from 0 without gaps: stretches of replicas' chains without a fork. One that has a parent
-        -- hangs on a change of that line, which has a lower number. "branch" is the branch that a line belongs
+        -- Segments by number, from 0 without gaps: stretches of replicas' chains without a fork. One that has a parent
+        -- hangs on a change of that segment, which has a lower number. "branch" is the branch that a segment belongs
         -- to, NULL for the main timeline, and "merged_sequence" how far it counts there. Stamps and sequences are
         -- unsigned; SQLite shows them signed.
-        CREATE TABLE line (
-            line INTEGER PRIMARY KEY,
+        CREATE TABLE segment (
+            segment INTEGER PRIMARY KEY,
             replica BLOB NOT NULL,
             user BLOB,
             device BLOB,
             device_name TEXT,
             introduction BLOB,
-            parent_line INTEGER,
+            parent_segment INTEGER,
             parent_sequence INTEGER,
             first_hash BLOB,
             sibling_hash BLOB,
@@ -27,7 +27,7 @@ extension Schema {
             branch BLOB,
             merged_sequence INTEGER NOT NULL DEFAULT 0
         );
-        CREATE INDEX line_replica ON line (replica);
+        CREATE INDEX segment_replica ON segment (replica);
 
         CREATE TABLE name (
             name INTEGER PRIMARY KEY,
@@ -42,11 +42,11 @@ extension Schema {
             UNIQUE (replica, sequence, idx)
         );
 
-        -- The log: changes by (line, sequence). The operations of a change have the numbers from "operation" on. A
+        -- The log: changes by (segment, sequence). The operations of a change have the numbers from "operation" on. A
         -- change of which compaction has left nothing (has_left_out 2) has its root as blinding, no rows in
         -- "operation", and in "spent" an object and a name for each operation.
         CREATE TABLE change (
-            line INTEGER NOT NULL,
+            segment INTEGER NOT NULL,
             sequence INTEGER NOT NULL,
             stamp INTEGER NOT NULL,
             operation INTEGER NOT NULL,
@@ -57,7 +57,7 @@ extension Schema {
             blinding BLOB NOT NULL,
             hash BLOB NOT NULL,
             spent BLOB,
-            PRIMARY KEY (line, sequence)
+            PRIMARY KEY (segment, sequence)
         ) WITHOUT ROWID;
 
         -- The log: operations in the order of arrival. "operand" is a name, a type or a parent, as the kind has it. The
@@ -73,18 +73,18 @@ extension Schema {
 
         -- The log: where verified runs ended, and what lies between this end and the one kept before it.
         CREATE TABLE run_signature (
-            line INTEGER NOT NULL,
+            segment INTEGER NOT NULL,
             sequence INTEGER NOT NULL,
             operation_count INTEGER NOT NULL,
             byte_count INTEGER NOT NULL,
             signature BLOB NOT NULL,
-            PRIMARY KEY (line, sequence)
+            PRIMARY KEY (segment, sequence)
         ) WITHOUT ROWID;
 
         -- The log: stretches of chains that some operation restamps. One that is not settled has no effect yet.
         CREATE TABLE restamp (
             restamp INTEGER PRIMARY KEY,
-            author_line INTEGER NOT NULL,
+            author_segment INTEGER NOT NULL,
             replica BLOB NOT NULL,
             first_sequence INTEGER NOT NULL,
             last_sequence INTEGER NOT NULL,
@@ -95,30 +95,30 @@ extension Schema {
         -- The log: what opens and closes branches.
         CREATE TABLE branch (
             branch INTEGER PRIMARY KEY,
-            line INTEGER NOT NULL,
+            segment INTEGER NOT NULL,
             sequence INTEGER NOT NULL,
             statement BLOB NOT NULL
         );
 
         -- State: the effective stamps of changes that are not their own, and the changes that they follow from.
         CREATE TABLE raised (
-            line INTEGER NOT NULL,
+            segment INTEGER NOT NULL,
             sequence INTEGER NOT NULL,
             stamp INTEGER NOT NULL,
-            cause_line INTEGER,
+            cause_segment INTEGER,
             cause_sequence INTEGER,
-            PRIMARY KEY (line, sequence)
+            PRIMARY KEY (segment, sequence)
         ) WITHOUT ROWID;
-        CREATE INDEX raised_cause ON raised (cause_line, cause_sequence);
+        CREATE INDEX raised_cause ON raised (cause_segment, cause_sequence);
 
-        -- State: what some changes had seen, as a sequence for each line.
+        -- State: what some changes had seen, as a sequence for each segment.
         CREATE TABLE checkpoint (
-            line INTEGER NOT NULL,
+            segment INTEGER NOT NULL,
             sequence INTEGER NOT NULL,
             number INTEGER NOT NULL,
             base INTEGER NOT NULL,
             additions BLOB NOT NULL,
-            PRIMARY KEY (line, sequence)
+            PRIMARY KEY (segment, sequence)
         ) WITHOUT ROWID;
 
         -- State: objects by number. A row without a creation is an object that was only referred to. Commits that
@@ -128,7 +128,7 @@ extension Schema {
             object INTEGER PRIMARY KEY,
             id TEXT NOT NULL UNIQUE,
             created_stamp INTEGER,
-            created_line INTEGER,
+            created_segment INTEGER,
             created_sequence INTEGER,
             created_idx INTEGER,
             type INTEGER,
@@ -137,7 +137,7 @@ extension Schema {
             updated INTEGER NOT NULL,
             parent INTEGER,
             position BLOB NOT NULL,
-            open_move_line INTEGER,
+            open_move_segment INTEGER,
             open_move_sequence INTEGER,
             open_move_idx INTEGER,
             other_open_moves BLOB,
@@ -162,7 +162,7 @@ extension Schema {
             object INTEGER GENERATED ALWAYS AS (register >> 32) VIRTUAL,
             name INTEGER GENERATED ALWAYS AS (register & 4294967295) VIRTUAL,
             stamp INTEGER,
-            line INTEGER NOT NULL,
+            segment INTEGER NOT NULL,
             sequence INTEGER NOT NULL,
             idx INTEGER NOT NULL,
             conflict_count INTEGER NOT NULL,
@@ -184,26 +184,26 @@ extension Schema {
         CREATE TABLE version (
             register INTEGER NOT NULL,
             stamp INTEGER NOT NULL,
-            line INTEGER NOT NULL,
+            segment INTEGER NOT NULL,
             sequence INTEGER NOT NULL,
             idx INTEGER NOT NULL,
             status INTEGER NOT NULL,
-            PRIMARY KEY (register, stamp, line, sequence, idx)
+            PRIMARY KEY (register, stamp, segment, sequence, idx)
         ) WITHOUT ROWID;
-        CREATE INDEX version_conflict ON version (register, line) WHERE status = 1;
+        CREATE INDEX version_conflict ON version (register, segment) WHERE status = 1;
         CREATE INDEX version_creation ON version (register) WHERE status = 2;
 
         -- State: all moves.
         CREATE TABLE move (
             stamp INTEGER NOT NULL,
-            line INTEGER NOT NULL,
+            segment INTEGER NOT NULL,
             sequence INTEGER NOT NULL,
             idx INTEGER NOT NULL,
             object INTEGER NOT NULL,
             parent INTEGER,
             position BLOB NOT NULL,
             effective INTEGER NOT NULL,
-            PRIMARY KEY (stamp, line, sequence, idx)
+            PRIMARY KEY (stamp, segment, sequence, idx)
         ) WITHOUT ROWID;
         CREATE INDEX move_object ON move (object, effective, stamp);
         CREATE INDEX move_parent ON move (parent, object);
@@ -222,27 +222,27 @@ extension Schema {
         CREATE TABLE unmerged (
             object INTEGER NOT NULL,
             name INTEGER NOT NULL,
-            line INTEGER NOT NULL,
+            segment INTEGER NOT NULL,
             sequence INTEGER NOT NULL,
             idx INTEGER NOT NULL,
             kind INTEGER NOT NULL,
             parent INTEGER,
-            PRIMARY KEY (object, name, line, sequence, idx)
+            PRIMARY KEY (object, name, segment, sequence, idx)
         ) WITHOUT ROWID;
-        CREATE INDEX unmerged_change ON unmerged (line, sequence, object);
+        CREATE INDEX unmerged_change ON unmerged (segment, sequence, object);
         CREATE INDEX unmerged_parent ON unmerged (parent, object) WHERE kind = 4;
 
-        -- State: how far a change of the main timeline had seen lines of branches when it merged them: from its
+        -- State: how far a change of the main timeline had seen segments of branches when it merged them: from its
         -- stamp on, that counts.
         CREATE TABLE taken_in (
-            line INTEGER NOT NULL,
+            segment INTEGER NOT NULL,
             sequence INTEGER NOT NULL,
-            by_line INTEGER NOT NULL,
+            by_segment INTEGER NOT NULL,
             by_sequence INTEGER NOT NULL,
-            PRIMARY KEY (line, sequence, by_line, by_sequence)
+            PRIMARY KEY (segment, sequence, by_segment, by_sequence)
         ) WITHOUT ROWID;
 
-        -- Writes that compaction dropped: how many of each property, their first and last sequence on each line,
+        -- Writes that compaction dropped: how many of each property, their first and last sequence on each segment,
         -- and the last stamp.
         CREATE TABLE spent (
             register INTEGER PRIMARY KEY,
@@ -252,13 +252,13 @@ extension Schema {
             last_stamp INTEGER NOT NULL DEFAULT 0
         );
 
-        -- Erasures that count and are not done yet: of each property, the last on each line. What the change had
+        -- Erasures that count and are not done yet: of each property, the last on each segment. What the change had
         -- seen of the property is to be dropped.
         CREATE TABLE erasure (
             register INTEGER NOT NULL,
-            line INTEGER NOT NULL,
+            segment INTEGER NOT NULL,
             sequence INTEGER NOT NULL,
-            PRIMARY KEY (register, line)
+            PRIMARY KEY (register, segment)
         ) WITHOUT ROWID;
 
         -- Devices that were paired here. One that has not come is forgotten at its lapse, in milliseconds since

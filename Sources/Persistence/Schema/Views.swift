@@ -11,14 +11,14 @@ extension Schema {
 
         CREATE VIEW objects (id, type, kind, parent, owner, creator, created_at, updated_at) AS
         SELECT
-            object.id, type.text, kind.text, parent.id, lower(hex(line.user)), lower(hex(line.user)),
+            object.id, type.text, kind.text, parent.id, lower(hex(segment.user)), lower(hex(segment.user)),
             strftime('%Y-%m-%d %H:%M:%f', (object.created_stamp >> 16 & 281474976710655) / 1000.0, 'unixepoch'),
             strftime('%Y-%m-%d %H:%M:%f', (object.updated >> 16 & 281474976710655) / 1000.0, 'unixepoch')
         FROM object
         LEFT JOIN object AS parent ON parent.object = object.parent
         LEFT JOIN name AS type ON type.name = object.type
         LEFT JOIN name AS kind ON kind.name = object.kind
-        LEFT JOIN line ON line.line = object.created_line
+        LEFT JOIN segment ON segment.segment = object.created_segment
         WHERE object.visible;
 
         -- A value that is not a number (kind -5, kept as bytes) has no counterpart in SQL and shows as NULL.
@@ -39,7 +39,7 @@ extension Schema {
         JOIN name_block ON name_block.name = name.name AND name_block.block = object.object >> 6
             AND object.object BETWEEN name_block.block << 6 AND name_block.block << 6 | 63
             AND register.register = (object.object << 32 | name.name)
-        JOIN change ON change.line = register.line AND change.sequence = register.sequence
+        JOIN change ON change.segment = register.segment AND change.sequence = register.sequence
         JOIN operation ON operation.operation = change.operation + register.idx
         WHERE object.visible AND register.conflict_count >= 0;
 
@@ -58,7 +58,7 @@ extension Schema {
             END,
             CASE WHEN operation.kind > 2 OR operation.kind = -5 AND typeof(operation.value) = 'blob' THEN NULL
                 ELSE operation.value END,
-            lower(hex(line.user)),
+            lower(hex(segment.user)),
             strftime(
                 '%Y-%m-%d %H:%M:%f',
                 (iif(side.past, json_extract(write.value, '$[3]'), coalesce(register.stamp, change.stamp))
@@ -75,16 +75,16 @@ extension Schema {
         LEFT JOIN spent ON spent.register = register.register
         JOIN (SELECT 0 AS past UNION ALL SELECT 1) AS side
         JOIN json_each(iif(side.past, (
-            SELECT json_group_array(json_array(line, sequence, idx, stamp)) FROM (
-                SELECT version.line, version.sequence, version.idx, version.stamp FROM version
-                JOIN line ON line.line = version.line
-                JOIN change ON change.line = version.line AND change.sequence = version.sequence
+            SELECT json_group_array(json_array(segment, sequence, idx, stamp)) FROM (
+                SELECT version.segment, version.sequence, version.idx, version.stamp FROM version
+                JOIN segment ON segment.segment = version.segment
+                JOIN change ON change.segment = version.segment AND change.sequence = version.sequence
                 WHERE version.register = register.register
-                ORDER BY version.stamp, line.replica, version.sequence, change.hash, version.idx
+                ORDER BY version.stamp, segment.replica, version.sequence, change.hash, version.idx
             )
         ), '[null]')) AS write
-        JOIN line ON line.line = iif(side.past, json_extract(write.value, '$[0]'), register.line)
-        JOIN change ON change.line = line.line
+        JOIN segment ON segment.segment = iif(side.past, json_extract(write.value, '$[0]'), register.segment)
+        JOIN change ON change.segment = segment.segment
             AND change.sequence = iif(side.past, json_extract(write.value, '$[1]'), register.sequence)
         JOIN operation ON operation.operation
             = change.operation + iif(side.past, json_extract(write.value, '$[2]'), register.idx);
@@ -96,7 +96,7 @@ extension Schema {
         CREATE VIEW branches (id, name, parent, author, created_at) AS
         WITH
             opening AS (
-                SELECT substr(statement, 2, 16) AS id, min(statement) AS statement, line, sequence FROM branch
+                SELECT substr(statement, 2, 16) AS id, min(statement) AS statement, segment, sequence FROM branch
                 WHERE substr(statement, 1, 1) = x'01' GROUP BY 1
             ),
             part AS (
@@ -121,11 +121,11 @@ extension Schema {
             CAST(iif(first < 128, substr(statement, place + 1, first),
                 substr(statement, place + 2, first - 128 + 128 * second)) AS TEXT),
             iif(is_nested, lower(hex(substr(statement, 19, 16))), NULL),
-            lower(hex(line.user)),
+            lower(hex(segment.user)),
             strftime('%Y-%m-%d %H:%M:%f', (change.stamp >> 16 & 281474976710655) / 1000.0, 'unixepoch')
         FROM size
-        JOIN line ON line.line = size.line
-        JOIN change ON change.line = size.line AND change.sequence = size.sequence
+        JOIN segment ON segment.segment = size.segment
+        JOIN change ON change.segment = size.segment AND change.sequence = size.sequence
         WHERE NOT EXISTS (
             SELECT * FROM branch
             WHERE substr(branch.statement, 1, 1) = x'02' AND substr(branch.statement, 2, 16) = size.id
@@ -135,10 +135,10 @@ extension Schema {
         -- property_versions.
         CREATE VIEW branch_versions (branch_id, object_id, name, value, author, created_at) AS
         SELECT
-            lower(hex(line.branch)), object.id, name.text,
+            lower(hex(segment.branch)), object.id, name.text,
             CASE WHEN operation.kind > 2 OR operation.kind = -5 AND typeof(operation.value) = 'blob' THEN NULL
                 ELSE operation.value END,
-            lower(hex(line.user)),
+            lower(hex(segment.user)),
             strftime(
                 '%Y-%m-%d %H:%M:%f',
                 (coalesce(raised.stamp, change.stamp) >> 16 & 281474976710655) / 1000.0, 'unixepoch'
@@ -146,17 +146,17 @@ extension Schema {
         FROM object
         JOIN unmerged ON unmerged.object = object.object
         JOIN name ON name.name = unmerged.name
-        JOIN line ON line.line = unmerged.line
-        JOIN change ON change.line = unmerged.line AND change.sequence = unmerged.sequence
-        LEFT JOIN raised ON raised.line = unmerged.line AND raised.sequence = unmerged.sequence
+        JOIN segment ON segment.segment = unmerged.segment
+        JOIN change ON change.segment = unmerged.segment AND change.sequence = unmerged.sequence
+        LEFT JOIN raised ON raised.segment = unmerged.segment AND raised.sequence = unmerged.sequence
         JOIN operation ON operation.operation = change.operation + unmerged.idx;
 
-        -- From which stamp on how much of a line of a branch counts.
-        CREATE VIEW taken (line, sequence, stamp) AS
-        SELECT taken_in.line, taken_in.sequence, coalesce(raised.stamp, change.stamp) FROM taken_in
-        JOIN line ON line.line = taken_in.by_line AND line.applied_sequence >= taken_in.by_sequence
-        JOIN change ON change.line = taken_in.by_line AND change.sequence = taken_in.by_sequence
-        LEFT JOIN raised ON raised.line = taken_in.by_line AND raised.sequence = taken_in.by_sequence;
+        -- From which stamp on how much of a segment of a branch counts.
+        CREATE VIEW taken (segment, sequence, stamp) AS
+        SELECT taken_in.segment, taken_in.sequence, coalesce(raised.stamp, change.stamp) FROM taken_in
+        JOIN segment ON segment.segment = taken_in.by_segment AND segment.applied_sequence >= taken_in.by_sequence
+        JOIN change ON change.segment = taken_in.by_segment AND change.sequence = taken_in.by_sequence
+        LEFT JOIN raised ON raised.segment = taken_in.by_segment AND raised.sequence = taken_in.by_sequence;
 
         -- The value of a property at a moment, which the reader names by "at": seconds since 1970, or a date in
         -- quotation marks, as JSON. A view has no parameters; json_each takes it in their place. Two steps in the
@@ -186,29 +186,29 @@ extension Schema {
         JOIN name_block ON name_block.name = name.name AND name_block.block = object.object >> 6
             AND object.object BETWEEN name_block.block << 6 AND name_block.block << 6 | 63
             AND register.register = (object.object << 32 | name.name)
-        JOIN line AS own ON own.line = register.line
-        JOIN change AS newest ON newest.line = register.line AND newest.sequence = register.sequence
+        JOIN segment AS own ON own.segment = register.segment
+        JOIN change AS newest ON newest.segment = register.segment AND newest.sequence = register.sequence
         JOIN (SELECT 0 AS is_past UNION ALL SELECT 1) AS side ON side.is_past = NOT (
             coalesce(register.stamp, newest.stamp) <= moment.last_stamp AND (own.branch IS NULL OR EXISTS (
-                SELECT * FROM taken WHERE taken.line = own.line AND taken.sequence >= register.sequence
+                SELECT * FROM taken WHERE taken.segment = own.segment AND taken.sequence >= register.sequence
                     AND taken.stamp <= moment.last_stamp
             ))
         )
         LEFT JOIN version AS past ON side.is_past AND past.register = register.register
-            AND (past.stamp, past.line, past.sequence, past.idx) = (
-                SELECT version.stamp, version.line, version.sequence, version.idx FROM version
-                JOIN line ON line.line = version.line
-                JOIN change ON change.line = version.line AND change.sequence = version.sequence
+            AND (past.stamp, past.segment, past.sequence, past.idx) = (
+                SELECT version.stamp, version.segment, version.sequence, version.idx FROM version
+                JOIN segment ON segment.segment = version.segment
+                JOIN change ON change.segment = version.segment AND change.sequence = version.sequence
                 WHERE version.register = register.register AND version.stamp <= moment.last_stamp
-                    AND (line.branch IS NULL OR EXISTS (
-                        SELECT * FROM taken WHERE taken.line = line.line AND taken.sequence >= version.sequence
+                    AND (segment.branch IS NULL OR EXISTS (
+                        SELECT * FROM taken WHERE taken.segment = segment.segment AND taken.sequence >= version.sequence
                             AND taken.stamp <= moment.last_stamp
                     ))
-                ORDER BY version.stamp DESC, line.replica DESC, version.sequence DESC, change.hash DESC,
+                ORDER BY version.stamp DESC, segment.replica DESC, version.sequence DESC, change.hash DESC,
                     version.idx DESC
                 LIMIT 1
             )
-        JOIN change ON change.line = iif(past.register IS NULL, register.line, past.line)
+        JOIN change ON change.segment = iif(past.register IS NULL, register.segment, past.segment)
             AND change.sequence = iif(past.register IS NULL, register.sequence, past.sequence)
         JOIN operation ON operation.operation
             = change.operation + iif(past.register IS NULL, register.idx, past.idx)

@@ -82,14 +82,14 @@ struct VersionOverlay {
         /// Whether the conflicts that the database has are among the entries.
         fileprivate(set) var hasStoredConflicts = false
 
-        /// The first entry of a line or a later one.
-        fileprivate func position(from line: LineIndex) -> Int {
-            self.entries.firstPosition { $0.write.line.rawValue >= line.rawValue }
+        /// The first entry of a segment or a later one.
+        fileprivate func position(from segment: SegmentIndex) -> Int {
+            self.entries.firstPosition { $0.write.segment.rawValue >= segment.rawValue }
         }
 
         fileprivate func position(of write: WriteReference) -> Int? {
-            var position = self.position(from: write.line)
-            while position < self.entries.count, self.entries[position].write.line == write.line {
+            var position = self.position(from: write.segment)
+            while position < self.entries.count, self.entries[position].write.segment == write.segment {
                 if self.entries[position].write == write { return position }
                 position += 1
             }
@@ -97,16 +97,16 @@ struct VersionOverlay {
         }
 
         fileprivate mutating func insert(_ entry: Entry) {
-            let place = (entry.write.line.rawValue, entry.write.ordinal)
-            let position = self.entries.firstPosition { ($0.write.line.rawValue, $0.write.ordinal) > place }
+            let place = (entry.write.segment.rawValue, entry.write.ordinal)
+            let position = self.entries.firstPosition { ($0.write.segment.rawValue, $0.write.ordinal) > place }
             self.entries.insert(entry, at: position)
         }
 
-        /// The conflicts on the first line, from one on, that has any.
-        func firstConflicts(from line: LineIndex) -> [WriteReference] {
+        /// The conflicts on the first segment, from one on, that has any.
+        func firstConflicts(from segment: SegmentIndex) -> [WriteReference] {
             var found: [WriteReference] = []
-            for entry in self.entries[self.position(from: line)...] {
-                if let first = found.first, first.line != entry.write.line { break }
+            for entry in self.entries[self.position(from: segment)...] {
+                if let first = found.first, first.segment != entry.write.segment { break }
                 if entry.status == .conflict { found.append(entry.write) }
             }
             return found
@@ -204,15 +204,15 @@ struct ListedNameBlocks {
 
 /// The stamps that changes themselves have: those of what was appended, and the one that was asked for last.
 struct OwnStamps {
-    private var stamps: [LinePoint: Stamp] = [:]
+    private var stamps: [SegmentPoint: Stamp] = [:]
     /// Registers that follow each other mostly have writes of one change.
-    private var recent: (point: LinePoint, stamp: Stamp)?
+    private var recent: (point: SegmentPoint, stamp: Stamp)?
 
-    mutating func note(_ stamp: Stamp, of point: LinePoint) { self.stamps[point] = stamp }
+    mutating func note(_ stamp: Stamp, of point: SegmentPoint) { self.stamps[point] = stamp }
 
-    mutating func noteRecent(_ stamp: Stamp, of point: LinePoint) { self.recent = (point, stamp) }
+    mutating func noteRecent(_ stamp: Stamp, of point: SegmentPoint) { self.recent = (point, stamp) }
 
-    mutating func stamp(of point: LinePoint) -> Stamp? {
+    mutating func stamp(of point: SegmentPoint) -> Stamp? {
         if let recent = self.recent, recent.point == point { return recent.stamp }
         guard let stamp = self.stamps[point] else { return nil }
         self.recent = (point, stamp)

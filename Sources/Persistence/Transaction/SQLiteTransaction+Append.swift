@@ -12,7 +12,7 @@ extension SQLiteTransaction {
                 for (position, change) in run.changes.enumerated() {
                     let first = self.identifiers.next.operation
                     try self.append(change, of: run, indexes, grants: grants, to: &writer)
-                    let point = LinePoint(line: indexes.line, sequence: run.firstSequence + UInt64(position))
+                    let point = SegmentPoint(segment: indexes.segment, sequence: run.firstSequence + UInt64(position))
                     let own = run.size(of: change)
                     try self.append(
                         change,
@@ -33,9 +33,9 @@ extension SQLiteTransaction {
         }
         if let failure { throw failure }
         var transaction = self
-        transaction.indexFork(verified, on: indexes.line)
+        transaction.indexFork(verified, on: indexes.segment)
         if let signature = run.signature, !run.changes.isEmpty {
-            try self.append(signature, at: LinePoint(line: indexes.line, sequence: run.lastSequence), size)
+            try self.append(signature, at: SegmentPoint(segment: indexes.segment, sequence: run.lastSequence), size)
         }
     }
 
@@ -109,7 +109,7 @@ extension SQLiteTransaction {
     private func append(
         _ change: Change,
         of run: Run,
-        at point: LinePoint,
+        at point: SegmentPoint,
         operations: Int64,
         _ size: ChangeSize,
         hash: Hash256,
@@ -117,7 +117,7 @@ extension SQLiteTransaction {
     ) throws(StoreError) {
         var context: [UInt8] = []
         for entry in run.contextEntries[change.contextRange] {
-            StoredBytes.encode(entry, firstLine: self.firstLine(of: entry.replica), to: &context)
+            StoredBytes.encode(entry, firstSegment: self.firstSegment(of: entry.replica), to: &context)
         }
         let statement = try self.statements[.insertChange]
         statement.bind(point)
@@ -144,20 +144,20 @@ extension SQLiteTransaction {
     /// signed one by one must not keep 64 bytes each for ever.
     private func append(
         _ signature: Signature,
-        at point: LinePoint,
+        at point: SegmentPoint,
         _ size: ChangeSize
     ) throws(StoreError) {
         var size = size
-        let kept = try self.lastSignatures(of: point.line)
+        let kept = try self.lastSignatures(of: point.segment)
         if let last = kept.first {
-            let start = kept.count > 1 ? kept[1].sequence : self.progress(of: point.line).firstSequence - 1
+            let start = kept.count > 1 ? kept[1].sequence : self.progress(of: point.segment).firstSequence - 1
             guard last.sequence < point.sequence else { throw .damaged("a signature in the log is beyond its end") }
             var joined = size
             joined += last.size
             joined.changeCount = Int(point.sequence - start)
             if SignatureThinning.limits.allow(joined) {
                 let statement = try self.statements[.deleteSignature]
-                statement.bind(LinePoint(line: point.line, sequence: last.sequence))
+                statement.bind(SegmentPoint(segment: point.segment, sequence: last.sequence))
                 try statement.run()
                 size = joined
             }
@@ -170,10 +170,10 @@ extension SQLiteTransaction {
         try statement.run()
     }
 
-    private func lastSignatures(of line: LineIndex) throws(StoreError) -> [(sequence: UInt64, size: ChangeSize)] {
+    private func lastSignatures(of segment: SegmentIndex) throws(StoreError) -> [(sequence: UInt64, size: ChangeSize)] {
         let statement = try self.statements[.lastSignatures]
         defer { statement.reset() }
-        statement.bind(1, line.rawValue)
+        statement.bind(1, segment.rawValue)
         var signatures: [(sequence: UInt64, size: ChangeSize)] = []
         while try statement.step() {
             let (operationCount, byteCount) = (statement.int64(1), statement.int64(2))

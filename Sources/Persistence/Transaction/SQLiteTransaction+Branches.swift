@@ -1,7 +1,7 @@
 package import CRDTCore
 
 extension SQLiteTransaction {
-    package var branches: BranchTable { self.lines.branches }
+    package var branches: BranchTable { self.segments.branches }
 
     package func addBranch(_ record: BranchRecord) throws(StoreError) {
         var bytes: [UInt8] = []
@@ -10,7 +10,7 @@ extension SQLiteTransaction {
         statement.bind(record.author)
         statement.bind(3, bytes)
         try statement.run()
-        self.lines.add(record)
+        self.segments.add(record)
     }
 
     /// Reads what opens and closes branches.
@@ -22,7 +22,7 @@ extension SQLiteTransaction {
             guard let content = try? BranchStatement(decoding: statement.bytes(2)[...]) else {
                 throw .damaged("a branch in the database cannot be read")
             }
-            self.lines.restore(BranchRecord(statement: content, author: author))
+            self.segments.restore(BranchRecord(statement: content, author: author))
         }
     }
 
@@ -32,7 +32,7 @@ extension SQLiteTransaction {
         let statement = try self.statements[.insertUnmerged]
         statement.bind(1, operation.key.object.rawValue)
         statement.bind(2, operation.key.name.rawValue)
-        statement.bind(3, operation.line.rawValue)
+        statement.bind(3, operation.segment.rawValue)
         statement.bind(4, bits: operation.sequence)
         statement.bind(5, operation.index)
         statement.bind(6, Int64(operation.kind.rawValue))
@@ -41,18 +41,18 @@ extension SQLiteTransaction {
     }
 
     package func noteTaken(
-        _ line: LineIndex,
+        _ segment: SegmentIndex,
         through sequence: UInt64,
-        by change: LinePoint
+        by change: SegmentPoint
     ) throws(StoreError) {
         let statement = try self.statements[.insertTaken]
-        statement.bind(LinePoint(line: line, sequence: sequence))
-        statement.bind(3, change.line.rawValue)
+        statement.bind(SegmentPoint(segment: segment, sequence: sequence))
+        statement.bind(3, change.segment.rawValue)
         statement.bind(4, bits: change.sequence)
         try statement.run()
     }
 
-    package func removeUnmerged(_ point: LinePoint, of object: ObjectIndex) throws(StoreError) {
+    package func removeUnmerged(_ point: SegmentPoint, of object: ObjectIndex) throws(StoreError) {
         let statement = try self.statements[.deleteUnmerged]
         statement.bind(point)
         statement.bind(3, object.rawValue)
@@ -76,14 +76,14 @@ extension SQLiteTransaction {
 
     package func lastUnmerged(
         at key: RegisterKey,
-        on line: LineIndex,
+        on segment: SegmentIndex,
         upTo sequence: UInt64
     ) throws(StoreError) -> UnmergedOperation? {
         let statement = try self.statements[.lastUnmerged]
         defer { statement.reset() }
         statement.bind(1, key.object.rawValue)
         statement.bind(2, key.name.rawValue)
-        statement.bind(3, line.rawValue)
+        statement.bind(3, segment.rawValue)
         statement.bind(4, bits: sequence)
         return try self.unmerged(statement, of: key.object).first
     }
@@ -109,7 +109,7 @@ extension SQLiteTransaction {
                     key: RegisterKey(object: object, name: NameIndex(rawValue: statement.uint32(0))),
                     write: WriteReference(
                         stamp: .zero,
-                        line: point.line,
+                        segment: point.segment,
                         sequence: point.sequence,
                         index: index
                     ),

@@ -33,28 +33,28 @@ extension SQLiteTransaction {
         return try statement.step() ? ChangedObject(statement) : nil
     }
 
-    /// The line of the last move of an object that has effect; nil if there is none.
-    package func lineOfLastMove(of object: ObjectIndex) throws(StoreError) -> LineIndex? {
+    /// The segment of the last move of an object that has effect; nil if there is none.
+    package func segmentOfLastMove(of object: ObjectIndex) throws(StoreError) -> SegmentIndex? {
         let statement = try self.statements[.lastMove]
         defer { statement.reset() }
         statement.bind(1, object.rawValue)
-        return try self.line(statement)
+        return try self.segment(statement)
     }
 
-    /// The line of the last deletion of an object; nil if there is none.
-    package func lineOfLastDeletion(of object: ObjectIndex) throws(StoreError) -> LineIndex? {
+    /// The segment of the last deletion of an object; nil if there is none.
+    package func segmentOfLastDeletion(of object: ObjectIndex) throws(StoreError) -> SegmentIndex? {
         let statement = try self.statements[.lastDeletion]
         defer { statement.reset() }
         statement.bind(1, RegisterKey(object: object, name: .lifetime).rowNumber)
-        return try self.line(statement)
+        return try self.segment(statement)
     }
 
-    private func line(_ statement: Statement) throws(StoreError) -> LineIndex? {
+    private func segment(_ statement: Statement) throws(StoreError) -> SegmentIndex? {
         guard try statement.step() else { return nil }
-        guard let line = UInt32(exactly: statement.int64(0)), line < self.lineCount else {
-            throw .damaged("a row of the database names a line that cannot be")
+        guard let segment = UInt32(exactly: statement.int64(0)), segment < self.segmentCount else {
+            throw .damaged("a row of the database names a segment that cannot be")
         }
-        return LineIndex(rawValue: line)
+        return SegmentIndex(rawValue: segment)
     }
 
     /// The properties of an object that have changed since a commit, with the writes in force.

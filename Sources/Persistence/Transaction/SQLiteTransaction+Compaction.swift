@@ -1,7 +1,7 @@
 package import CRDTCore
 
 extension SQLiteTransaction {
-    package func replaceChange(at point: LinePoint, by run: Run, indexes: RunIndexes) throws(StoreError) {
+    package func replaceChange(at point: SegmentPoint, by run: Run, indexes: RunIndexes) throws(StoreError) {
         guard run.changes.count == 1 else { throw .damaged("a change is replaced by another number of them") }
         let change = run.changes[0]
         let (first, isSpent) = try self.operations(of: point, count: Int64(change.operationCount))
@@ -27,7 +27,7 @@ extension SQLiteTransaction {
         try statement.run()
     }
 
-    package func refillChange(at point: LinePoint, by run: Run, indexes: RunIndexes) throws(StoreError) {
+    package func refillChange(at point: SegmentPoint, by run: Run, indexes: RunIndexes) throws(StoreError) {
         guard run.changes.count == 1 else { throw .damaged("a change is replaced by another number of them") }
         let change = run.changes[0]
         var (first, isSpent) = try self.operations(of: point, count: Int64(change.operationCount))
@@ -56,7 +56,7 @@ extension SQLiteTransaction {
     }
 
     /// The number of a change's first operation, and whether all are spent, so that none has a row.
-    private func operations(of point: LinePoint, count: Int64) throws(StoreError) -> (first: Int64, areSpent: Bool) {
+    private func operations(of point: SegmentPoint, count: Int64) throws(StoreError) -> (first: Int64, areSpent: Bool) {
         let statement = try self.statements[.changeOperations]
         defer { statement.reset() }
         statement.bind(point)
@@ -89,9 +89,9 @@ extension SQLiteTransaction {
         guard try statement.step() else { return nil }
         let count = statement.int64(0)
         guard (1...Self.writeCountMax).contains(count),
-            let first = try? StoredBytes.seenLines(statement.bytes(1)),
-            let last = try? StoredBytes.seenLines(statement.bytes(2)),
-            max(first.endOfLines, last.endOfLines) <= self.lineCount
+            let first = try? StoredBytes.seenSegments(statement.bytes(1)),
+            let last = try? StoredBytes.seenSegments(statement.bytes(2)),
+            max(first.endOfLines, last.endOfLines) <= self.segmentCount
         else { throw .damaged("a property in the database has dropped writes that there cannot be") }
         return SpentWrites(count: count, first: first, last: last, lastStamp: Stamp(rawValue: statement.bits(3)))
     }

@@ -52,7 +52,7 @@ extension SQLiteTransaction {
 
     private static func bind(_ erasure: PendingErasure, to statement: Statement) {
         statement.bind(1, erasure.key.rowNumber)
-        statement.bind(2, erasure.change.line.rawValue)
+        statement.bind(2, erasure.change.segment.rawValue)
         statement.bind(3, bits: erasure.change.sequence)
     }
 }

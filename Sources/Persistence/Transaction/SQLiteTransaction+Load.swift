@@ -1,7 +1,7 @@
 package import CRDTCore
 
 extension SQLiteTransaction {
-    package func header(at point: LinePoint) throws(StoreError) -> ChangeHeader? {
+    package func header(at point: SegmentPoint) throws(StoreError) -> ChangeHeader? {
         let statement = try self.statements[.changeHeader]
         defer { statement.reset() }
         statement.bind(point)
@@ -10,13 +10,13 @@ extension SQLiteTransaction {
     }
 
     package func contexts(
-        of line: LineIndex,
+        of segment: SegmentIndex,
         after sequence: UInt64,
         through last: UInt64
     ) throws(StoreError) -> [Point] {
         let statement = try self.statements[.contexts]
         defer { statement.reset() }
-        statement.bind(LinePoint(line: line, sequence: sequence))
+        statement.bind(SegmentPoint(segment: segment, sequence: sequence))
         statement.bind(3, bits: last)
         var points: [Point] = []
         while try statement.step() { points += try self.points(statement, at: 0) }
@@ -35,7 +35,7 @@ extension SQLiteTransaction {
             return .spent(try self.objectID(object), name: try self.name(name), leaf: nil)
         }
         let number = statement.int64(0).addingReportingOverflow(Int64(write.index)).partialValue
-        var assembly = RunAssembly(replica: self.replicaID(write.line), firstSequence: write.sequence)
+        var assembly = RunAssembly(replica: self.replicaID(write.segment), firstSequence: write.sequence)
         assembly.builder.beginChange(stamp: write.stamp, context: [], blinding: [])
         var reader = OperationReader(statement: try self.statements[.operationsFrom])
         defer { reader.finish() }
@@ -49,29 +49,29 @@ extension SQLiteTransaction {
     }
 
     package func loadRun(
-        of line: LineIndex,
+        of segment: SegmentIndex,
         from sequence: UInt64,
         limits: RunLimits,
         signed: Bool
     ) throws(StoreError) -> Run? {
-        var changes = try self.changes(of: line, from: sequence, through: nil, limits)
+        var changes = try self.changes(of: segment, from: sequence, through: nil, limits)
         guard !changes.rows.isEmpty else { return nil }
         var signature: Signature?
         if signed {
             let limit = sequence + UInt64(changes.rows.count) - 1
-            if let end = try self.signedEnd(of: line, from: sequence, limit: limit) {
+            if let end = try self.signedEnd(of: segment, from: sequence, limit: limit) {
                 if end > limit {
-                    changes = try self.changes(of: line, from: sequence, through: end, limits)
+                    changes = try self.changes(of: segment, from: sequence, through: end, limits)
                 } else {
                     changes.rows.removeLast(Int(limit - end))
                 }
             } else {
-                changes = try self.changes(of: line, from: sequence, through: .max, limits)
+                changes = try self.changes(of: segment, from: sequence, through: .max, limits)
             }
         }
-        signature = try self.signature(of: line, sequence: sequence + UInt64(changes.rows.count) - 1)
-        let previous = try self.name(before: LinePoint(line: line, sequence: sequence))
-        var assembly = RunAssembly(replica: self.replicaID(line), firstSequence: sequence, previous: previous)
+        signature = try self.signature(of: segment, sequence: sequence + UInt64(changes.rows.count) - 1)
+        let previous = try self.name(before: SegmentPoint(segment: segment, sequence: sequence))
+        var assembly = RunAssembly(replica: self.replicaID(segment), firstSequence: sequence, previous: previous)
         var reader = OperationReader(statement: try self.statements[.operationsFrom])
         defer { reader.finish() }
         for row in changes.rows {
@@ -102,10 +102,10 @@ extension SQLiteTransaction {
 
     /// The name of the change before another, if more than one line of the replica is here: whoever has one alone need
     /// not know that there is another.
-    private func name(before point: LinePoint) throws(StoreError) -> ChangeName? {
-        guard point.sequence > 0, self.lines.isForked(point.line) else { return nil }
-        var before = LinePoint(line: point.line, sequence: point.sequence - 1)
-        if let parent = self.origin(of: point.line)?.parent, parent.sequence == before.sequence { before = parent }
+    private func name(before point: SegmentPoint) throws(StoreError) -> ChangeName? {
+        guard point.sequence > 0, self.segments.isForked(point.segment) else { return nil }
+        var before = SegmentPoint(segment: point.segment, sequence: point.sequence - 1)
+        if let parent = self.origin(of: point.segment)?.parent, parent.sequence == before.sequence { before = parent }
         guard before.sequence > 0 else { return nil }
         guard let header = try self.header(at: before) else { throw .damaged("a change is missing from the log") }
         return ChangeName(header.hash)
@@ -132,14 +132,14 @@ extension SQLiteTransaction {
 
     /// Reads changes from a sequence on: up to an end, or as many as the limits allow, and one at least.
     private func changes(
-        of line: LineIndex,
+        of segment: SegmentIndex,
         from sequence: UInt64,
         through end: UInt64?,
         _ limits: RunLimits
     ) throws(StoreError) -> LoadedChanges {
         let statement = try self.statements[.changesFrom]
         defer { statement.reset() }
-        statement.bind(LinePoint(line: line, sequence: sequence))
+        statement.bind(SegmentPoint(segment: segment, sequence: sequence))
         var loaded = LoadedChanges()
         var size = ChangeSize.zero
         var next = sequence
@@ -220,7 +220,7 @@ extension SQLiteTransaction {
         let bytes = statement.bytes(column)
         if bytes.isEmpty { return [] }
         do throws(WireError) {
-            return try StoredBytes.points(bytes, lineCount: self.lineCount) { self.replicaID($0) }
+            return try StoredBytes.points(bytes, segmentCount: self.segmentCount) { self.replicaID($0) }
         } catch {
             throw .damaged("the context of a change in the log cannot be read")
         }
@@ -230,31 +230,31 @@ extension SQLiteTransaction {
 
     /// The last signature up to the limit, or else the first behind it.
     private func signedEnd(
-        of line: LineIndex,
+        of segment: SegmentIndex,
         from sequence: UInt64,
         limit: UInt64
     ) throws(StoreError) -> UInt64? {
-        if let end = try self.signedSequence(.signatureUpTo, line, limit), end >= sequence { return end }
-        guard let end = try self.signedSequence(.signatureFrom, line, limit) else { return nil }
+        if let end = try self.signedSequence(.signatureUpTo, segment, limit), end >= sequence { return end }
+        guard let end = try self.signedSequence(.signatureFrom, segment, limit) else { return nil }
         guard end >= limit else { throw .damaged("a signature in the log cannot be where it is") }
         return end
     }
 
     private func signedSequence(
         _ query: StoreQuery,
-        _ line: LineIndex,
+        _ segment: SegmentIndex,
         _ sequence: UInt64
     ) throws(StoreError) -> UInt64? {
         let statement = try self.statements[query]
         defer { statement.reset() }
-        statement.bind(LinePoint(line: line, sequence: sequence))
+        statement.bind(SegmentPoint(segment: segment, sequence: sequence))
         return try statement.step() ? statement.bits(0) : nil
     }
 
-    private func signature(of line: LineIndex, sequence: UInt64) throws(StoreError) -> Signature? {
+    private func signature(of segment: SegmentIndex, sequence: UInt64) throws(StoreError) -> Signature? {
         let statement = try self.statements[.signatureAt]
         defer { statement.reset() }
-        statement.bind(LinePoint(line: line, sequence: sequence))
+        statement.bind(SegmentPoint(segment: segment, sequence: sequence))
         guard try statement.step() else { return nil }
         guard let signature = Signature(statement.bytes(0)) else {
             throw .damaged("a signature in the log has the wrong length")

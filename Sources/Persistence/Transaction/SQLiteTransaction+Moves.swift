@@ -160,10 +160,10 @@ extension SQLiteTransaction {
         return isOrdered ? moves : moves.sorted { self.precedes($0.write, $1.write) }
     }
 
-    /// Binds a write to four parameters: stamp, line, sequence, index.
+    /// Binds a write to four parameters: stamp, segment, sequence, index.
     static func bind(_ write: WriteReference, to statement: Statement, at first: Int32 = 1) {
         statement.bind(first, bits: write.stamp.rawValue)
-        statement.bind(first + 1, write.line.rawValue)
+        statement.bind(first + 1, write.segment.rawValue)
         statement.bind(first + 2, bits: write.sequence)
         statement.bind(first + 3, write.index)
     }

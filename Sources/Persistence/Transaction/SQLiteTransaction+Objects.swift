@@ -79,7 +79,7 @@ extension SQLiteTransaction {
             )
         }
         do throws(WireError) {
-            record.existence = try StoredBytes.existence(statement.bytes(7), lineCount: self.lineCount)
+            record.existence = try StoredBytes.existence(statement.bytes(7), segmentCount: self.segmentCount)
         } catch {
             throw .damaged("the existence of object \(index.rawValue) cannot be read")
         }
@@ -94,11 +94,14 @@ extension SQLiteTransaction {
             guard let index = UInt32(exactly: statement.int64(16)), index <= 0xffff else {
                 throw .damaged("the place of object \(index.rawValue) cannot be read")
             }
-            record.openMove = OpenMove(line: point.line, ordinal: ChainOrdinal(sequence: point.sequence, index: index))
+            record.openMove = OpenMove(
+                segment: point.segment,
+                ordinal: ChainOrdinal(sequence: point.sequence, index: index)
+            )
         }
         do throws(WireError) {
             if !statement.isNull(17) {
-                record.otherOpenMoves = try StoredBytes.openMoves(statement.bytes(17), lineCount: self.lineCount)
+                record.otherOpenMoves = try StoredBytes.openMoves(statement.bytes(17), segmentCount: self.segmentCount)
             }
         } catch {
             throw .damaged("the open moves of object \(index.rawValue) cannot be read")
@@ -129,7 +132,7 @@ extension SQLiteTransaction {
             let creation = record.creation
             statement.bind(1, entry.index.rawValue)
             statement.bind(2, creation.map { Int64(bitPattern: $0.write.stamp.rawValue) })
-            statement.bind(3, creation.map { Int64($0.write.line.rawValue) })
+            statement.bind(3, creation.map { Int64($0.write.segment.rawValue) })
             statement.bind(4, creation.map { Int64(bitPattern: $0.write.sequence) })
             statement.bind(5, creation.map { Int64($0.write.index) })
             statement.bind(6, creation.map { Int64($0.type.rawValue) })
@@ -139,7 +142,7 @@ extension SQLiteTransaction {
             statement.bind(10, record.childCount)
             statement.bind(11, record.visibleChildCount)
             statement.bind(12, record.isVisible)
-            statement.bind(13, record.openMove.map { Int64($0.line.rawValue) })
+            statement.bind(13, record.openMove.map { Int64($0.segment.rawValue) })
             statement.bind(14, record.openMove.map { Int64(bitPattern: $0.ordinal.sequence) })
             statement.bind(15, record.openMove.map { Int64($0.ordinal.index) })
             statement.bind(16, record.otherOpenMoves.isEmpty ? nil : StoredBytes.encode(record.otherOpenMoves))

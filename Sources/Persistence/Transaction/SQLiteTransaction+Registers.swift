@@ -140,38 +140,39 @@ extension SQLiteTransaction {
     /// Few conflicts are loaded once; of many, those that are asked for.
     private static let loadedConflictCountMax = 8
 
-    package func firstConflicts(at key: RegisterKey, from line: LineIndex) throws(StoreError) -> [WriteReference] {
+    package func firstConflicts(at key: RegisterKey, from segment: SegmentIndex) throws(StoreError) -> [WriteReference]
+    {
         let count = try self.register(key)?.conflictCount ?? 0
         if count <= Self.loadedConflictCountMax { try self.loadConflicts(at: key) }
         let row = self.versions[key]
-        let held = row?.firstConflicts(from: line) ?? []
+        let held = row?.firstConflicts(from: segment) ?? []
         if row?.hasStoredConflicts ?? false { return held }
         guard self.objects.mayHaveRegisters(key.object) else { return held }
-        let (stored, passedCount) = try self.storedConflicts(at: key, from: line, through: held.first?.line, row)
+        let (stored, passedCount) = try self.storedConflicts(at: key, from: segment, through: held.first?.segment, row)
         // Not again and again.
         if passedCount > Self.passedConflictCountMax { try self.flush() }
-        guard let first = stored.first?.line else { return held }
-        return stored + held.filter { $0.line == first }
+        guard let first = stored.first?.segment else { return held }
+        return stored + held.filter { $0.segment == first }
     }
 
     /// So many conflicts of the database may be passed over that are none any more, before the database hears of it.
     private static let passedConflictCountMax = 64
 
-    /// The conflicts in the database that are not among the entries of a row, on the first line that has any.
+    /// The conflicts in the database that are not among the entries of a row, on the first segment that has any.
     private func storedConflicts(
         at key: RegisterKey,
-        from line: LineIndex,
-        through last: LineIndex?,
+        from segment: SegmentIndex,
+        through last: SegmentIndex?,
         _ row: VersionOverlay.Row?
     ) throws(StoreError) -> (writes: [WriteReference], passedCount: Int) {
-        let statement = try self.statements[.conflictsFromLine]
+        let statement = try self.statements[.conflictsFromSegment]
         defer { statement.reset() }
         statement.bind(1, key.rowNumber)
-        statement.bind(2, line.rawValue)
+        statement.bind(2, segment.rawValue)
         var (writes, passedCount): ([WriteReference], Int) = ([], 0)
         while try statement.step() {
             let write = try self.write(statement)
-            if let last = writes.first?.line ?? last, write.line.rawValue > last.rawValue { break }
+            if let last = writes.first?.segment ?? last, write.segment.rawValue > last.rawValue { break }
             if row?.holds(write) ?? false { passedCount += 1 } else { writes.append(write) }
         }
         return (writes, passedCount)
@@ -269,7 +270,7 @@ extension SQLiteTransaction {
     }
 
     /// The stamp that a change itself has; nil if it is not in the log.
-    private func ownStamp(of point: LinePoint) throws(StoreError) -> Stamp? {
+    private func ownStamp(of point: SegmentPoint) throws(StoreError) -> Stamp? {
         if let known = self.ownStamps.stamp(of: point) { return known }
         let stamp = try self.header(at: point)?.stamp
         if let stamp { self.ownStamps.noteRecent(stamp, of: point) }
@@ -329,13 +330,13 @@ extension SQLiteTransaction {
         )
     }
 
-    /// The write in four columns: stamp, line, sequence, index.
+    /// The write in four columns: stamp, segment, sequence, index.
     func write(_ statement: Statement, at column: Int32 = 0) throws(StoreError) -> WriteReference {
         let point = try self.point(statement, at: column + 1)
         guard let index = UInt32(exactly: statement.int64(column + 3)) else {
             throw .damaged("a row of the database names a write that cannot be")
         }
         let stamp = Stamp(rawValue: statement.bits(column))
-        return WriteReference(stamp: stamp, line: point.line, sequence: point.sequence, index: index)
+        return WriteReference(stamp: stamp, segment: point.segment, sequence: point.sequence, index: index)
     }
 }

@@ -8,8 +8,8 @@ internal import Engine
 package final class SQLiteTransaction: NodeTransaction {
     let statements: StatementCache
     var identifiers = IdentifierCache()
-    var lines = LineTable()
-    /// Whether the records of lines have their contexts.
+    var segments = SegmentTable()
+    /// Whether the records of segments have their contexts.
     var hasContexts = false
     package var forks = ForkIndex()
     var registers = RegisterOverlay()
@@ -29,7 +29,7 @@ package final class SQLiteTransaction: NodeTransaction {
 
     init(statements: StatementCache) throws(StoreError) {
         self.statements = statements
-        try self.loadLines()
+        try self.loadSegments()
         try self.loadNumbers()
     }
 
@@ -58,7 +58,7 @@ package final class SQLiteTransaction: NodeTransaction {
     func prepareCommit() throws(StoreError) {
         try self.flush()
         try self.listUnplaced()
-        try self.writeLines()
+        try self.writeSegments()
     }
 
     /// What SQLite's own check of the file finds wrong, at most three sentences; empty if nothing.
@@ -91,7 +91,7 @@ package final class SQLiteTransaction: NodeTransaction {
     }
 
     func didCommit() {
-        self.lines.commit()
+        self.segments.commit()
         self.commits.commit()
         self.identifiers.commit()
     }
@@ -99,9 +99,9 @@ package final class SQLiteTransaction: NodeTransaction {
     /// Takes in what another connection has committed; nothing is held that is not in the database.
     func reload() throws(StoreError) {
         self.hasSpent = nil
-        self.lines = LineTable()
+        self.segments = SegmentTable()
         self.forks = ForkIndex()
-        try self.loadLines()
+        try self.loadSegments()
         try self.loadNumbers()
     }
 
@@ -114,7 +114,7 @@ package final class SQLiteTransaction: NodeTransaction {
         self.objects.removeAll()
         self.placements = Placements()
         self.hasSpent = nil
-        self.lines.rollback()
+        self.segments.rollback()
         self.commits.rollback()
         self.forks = ForkIndex()
         self.identifiers.rollback()

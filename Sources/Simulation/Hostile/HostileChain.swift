@@ -14,7 +14,7 @@ struct HostileChain {
     private(set) var runs: [VerifiedRun] = []
 
     /// A chain that goes on from a store.
-    init(continuing record: LineRecord, stampedAt stamp: Stamp) {
+    init(continuing record: SegmentRecord, stampedAt stamp: Stamp) {
         self.replica = record.id
         self.nonce = nil
         self.storedSequence = record.storedSequence

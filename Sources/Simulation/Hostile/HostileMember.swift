@@ -85,12 +85,12 @@ final class HostileMember {
         return (found ?? nil) ?? Frontier()
     }
 
-    /// The stored runs of a replica: of all its forks, or of the first line up to a sequence.
+    /// The stored runs of a replica: of all its forks, or of the first segment up to a sequence.
     func storedRuns(of replica: ReplicaID, upTo last: UInt64? = nil) -> [Run] {
         let found = try? self.machine.read { transaction throws(StoreError) -> [Run] in
             var runs: [Run] = []
-            for index in transaction.lines(of: replica).prefix(last == nil ? .max : 1) {
-                var next = transaction.line(index).firstSequence
+            for index in transaction.segments(of: replica).prefix(last == nil ? .max : 1) {
+                var next = transaction.segment(index).firstSequence
                 while next <= last ?? .max,
                     let run = try transaction.loadRun(of: index, from: next, limits: RunLimits(), signed: true)
                 {
@@ -103,12 +103,12 @@ final class HostileMember {
         return (found ?? nil) ?? []
     }
 
-    /// The first line of a replica, and its last stamp; nil if it is not there or has forked.
-    private func record(of replica: ReplicaID) -> (LineRecord, Stamp)? {
-        let found = try? self.machine.read { transaction throws(StoreError) -> (LineRecord, Stamp)? in
-            guard let index = transaction.firstLine(of: replica) else { return nil }
-            let record = transaction.line(index)
-            let last = LinePoint(line: index, sequence: record.storedSequence)
+    /// The first segment of a replica, and its last stamp; nil if it is not there or has forked.
+    private func record(of replica: ReplicaID) -> (SegmentRecord, Stamp)? {
+        let found = try? self.machine.read { transaction throws(StoreError) -> (SegmentRecord, Stamp)? in
+            guard let index = transaction.firstSegment(of: replica) else { return nil }
+            let record = transaction.segment(index)
+            let last = SegmentPoint(segment: index, sequence: record.storedSequence)
             guard record.next == nil, let header = try transaction.header(at: last) else { return nil }
             return (record, header.stamp)
         }

@@ -6,8 +6,8 @@ package struct MergeReplica: Sendable {
     private var device: TestDevice
     /// The number of the chain that it writes to.
     private(set) var chain: Int
-    /// The line of its store that its changes extend; nil if it has written nothing to its chain.
-    private var ownLine: LineIndex?
+    /// The segment of its store that its changes extend; nil if it has written nothing to its chain.
+    private var ownSegment: SegmentIndex?
     private var store: MemoryStore
     private var clock = HybridClock()
     /// The changes that are stored here.
@@ -36,7 +36,7 @@ package struct MergeReplica: Sendable {
     /// Leaves the chain for a new one.
     mutating func reopen(asChain chain: Int) {
         self.chain = chain
-        self.ownLine = nil
+        self.ownSegment = nil
     }
 
     /// Adds a chain of which nothing is stored here.
@@ -52,7 +52,7 @@ package struct MergeReplica: Sendable {
     mutating func restore(_ copy: MergeReplica) {
         self.device = copy.device
         self.chain = copy.chain
-        self.ownLine = copy.ownLine
+        self.ownSegment = copy.ownSegment
         self.store = copy.store
         self.stored = copy.stored
         self.clock = copy.clock
@@ -85,12 +85,12 @@ package struct MergeReplica: Sendable {
         secret: ArraySlice<UInt8>,
         distort: ((inout Stamp, inout [Point], inout [Edit]) -> Void)? = nil
     ) throws(StoreError) -> VerifiedRun {
-        let (device, chain, ownLine) = (self.device, self.chain, self.ownLine)
+        let (device, chain, ownSegment) = (self.device, self.chain, self.ownSegment)
         let run = try self.transaction(at: time) { merge, transaction throws(StoreError) -> VerifiedRun in
-            // After a restore it extends what is stored of its line.
-            let own = ownLine.map { OwnEnd(transaction.line($0)) }
+            // After a restore it extends what is stored of its segment.
+            let own = ownSegment.map { OwnEnd(transaction.segment($0)) }
             var (stamp, edits) = (stamp, edits)
-            var context = MergeReplica.news(since: own?.context, ownLine, in: &transaction)
+            var context = MergeReplica.news(since: own?.context, ownSegment, in: &transaction)
             let nonce = PlanVocabulary.nonce(ofChain: chain)
             let replica = own?.replica ?? device.replica(nonce: nonce)
             if own == nil { edits.insert(.introduce(device.introduction(nonce: nonce)), at: 0) }
@@ -109,9 +109,9 @@ package struct MergeReplica: Sendable {
             }
             return run
         }
-        if ownLine == nil {
-            self.ownLine = try self.read { transaction throws(StoreError) in
-                try transaction.place(of: run.run.replica, sequence: 1, hash: run.hashes[0])?.line
+        if ownSegment == nil {
+            self.ownSegment = try self.read { transaction throws(StoreError) in
+                try transaction.place(of: run.run.replica, sequence: 1, hash: run.hashes[0])?.segment
             }
         }
         self.stored.add(place)
@@ -123,9 +123,9 @@ package struct MergeReplica: Sendable {
         var replica: ReplicaID
         var sequence: UInt64
         var hash: Hash256
-        var context: SeenLines
+        var context: SeenSegments
 
-        init(_ record: LineRecord) {
+        init(_ record: SegmentRecord) {
             self.replica = record.id
             self.sequence = record.storedSequence
             self.hash = record.storedHash
@@ -135,19 +135,19 @@ package struct MergeReplica: Sendable {
 
     /// The changes that are applied, and that the chain has not named yet.
     private static func news(
-        since seen: SeenLines?,
-        _ ownLine: LineIndex?,
+        since seen: SeenSegments?,
+        _ ownSegment: SegmentIndex?,
         in transaction: inout MemoryTransaction
     ) -> [Point] {
         var news: [Point] = []
-        for position in 0..<transaction.lineCount {
-            let index = LineIndex(rawValue: UInt32(position))
-            if index == ownLine { continue }
+        for position in 0..<transaction.segmentCount {
+            let index = SegmentIndex(rawValue: UInt32(position))
+            if index == ownSegment { continue }
             let progress = transaction.progress(of: index)
             let applied = progress.appliedSequence
             let known = seen?[index] ?? 0
             guard applied > known, applied >= progress.firstSequence,
-                let header = transaction.header(at: LinePoint(line: index, sequence: applied))
+                let header = transaction.header(at: SegmentPoint(segment: index, sequence: applied))
             else { continue }
             let id = transaction.replicaID(index)
             news.append(Point(replica: id, sequence: applied, name: ChangeName(header.hash)))
@@ -208,8 +208,8 @@ package struct MergeReplica: Sendable {
             let result = try body(&merge, &transaction)
             try merge.finish(in: &transaction)
             var isEarly = false
-            for position in 0..<transaction.lineCount {
-                let stamp = transaction.progress(of: LineIndex(rawValue: UInt32(position))).appliedStamp
+            for position in 0..<transaction.segmentCount {
+                let stamp = transaction.progress(of: SegmentIndex(rawValue: UInt32(position))).appliedStamp
                 clock.observe(stamp)
                 if HybridClock.isHeld(stamp, at: wall) { isEarly = true }
             }
@@ -230,18 +230,18 @@ package struct MergeReplica: Sendable {
     /// Nil if that is not here, or not alone.
     package mutating func sent(_ changes: [VerifiedRun]) throws(StoreError) -> [UInt8]? {
         try self.store.read { transaction throws(StoreError) in
-            var places: [LinePoint] = []
+            var places: [SegmentPoint] = []
             for change in changes {
                 let sequence = change.run.firstSequence
                 let replica = change.run.replica
                 let place = try transaction.place(of: replica, sequence: sequence, hash: change.hashes[0])
-                // A branch may go on in another line.
-                guard let place, places.isEmpty || place.line == places[0].line else { break }
+                // A branch may go on in another segment.
+                guard let place, places.isEmpty || place.segment == places[0].segment else { break }
                 places.append(place)
             }
             guard let first = places.first else { return nil }
             let limits = RunLimits(changeCountMax: places.count)
-            let run = transaction.loadRun(of: first.line, from: first.sequence, limits: limits, signed: true)
+            let run = transaction.loadRun(of: first.segment, from: first.sequence, limits: limits, signed: true)
             // A signature may be only behind what was not asked for.
             return run.flatMap { $0.changes.count > places.count ? nil : $0.encoded() }
         }
@@ -268,7 +268,7 @@ package struct MergeReplica: Sendable {
         var rejection: any Error = RunRejection.unsigned
         do {
             let run = try Run(decoding: bytes)
-            let device = transaction.firstLine(of: run.replica).flatMap { transaction.line($0).device }
+            let device = transaction.firstSegment(of: run.replica).flatMap { transaction.segment($0).device }
             var candidates = [ChainHash.origin(TestDevice.workspace)]
             if run.firstSequence > 1 {
                 let places = transaction.places(of: run.replica, sequence: run.firstSequence - 1)

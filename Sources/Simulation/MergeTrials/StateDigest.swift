@@ -10,7 +10,7 @@ struct StateDigest {
     /// What cannot be in any state.
     private(set) var problem: (property: Property, message: String)?
     private(set) var marks = MergeMarks()
-    private let lines: [(id: UInt64, isForked: Bool)]
+    private let segments: [(id: UInt64, isForked: Bool)]
 
     private struct Node {
         var index: ObjectIndex?
@@ -18,10 +18,10 @@ struct StateDigest {
     }
 
     init(of transaction: inout MemoryTransaction) {
-        var lines: [(id: UInt64, isForked: Bool)] = []
-        for position in 0..<transaction.lineCount {
-            let record = transaction.line(LineIndex(rawValue: UInt32(position)))
-            lines.append((record.id.bytes.low, record.origin != nil || record.next != nil))
+        var segments: [(id: UInt64, isForked: Bool)] = []
+        for position in 0..<transaction.segmentCount {
+            let record = transaction.segment(SegmentIndex(rawValue: UInt32(position)))
+            segments.append((record.id.bytes.low, record.origin != nil || record.next != nil))
             self.bits &+= StateDigest.mixed(
                 record.id.bytes.low ^ record.storedHash.bytes.words.0,
                 record.storedSequence,
@@ -32,7 +32,7 @@ struct StateDigest {
                 self.problem = (.residue, "of the changes of \(record.id), \(counts) are applied")
             }
         }
-        self.lines = lines
+        self.segments = segments
         self.addObjects(&transaction)
         for move in transaction.movesWithoutEffect() {
             self.marks.insert(.moveWithoutEffect)
@@ -66,7 +66,7 @@ struct StateDigest {
     ) {
         for open in (record.openMove.map { [$0] } ?? []) + record.otherOpenMoves {
             let (sequence, place) = (open.ordinal.sequence, open.ordinal.index)
-            let write = WriteReference(stamp: .zero, line: open.line, sequence: sequence, index: place)
+            let write = WriteReference(stamp: .zero, segment: open.segment, sequence: sequence, index: place)
             self.bits &+= StateDigest.mixed(3, self.number(of: write, &transaction), 0)
         }
         if !record.otherOpenMoves.isEmpty { self.marks.insert(.moveInConflict) }
@@ -115,10 +115,10 @@ struct StateDigest {
 
     /// An operation, by what every replica calls it.
     private func number(of write: WriteReference, _ transaction: inout MemoryTransaction) -> UInt64 {
-        let line = self.lines[Int(write.line.rawValue)]
-        var name = line.id
+        let segment = self.segments[Int(write.segment.rawValue)]
+        var name = segment.id
         // Two forks of a chain may have a change with one sequence each.
-        if line.isForked, let header = transaction.header(at: write.point) { name ^= header.hash.bytes.words.0 }
+        if segment.isForked, let header = transaction.header(at: write.point) { name ^= header.hash.bytes.words.0 }
         return StateDigest.mixed(write.stamp.rawValue, name, write.ordinal.rawValue)
     }
 

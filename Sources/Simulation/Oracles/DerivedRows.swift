@@ -45,10 +45,10 @@ struct DerivedRows: Equatable {
                 rows.insert("\(name) \(effect) by \(try Self.text(move.write, &transaction))")
             }
         }
-        for position in 0..<transaction.lineCount {
-            let progress = transaction.progress(of: LineIndex(rawValue: UInt32(position)))
+        for position in 0..<transaction.segmentCount {
+            let progress = transaction.progress(of: SegmentIndex(rawValue: UInt32(position)))
             guard progress.branch != nil else { continue }
-            let replica = PlainText.short(transaction.replicaID(LineIndex(rawValue: UInt32(position))))
+            let replica = PlainText.short(transaction.replicaID(SegmentIndex(rawValue: UInt32(position))))
             rows.insert("\(replica) is merged from \(progress.firstSequence) to \(progress.countedSequence)")
         }
         self.rows = rows
@@ -59,7 +59,8 @@ struct DerivedRows: Equatable {
         _ transaction: inout some StoreTransaction
     ) throws(StoreError) -> String {
         let hash = try transaction.hash(at: write.point).map { PlainText.short($0) } ?? "?"
-        return "\(PlainText.short(write.stamp)) \(PlainText.short(transaction.replicaID(write.line))):\(write.sequence)"
+        return
+            "\(PlainText.short(write.stamp)) \(PlainText.short(transaction.replicaID(write.segment))):\(write.sequence)"
             + ".\(write.index) \(hash)"
     }
 

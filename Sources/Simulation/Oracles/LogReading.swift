@@ -10,15 +10,15 @@ struct LogReading {
 
     init(of transaction: inout some StoreTransaction, founder: UserID, now: WallTime) throws(StoreError) {
         self.history = NaiveHistory([], founder: founder, now: now)
-        for position in 0..<transaction.lineCount {
-            let index = LineIndex(rawValue: UInt32(position))
-            let record = transaction.line(index)
+        for position in 0..<transaction.segmentCount {
+            let index = SegmentIndex(rawValue: UInt32(position))
+            let record = transaction.segment(index)
             var previous: Hash256?
             if let parent = record.origin?.parent, parent.sequence > 0 { previous = try transaction.hash(at: parent) }
             var next = record.firstSequence
             while let run = try transaction.loadRun(of: index, from: next, limits: RunLimits(), signed: false) {
                 for change in run.changes {
-                    let place = LinePoint(line: index, sequence: next)
+                    let place = SegmentPoint(segment: index, sequence: next)
                     guard let hash = try transaction.hash(at: place) else { throw .damaged("a change has no hash") }
                     try self.add(change, at: next, hash, after: previous, in: run)
                     previous = hash

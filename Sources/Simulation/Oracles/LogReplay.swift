@@ -28,9 +28,9 @@ struct LogReplay {
             now: now,
             cryptography: SodiumCryptography(memo: memo)
         )
-        let positions = Array(0..<transaction.lineCount)
+        let positions = Array(0..<transaction.segmentCount)
         for position in isReversed ? positions.reversed() : positions {
-            try replay.add(LineIndex(rawValue: UInt32(position)), of: &transaction)
+            try replay.add(SegmentIndex(rawValue: UInt32(position)), of: &transaction)
         }
         return try replay.copy.read { (copy: inout MemoryTransaction) throws(StoreError) in
             try StateExport.json(of: &copy)
@@ -38,14 +38,14 @@ struct LogReplay {
     }
 
     private mutating func add(
-        _ index: LineIndex,
+        _ index: SegmentIndex,
         of transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        let record = transaction.line(index)
+        let record = transaction.segment(index)
         var previous = ChainHash.origin(self.membership.workspace)
         if let parent = record.origin?.parent, parent.sequence > 0 {
             // A branch comes after what it hangs on, whatever the order.
-            try self.add(parent.line, of: &transaction)
+            try self.add(parent.segment, of: &transaction)
             previous = try transaction.hash(at: parent) ?? .zero
         }
         var next = record.firstSequence

@@ -29,29 +29,32 @@ struct RecordedVersion {
 
     /// All that counts on the main timeline: what is on branches may be merged later.
     static func frontier(of transaction: inout some StoreTransaction) throws(StoreError) -> Frontier {
-        let hasBranches = (0..<transaction.lineCount).contains { position in
-            transaction.progress(of: LineIndex(rawValue: UInt32(position))).branch != nil
+        let hasBranches = (0..<transaction.segmentCount).contains { position in
+            transaction.progress(of: SegmentIndex(rawValue: UInt32(position))).branch != nil
         }
         guard hasBranches else { return try Frontier(of: &transaction) }
         var entries: [FrontierEntry] = []
-        for (line, sequence) in try transaction.closure(of: transaction.heads()).all {
-            let place = LinePoint(line: line, sequence: sequence)
-            guard sequence >= transaction.progress(of: line).firstSequence, let hash = try transaction.hash(at: place)
+        for (segment, sequence) in try transaction.closure(of: transaction.heads()).all {
+            let place = SegmentPoint(segment: segment, sequence: sequence)
+            guard sequence >= transaction.progress(of: segment).firstSequence,
+                let hash = try transaction.hash(at: place)
             else { continue }
-            entries.append(FrontierEntry(replica: transaction.replicaID(line), sequence: sequence, hash: hash))
+            entries.append(FrontierEntry(replica: transaction.replicaID(segment), sequence: sequence, hash: hash))
         }
         return Frontier(entries)
     }
 
-    /// How far each line counts at a frontier; nil if something of it is not applied.
+    /// How far each segment counts at a frontier; nil if something of it is not applied.
     static func seen(
         _ frontier: Frontier,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> SeenLines? {
-        var places: [LinePoint] = []
+    ) throws(StoreError) -> SeenSegments? {
+        var places: [SegmentPoint] = []
         for entry in frontier.entries {
             let place = try transaction.place(of: entry.replica, sequence: entry.sequence, hash: entry.hash)
-            guard let place, place.sequence <= transaction.progress(of: place.line).appliedSequence else { return nil }
+            guard let place, place.sequence <= transaction.progress(of: place.segment).appliedSequence else {
+                return nil
+            }
             places.append(place)
         }
         return try transaction.closure(of: places)
@@ -59,15 +62,15 @@ struct RecordedVersion {
 
     /// The effective stamps of changes where they are not the authors'; nil if they are very many.
     static func raised(
-        in seen: SeenLines,
+        in seen: SeenSegments,
         _ transaction: inout some StoreTransaction
     ) throws(StoreError) -> [Hash256: Stamp]? {
         var found: [Hash256: Stamp] = [:]
-        for (line, last) in seen.all {
-            guard let first = transaction.progress(of: line).firstRaised, first <= last else { continue }
+        for (segment, last) in seen.all {
+            guard let first = transaction.progress(of: segment).firstRaised, first <= last else { continue }
             guard last - first < UInt64(Self.raisedCountMax) else { return nil }
             for sequence in first...last {
-                let place = LinePoint(line: line, sequence: sequence)
+                let place = SegmentPoint(segment: segment, sequence: sequence)
                 guard let raised = try transaction.raisedStamp(at: place),
                     let hash = try transaction.hash(at: place)
                 else { continue }

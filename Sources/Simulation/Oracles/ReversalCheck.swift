@@ -37,9 +37,11 @@ struct ReversalCheck {
             } else {
                 self.visible = try VisibleObject.all(of: &transaction)
             }
-            let lines = (0..<transaction.lineCount).map { transaction.progress(of: LineIndex(rawValue: UInt32($0))) }
-            self.applied = lines.map { $0.hasApplied ? $0.appliedSequence : 0 }
-            let count = lines.reduce(0) { $0 &+ $1.storedSequence &+ 1 &- $1.firstSequence }
+            let segments = (0..<transaction.segmentCount).map {
+                transaction.progress(of: SegmentIndex(rawValue: UInt32($0)))
+            }
+            self.applied = segments.map { $0.hasApplied ? $0.appliedSequence : 0 }
+            let count = segments.reduce(0) { $0 &+ $1.storedSequence &+ 1 &- $1.firstSequence }
             let isShort = count <= ReversalCheck.modelChangeCountMax
             guard isShort else {
                 self.history = nil

@@ -25,13 +25,13 @@ struct VisibleObjects {
 ///
 /// Each check says what is wrong, or nil.
 enum StateChecks {
-    /// P12: what a line's last applied change had seen is applied.
+    /// P12: what a segment's last applied change had seen is applied.
     static func causality(in transaction: borrowing some StoreTransaction) -> String? {
-        for position in 0..<transaction.lineCount {
-            let record = transaction.line(LineIndex(rawValue: UInt32(position)))
+        for position in 0..<transaction.segmentCount {
+            let record = transaction.segment(SegmentIndex(rawValue: UInt32(position)))
             guard record.appliedSequence >= record.firstSequence else { continue }
-            for (line, seen) in record.context.all where Int(line.rawValue) != position {
-                let other = transaction.line(line)
+            for (segment, seen) in record.context.all where Int(segment.rawValue) != position {
+                let other = transaction.segment(segment)
                 if other.appliedSequence < seen {
                     return "\(record.id):\(record.appliedSequence) is applied and had seen \(other.id):\(seen), "
                         + "which is applied up to \(other.appliedSequence)"
@@ -46,7 +46,7 @@ enum StateChecks {
     /// Not a question to the clock: what has come due is applied at the node's next event, and what has come to stand
     /// elsewhere is settled at the next one that finds room on the disk.
     static func isWaiting(of founder: UserID, in transaction: inout some StoreTransaction) throws(StoreError) -> Bool {
-        if !self.waitingLines(in: transaction).isEmpty { return true }
+        if !self.waitingSegments(in: transaction).isEmpty { return true }
         return try self.hasDueRestamps(of: founder, in: &transaction)
     }
 
@@ -60,11 +60,11 @@ enum StateChecks {
         return try !Merge(now: WallTime(milliseconds: 0), founder: founder).dueRestamps(in: &transaction).isEmpty
     }
 
-    /// The lines of which something is stored and not applied.
-    static func waitingLines(in transaction: borrowing some StoreTransaction) -> [LineIndex] {
-        var waiting: [LineIndex] = []
-        for position in 0..<transaction.lineCount {
-            let index = LineIndex(rawValue: UInt32(position))
+    /// The segments of which something is stored and not applied.
+    static func waitingSegments(in transaction: borrowing some StoreTransaction) -> [SegmentIndex] {
+        var waiting: [SegmentIndex] = []
+        for position in 0..<transaction.segmentCount {
+            let index = SegmentIndex(rawValue: UInt32(position))
             if transaction.progress(of: index).isPending { waiting.append(index) }
         }
         return waiting
@@ -72,8 +72,8 @@ enum StateChecks {
 
     /// Whether something of a branch counts on the main timeline.
     static func hasMerged(in transaction: borrowing some StoreTransaction) -> Bool {
-        for position in 0..<transaction.lineCount {
-            let progress = transaction.progress(of: LineIndex(rawValue: UInt32(position)))
+        for position in 0..<transaction.segmentCount {
+            let progress = transaction.progress(of: SegmentIndex(rawValue: UInt32(position)))
             if progress.branch != nil, progress.countedSequence >= progress.firstSequence { return true }
         }
         return false
@@ -81,8 +81,8 @@ enum StateChecks {
 
     /// Whether something is applied that would be held by a clock.
     static func hasAppliedHeld(at now: WallTime, in transaction: borrowing some StoreTransaction) -> Bool {
-        for position in 0..<transaction.lineCount {
-            let record = transaction.line(LineIndex(rawValue: UInt32(position)))
+        for position in 0..<transaction.segmentCount {
+            let record = transaction.segment(SegmentIndex(rawValue: UInt32(position)))
             if HybridClock.isHeld(record.appliedStamp, at: now) { return true }
         }
         return false
@@ -93,8 +93,8 @@ enum StateChecks {
         after latest: WallTime,
         in transaction: borrowing some StoreTransaction
     ) -> String? {
-        for position in 0..<transaction.lineCount {
-            let record = transaction.line(LineIndex(rawValue: UInt32(position)))
+        for position in 0..<transaction.segmentCount {
+            let record = transaction.segment(SegmentIndex(rawValue: UInt32(position)))
             guard HybridClock.isHeld(record.appliedStamp, at: latest) else { continue }
             return "\(record.id):\(record.appliedSequence) is stamped \(record.appliedStamp.milliseconds)"
         }

@@ -64,7 +64,7 @@ struct StateFingerprint: Hashable {
         of write: WriteReference,
         _ transaction: inout some StoreTransaction
     ) throws(StoreError) -> UInt64 {
-        let line = transaction.line(write.line)
+        let line = transaction.segment(write.segment)
         var name = line.id.bytes.low
         // Two forks of a chain may have a change with one sequence each.
         if line.origin != nil || line.next != nil, let hash = try transaction.hash(at: write.point) {

@@ -1,10 +1,10 @@
 internal import CRDTCore
 
-/// What a store holds of each line, as an oracle saw it: the lines of one store keep their numbers.
+/// What a store holds of each segment, as an oracle saw it: the segments of one store keep their numbers.
 struct StoreView: Hashable {
-    private var lines: [Line] = []
+    private var segments: [Segment] = []
 
-    struct Line: Hashable {
+    struct Segment: Hashable {
         /// The last change in the log.
         var head: FrontierEntry
         var firstSequence: UInt64
@@ -14,10 +14,10 @@ struct StoreView: Hashable {
     init() {}
 
     init(of transaction: borrowing some StoreTransaction) {
-        for position in 0..<transaction.lineCount {
-            let record = transaction.line(LineIndex(rawValue: UInt32(position)))
-            self.lines.append(
-                Line(
+        for position in 0..<transaction.segmentCount {
+            let record = transaction.segment(SegmentIndex(rawValue: UInt32(position)))
+            self.segments.append(
+                Segment(
                     head: FrontierEntry(
                         replica: record.id,
                         sequence: record.storedSequence,
@@ -31,12 +31,12 @@ struct StoreView: Hashable {
     }
 
     /// How many changes the log holds.
-    var storedCount: UInt64 { self.lines.reduce(0) { $0 &+ $1.head.sequence &+ 1 &- $1.firstSequence } }
+    var storedCount: UInt64 { self.segments.reduce(0) { $0 &+ $1.head.sequence &+ 1 &- $1.firstSequence } }
 
     /// Whether everything is applied that was applied at an earlier time.
     func hasApplied(all earlier: StoreView) -> Bool {
-        guard earlier.lines.count <= self.lines.count else { return false }
-        return zip(earlier.lines, self.lines).allSatisfy { before, now in
+        guard earlier.segments.count <= self.segments.count else { return false }
+        return zip(earlier.segments, self.segments).allSatisfy { before, now in
             before.head.replica == now.head.replica && before.firstSequence == now.firstSequence
                 && before.appliedSequence <= now.appliedSequence
                 && (before.head.sequence != now.head.sequence || before.head.hash == now.head.hash)
@@ -44,16 +44,16 @@ struct StoreView: Hashable {
     }
 
     /// Whether a change was the last of its branch in the log.
-    func endsWith(_ change: FrontierEntry) -> Bool { self.lines.contains { $0.head == change } }
+    func endsWith(_ change: FrontierEntry) -> Bool { self.segments.contains { $0.head == change } }
 
     /// What of `earlier` is not there any more; nil if everything is.
     func regression(from earlier: StoreView) -> String? {
-        for (number, before) in earlier.lines.enumerated() where before.head.sequence > 0 {
+        for (number, before) in earlier.segments.enumerated() where before.head.sequence > 0 {
             let (replica, sequence) = (before.head.replica, before.head.sequence)
-            guard number < self.lines.count, self.lines[number].head.replica == replica else {
+            guard number < self.segments.count, self.segments[number].head.replica == replica else {
                 return "\(replica) is unknown, was at \(sequence)"
             }
-            let now = self.lines[number].head
+            let now = self.segments[number].head
             if now.sequence < sequence { return "\(replica) went back from \(sequence) to \(now.sequence)" }
             if now.sequence == sequence, now.hash != before.head.hash {
                 return "\(replica) has another change at \(sequence)"

@@ -22,12 +22,12 @@ struct BranchStates: Hashable {
             self.branches.append(Branch(opening: entry.opening, isClosed: entry.isClosed, export: export))
         }
         guard !self.branches.isEmpty else { return }
-        for position in 0..<transaction.lineCount {
-            let line = LineIndex(rawValue: UInt32(position))
-            let progress = transaction.progress(of: line)
-            let last = LinePoint(line: line, sequence: progress.appliedSequence)
+        for position in 0..<transaction.segmentCount {
+            let segment = SegmentIndex(rawValue: UInt32(position))
+            let progress = transaction.progress(of: segment)
+            let last = SegmentPoint(segment: segment, sequence: progress.appliedSequence)
             guard progress.hasApplied, let hash = try transaction.hash(at: last) else { continue }
-            let replica = transaction.replicaID(line)
+            let replica = transaction.replicaID(segment)
             self.applied.insert(FrontierEntry(replica: replica, sequence: last.sequence, hash: hash))
         }
     }
@@ -83,8 +83,8 @@ extension World {
         let found = self.readPast(of: machine) { transaction throws(StoreError) -> String? in
             guard !StateChecks.hasAppliedHeld(at: now, in: transaction) else { return nil }
             if !isSettled, try StateChecks.isWaiting(of: founder, in: &transaction) { return nil }
-            let count = (0..<transaction.lineCount).reduce(0) { count, position in
-                count + Int(clamping: transaction.progress(of: LineIndex(rawValue: UInt32(position))).storedSequence)
+            let count = (0..<transaction.segmentCount).reduce(0) { count, position in
+                count + Int(clamping: transaction.progress(of: SegmentIndex(rawValue: UInt32(position))).storedSequence)
             }
             guard count <= changeCountMax else { return nil }
             let history = try LogReading(of: &transaction, founder: founder, now: now).history

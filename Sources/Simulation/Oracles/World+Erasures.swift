@@ -39,22 +39,23 @@ extension World {
         countingIn transaction: inout some StoreTransaction
     ) throws(StoreError) -> (count: Int, left: String?) {
         var count = 0
-        for line in (0..<UInt32(transaction.lineCount)).map({ LineIndex(rawValue: $0) }) {
-            let progress = transaction.progress(of: line)
+        for segment in (0..<UInt32(transaction.segmentCount)).map({ SegmentIndex(rawValue: $0) }) {
+            let progress = transaction.progress(of: segment)
             guard progress.hasApplied else { continue }
             var sequence = progress.firstSequence
             while sequence <= progress.countedSequence {
                 let limits = RunLimits()
-                guard let run = try transaction.loadRun(of: line, from: sequence, limits: limits, signed: false) else {
+                guard let run = try transaction.loadRun(of: segment, from: sequence, limits: limits, signed: false)
+                else {
                     throw .damaged("a change is missing from the log")
                 }
                 for (offset, change) in run.changes.enumerated() {
-                    let place = LinePoint(line: line, sequence: sequence + UInt64(offset))
+                    let place = SegmentPoint(segment: segment, sequence: sequence + UInt64(offset))
                     guard place.sequence <= progress.countedSequence else { break }
                     for erasure in run.effectiveErasures(of: change) {
                         count += 1
                         if try Self.isLeft(erasure, of: place, in: &transaction) {
-                            let author = PlainText.short(transaction.replicaID(line))
+                            let author = PlainText.short(transaction.replicaID(segment))
                             return (count, "\(erasure.name) of \(erasure.object), by \(place.sequence) of \(author)")
                         }
                     }
@@ -68,15 +69,15 @@ extension World {
     /// Whether a write that an erasure covers still has its content, which no open branch needs.
     private static func isLeft(
         _ erasure: Erasure,
-        of place: LinePoint,
+        of place: SegmentPoint,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
         let object = try transaction.objectIndex(of: erasure.object)
         let key = RegisterKey(object: object, name: try transaction.nameIndex(of: erasure.name))
         let ordinal = ChainOrdinal(sequence: place.sequence, index: 0)
         let seen = try transaction.context(at: place)
-        let context = CausalContext(seen: seen, author: place.line, ordinal: ordinal)
-        let left = try transaction.supersededWrites(at: key, upTo: 1) { $0.ordinal < context.end(of: $0.line) }
+        let context = CausalContext(seen: seen, author: place.segment, ordinal: ordinal)
+        let left = try transaction.supersededWrites(at: key, upTo: 1) { $0.ordinal < context.end(of: $0.segment) }
         guard !left.isEmpty else { return false }
         // What a branch shows stays as long as it does, and is noted.
         if transaction.branches.open.isEmpty { return true }

@@ -156,16 +156,16 @@ package struct RelayTrial {
             origin: origin
         )
         var third = MemoryStore(origin: origin)
-        let line = LineIndex(rawValue: 0)
-        let head = try source.read { transaction throws(StoreError) in transaction.line(line).storedHash }
+        let segment = SegmentIndex(rawValue: 0)
+        let head = try source.read { transaction throws(StoreError) in transaction.segment(segment).storedHash }
         try self.carry(from: &source, to: &second, origin, verify)
         try self.carry(from: &second, to: &third, origin, verify)
         second.close()
-        let last = try third.read { transaction throws(StoreError) in transaction.line(line).storedHash }
+        let last = try third.read { transaction throws(StoreError) in transaction.segment(segment).storedHash }
         guard last == head else { throw Failure(description: "a chain came out as another") }
     }
 
-    /// Carries the first line of a store to another, which has nothing of it, run by run.
+    /// Carries the first segment of a store to another, which has nothing of it, run by run.
     private mutating func carry<Source: ReplicaStore & ~Copyable, Target: ReplicaStore & ~Copyable>(
         from source: inout Source,
         to target: inout Target,
@@ -176,7 +176,7 @@ package struct RelayTrial {
         while true {
             let limits = self.shapes.limits()
             let run = try source.read { (transaction: inout Source.Transaction) throws(StoreError) in
-                try transaction.loadRun(of: LineIndex(rawValue: 0), from: next, limits: limits, signed: true)
+                try transaction.loadRun(of: SegmentIndex(rawValue: 0), from: next, limits: limits, signed: true)
             }
             guard let run else { return }
             let verified = try verify(try self.onTheWire(run), previous)

@@ -44,9 +44,9 @@ extension World {
         guard parent == nil || parentID != nil else { return }
         let name = World.name(ofBranch: number)
         let request = WriteRequest(id: self.work.nextRequestID()) { local throws(WriteRefusal) in
-            var base: [LinePoint]?
+            var base: [SegmentPoint]?
             if let past {
-                base = try local.readCommitted { store throws(StoreError) -> [LinePoint]? in
+                base = try local.readCommitted { store throws(StoreError) -> [SegmentPoint]? in
                     try RecordedVersion.seen(past, in: &store).map { seen throws(StoreError) in
                         try store.heads(in: seen)
                     }
@@ -92,8 +92,8 @@ extension World {
         let found = try? machine.read { transaction throws(StoreError) -> [UInt64]? in
             guard try !StateChecks.isWaiting(of: machine.founder, in: &transaction) else { return nil }
             var applied: [UInt64] = []
-            for position in 0..<transaction.lineCount {
-                let progress = transaction.progress(of: LineIndex(rawValue: UInt32(position)))
+            for position in 0..<transaction.segmentCount {
+                let progress = transaction.progress(of: SegmentIndex(rawValue: UInt32(position)))
                 if progress.branch == nil, progress.hasApplied { applied.append(progress.appliedSequence) }
             }
             return applied

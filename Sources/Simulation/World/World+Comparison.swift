@@ -93,7 +93,7 @@ extension World {
         for change in history.changes {
             guard let number = change.previous.flatMap({ history.number(of: $0) }),
                 history.changes[number].stamp >= change.stamp,
-                let line = transaction.firstLine(of: change.replica), let device = transaction.line(line).device,
+                let line = transaction.firstSegment(of: change.replica), let device = transaction.segment(line).device,
                 !liars.contains(device)
             else { continue }
             return "\(PlainText.short(change.replica)):\(change.sequence) is stamped \(PlainText.short(change.stamp)), "

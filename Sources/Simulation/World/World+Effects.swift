@@ -100,9 +100,9 @@ extension World {
     private func hasFormerReplica(_ machine: Machine) -> Bool {
         let device = machine.observedStatus(at: self.time)?.device
         let count = try? machine.read { transaction throws(StoreError) in
-            (0..<transaction.lineCount).count {
-                let line = transaction.line(LineIndex(rawValue: UInt32($0)))
-                return line.device == device && line.branch == nil
+            (0..<transaction.segmentCount).count {
+                let segment = transaction.segment(SegmentIndex(rawValue: UInt32($0)))
+                return segment.device == device && segment.branch == nil
             }
         }
         return (count ?? nil) ?? 0 > 1

@@ -194,7 +194,7 @@ extension World {
                 case .held(let until): if until <= now { return wait }
                 case .missing(let point):
                     guard let place = try transaction.place(of: point), place.sequence > 0 else { continue }
-                    if waits[place.line] == nil { return wait }
+                    if waits[place.segment] == nil { return wait }
                 }
             }
             return nil
@@ -212,7 +212,7 @@ extension World {
             // Others may wait for what is ready.
             var merge = Merge(now: now, founder: founder)
             let waits = try merge.waits(in: &transaction)
-            return StateChecks.waitingLines(in: transaction).contains { waits[$0] == nil }
+            return StateChecks.waitingSegments(in: transaction).contains { waits[$0] == nil }
         }
         return (found ?? nil) ?? true
     }
@@ -229,8 +229,8 @@ extension World {
         for machine in core {
             guard let status = machine.observedStatus(at: self.time) else { continue }
             let introduced = try? machine.read { transaction throws(StoreError) in
-                (0..<transaction.lineCount).compactMap {
-                    transaction.line(LineIndex(rawValue: UInt32($0))).device
+                (0..<transaction.segmentCount).compactMap {
+                    transaction.segment(SegmentIndex(rawValue: UInt32($0))).device
                 }
             }
             let known = Set(status.peers.map(\.device) + [status.device])
@@ -298,7 +298,7 @@ extension World {
                 let (replica, sequence) = (write.change.replica, write.change.sequence)
                 guard let place = try transaction.place(of: replica, sequence: sequence, hash: write.change.hash),
                     let claimed = try transaction.header(at: place)?.stamp,
-                    transaction.line(place.line).appliedSequence >= sequence,
+                    transaction.segment(place.segment).appliedSequence >= sequence,
                     try transaction.effectiveStamp(at: place) < claimed
                 else { continue }
                 return write

@@ -1,17 +1,17 @@
 package import CRDTCore
 
-/// What is open of one chain: the peer holds changes of it that we do not, so it is not known how much of our lines it
-/// holds beside them.
+/// What is open of one chain: the peer holds changes of it that we do not, so it is not known how much of our segments
+/// it holds beside them.
 struct ChainProgress: Sendable {
     /// The last changes of forks that the peer holds and we do not.
     var unknown: Set<FrontierEntry> = []
-    /// The lowest change on the way to the end of a line that the peer is known to lack.
-    var lacked: [LineIndex: UInt64] = [:]
+    /// The lowest change on the way to the end of a segment that the peer is known to lack.
+    var lacked: [SegmentIndex: UInt64] = [:]
     /// What we asked, until it is answered.
     var question: Question?
 
     struct Question: Sendable {
-        var line: LineIndex
+        var segment: SegmentIndex
         /// The changes we asked for.
         var sequences: [UInt64]
     }
@@ -20,7 +20,7 @@ struct ChainProgress: Sendable {
 /// What the peer holds, by its own word and by our log.
 extension SyncSession {
     /// The peer holds a change, and so everything before it in its chain.
-    mutating func noteHeld(_ place: LinePoint, in transaction: inout some StoreTransaction) {
+    mutating func noteHeld(_ place: SegmentPoint, in transaction: inout some StoreTransaction) {
         transaction.cover(place, in: &self.held)
         transaction.cover(place, in: &self.sent)
     }
@@ -68,8 +68,8 @@ extension SyncSession {
         }
     }
 
-    /// What is known of how far the peer holds a line.
-    enum LineStanding {
+    /// What is known of how far the peer holds a segment.
+    enum SegmentStanding {
         /// Enough to send what follows.
         case known
         /// The peer must answer first, or send what it holds.
@@ -78,30 +78,30 @@ extension SyncSession {
         case asked(ChainProbe)
     }
 
-    /// Finds out whether the rest of a line can be sent; a question counts as asked.
+    /// Finds out whether the rest of a segment can be sent; a question counts as asked.
     mutating func standing(
-        of line: LineIndex,
+        of segment: SegmentIndex,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> LineStanding {
-        let id = transaction.replicaID(line)
+    ) throws(StoreError) -> SegmentStanding {
+        let id = transaction.replicaID(segment)
         guard let chain = self.chains[id] else { return .known }
-        let last = transaction.progress(of: line).storedSequence
+        let last = transaction.progress(of: segment).storedSequence
         // A peer that is ahead knows whether ours is a part of what it holds. If not, it sends or asks.
         guard chain.question == nil, chain.unknown.contains(where: { $0.sequence <= last }) else { return .awaited }
-        let known = transaction.firstMissing(toward: line, in: self.sent).next.sequence - 1
-        let lacked = chain.lacked[line] ?? last + 1
+        let known = transaction.firstMissing(toward: segment, in: self.sent).next.sequence - 1
+        let lacked = chain.lacked[segment] ?? last + 1
         guard lacked > known + 1 + TransferLimits.repeatedChangeCountMax else { return .known }
-        let way = transaction.way(to: line)
-        let isFirst = chain.lacked[line] == nil
+        let way = transaction.way(to: segment)
+        let isFirst = chain.lacked[segment] == nil
         let sequences = isFirst ? Self.receding(from: last, to: known) : Self.spread(between: known, lacked)
         var points: [ChainPoint] = []
         for sequence in sequences {
             guard let part = transaction.part(of: way, at: sequence),
-                let hash = try transaction.hash(at: LinePoint(line: part.line, sequence: sequence))
+                let hash = try transaction.hash(at: SegmentPoint(segment: part.segment, sequence: sequence))
             else { continue }
             points.append(ChainPoint(sequence: sequence, hash: hash))
         }
-        self.chains[id]?.question = ChainProgress.Question(line: line, sequences: sequences)
+        self.chains[id]?.question = ChainProgress.Question(segment: segment, sequences: sequences)
         return .asked(ChainProbe(replica: id, points: points))
     }
 
@@ -113,9 +113,9 @@ extension SyncSession {
         guard let question = self.chains[entry.replica]?.question,
             entry.sequence == 0 || question.sequences.contains(entry.sequence)
         else { return }
-        let known = transaction.firstMissing(toward: question.line, in: self.sent).next.sequence - 1
+        let known = transaction.firstMissing(toward: question.segment, in: self.sent).next.sequence - 1
         self.chains[entry.replica]?.question = nil
-        self.chains[entry.replica]?.lacked[question.line] = question.sequences.first { $0 > known }
+        self.chains[entry.replica]?.lacked[question.segment] = question.sequences.first { $0 > known }
     }
 
     /// Ascending sequences, ever further from the last one.
@@ -140,39 +140,39 @@ extension SyncSession {
 }
 
 extension StoreTransaction {
-    /// The lines on the way to the end of one, that one first, and how far each is a part of the way.
-    func way(to line: LineIndex) -> [LinePoint] {
-        var way: [LinePoint] = []
-        var next: LinePoint? = LinePoint(line: line, sequence: self.progress(of: line).storedSequence)
+    /// The segments on the way to the end of one, that one first, and how far each is a part of the way.
+    func way(to segment: SegmentIndex) -> [SegmentPoint] {
+        var way: [SegmentPoint] = []
+        var next: SegmentPoint? = SegmentPoint(segment: segment, sequence: self.progress(of: segment).storedSequence)
         while let place = next {
             way.append(place)
-            next = self.origin(of: place.line)?.parent
+            next = self.origin(of: place.segment)?.parent
         }
         return way
     }
 
     /// The part of a way that a sequence is of.
-    func part(of way: [LinePoint], at sequence: UInt64) -> LinePoint? {
-        way.first { self.progress(of: $0.line).firstSequence <= sequence }
+    func part(of way: [SegmentPoint], at sequence: UInt64) -> SegmentPoint? {
+        way.first { self.progress(of: $0.segment).firstSequence <= sequence }
     }
 
-    /// The first change on the way to the end of a line that a context does not have, and the last one of its line that
-    /// is on the way; one behind that if it has all.
+    /// The first change on the way to the end of a segment that a context does not have, and the last one of its
+    /// segment that is on the way; one behind that if it has all.
     ///
-    /// - Complexity: O(*n*) for *n* lines of the way of which the context has nothing.
-    func firstMissing(toward line: LineIndex, in context: SeenLines) -> (next: LinePoint, last: UInt64) {
-        var part = LinePoint(line: line, sequence: self.progress(of: line).storedSequence)
+    /// - Complexity: O(*n*) for *n* segments of the way of which the context has nothing.
+    func firstMissing(toward segment: SegmentIndex, in context: SeenSegments) -> (next: SegmentPoint, last: UInt64) {
+        var part = SegmentPoint(segment: segment, sequence: self.progress(of: segment).storedSequence)
         var missing = (next: part, last: part.sequence)
         while true {
-            let first = self.progress(of: part.line).firstSequence
-            let held = min(context[part.line], part.sequence)
+            let first = self.progress(of: part.segment).firstSequence
+            let held = min(context[part.segment], part.sequence)
             if held >= first {
                 // All of this one up to where the next part hangs on it, or not.
-                guard held < part.sequence || part.line == line else { return missing }
-                return (LinePoint(line: part.line, sequence: held + 1), part.sequence)
+                guard held < part.sequence || part.segment == segment else { return missing }
+                return (SegmentPoint(segment: part.segment, sequence: held + 1), part.sequence)
             }
-            missing = (LinePoint(line: part.line, sequence: first), part.sequence)
-            guard let parent = self.origin(of: part.line)?.parent, parent.sequence > 0 else { return missing }
+            missing = (SegmentPoint(segment: part.segment, sequence: first), part.sequence)
+            guard let parent = self.origin(of: part.segment)?.parent, parent.sequence > 0 else { return missing }
             part = parent
         }
     }

@@ -57,7 +57,7 @@ package enum TransferLimits {
             byteCountMax: 2 * max(1, min(share, window.free))
         )
     }
-    /// Lines among which the next run is chosen: that of the earliest change, so that causes mostly come before
+    /// Segments among which the next run is chosen: that of the earliest change, so that causes mostly come before
     /// effects.
     package static let candidateCountMax = 64
     /// Messages about ranges answered in one session: each costs a look at the whole frontier, and honest peers come

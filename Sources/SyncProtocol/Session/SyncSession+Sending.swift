@@ -14,8 +14,8 @@ extension SyncSession {
     ///
     /// `last`: a run that was sent last, perhaps to another peer; nothing may have been stored since. `own`: the device
     /// whose changes go to a peer that does not want others'.
-    /// - Complexity: O(*n*) for *n* lines: a line hangs on one with a lower number, so that those of its way that are
-    ///   not sent are candidates themselves.
+    /// - Complexity: O(*n*) for *n* segments: a segment hangs on one with a lower number, so that those of its way that
+    ///   are not sent are candidates themselves.
     package mutating func next(
         after last: EncodedRun?,
         own device: DeviceID,
@@ -23,17 +23,17 @@ extension SyncSession {
     ) throws(StoreError) -> Outgoing? {
         guard self.phase == .streaming, self.window.free > 0 else { return nil }
         if let given = try self.nextGiven(in: &transaction) { return given }
-        var candidates: [(next: LinePoint, last: UInt64)] = []
+        var candidates: [(next: SegmentPoint, last: UInt64)] = []
         var isAsking = false
-        for position in 0..<transaction.lineCount where candidates.count < TransferLimits.candidateCountMax {
-            let line = LineIndex(rawValue: UInt32(position))
-            guard self.sent[line] < transaction.progress(of: line).storedSequence,
-                self.isWanted(line, own: device, &transaction)
+        for position in 0..<transaction.segmentCount where candidates.count < TransferLimits.candidateCountMax {
+            let segment = SegmentIndex(rawValue: UInt32(position))
+            guard self.sent[segment] < transaction.progress(of: segment).storedSequence,
+                self.isWanted(segment, own: device, &transaction)
             else { continue }
-            switch try self.standing(of: line, in: &transaction) {
+            switch try self.standing(of: segment, in: &transaction) {
             case .known:
                 // What the line hangs on comes first, whatever is known of the line that this is of.
-                let missing = transaction.firstMissing(toward: line, in: self.sent)
+                let missing = transaction.firstMissing(toward: segment, in: self.sent)
                 guard missing.next.sequence <= missing.last else { continue }
                 candidates.append(missing)
             case .awaited: isAsking = true
@@ -59,9 +59,9 @@ extension SyncSession {
         var run = last
         // What was just written goes to every peer: it is loaded and compressed once.
         // Whoever holds forks that we do not know of must not have to try which one it continues.
-        let isNamed = !(self.chains[transaction.replicaID(first.line)]?.unknown.isEmpty ?? true)
+        let isNamed = !(self.chains[transaction.replicaID(first.segment)]?.unknown.isEmpty ?? true)
         if run?.first != first || run?.bytes.count ?? 0 > limits.byteCountMax || isNamed && run?.isNamed != true {
-            var loaded = try transaction.loadRun(of: first.line, from: first.sequence, limits: limits, signed: true)
+            var loaded = try transaction.loadRun(of: first.segment, from: first.sequence, limits: limits, signed: true)
             if isNamed, loaded?.previous == nil, let before = transaction.place(before: first) {
                 loaded?.previous = try transaction.hash(at: before).map { ChangeName($0) }
             }
@@ -69,7 +69,7 @@ extension SyncSession {
         }
         guard let run else { return nil }
         self.window.sent(run.bytes.count)
-        transaction.cover(LinePoint(line: first.line, sequence: run.lastSequence), in: &self.sent)
+        transaction.cover(SegmentPoint(segment: first.segment, sequence: run.lastSequence), in: &self.sent)
         return .run(run)
     }
 
@@ -79,9 +79,9 @@ extension SyncSession {
             self.given.removeFirst()
             // What the peer does not hold comes in its turn. Of what it holds the hash tells that it is that, so the
             // change need not be signed.
-            guard self.held[place.line] >= place.sequence else { continue }
+            guard self.held[place.segment] >= place.sequence else { continue }
             let limits = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
-            let loaded = try transaction.loadRun(of: place.line, from: place.sequence, limits: limits, signed: false)
+            let loaded = try transaction.loadRun(of: place.segment, from: place.sequence, limits: limits, signed: false)
             guard var run = loaded, run.changes.count == 1 else { continue }
             if run.previous == nil, let before = transaction.place(before: place) {
                 run.previous = try transaction.hash(at: before).map { ChangeName($0) }
@@ -95,19 +95,19 @@ extension SyncSession {
         return .message(.given)
     }
 
-    /// Whether the peer wants what is written on a line.
+    /// Whether the peer wants what is written on a segment.
     private func isWanted(
-        _ line: LineIndex,
+        _ segment: SegmentIndex,
         own device: DeviceID,
         _ transaction: inout some StoreTransaction
     ) -> Bool {
-        !self.isPeerLazy || transaction.line(line).device == device
+        !self.isPeerLazy || transaction.segment(segment).device == device
     }
 }
 
 /// A run as it goes to a peer.
 package struct EncodedRun: Sendable {
-    let first: LinePoint
+    let first: SegmentPoint
     let lastSequence: UInt64
     /// Whether it says which change it continues, or begins its chain.
     let isNamed: Bool
@@ -116,7 +116,7 @@ package struct EncodedRun: Sendable {
     package let bytes: [UInt8]
 
     /// `first`: the first change of the run.
-    package init(_ run: Run, at first: LinePoint) {
+    package init(_ run: Run, at first: SegmentPoint) {
         self.first = first
         self.lastSequence = run.lastSequence
         self.isNamed = run.previous != nil || run.firstSequence == 1

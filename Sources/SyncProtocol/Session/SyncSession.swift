@@ -40,10 +40,10 @@ package struct SyncSession: Sendable {
     private var helloFingerprint = Hash256.zero
     private var comparison = FrontierComparison()
 
-    /// How far along each of our lines the peer is known to have stored.
-    var held = SeenLines()
-    /// How far along each of our lines we have sent, or the peer holds.
-    var sent = SeenLines()
+    /// How far along each of our segments the peer is known to have stored.
+    var held = SeenSegments()
+    /// How far along each of our segments we have sent, or the peer holds.
+    var sent = SeenSegments()
     /// The chains of which the peer holds what we do not.
     var chains: [ReplicaID: ChainProgress] = [:]
     /// How many entries of the peer they keep.
@@ -60,7 +60,7 @@ package struct SyncSession: Sendable {
     var saidCaughtUp = false
     private var peerIsCaughtUp = false
     /// Changes to be sent again, since the peer wants what it lacks of them.
-    var given: [LinePoint] = []
+    var given: [SegmentPoint] = []
     /// Whether the peer has asked, and is to hear when all is sent.
     var owesGiven = false
     /// Whether we have asked, and the peer has not sent all.
@@ -174,7 +174,7 @@ package struct SyncSession: Sendable {
 
     /// What the peer sent is stored: up to these changes, now or before.
     package mutating func stored(
-        _ places: [LinePoint],
+        _ places: [SegmentPoint],
         sawDuplicate: Bool,
         in transaction: inout some StoreTransaction
     ) -> [Action] {
@@ -249,7 +249,7 @@ package struct SyncSession: Sendable {
     }
 
     /// Sends changes once more, to a peer that may have need of what it lacks of them.
-    package mutating func give(_ places: [LinePoint]) {
+    package mutating func give(_ places: [SegmentPoint]) {
         let room = TransferLimits.givenChangeCountMax - self.given.count
         let waiting = Set(self.given)
         self.given += places.filter { !waiting.contains($0) }.prefix(max(0, room))
@@ -265,16 +265,16 @@ package struct SyncSession: Sendable {
     ) -> (there: UInt64, here: UInt64)? {
         guard self.phase == .streaming else { return nil }
         var (there, here) = (UInt64(0), UInt64(0))
-        for position in 0..<transaction.lineCount {
-            let line = LineIndex(rawValue: UInt32(position))
-            let progress = transaction.progress(of: line)
-            let held = max(self.held[line], progress.firstSequence - 1)
+        for position in 0..<transaction.segmentCount {
+            let segment = SegmentIndex(rawValue: UInt32(position))
+            let progress = transaction.progress(of: segment)
+            let held = max(self.held[segment], progress.firstSequence - 1)
             if progress.storedSequence > held { there += progress.storedSequence - held }
         }
         for (id, chain) in self.chains {
             var longest: UInt64 = 0
-            for line in transaction.lines(of: id) {
-                longest = max(longest, transaction.progress(of: line).storedSequence)
+            for segment in transaction.segments(of: id) {
+                longest = max(longest, transaction.progress(of: segment).storedSequence)
             }
             // Of a fork no longer than ours no more is known.
             here += chain.unknown.map { $0.sequence > longest ? $0.sequence - longest : 1 }.max() ?? 0
@@ -282,8 +282,8 @@ package struct SyncSession: Sendable {
         return (there, here)
     }
 
-    /// How far the peer has stored our lines, as far as it has said.
-    package var storedByPeer: SeenLines { self.held }
+    /// How far the peer has stored our segments, as far as it has said.
+    package var storedByPeer: SeenSegments { self.held }
 
     /// Changes that wait to be sent once more.
     package var givenChangeCount: Int { self.given.count }

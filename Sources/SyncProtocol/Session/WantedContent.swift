@@ -6,8 +6,8 @@ extension StoreTransaction {
     ///
     /// Properties that are not known here, or of which the peer has the same writes, are passed over.
     /// - Complexity: O(*n* log *m*) for *n* properties, of *m* in the store.
-    mutating func changesInForce(at properties: [WantedProperty]) throws(StoreError) -> [LinePoint] {
-        var (places, known): ([LinePoint], Set<LinePoint>) = ([], [])
+    mutating func changesInForce(at properties: [WantedProperty]) throws(StoreError) -> [SegmentPoint] {
+        var (places, known): ([SegmentPoint], Set<SegmentPoint>) = ([], [])
         for property in properties {
             guard let object = try self.existingObjectIndex(of: property.object),
                 let name = try self.existingNameIndex(of: property.name)

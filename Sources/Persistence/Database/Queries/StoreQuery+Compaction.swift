@@ -3,13 +3,13 @@ extension StoreQuery {
     static let replaceChange = StoreQuery(
         """
         UPDATE change SET has_left_out = ?3, blinding = ?4, byte_count = ?5, spent = ?6
-        WHERE line = ?1 AND sequence = ?2
+        WHERE segment = ?1 AND sequence = ?2
         """
     )
     static let refillChange = StoreQuery(
         """
         UPDATE change SET operation = ?3, has_left_out = ?4, blinding = ?5, byte_count = ?6, spent = NULL
-        WHERE line = ?1 AND sequence = ?2
+        WHERE segment = ?1 AND sequence = ?2
         """
     )
     static let deleteOperations = StoreQuery("DELETE FROM operation WHERE operation BETWEEN ? AND ?")

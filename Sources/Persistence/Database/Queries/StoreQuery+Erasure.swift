@@ -1,22 +1,22 @@
 /// Erasures.
 extension StoreQuery {
     static let insertErasure = StoreQuery(
-        // A later one on the same line covers more.
+        // A later one on the same segment covers more.
         """
-        INSERT INTO erasure (register, line, sequence) VALUES (?, ?, ?)
-        ON CONFLICT (register, line) DO UPDATE SET sequence = max(sequence, ?3)
+        INSERT INTO erasure (register, segment, sequence) VALUES (?, ?, ?)
+        ON CONFLICT (register, segment) DO UPDATE SET sequence = max(sequence, ?3)
         """
     )
-    static let deleteErasure = StoreQuery("DELETE FROM erasure WHERE register = ? AND line = ? AND sequence = ?")
+    static let deleteErasure = StoreQuery("DELETE FROM erasure WHERE register = ? AND segment = ? AND sequence = ?")
     static let erasuresFrom = StoreQuery(
         """
-        SELECT register, line, sequence FROM erasure
-        WHERE register = (SELECT min(register) FROM erasure WHERE register > ?) ORDER BY line
+        SELECT register, segment, sequence FROM erasure
+        WHERE register = (SELECT min(register) FROM erasure WHERE register > ?) ORDER BY segment
         """
     )
     static let erasuresOf = StoreQuery("SELECT 1 FROM erasure WHERE register = ? LIMIT 1")
     static let supersededWrites = StoreQuery(
-        "SELECT stamp, line, sequence, idx FROM version WHERE register = ? AND status = 0 ORDER BY stamp"
+        "SELECT stamp, segment, sequence, idx FROM version WHERE register = ? AND status = 0 ORDER BY stamp"
     )
     static let clearErasures = StoreQuery("DELETE FROM erasure")
 }

@@ -2,21 +2,21 @@
 extension StoreQuery {
     static let insertChange = StoreQuery(
         """
-        INSERT INTO change (line, sequence, stamp, operation, operation_count, byte_count, context,
+        INSERT INTO change (segment, sequence, stamp, operation, operation_count, byte_count, context,
         has_left_out, blinding, hash, spent) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     )
-    static let changeHeader = StoreQuery("SELECT stamp, hash FROM change WHERE line = ? AND sequence = ?")
+    static let changeHeader = StoreQuery("SELECT stamp, hash FROM change WHERE segment = ? AND sequence = ?")
     static let contexts = StoreQuery(
-        "SELECT context FROM change WHERE line = ? AND sequence > ? AND sequence <= ? ORDER BY sequence"
+        "SELECT context FROM change WHERE segment = ? AND sequence > ? AND sequence <= ? ORDER BY sequence"
     )
     static let changeOperations = StoreQuery(
-        "SELECT operation, operation_count, has_left_out, spent FROM change WHERE line = ? AND sequence = ?"
+        "SELECT operation, operation_count, has_left_out, spent FROM change WHERE segment = ? AND sequence = ?"
     )
     static let changesFrom = StoreQuery(
         """
         SELECT sequence, stamp, operation, operation_count, byte_count, context, has_left_out, blinding, spent
-        FROM change WHERE line = ? AND sequence >= ? ORDER BY sequence
+        FROM change WHERE segment = ? AND sequence >= ? ORDER BY sequence
         """
     )
     static let insertOperation = insertOperations(1)
@@ -37,22 +37,22 @@ extension StoreQuery {
     )
     static let insertSignature = StoreQuery(
         """
-        INSERT INTO run_signature (line, sequence, operation_count, byte_count, signature)
+        INSERT INTO run_signature (segment, sequence, operation_count, byte_count, signature)
         VALUES (?, ?, ?, ?, ?)
         """
     )
-    static let deleteSignature = StoreQuery("DELETE FROM run_signature WHERE line = ? AND sequence = ?")
+    static let deleteSignature = StoreQuery("DELETE FROM run_signature WHERE segment = ? AND sequence = ?")
     static let lastSignatures = StoreQuery(
         """
-        SELECT sequence, operation_count, byte_count FROM run_signature WHERE line = ?
+        SELECT sequence, operation_count, byte_count FROM run_signature WHERE segment = ?
         ORDER BY sequence DESC LIMIT 2
         """
     )
-    static let signatureAt = StoreQuery("SELECT signature FROM run_signature WHERE line = ? AND sequence = ?")
+    static let signatureAt = StoreQuery("SELECT signature FROM run_signature WHERE segment = ? AND sequence = ?")
     static let signatureFrom = StoreQuery(
-        "SELECT sequence FROM run_signature WHERE line = ? AND sequence >= ? ORDER BY sequence LIMIT 1"
+        "SELECT sequence FROM run_signature WHERE segment = ? AND sequence >= ? ORDER BY sequence LIMIT 1"
     )
     static let signatureUpTo = StoreQuery(
-        "SELECT sequence FROM run_signature WHERE line = ? AND sequence <= ? ORDER BY sequence DESC LIMIT 1"
+        "SELECT sequence FROM run_signature WHERE segment = ? AND sequence <= ? ORDER BY sequence DESC LIMIT 1"
     )
 }

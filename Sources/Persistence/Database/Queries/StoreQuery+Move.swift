@@ -2,33 +2,33 @@
 extension StoreQuery {
     static let insertMove = StoreQuery(
         """
-        INSERT INTO move (stamp, line, sequence, idx, object, parent, position, effective)
+        INSERT INTO move (stamp, segment, sequence, idx, object, parent, position, effective)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?)
         """
     )
     static let setMove = StoreQuery(
-        "UPDATE move SET effective = ?5 WHERE stamp = ?1 AND line = ?2 AND sequence = ?3 AND idx = ?4"
+        "UPDATE move SET effective = ?5 WHERE stamp = ?1 AND segment = ?2 AND sequence = ?3 AND idx = ?4"
     )
     static let deleteMove = StoreQuery(
         """
-        DELETE FROM move WHERE stamp = ? AND line = ? AND sequence = ? AND idx = ? AND object = ? RETURNING object
+        DELETE FROM move WHERE stamp = ? AND segment = ? AND sequence = ? AND idx = ? AND object = ? RETURNING object
         """
     )
     static let movesInRange = StoreQuery(
         """
-        SELECT stamp, line, sequence, idx, object, parent, position, effective FROM move
+        SELECT stamp, segment, sequence, idx, object, parent, position, effective FROM move
         WHERE stamp BETWEEN ? AND ? ORDER BY stamp
         """
     )
     static let movesOfObject = StoreQuery(
         """
-        SELECT stamp, line, sequence, idx, object, parent, position, effective FROM move INDEXED BY move_object
+        SELECT stamp, segment, sequence, idx, object, parent, position, effective FROM move INDEXED BY move_object
         WHERE object = ? AND effective = ? AND stamp BETWEEN ? AND ? ORDER BY stamp DESC
         """
     )
     static let allMovesOfObject = StoreQuery(
         """
-        SELECT stamp, line, sequence, idx, object, parent, position, effective FROM move INDEXED BY move_object
+        SELECT stamp, segment, sequence, idx, object, parent, position, effective FROM move INDEXED BY move_object
         WHERE object = ?
         """
     )

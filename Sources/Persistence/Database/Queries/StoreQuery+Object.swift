@@ -8,10 +8,10 @@ extension StoreQuery {
         "SELECT object, changed, shown, hidden, placed FROM object WHERE object = ?"
     )
     static let lastMove = StoreQuery(
-        "SELECT line FROM move WHERE object = ? AND effective = 1 ORDER BY stamp DESC LIMIT 1"
+        "SELECT segment FROM move WHERE object = ? AND effective = 1 ORDER BY stamp DESC LIMIT 1"
     )
     static let lastDeletion = StoreQuery(
-        "SELECT line FROM version WHERE register = ? AND status = 3 ORDER BY stamp DESC LIMIT 1"
+        "SELECT segment FROM version WHERE register = ? AND status = 3 ORDER BY stamp DESC LIMIT 1"
     )
     static let changedObjects = StoreQuery(
         """
@@ -52,15 +52,15 @@ extension StoreQuery {
     )
     static let objectRow = StoreQuery(
         """
-        SELECT id, created_stamp, created_line, created_sequence, created_idx, type, kind, existence, updated,
-        parent, position, child_count, visible_child_count, visible, open_move_line, open_move_sequence,
+        SELECT id, created_stamp, created_segment, created_sequence, created_idx, type, kind, existence, updated,
+        parent, position, child_count, visible_child_count, visible, open_move_segment, open_move_sequence,
         open_move_idx, other_open_moves FROM object WHERE object = ?
         """
     )
     static let insertObject = StoreQuery(
         """
-        INSERT INTO object (object, created_stamp, created_line, created_sequence, created_idx, type, kind,
-        existence, updated, child_count, visible_child_count, visible, open_move_line, open_move_sequence,
+        INSERT INTO object (object, created_stamp, created_segment, created_sequence, created_idx, type, kind,
+        existence, updated, child_count, visible_child_count, visible, open_move_segment, open_move_sequence,
         open_move_idx, other_open_moves, parent, position, id, changed, shown, hidden, placed)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?20, ?20, 0, ?20)
         """
@@ -69,8 +69,8 @@ extension StoreQuery {
         UPDATE object SET existence = ?8, updated = ?9, child_count = ?10, visible_child_count = ?11, changed = ?20
         """
     private static let objectTurn = """
-        created_stamp = ?2, created_line = ?3, created_sequence = ?4, created_idx = ?5, type = ?6, kind = ?7,
-        open_move_line = ?13, open_move_sequence = ?14, open_move_idx = ?15, other_open_moves = ?16,
+        created_stamp = ?2, created_segment = ?3, created_sequence = ?4, created_idx = ?5, type = ?6, kind = ?7,
+        open_move_segment = ?13, open_move_sequence = ?14, open_move_idx = ?15, other_open_moves = ?16,
         visible = ?12, shown = iif(visible < ?12, ?20, shown), hidden = iif(visible > ?12, ?20, hidden)
         """
     static let updateObject = StoreQuery("\(objectChange) WHERE object = ?1")

@@ -1,7 +1,7 @@
 /// Registers, versions, and the history of objects.
 extension StoreQuery {
     private static let registers =
-        "SELECT stamp, line, sequence, idx, conflict_count, register, write_count FROM register"
+        "SELECT stamp, segment, sequence, idx, conflict_count, register, write_count FROM register"
     static let register = StoreQuery(
         "\(registers) WHERE register = ?"
     )
@@ -10,9 +10,9 @@ extension StoreQuery {
     private static func setRegisters(_ count: Int) -> StoreQuery {
         StoreQuery(
             """
-            INSERT INTO register (register, stamp, line, sequence, idx, conflict_count, changed, write_count)
+            INSERT INTO register (register, stamp, segment, sequence, idx, conflict_count, changed, write_count)
             VALUES \(places(rows: count, columns: 8)) ON CONFLICT (register) DO UPDATE SET stamp = excluded.stamp,
-            line = excluded.line, sequence = excluded.sequence, idx = excluded.idx,
+            segment = excluded.segment, sequence = excluded.sequence, idx = excluded.idx,
             conflict_count = excluded.conflict_count, changed = excluded.changed, write_count = excluded.write_count
             """
         )
@@ -34,7 +34,7 @@ extension StoreQuery {
     static let propertiesOfObject = StoreQuery(
         """
         SELECT operation.operation, operation.kind, operation.value, name.text FROM register
-        LEFT JOIN change ON change.line = register.line AND change.sequence = register.sequence
+        LEFT JOIN change ON change.segment = register.segment AND change.sequence = register.sequence
         LEFT JOIN operation ON operation.operation = change.operation + register.idx
             AND register.idx < change.operation_count
         LEFT JOIN name ON name.name = register.name
@@ -49,7 +49,7 @@ extension StoreQuery {
     )
     static let setVersion = StoreQuery(
         """
-        INSERT OR REPLACE INTO version (register, stamp, line, sequence, idx, status) VALUES (?, ?, ?, ?, ?, ?)
+        INSERT OR REPLACE INTO version (register, stamp, segment, sequence, idx, status) VALUES (?, ?, ?, ?, ?, ?)
         """
     )
     static let deleteRegister = StoreQuery("DELETE FROM register WHERE register = ?")
@@ -57,20 +57,20 @@ extension StoreQuery {
     static let restampVersion = StoreQuery(
         """
         UPDATE version SET stamp = ?6
-        WHERE register = ?1 AND stamp = ?2 AND line = ?3 AND sequence = ?4 AND idx = ?5
+        WHERE register = ?1 AND stamp = ?2 AND segment = ?3 AND sequence = ?4 AND idx = ?5
         """
     )
     static let deleteVersion = StoreQuery(
-        "DELETE FROM version WHERE register = ? AND stamp = ? AND line = ? AND sequence = ? AND idx = ?"
+        "DELETE FROM version WHERE register = ? AND stamp = ? AND segment = ? AND sequence = ? AND idx = ?"
     )
     static let creationsOfObject = StoreQuery(
-        "SELECT stamp, line, sequence, idx FROM version WHERE register = ? AND status = 2"
+        "SELECT stamp, segment, sequence, idx FROM version WHERE register = ? AND status = 2"
     )
     static let objectsWithDifferentCreations = StoreQuery(
         // The type and the kind of a creation are numbers in these columns.
         """
         SELECT version.register >> 32 FROM version
-        JOIN change ON change.line = version.line AND change.sequence = version.sequence
+        JOIN change ON change.segment = version.segment AND change.sequence = version.sequence
         JOIN operation ON operation.operation = change.operation + version.idx
         WHERE version.status = 2
         GROUP BY version.register
@@ -78,11 +78,11 @@ extension StoreQuery {
         """
     )
     static let deletionsOfObject = StoreQuery(
-        "SELECT stamp, line, sequence, idx FROM version WHERE register = ? AND status = 3"
+        "SELECT stamp, segment, sequence, idx FROM version WHERE register = ? AND status = 3"
     )
     static let lastVersions = StoreQuery(
         """
-        SELECT stamp, line, sequence, idx FROM version WHERE register = ? AND stamp BETWEEN ? AND ?
+        SELECT stamp, segment, sequence, idx FROM version WHERE register = ? AND stamp BETWEEN ? AND ?
         ORDER BY stamp DESC
         """
     )
@@ -90,7 +90,7 @@ extension StoreQuery {
         // The highest of each kind; stamps with the highest bit set are negative here.
         """
         WITH stamps (stamp) AS (
-            SELECT coalesce(register.stamp, change.stamp) FROM register LEFT JOIN change USING (line, sequence)
+            SELECT coalesce(register.stamp, change.stamp) FROM register LEFT JOIN change USING (segment, sequence)
             WHERE register BETWEEN ?1 AND ?2
         )
         SELECT created_stamp FROM object WHERE object = ?4
@@ -106,24 +106,24 @@ extension StoreQuery {
     )
     static let historyOfObject = StoreQuery(
         """
-        SELECT created_stamp, created_line, created_sequence, created_idx FROM object
+        SELECT created_stamp, created_segment, created_sequence, created_idx FROM object
         WHERE object = ?3 AND created_stamp IS NOT NULL
         UNION
-        SELECT stamp, line, sequence, idx FROM version WHERE register BETWEEN ?1 AND ?2
+        SELECT stamp, segment, sequence, idx FROM version WHERE register BETWEEN ?1 AND ?2
         UNION ALL
-        SELECT coalesce(register.stamp, change.stamp), line, sequence, idx
-        FROM register LEFT JOIN change USING (line, sequence) WHERE register BETWEEN ?1 AND ?2
+        SELECT coalesce(register.stamp, change.stamp), segment, sequence, idx
+        FROM register LEFT JOIN change USING (segment, sequence) WHERE register BETWEEN ?1 AND ?2
         UNION ALL
-        SELECT stamp, line, sequence, idx FROM move WHERE object = ?3
+        SELECT stamp, segment, sequence, idx FROM move WHERE object = ?3
         """
     )
-    static let conflictsFromLine = StoreQuery(
+    static let conflictsFromSegment = StoreQuery(
         """
-        SELECT stamp, line, sequence, idx FROM version
-        WHERE register = ? AND line >= ? AND status = 1 ORDER BY line
+        SELECT stamp, segment, sequence, idx FROM version
+        WHERE register = ? AND segment >= ? AND status = 1 ORDER BY segment
         """
     )
     static let conflicts = StoreQuery(
-        "SELECT stamp, line, sequence, idx FROM version WHERE register = ? AND status = 1"
+        "SELECT stamp, segment, sequence, idx FROM version WHERE register = ? AND status = 1"
     )
 }

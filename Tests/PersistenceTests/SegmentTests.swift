@@ -4,7 +4,7 @@ import Persistence
 import Testing
 
 /// Chains that have forked, and what else is kept of whole changes.
-@Suite struct LineTests {
+@Suite struct SegmentTests {
     private static func set(_ number: Int) -> Edit { .set(object(1), name: "n", value: .int(Int64(number))) }
 
     /// One chain with its forks: each with what it hangs on, and its runs.
@@ -17,29 +17,29 @@ import Testing
             var main = Author(number: 1)
             var start = main
             start.stamp = Stamp(milliseconds: Author.start.milliseconds + 5)
-            let first = main.run([[LineTests.set(1)], [LineTests.set(2)]])
+            let first = main.run([[SegmentTests.set(1)], [SegmentTests.set(2)]])
             var fork = main
-            let second = main.run([[LineTests.set(3)], [LineTests.set(4)]])
-            let (forkHead, third) = (fork.head, fork.run([[LineTests.set(5)]]))
+            let second = main.run([[SegmentTests.set(3)], [SegmentTests.set(4)]])
+            let (forkHead, third) = (fork.head, fork.run([[SegmentTests.set(5)]]))
             var inner = fork
-            let fourth = fork.run([[LineTests.set(6)]])
-            let (innerFork, fifth) = (inner.head, inner.run([[LineTests.set(7)], [LineTests.set(8)]]))
+            let fourth = fork.run([[SegmentTests.set(6)]])
+            let (innerFork, fifth) = (inner.head, inner.run([[SegmentTests.set(7)], [SegmentTests.set(8)]]))
             self.forks = [
                 (Author.origin, [first, second]), (forkHead, [third, fourth]), (innerFork, [fifth]),
-                (Author.origin, [start.run([[LineTests.set(9)]])]),
+                (Author.origin, [start.run([[SegmentTests.set(9)]])]),
             ]
         }
     }
 
-    private func records(_ store: SQLiteStoreHandle) throws -> [LineRecord] {
+    private func records(_ store: SQLiteStoreHandle) throws -> [SegmentRecord] {
         try store.read { transaction in
-            (0..<UInt32(transaction.lineCount)).map { transaction.line(LineIndex(rawValue: $0)) }
+            (0..<UInt32(transaction.segmentCount)).map { transaction.segment(SegmentIndex(rawValue: $0)) }
         }
     }
 
     private func check(_ store: SQLiteStoreHandle, _ tree: Tree) throws {
         let records = try self.records(store)
-        #expect(records.map { $0.origin?.parent.line.rawValue } == [nil, 0, 1, 0])
+        #expect(records.map { $0.origin?.parent.segment.rawValue } == [nil, 0, 1, 0])
         #expect(records.map { $0.origin?.parent.sequence } == [nil, 2, 3, 0])
         #expect(records.map { $0.next?.rawValue } == [1, 2, 3, nil])
         #expect(records.map(\.storedSequence) == [4, 4, 5, 1])
@@ -52,10 +52,10 @@ import Testing
                 #expect(origin.firstHash == hashes[0])
                 #expect(records[number].firstSequence == origin.parent.sequence + 1)
             }
-            let line = LineIndex(rawValue: UInt32(number))
+            let segment = SegmentIndex(rawValue: UInt32(number))
             for limits in [RunLimits(), RunLimits(changeCountMax: 1)] {
                 var previous = parent
-                for run in try store.runs(of: line, limits: limits) {
+                for run in try store.runs(of: segment, limits: limits) {
                     #expect(run.previous == (previous == Author.origin ? nil : ChangeName(previous)))
                     previous = ChainHash.hashes(of: run, previous: previous, TestDevice.cryptography).last ?? previous
                 }
@@ -84,7 +84,7 @@ import Testing
         let store = try SQLiteStoreHandle(try TemporaryDirectory())
         var author = Author(number: 1)
         try store.receive([author.run([[Self.set(1)], [Self.set(2)]])])
-        let runs = try store.runs(of: LineIndex(rawValue: 0), limits: RunLimits(changeCountMax: 1))
+        let runs = try store.runs(of: SegmentIndex(rawValue: 0), limits: RunLimits(changeCountMax: 1))
         #expect(runs.allSatisfy { $0.previous == nil })
     }
 
@@ -94,7 +94,7 @@ import Testing
         try store.receive(tree.forks[0].runs)
         let before = try self.records(store)
         let restamp = Restamp(replica: before[0].id, firstSequence: 2, lastSequence: 4, lastHash: before[0].storedHash)
-        let record = RestampRecord(restamp: restamp, author: LineIndex(rawValue: 0))
+        let record = RestampRecord(restamp: restamp, author: SegmentIndex(rawValue: 0))
         var stranger = Author(number: 2)
         let others = tree.forks[1...].flatMap(\.runs) + [stranger.run([[Self.set(1)]])]
         do throws(StoreError) {
@@ -104,7 +104,7 @@ import Testing
                 try transaction.addRestamp(record)
                 try transaction.settleRestamp(record)
                 #expect(!transaction.restamps.isUnsettled(record))
-                #expect(transaction.lineCount == 5)
+                #expect(transaction.segmentCount == 5)
                 #expect(transaction.restamps.records(of: restamp.replica, endingIn: 1...9) == [record])
                 throw .inputOutput("on purpose")
             }
@@ -114,7 +114,7 @@ import Testing
         }
         #expect(try self.records(store) == before)
         try store.read { transaction in
-            #expect(transaction.firstLine(of: stranger.replica) == nil)
+            #expect(transaction.firstSegment(of: stranger.replica) == nil)
             #expect(!transaction.restamps.hasAny(of: restamp.replica))
             #expect(!transaction.restamps.isUnsettled(record))
         }
@@ -131,22 +131,23 @@ import Testing
         try self.check(store, tree)
     }
 
-    @Test func `lines that hang on what cannot be are damage`() throws {
+    @Test func `segments that hang on what cannot be are damage`() throws {
         let sound = try TemporaryDirectory()
         let store = try SQLiteStoreHandle(sound)
         for fork in Tree().forks { try store.receive(fork.runs) }
         store.close()
         let changes = [
-            "parent_line = NULL WHERE line = 1", "parent_line = 1 WHERE line = 1", "parent_line = 2 WHERE line = 1",
-            "parent_line = 0 WHERE line = 0", "parent_sequence = 5 WHERE line = 1",
-            "parent_sequence = 0 WHERE line = 2",
-            "replica = zeroblob(16) WHERE line = 1", "first_hash = x'00' WHERE line = 1",
-            "line = 7 WHERE line = 1",
+            "parent_segment = NULL WHERE segment = 1", "parent_segment = 1 WHERE segment = 1",
+            "parent_segment = 2 WHERE segment = 1",
+            "parent_segment = 0 WHERE segment = 0", "parent_sequence = 5 WHERE segment = 1",
+            "parent_sequence = 0 WHERE segment = 2",
+            "replica = zeroblob(16) WHERE segment = 1", "first_hash = x'00' WHERE segment = 1",
+            "segment = 7 WHERE segment = 1",
         ]
         for change in changes {
             let damaged = try TemporaryDirectory()
             try damaged.fill(from: sound)
-            _ = try damaged.shell("UPDATE line SET \(change)")
+            _ = try damaged.shell("UPDATE segment SET \(change)")
             #expect(throws: StoreError.self, "\(change)") { _ = try SQLiteStoreHandle(damaged) }
         }
     }
@@ -156,8 +157,8 @@ import Testing
         var store = try SQLiteStoreHandle(directory)
         let tree = Tree()
         try store.receive(tree.forks[0].runs)
-        let line = LineIndex(rawValue: 0)
-        func point(_ sequence: UInt64) -> LinePoint { LinePoint(line: line, sequence: sequence) }
+        let segment = SegmentIndex(rawValue: 0)
+        func point(_ sequence: UInt64) -> SegmentPoint { SegmentPoint(segment: segment, sequence: sequence) }
         let stamps = [
             RaisedStamp(stamp: Stamp(rawValue: .max), cause: point(1)),
             RaisedStamp(stamp: Stamp(rawValue: 7), cause: point(1)), RaisedStamp(stamp: .zero, cause: nil),
@@ -165,7 +166,7 @@ import Testing
         let restamps = (1...3 as ClosedRange<UInt64>).map { number in
             let id = ReplicaID(bytes: Bytes16(high: number / 2, low: 5))
             let restamp = Restamp(replica: id, firstSequence: number, lastSequence: 9, lastHash: .zero)
-            return RestampRecord(restamp: restamp, author: line)
+            return RestampRecord(restamp: restamp, author: segment)
         }
         let kept = [
             Checkpoint(number: 1, base: 0, additions: [1]), Checkpoint(number: 0, base: 2, additions: [1 << 40]),
@@ -179,7 +180,7 @@ import Testing
             for (number, checkpoint) in [(2, kept[0]), (4, kept[0]), (4, kept[1]), (5, kept[0])] {
                 try transaction.setCheckpoint(checkpoint, at: point(UInt64(number)))
             }
-            try transaction.removeCheckpoints(of: line, after: 4)
+            try transaction.removeCheckpoints(of: segment, after: 4)
         }
         store.close()
         store = try SQLiteStoreHandle(directory)
@@ -192,16 +193,16 @@ import Testing
             #expect(transaction.restamps.records(of: restamps[0].restamp.replica, endingIn: 9...9) == [restamps[0]])
             let others = transaction.restamps.records(of: restamps[1].restamp.replica, endingIn: 1...99)
             #expect(others == Array(restamps[1...]))
-            #expect(try transaction.checkpoint(of: line, upTo: 1) == nil)
-            #expect(try transaction.checkpoint(of: line, upTo: 3)?.checkpoint == kept[0])
-            #expect(try transaction.checkpoint(of: line, upTo: 9)?.sequence == 4)
-            #expect(try transaction.checkpoint(of: line, upTo: 9)?.checkpoint == kept[1])
-            #expect(try transaction.checkpoints(of: line).map(\.sequence) == [2, 4])
+            #expect(try transaction.checkpoint(of: segment, upTo: 1) == nil)
+            #expect(try transaction.checkpoint(of: segment, upTo: 3)?.checkpoint == kept[0])
+            #expect(try transaction.checkpoint(of: segment, upTo: 9)?.sequence == 4)
+            #expect(try transaction.checkpoint(of: segment, upTo: 9)?.checkpoint == kept[1])
+            #expect(try transaction.checkpoints(of: segment).map(\.sequence) == [2, 4])
             try transaction.setRaisedStamp(nil, at: point(2))
             #expect(try transaction.raisedStamps(causedBy: point(1)) == [point(3)])
             try transaction.clearDerivedState()
             #expect(try transaction.raisedStamp(at: point(3)) == nil)
-            #expect(try transaction.checkpoint(of: line, upTo: 9) == nil)
+            #expect(try transaction.checkpoint(of: segment, upTo: 9) == nil)
             #expect(transaction.restamps.records(of: restamps[0].restamp.replica, endingIn: 9...9) == [restamps[0]])
         }
     }
@@ -216,12 +217,12 @@ import Testing
             try store.receive([author.run([[Self.set(number)], []], context: [other.point])])
         }
         try store.read { transaction throws(StoreError) in
-            guard let line = transaction.firstLine(of: author.replica) else {
-                throw .damaged("the line is missing")
+            guard let segment = transaction.firstSegment(of: author.replica) else {
+                throw .damaged("the segment is missing")
             }
-            #expect(try transaction.contexts(of: line, after: 0, through: 8) == points)
-            #expect(try transaction.contexts(of: line, after: 1, through: 5) == Array(points[1...2]))
-            #expect(try transaction.contexts(of: line, after: 5, through: 6).isEmpty)
+            #expect(try transaction.contexts(of: segment, after: 0, through: 8) == points)
+            #expect(try transaction.contexts(of: segment, after: 1, through: 5) == Array(points[1...2]))
+            #expect(try transaction.contexts(of: segment, after: 5, through: 6).isEmpty)
         }
     }
 
@@ -241,7 +242,7 @@ import Testing
             let index = try transaction.objectIndex(of: object(1))
             func history() throws(StoreError) -> Set<[UInt64]> {
                 let writes = try transaction.history(of: index)
-                let found = Set(writes.map { [UInt64($0.line.rawValue), $0.sequence, UInt64($0.index)] })
+                let found = Set(writes.map { [UInt64($0.segment.rawValue), $0.sequence, UInt64($0.index)] })
                 #expect(found.count == writes.count)
                 return found
             }

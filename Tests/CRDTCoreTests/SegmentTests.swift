@@ -3,7 +3,7 @@ import MergeModel
 import Testing
 
 /// How a store keeps a chain that has forked.
-struct LineTests {
+struct SegmentTests {
     private static let names = ["a1", "a2", "a3", "a4", "a3'", "a4'", "a4''", "a1'"]
 
     private static let sample: TreeSample = {
@@ -19,7 +19,7 @@ struct LineTests {
         return sample
     }()
 
-    @Test func `in every order there is a line for each leaf, and all that is asked of them is right`() throws {
+    @Test func `in every order there is a segment for each leaf, and all that is asked of them is right`() throws {
         let sample = Self.sample
         let leaves = ["a4", "a4'", "a4''", "a1'"].map { sample[$0] }
         let frontier = Frontier(
@@ -33,15 +33,15 @@ struct LineTests {
             #expect(Set(places).count == places.count, "\(order)")
             try store.read { transaction throws(StoreError) in
                 #expect(try Frontier(of: &transaction) == frontier, "\(order)")
-                #expect(transaction.lineCount == 4, "\(order)")
+                #expect(transaction.segmentCount == 4, "\(order)")
                 let replica = leaves[0].replica
-                #expect(transaction.lines(of: replica).count == 4, "\(order)")
+                #expect(transaction.segments(of: replica).count == 4, "\(order)")
                 #expect(transaction.places(of: replica, sequence: 4).count == 3, "\(order)")
                 for (name, place) in zip(Self.names, places) {
                     let change = sample[name]
                     #expect(try transaction.place(of: change.point) == place)
                     #expect(transaction.header(at: place) == ChangeHeader(stamp: change.stamp, hash: change.hash))
-                    #expect(transaction.line(place.line).device == sample.history.devices[replica]?.device)
+                    #expect(transaction.segment(place.segment).device == sample.history.devices[replica]?.device)
                     let path = sample.history.path(to: change.hash).map(\.hash)
                     for (other, otherPlace) in zip(Self.names, places) {
                         let otherPath = sample.history.path(to: sample[other].hash).map(\.hash)
@@ -53,7 +53,7 @@ struct LineTests {
                     }
                     // What a run says that it continues, as soon as there is more than one such change.
                     let run = transaction.loadRun(
-                        of: place.line,
+                        of: place.segment,
                         from: place.sequence,
                         limits: RunLimits(),
                         signed: true
@@ -80,7 +80,7 @@ struct LineTests {
         )
         #expect(others == [.duplicate, .stored, .duplicate, .stored, .stored])
         #expect(others1.forked == [sample["a1"].replica])
-        #expect(try store.read { $0.lineCount } == 4)
+        #expect(try store.read { $0.segmentCount } == 4)
     }
 
     @Test func `what continues a change that is not here does not fit`() throws {
@@ -94,6 +94,6 @@ struct LineTests {
         )
         // The other change with that sequence is.
         #expect(try store.receive([sample.run("a3"), sample.run("a4'")]).0 == [.stored, .doesNotFit])
-        #expect(try store.read { $0.lineCount } == 1)
+        #expect(try store.read { $0.segmentCount } == 1)
     }
 }

@@ -4,7 +4,7 @@ package struct BranchTable: Sendable {
     package struct Entry: Hashable, Sendable {
         package var opening: BranchOpening
         /// The change that opened it.
-        package var author: LinePoint
+        package var author: SegmentPoint
         package var isClosed = false
     }
 
@@ -68,9 +68,9 @@ package struct BranchTable: Sendable {
 /// A statement about a timeline that is stored, and the change that makes it.
 package struct BranchRecord: Hashable, Sendable {
     package var statement: BranchStatement
-    package var author: LinePoint
+    package var author: SegmentPoint
 
-    package init(statement: BranchStatement, author: LinePoint) {
+    package init(statement: BranchStatement, author: SegmentPoint) {
         (self.statement, self.author) = (statement, author)
     }
 }

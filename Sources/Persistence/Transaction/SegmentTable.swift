@@ -1,18 +1,18 @@
 import CRDTCore
 
-/// All lines and restamps, in memory, and which of them the transaction has changed.
-struct LineTable {
-    private(set) var records: [LineRecord] = []
-    /// Apart, since merging and sending ask for those of all lines, and to copy a record costs ten times as much.
-    private var progresses: [LineProgress] = []
+/// All segments and restamps, in memory, and which of them the transaction has changed.
+struct SegmentTable {
+    private(set) var records: [SegmentRecord] = []
+    /// Apart, since merging and sending ask for those of all segments, and to copy a record costs ten times as much.
+    private var progresses: [SegmentProgress] = []
     private var chains: [ReplicaID: Chain] = [:]
     /// The records that the database holds, by the numbers of those that differ here.
-    private var originals: [Int: LineRecord] = [:]
+    private var originals: [Int: SegmentRecord] = [:]
     private var storedCount = 0
-    /// Until a line changes.
+    /// Until a segment changes.
     var frontier: Frontier?
-    /// Contexts at the checkpoints of some lines.
-    var keptContexts: [LineIndex: [KeptContext]] = [:]
+    /// Contexts at the checkpoints of some segments.
+    var keptContexts: [SegmentIndex: [KeptContext]] = [:]
     private(set) var restamps = RestampTable()
     /// Those that this transaction has added.
     private var addedRestamps: [RestampRecord] = []
@@ -25,42 +25,42 @@ struct LineTable {
     private var restampedChains: [ReplicaID: RestampedChain] = [:]
     private var changedChains: Set<ReplicaID> = []
 
-    /// The first and last line of a replica.
+    /// The first and last segment of a replica.
     private struct Chain {
-        var first: LineIndex
-        var last: LineIndex
+        var first: SegmentIndex
+        var last: SegmentIndex
     }
 
-    subscript(index: LineIndex) -> LineRecord { self.records[Int(index.rawValue)] }
+    subscript(index: SegmentIndex) -> SegmentRecord { self.records[Int(index.rawValue)] }
 
-    /// The replica of a line, without copying its record.
-    func replica(_ index: LineIndex) -> ReplicaID { self.records[Int(index.rawValue)].id }
+    /// The replica of a segment, without copying its record.
+    func replica(_ index: SegmentIndex) -> ReplicaID { self.records[Int(index.rawValue)].id }
 
-    /// Where a line hangs, without copying its record.
-    func origin(_ index: LineIndex) -> LineOrigin? { self.records[Int(index.rawValue)].origin }
+    /// Where a segment hangs, without copying its record.
+    func origin(_ index: SegmentIndex) -> SegmentOrigin? { self.records[Int(index.rawValue)].origin }
 
-    /// How far a line has come, without copying its record.
-    func progress(of index: LineIndex) -> LineProgress { self.progresses[Int(index.rawValue)] }
+    /// How far a segment has come, without copying its record.
+    func progress(of index: SegmentIndex) -> SegmentProgress { self.progresses[Int(index.rawValue)] }
 
-    func first(of id: ReplicaID) -> LineIndex? { self.chains[id]?.first }
+    func first(of id: ReplicaID) -> SegmentIndex? { self.chains[id]?.first }
 
-    /// The hash of a line's last stored change, without copying its record.
-    func storedHash(of index: LineIndex) -> Hash256 { self.records[Int(index.rawValue)].storedHash }
+    /// The hash of a segment's last stored change, without copying its record.
+    func storedHash(of index: SegmentIndex) -> Hash256 { self.records[Int(index.rawValue)].storedHash }
 
     /// Whether more than one line of the replica of a line is here.
-    func isForked(_ index: LineIndex) -> Bool {
+    func isForked(_ index: SegmentIndex) -> Bool {
         self.origin(index) != nil || self.records[Int(index.rawValue)].next != nil
     }
 
     /// Adds a record as the database holds it.
-    mutating func restore(_ record: LineRecord) {
+    mutating func restore(_ record: SegmentRecord) {
         _ = self.append(record)
         self.commit()
     }
 
-    mutating func append(_ record: LineRecord) -> LineIndex {
+    mutating func append(_ record: SegmentRecord) -> SegmentIndex {
         self.frontier = nil
-        let index = LineIndex(rawValue: UInt32(self.records.count))
+        let index = SegmentIndex(rawValue: UInt32(self.records.count))
         let chain = self.chains[record.id]
         if let last = chain?.last {
             self.keepOriginal(at: Int(last.rawValue))
@@ -73,7 +73,7 @@ struct LineTable {
         return index
     }
 
-    mutating func set(_ record: LineRecord, at index: LineIndex) {
+    mutating func set(_ record: SegmentRecord, at index: SegmentIndex) {
         self.frontier = nil
         self.keepOriginal(at: Int(index.rawValue))
         self.records[Int(index.rawValue)] = record
@@ -81,7 +81,7 @@ struct LineTable {
     }
 
     /// Adds to a record what was seen, which other records are needed for.
-    mutating func restore(_ context: SeenLines, inherited: SeenLines, at index: LineIndex) {
+    mutating func restore(_ context: SeenSegments, inherited: SeenSegments, at index: SegmentIndex) {
         self.records[Int(index.rawValue)].trail.inherited = inherited
         self.records[Int(index.rawValue)].context = context
     }
@@ -126,12 +126,12 @@ struct LineTable {
     }
 
     /// What the database does not hold yet: each record with its number and what the database holds instead.
-    func changes() -> [(index: Int64, record: LineRecord, original: LineRecord?)] {
+    func changes() -> [(index: Int64, record: SegmentRecord, original: SegmentRecord?)] {
         let changed = self.originals.keys.sorted().map { position in
             (index: Int64(position), record: self.records[position], original: self.originals[position])
         }
         let added = (self.storedCount..<self.records.count).map { position in
-            (index: Int64(position), record: self.records[position], original: LineRecord?.none)
+            (index: Int64(position), record: self.records[position], original: SegmentRecord?.none)
         }
         return changed + added
     }

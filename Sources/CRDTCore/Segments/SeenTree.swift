@@ -1,10 +1,10 @@
-/// Sequences by the numbers of lines, in a tree of which copies share what is the same in both.
+/// Sequences by the numbers of segments, in a tree of which copies share what is the same in both.
 ///
-/// A node has a place for each of 32 lines, or of 32 nodes below it, and keeps those that are taken (P. Bagwell, "Ideal
-/// Hash Trees", 2001, without the hashes: numbers of lines are dense).
+/// A node has a place for each of 32 segments, or of 32 nodes below it, and keeps those that are taken (P. Bagwell,
+/// "Ideal Hash Trees", 2001, without the hashes: numbers of segments are dense).
 struct SeenTree: Sendable {
     private var root = Node()
-    /// How many nodes are between the root and a line.
+    /// How many nodes are between the root and a segment.
     private var depth = 0
 
     private static let bitsPerNode = 5
@@ -13,7 +13,7 @@ struct SeenTree: Sendable {
     private final class Node: @unchecked Sendable {
         /// Which places are taken.
         var taken: UInt32 = 0
-        /// Of the taken places, in a node of lines.
+        /// Of the taken places, in a node of segments.
         var sequences: [UInt64] = []
         /// Of the taken places, in a node of nodes.
         var children: [Node] = []
@@ -31,7 +31,7 @@ struct SeenTree: Sendable {
     /// Whether this is a copy that neither has changed since.
     func isSame(as other: SeenTree) -> Bool { self.root === other.root }
 
-    /// The number above that of the last line.
+    /// The number above that of the last segment.
     var endOfLines: Int {
         var (node, end) = (self.root, 0)
         for level in stride(from: self.depth, through: 0, by: -1) {
@@ -42,11 +42,11 @@ struct SeenTree: Sendable {
         return end + 1
     }
 
-    subscript(line: UInt32) -> UInt64 {
-        guard self.reaches(line) else { return 0 }
+    subscript(segment: UInt32) -> UInt64 {
+        guard self.reaches(segment) else { return 0 }
         var node = self.root
         for level in stride(from: self.depth, through: 0, by: -1) {
-            let place = SeenTree.place(of: line, at: level)
+            let place = SeenTree.place(of: segment, at: level)
             guard node.taken & (1 << place) != 0 else { return 0 }
             let position = node.position(of: place)
             if level == 0 { return node.sequences[position] }
@@ -55,43 +55,43 @@ struct SeenTree: Sendable {
         return 0
     }
 
-    /// All lines in ascending order.
-    var all: [(line: LineIndex, sequence: UInt64)] {
-        var found: [(line: LineIndex, sequence: UInt64)] = []
+    /// All segments in ascending order.
+    var all: [(segment: SegmentIndex, sequence: UInt64)] {
+        var found: [(segment: SegmentIndex, sequence: UInt64)] = []
         SeenTree.collect(self.root, self.depth, from: 0, into: &found)
         return found
     }
 
-    /// The first line, from one on, that was seen farther than in another tree.
+    /// The first segment, from one on, that was seen farther than in another tree.
     ///
-    /// - Complexity: O(log *n*) for the highest line *n*, and O(1) for each node that has to be looked at and that the
-    ///   trees do not share.
-    func next(from line: UInt32, beyond other: SeenTree) -> UInt32? {
+    /// - Complexity: O(log *n*) for the highest segment *n*, and O(1) for each node that has to be looked at and that
+    ///   the trees do not share.
+    func next(from segment: UInt32, beyond other: SeenTree) -> UInt32? {
         var (tree, other) = (self, other)
         while tree.depth < other.depth { tree.grow() }
         while other.depth < tree.depth { other.grow() }
-        guard tree.reaches(line) else { return nil }
-        return SeenTree.next(from: line, in: tree.root, beyond: other.root, tree.depth)
+        guard tree.reaches(segment) else { return nil }
+        return SeenTree.next(from: segment, in: tree.root, beyond: other.root, tree.depth)
     }
 
-    private static func next(from line: UInt32, in node: Node, beyond other: Node?, _ level: Int) -> UInt32? {
+    private static func next(from segment: UInt32, in node: Node, beyond other: Node?, _ level: Int) -> UInt32? {
         if node === other { return nil }
         let shift = UInt32(level * self.bitsPerNode)
-        // The places from that of the line on.
-        var open = node.taken & (.max << self.place(of: line, at: level))
+        // The places from that of the segment on.
+        var open = node.taken & (.max << self.place(of: segment, at: level))
         while open != 0 {
             let place = UInt32(open.trailingZeroBitCount)
             open &= open - 1
             let position = node.position(of: place)
             let isInOther = other.map { $0.taken & (1 << place) != 0 } ?? false
-            let first = (line >> shift & ~31 | place) << shift
+            let first = (segment >> shift & ~31 | place) << shift
             if level == 0 {
                 let former = isInOther ? other.map { $0.sequences[$0.position(of: place)] } ?? 0 : 0
                 if node.sequences[position] > former { return first }
                 continue
             }
             let below = isInOther ? other.map { $0.children[$0.position(of: place)] } : nil
-            let found = self.next(from: max(line, first), in: node.children[position], beyond: below, level - 1)
+            let found = self.next(from: max(segment, first), in: node.children[position], beyond: below, level - 1)
             if let found { return found }
         }
         return nil
@@ -105,24 +105,24 @@ struct SeenTree: Sendable {
         self.depth += 1
     }
 
-    /// Puts a line's sequence in place of the one that was there.
-    mutating func raise(_ line: UInt32, to sequence: UInt64) {
-        while !self.reaches(line) { self.grow() }
-        SeenTree.set(line, sequence, in: &self.root, self.depth)
+    /// Puts a segment's sequence in place of the one that was there.
+    mutating func raise(_ segment: UInt32, to sequence: UInt64) {
+        while !self.reaches(segment) { self.grow() }
+        SeenTree.set(segment, sequence, in: &self.root, self.depth)
     }
 
-    private func reaches(_ line: UInt32) -> Bool {
+    private func reaches(_ segment: UInt32) -> Bool {
         let bits = (self.depth + 1) * SeenTree.bitsPerNode
-        return bits >= UInt32.bitWidth || line >> UInt32(bits) == 0
+        return bits >= UInt32.bitWidth || segment >> UInt32(bits) == 0
     }
 
-    private static func place(of line: UInt32, at level: Int) -> UInt32 {
-        line >> UInt32(level * self.bitsPerNode) & 31
+    private static func place(of segment: UInt32, at level: Int) -> UInt32 {
+        segment >> UInt32(level * self.bitsPerNode) & 31
     }
 
-    private static func set(_ line: UInt32, _ sequence: UInt64, in node: inout Node, _ level: Int) {
+    private static func set(_ segment: UInt32, _ sequence: UInt64, in node: inout Node, _ level: Int) {
         if !isKnownUniquelyReferenced(&node) { node = Node(copying: node) }
-        let place = self.place(of: line, at: level)
+        let place = self.place(of: segment, at: level)
         let position = node.position(of: place)
         let isTaken = node.taken & (1 << place) != 0
         node.taken |= 1 << place
@@ -130,7 +130,7 @@ struct SeenTree: Sendable {
             if isTaken { node.sequences[position] = sequence } else { node.sequences.insert(sequence, at: position) }
         } else {
             if !isTaken { node.children.insert(Node(), at: position) }
-            self.set(line, sequence, in: &node.children[position], level - 1)
+            self.set(segment, sequence, in: &node.children[position], level - 1)
         }
     }
 
@@ -138,15 +138,15 @@ struct SeenTree: Sendable {
         _ node: Node,
         _ level: Int,
         from first: UInt32,
-        into found: inout [(line: LineIndex, sequence: UInt64)]
+        into found: inout [(segment: SegmentIndex, sequence: UInt64)]
     ) {
         var position = 0
         for place in 0..<UInt32(32) where node.taken & (1 << place) != 0 {
-            let line = first | place << UInt32(level * self.bitsPerNode)
+            let segment = first | place << UInt32(level * self.bitsPerNode)
             if level == 0 {
-                found.append((LineIndex(rawValue: line), node.sequences[position]))
+                found.append((SegmentIndex(rawValue: segment), node.sequences[position]))
             } else {
-                self.collect(node.children[position], level - 1, from: line, into: &found)
+                self.collect(node.children[position], level - 1, from: segment, into: &found)
             }
             position += 1
         }

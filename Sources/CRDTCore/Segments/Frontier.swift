@@ -43,15 +43,15 @@ package struct Frontier: Hashable, Sendable {
 
     /// What a store holds now.
     ///
-    /// - Complexity: O(*n* log *n*) in the number of lines, once after each change.
+    /// - Complexity: O(*n* log *n*) in the number of segments, once after each change.
     package init(of transaction: inout some StoreTransaction) throws(StoreError) {
         if let known = transaction.knownFrontier {
             self = known
             return
         }
         var entries: [FrontierEntry] = []
-        for position in 0..<transaction.lineCount {
-            let record = transaction.line(LineIndex(rawValue: UInt32(position)))
+        for position in 0..<transaction.segmentCount {
+            let record = transaction.segment(SegmentIndex(rawValue: UInt32(position)))
             guard record.storedSequence >= record.firstSequence else { continue }
             let (sequence, hash) = (record.storedSequence, record.storedHash)
             entries.append(FrontierEntry(replica: record.id, sequence: sequence, hash: hash))

@@ -1,51 +1,51 @@
 package import CRDTCore
 
 extension SQLiteTransaction {
-    package var lineCount: Int { self.lines.records.count }
+    package var segmentCount: Int { self.segments.records.count }
 
-    package func line(_ index: LineIndex) -> LineRecord { self.lines[index] }
+    package func segment(_ index: SegmentIndex) -> SegmentRecord { self.segments[index] }
 
-    package func replicaID(_ index: LineIndex) -> ReplicaID { self.lines.replica(index) }
+    package func replicaID(_ index: SegmentIndex) -> ReplicaID { self.segments.replica(index) }
 
-    package func origin(of index: LineIndex) -> LineOrigin? { self.lines.origin(index) }
+    package func origin(of index: SegmentIndex) -> SegmentOrigin? { self.segments.origin(index) }
 
-    package func progress(of index: LineIndex) -> LineProgress { self.lines.progress(of: index) }
+    package func progress(of index: SegmentIndex) -> SegmentProgress { self.segments.progress(of: index) }
 
-    package func storedHash(of index: LineIndex) -> Hash256 { self.lines.storedHash(of: index) }
+    package func storedHash(of index: SegmentIndex) -> Hash256 { self.segments.storedHash(of: index) }
 
     package var knownFrontier: Frontier? {
-        get { self.lines.frontier }
-        set { self.lines.frontier = newValue }
+        get { self.segments.frontier }
+        set { self.segments.frontier = newValue }
     }
 
-    package func firstLine(of id: ReplicaID) -> LineIndex? { self.lines.first(of: id) }
+    package func firstSegment(of id: ReplicaID) -> SegmentIndex? { self.segments.first(of: id) }
 
-    package func setLine(_ record: consuming LineRecord, at index: LineIndex) throws(StoreError) {
-        self.lines.set(record, at: index)
+    package func setSegment(_ record: consuming SegmentRecord, at index: SegmentIndex) throws(StoreError) {
+        self.segments.set(record, at: index)
     }
 
-    package func addLine(_ record: consuming LineRecord) throws(StoreError) -> LineIndex {
-        self.lines.append(record)
+    package func addSegment(_ record: consuming SegmentRecord) throws(StoreError) -> SegmentIndex {
+        self.segments.append(record)
     }
 
     // MARK: - Rows
 
-    /// Reads all lines and restamps.
-    func loadLines() throws(StoreError) {
-        let statement = try self.statements[.allLines]
+    /// Reads all segments and restamps.
+    func loadSegments() throws(StoreError) {
+        let statement = try self.statements[.allSegments]
         defer { statement.reset() }
         while try statement.step() {
-            guard statement.int64(0) == Int64(self.lineCount) else {
-                throw .damaged("the lines in the database are not numbered without gaps")
+            guard statement.int64(0) == Int64(self.segmentCount) else {
+                throw .damaged("the segments in the database are not numbered without gaps")
             }
-            self.lines.restore(try self.lineRecord(statement))
+            self.segments.restore(try self.segmentRecord(statement))
         }
         self.hasContexts = false
         try self.loadRestamps()
         try self.loadBranches()
     }
 
-    /// Puts together what each line has seen, those first that others hang on, if that has not been done.
+    /// Puts together what each segment has seen, those first that others hang on, if that has not been done.
     ///
     /// Whoever only reads the state has no need of it.
     package func prepareContexts() throws(StoreError) {
@@ -62,17 +62,17 @@ extension SQLiteTransaction {
     private func loadContexts() throws(StoreError) {
         var store = self
         // Many forks may leave at one place.
-        var inheritances: [LinePoint: SeenLines] = [:]
-        for position in 0..<self.lineCount {
-            let index = LineIndex(rawValue: UInt32(position))
+        var inheritances: [SegmentPoint: SeenSegments] = [:]
+        for position in 0..<self.segmentCount {
+            let index = SegmentIndex(rawValue: UInt32(position))
             guard self.progress(of: index).hasApplied else { continue }
-            var trail = self.line(index).trail
-            guard trail.recent.endOfLines <= self.lineCount else {
-                throw .damaged("a line in the database has seen more lines than there are")
+            var trail = self.segment(index).trail
+            guard trail.recent.endOfLines <= self.segmentCount else {
+                throw .damaged("a segment in the database has seen more segments than there are")
             }
             if let parent = self.origin(of: index)?.parent, parent.sequence > 0 {
-                guard self.progress(of: parent.line).appliedSequence >= parent.sequence else {
-                    throw .damaged("a line in the database is applied before the one that it hangs on")
+                guard self.progress(of: parent.segment).appliedSequence >= parent.sequence else {
+                    throw .damaged("a segment in the database is applied before the one that it hangs on")
                 }
                 if let known = inheritances[parent] {
                     trail.inherited = known
@@ -83,27 +83,27 @@ extension SQLiteTransaction {
                 }
             }
             let context = try store.context(of: trail, on: index)
-            self.lines.restore(context, inherited: trail.inherited, at: index)
+            self.segments.restore(context, inherited: trail.inherited, at: index)
         }
     }
 
-    private func lineRecord(_ statement: Statement) throws(StoreError) -> LineRecord {
+    private func segmentRecord(_ statement: Statement) throws(StoreError) -> SegmentRecord {
         let id = ReplicaID(bytes: try statement.bytes16(1))
         let storedHash = try statement.hash(8)
-        var record = LineRecord(id: id, origin: storedHash)
+        var record = SegmentRecord(id: id, origin: storedHash)
         if let origin = try self.origin(statement, of: id) {
-            record = LineRecord(id: id, introduction: nil, branch: nil, origin: origin, previous: storedHash)
+            record = SegmentRecord(id: id, introduction: nil, branch: nil, origin: origin, previous: storedHash)
         }
         record.storedSequence = statement.bits(7)
         record.appliedSequence = statement.bits(9)
         record.appliedStamp = Stamp(rawValue: statement.bits(10))
-        record.trail.recent = try self.seenLines(statement, at: 11)
+        record.trail.recent = try self.seenSegments(statement, at: 11)
         record.trail.recentPointCount = record.trail.recent.all.count
         record.trail.checkpointSequence = statement.bits(13)
         guard let number = UInt32(exactly: statement.int64(14)), number < .max / 2,
             number > 0 ? record.trail.checkpointSequence > 0 : record.trail.checkpointSequence == 0,
             record.trail.checkpointSequence <= record.appliedSequence
-        else { throw .damaged("a line in the database counts checkpoints that cannot be") }
+        else { throw .damaged("a segment in the database counts checkpoints that cannot be") }
         record.trail.checkpointNumber = number
         record.firstRaised = statement.isNull(12) ? nil : statement.bits(12)
         record.branch = statement.isNull(15) ? nil : BranchID(bytes: try statement.bytes16(15))
@@ -118,43 +118,44 @@ extension SQLiteTransaction {
         guard record.storedSequence <= Limits.sequenceMax, record.appliedSequence <= record.storedSequence,
             record.appliedSequence >= record.firstSequence - 1,
             record.mergedSequence <= record.appliedSequence || record.branch == nil
-        else { throw .damaged("a line in the database counts changes that cannot be") }
+        else { throw .damaged("a segment in the database counts changes that cannot be") }
         return record
     }
 
-    /// Where a line hangs whose row comes after those of all lines with lower numbers.
+    /// Where a segment hangs whose row comes after those of all segments with lower numbers.
     ///
     /// Nil for the first of its replica.
-    private func origin(_ statement: Statement, of id: ReplicaID) throws(StoreError) -> LineOrigin? {
-        guard let first = self.firstLine(of: id) else {
-            guard statement.isNull(3) else { throw .damaged("a line in the database hangs on none of its replica") }
+    private func origin(_ statement: Statement, of id: ReplicaID) throws(StoreError) -> SegmentOrigin? {
+        guard let first = self.firstSegment(of: id) else {
+            guard statement.isNull(3) else { throw .damaged("a segment in the database hangs on none of its replica") }
             return nil
         }
-        guard !statement.isNull(3), let number = UInt32(exactly: statement.int64(3)), number < self.lineCount else {
-            throw .damaged("a line in the database hangs on none before it")
+        guard !statement.isNull(3), let number = UInt32(exactly: statement.int64(3)), number < self.segmentCount else {
+            throw .damaged("a segment in the database hangs on none before it")
         }
-        let parent = LinePoint(line: LineIndex(rawValue: number), sequence: statement.bits(4))
-        let progress = self.progress(of: parent.line)
-        let isInLine = parent.sequence >= progress.firstSequence && parent.sequence <= progress.storedSequence
-        guard self.replicaID(parent.line) == id, isInLine || parent == LinePoint(line: first, sequence: 0) else {
-            throw .damaged("a line in the database hangs on a change that is not stored")
+        let parent = SegmentPoint(segment: SegmentIndex(rawValue: number), sequence: statement.bits(4))
+        let progress = self.progress(of: parent.segment)
+        let isInSegment = parent.sequence >= progress.firstSequence && parent.sequence <= progress.storedSequence
+        guard self.replicaID(parent.segment) == id, isInSegment || parent == SegmentPoint(segment: first, sequence: 0)
+        else {
+            throw .damaged("a segment in the database hangs on a change that is not stored")
         }
-        return LineOrigin(parent: parent, firstHash: try statement.hash(5), siblingHash: try statement.hash(6))
+        return SegmentOrigin(parent: parent, firstHash: try statement.hash(5), siblingHash: try statement.hash(6))
     }
 
-    /// How far each line was seen, as some columns hold it.
-    private func seenLines(_ statement: Statement, at column: Int32) throws(StoreError) -> SeenLines {
-        guard let seen = try? StoredBytes.seenLines(statement.bytes(column)) else {
+    /// How far each segment was seen, as some columns hold it.
+    private func seenSegments(_ statement: Statement, at column: Int32) throws(StoreError) -> SeenSegments {
+        guard let seen = try? StoredBytes.seenSegments(statement.bytes(column)) else {
             throw .damaged("a context in the database cannot be read")
         }
         return seen
     }
 
-    /// Writes the lines that have changed.
-    func writeLines() throws(StoreError) {
-        for change in self.lines.changes() {
+    /// Writes the segments that have changed.
+    func writeSegments() throws(StoreError) {
+        for change in self.segments.changes() {
             let record = change.record
-            let statement = try self.statements[change.original == nil ? .insertLine : .updateLine]
+            let statement = try self.statements[change.original == nil ? .insertSegment : .updateSegment]
             statement.bind(1, change.index)
             statement.bind(2, bits: record.storedSequence)
             statement.bind(3, record.storedHash.bytes.array)
@@ -168,7 +169,7 @@ extension SQLiteTransaction {
             statement.bind(11, bits: record.mergedSequence)
             if change.original == nil {
                 statement.bind(12, record.id.bytes)
-                statement.bind(13, record.origin.map { Int64($0.parent.line.rawValue) })
+                statement.bind(13, record.origin.map { Int64($0.parent.segment.rawValue) })
                 statement.bind(14, record.origin.map { Int64(bitPattern: $0.parent.sequence) })
                 statement.bind(15, record.origin?.firstHash.bytes.array)
                 statement.bind(16, record.origin?.siblingHash.bytes.array)
@@ -183,7 +184,7 @@ extension SQLiteTransaction {
     private func write(_ introduction: Introduction, at index: Int64) throws(StoreError) {
         var bytes: [UInt8] = []
         introduction.encode(to: &bytes)
-        let statement = try self.statements[.updateLineIntroduction]
+        let statement = try self.statements[.updateSegmentIntroduction]
         statement.bind(1, index)
         statement.bind(2, introduction.user.bytes.array)
         statement.bind(3, introduction.device?.bytes.array)
@@ -194,7 +195,7 @@ extension SQLiteTransaction {
 
     // MARK: - Restamps
 
-    package var restamps: RestampTable { self.lines.restamps }
+    package var restamps: RestampTable { self.segments.restamps }
 
     package func addRestamp(_ record: RestampRecord) throws(StoreError) {
         let statement = try self.statements[.insertRestamp]
@@ -204,21 +205,21 @@ extension SQLiteTransaction {
         statement.bind(4, bits: record.restamp.lastSequence)
         statement.bind(5, record.restamp.lastHash.bytes.array)
         try statement.run()
-        self.lines.add(record)
+        self.segments.add(record)
     }
 
     package func settleRestamp(_ record: RestampRecord) throws(StoreError) {
-        guard let place = self.lines.settle(record) else { return }
+        guard let place = self.segments.settle(record) else { return }
         let statement = try self.statements[.settleRestamp]
         // Rows are numbered from one on, and none is ever taken out.
         statement.bind(1, Int64(place) + 1)
         try statement.run()
     }
 
-    package func restampedChain(of replica: ReplicaID) -> RestampedChain? { self.lines.restampedChain(of: replica) }
+    package func restampedChain(of replica: ReplicaID) -> RestampedChain? { self.segments.restampedChain(of: replica) }
 
     package func setRestampedChain(_ chain: RestampedChain?, of replica: ReplicaID) {
-        self.lines.setRestampedChain(chain, of: replica)
+        self.segments.setRestampedChain(chain, of: replica)
     }
 
     private func loadRestamps() throws(StoreError) {
@@ -231,21 +232,21 @@ extension SQLiteTransaction {
                 lastSequence: statement.bits(3),
                 lastHash: try statement.hash(4)
             )
-            guard let author = UInt32(exactly: statement.int64(0)), author < self.lineCount,
+            guard let author = UInt32(exactly: statement.int64(0)), author < self.segmentCount,
                 restamp.firstSequence >= 1, restamp.firstSequence <= restamp.lastSequence,
                 restamp.lastSequence <= Limits.sequenceMax
             else { throw .damaged("a restamp in the database cannot be") }
-            let record = RestampRecord(restamp: restamp, author: LineIndex(rawValue: author))
+            let record = RestampRecord(restamp: restamp, author: SegmentIndex(rawValue: author))
             guard !self.restamps.contains(record), statement.int64(6) == self.restamps.count + 1 else {
                 throw .damaged("the restamps in the database are not numbered without gaps")
             }
-            self.lines.restore(record, isSettled: statement.bool(5))
+            self.segments.restore(record, isSettled: statement.bool(5))
         }
     }
 
     // MARK: - Raised stamps
 
-    package func raisedStamp(at point: LinePoint) throws(StoreError) -> RaisedStamp? {
+    package func raisedStamp(at point: SegmentPoint) throws(StoreError) -> RaisedStamp? {
         let statement = try self.statements[.raisedStamp]
         defer { statement.reset() }
         statement.bind(point)
@@ -254,37 +255,37 @@ extension SQLiteTransaction {
         return RaisedStamp(stamp: Stamp(rawValue: statement.bits(0)), cause: cause)
     }
 
-    package func setRaisedStamp(_ stamp: RaisedStamp?, at point: LinePoint) throws(StoreError) {
+    package func setRaisedStamp(_ stamp: RaisedStamp?, at point: SegmentPoint) throws(StoreError) {
         let statement = try self.statements[stamp == nil ? .deleteRaisedStamp : .setRaisedStamp]
         statement.bind(point)
         if let stamp {
             statement.bind(3, bits: stamp.stamp.rawValue)
-            statement.bind(4, stamp.cause.map { Int64($0.line.rawValue) })
+            statement.bind(4, stamp.cause.map { Int64($0.segment.rawValue) })
             statement.bind(5, stamp.cause.map { Int64(bitPattern: $0.sequence) })
         }
         try statement.run()
     }
 
-    package func raisedStamps(causedBy point: LinePoint) throws(StoreError) -> [LinePoint] {
+    package func raisedStamps(causedBy point: SegmentPoint) throws(StoreError) -> [SegmentPoint] {
         let statement = try self.statements[.raisedStampsByCause]
         defer { statement.reset() }
         statement.bind(point)
-        var points: [LinePoint] = []
+        var points: [SegmentPoint] = []
         while try statement.step() { points.append(try self.point(statement, at: 0)) }
         return points
     }
 
-    /// The change in two columns: line and sequence.
-    func point(_ statement: Statement, at column: Int32) throws(StoreError) -> LinePoint {
-        guard let line = UInt32(exactly: statement.int64(column)), line < self.lineCount,
+    /// The change in two columns: segment and sequence.
+    func point(_ statement: Statement, at column: Int32) throws(StoreError) -> SegmentPoint {
+        guard let segment = UInt32(exactly: statement.int64(column)), segment < self.segmentCount,
             (1...Limits.sequenceMax).contains(statement.bits(column + 1))
         else { throw .damaged("a row of the database names a change that cannot be") }
-        return LinePoint(line: LineIndex(rawValue: line), sequence: statement.bits(column + 1))
+        return SegmentPoint(segment: SegmentIndex(rawValue: segment), sequence: statement.bits(column + 1))
     }
 
     // MARK: - Checkpoints
 
-    package func setCheckpoint(_ checkpoint: Checkpoint, at place: LinePoint) throws(StoreError) {
+    package func setCheckpoint(_ checkpoint: Checkpoint, at place: SegmentPoint) throws(StoreError) {
         let statement = try self.statements[.setCheckpoint]
         statement.bind(place)
         statement.bind(3, Int64(checkpoint.number))
@@ -294,21 +295,21 @@ extension SQLiteTransaction {
     }
 
     package func checkpoint(
-        of line: LineIndex,
+        of segment: SegmentIndex,
         upTo sequence: UInt64
     ) throws(StoreError) -> (sequence: UInt64, checkpoint: Checkpoint)? {
         let statement = try self.statements[.checkpoint]
         defer { statement.reset() }
-        statement.bind(LinePoint(line: line, sequence: sequence))
+        statement.bind(SegmentPoint(segment: segment, sequence: sequence))
         return try statement.step() ? try self.checkpoint(statement, upTo: sequence) : nil
     }
 
     package func checkpoints(
-        of line: LineIndex
+        of segment: SegmentIndex
     ) throws(StoreError) -> [(sequence: UInt64, checkpoint: Checkpoint)] {
-        let statement = try self.statements[.checkpointsOfLine]
+        let statement = try self.statements[.checkpointsOfSegment]
         defer { statement.reset() }
-        statement.bind(1, Int64(line.rawValue))
+        statement.bind(1, Int64(segment.rawValue))
         var found: [(sequence: UInt64, checkpoint: Checkpoint)] = []
         while try statement.step() { found.append(try self.checkpoint(statement, upTo: Limits.sequenceMax)) }
         return found
@@ -319,23 +320,23 @@ extension SQLiteTransaction {
         upTo last: UInt64
     ) throws(StoreError) -> (sequence: UInt64, checkpoint: Checkpoint) {
         let (sequence, base) = (statement.bits(0), statement.bits(2))
-        let additions = try self.seenLines(statement, at: 3)
+        let additions = try self.seenSegments(statement, at: 3)
         guard let number = UInt32(exactly: statement.int64(1)), number < .max / 2, base < sequence, sequence <= last,
-            additions.endOfLines <= self.lineCount
+            additions.endOfLines <= self.segmentCount
         else { throw .damaged("a context in the database is not where it can be") }
         return (sequence, Checkpoint(number: number, base: base, additions: additions))
     }
 
-    package func removeCheckpoints(of line: LineIndex, after sequence: UInt64) throws(StoreError) {
+    package func removeCheckpoints(of segment: SegmentIndex, after sequence: UInt64) throws(StoreError) {
         let statement = try self.statements[.removeCheckpoints]
-        statement.bind(LinePoint(line: line, sequence: sequence))
+        statement.bind(SegmentPoint(segment: segment, sequence: sequence))
         try statement.run()
-        self.lines.keptContexts[line] = nil
+        self.segments.keptContexts[segment] = nil
     }
 
-    package func keptContexts(of line: LineIndex) -> [KeptContext]? { self.lines.keptContexts[line] }
+    package func keptContexts(of segment: SegmentIndex) -> [KeptContext]? { self.segments.keptContexts[segment] }
 
-    package func setKeptContexts(_ contexts: [KeptContext]?, of line: LineIndex) {
-        self.lines.keptContexts[line] = contexts
+    package func setKeptContexts(_ contexts: [KeptContext]?, of segment: SegmentIndex) {
+        self.segments.keptContexts[segment] = contexts
     }
 }
