@@ -87,7 +87,7 @@ struct AnswerDocumentTests {
             expected.formUnion(objects)
         }
         let problem = (JSON.object(["$ref": .string("#/components/schemas/Problem")]), "problem")
-        differences += document.differences(try AnswerShape.of(ProblemAnswer.self, &names), problem.0, problem.1)
+        differences += document.differences(try AnswerShape.of(Problem.self, &names), problem.0, problem.1)
         differences += expected.subtracting(document.matched).map { "\($0): no type is like that" }
         #expect(differences.isEmpty, "\(differences.sorted().joined(separator: "\n"))")
         #expect(typed.count > 40 && expected.count > 60, "\(typed.count) routes and \(expected.count) objects")

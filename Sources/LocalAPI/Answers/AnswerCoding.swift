@@ -44,8 +44,14 @@ extension CodingKey {
     /// The name in JSON: `lastSeenMs` is `last_seen_ms`.
     var nameInJSON: ExactText {
         let name = self.stringValue
-        guard name.utf8.contains(where: { (0x41...0x5a).contains($0) }) else { return ExactText(name) }
-        return ExactText(name.reduce(into: "") { $0 += $1.isUppercase ? "_\($1.lowercased())" : String($1) })
+        let capitals: ClosedRange<UInt8> = 0x41...0x5a
+        guard name.utf8.contains(where: { capitals.contains($0) }) else { return ExactText(name) }
+        var bytes: [UInt8] = []
+        for byte in name.utf8 {
+            if capitals.contains(byte) { bytes.append(UInt8(ascii: "_")) }
+            bytes.append(capitals.contains(byte) ? byte | 0x20 : byte)
+        }
+        return ExactText(String(decoding: bytes, as: UTF8.self))
     }
 }
 
@@ -66,7 +72,7 @@ private final class JSONWriter: Encoder, SingleValueEncodingContainer {
     var json: JSON { self.members.map { .object($0) } ?? self.value }
 
     func container<Key>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        self.members = [:]
+        self.members = Dictionary(minimumCapacity: 12)
         return KeyedEncodingContainer(MemberWriter(writer: self))
     }
 
@@ -83,22 +89,31 @@ private struct MemberWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let writer: JSONWriter
     var codingPath: [any CodingKey] { [] }
 
-    func encodeNil(forKey key: Key) { self.writer.members?[key.nameInJSON] = .null }
+    func encodeNil(forKey key: Key) { self.put(.null, key) }
 
-    func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
-        self.writer.members?[key.nameInJSON] = try JSON.encoded(value)
-    }
+    func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws { self.put(try JSON.encoded(value), key) }
+
+    private func put(_ json: JSON, _ key: Key) { self.writer.members?[key.nameInJSON] = json }
+
+    // What most members are, without asking what it is.
+    func encode(_ value: String, forKey key: Key) { self.put(.string(value), key) }
+    func encode(_ value: Bool, forKey key: Key) { self.put(.bool(value), key) }
+    func encode(_ value: Int, forKey key: Key) { self.put(.int(Int64(value)), key) }
+    func encode(_ value: Int64, forKey key: Key) { self.put(.int(value), key) }
 
     func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Key) throws {
-        if let value { return try self.encode(value, forKey: key) }
-        if !self.writer.isSparse { self.encodeNil(forKey: key) }
+        self.put(try value.map { try JSON.encoded($0) }, key)
+    }
+
+    private func put(_ json: JSON?, _ key: Key) {
+        if let json { self.put(json, key) } else if !self.writer.isSparse { self.encodeNil(forKey: key) }
     }
 
     // Those of the protocol leave nil out.
-    func encodeIfPresent(_ value: String?, forKey key: Key) throws { try self.encodeIfPresent(value.json, forKey: key) }
-    func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try self.encodeIfPresent(value.json, forKey: key) }
-    func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try self.encodeIfPresent(value.json, forKey: key) }
-    func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try self.encodeIfPresent(value.json, forKey: key) }
+    func encodeIfPresent(_ value: String?, forKey key: Key) { self.put(value.map { .string($0) }, key) }
+    func encodeIfPresent(_ value: Bool?, forKey key: Key) { self.put(value.map { .bool($0) }, key) }
+    func encodeIfPresent(_ value: Int?, forKey key: Key) { self.put(value.map { .int(Int64($0)) }, key) }
+    func encodeIfPresent(_ value: Int64?, forKey key: Key) { self.put(value.map { .int($0) }, key) }
 
     func nestedContainer<Other>(keyedBy type: Other.Type, forKey key: Key) -> KeyedEncodingContainer<Other> {
         notNeeded()
@@ -109,10 +124,6 @@ private struct MemberWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func superEncoder() -> any Encoder { notNeeded() }
 
     func superEncoder(forKey key: Key) -> any Encoder { notNeeded() }
-}
-
-extension Optional where Wrapped: Encodable {
-    fileprivate var json: JSON? { self.map { JSON($0) } }
 }
 
 private struct JSONReader: Decoder, SingleValueDecodingContainer {

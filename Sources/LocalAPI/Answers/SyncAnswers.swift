@@ -13,7 +13,7 @@ package struct SyncAnswer: Answer {
     package var isAlone: Bool
     /// What is wrong if the sync ends now; nil if it has done what was asked.
     package var shortcoming: String?
-    package var storeFailure: ProblemAnswer?
+    package var storeFailure: Problem?
 
     init(_ state: SyncState) {
         self.pushed = state.traffic.pushedOperationCount
@@ -26,7 +26,7 @@ package struct SyncAnswer: Answer {
         self.interrupted = !state.departed.isEmpty
         self.waiting = state.status.waits.map { WaitAnswer($0) }
         self.peers = state.status.peers.map { PeerAnswer($0) }
-        self.storeFailure = state.status.storeFailure.map { ProblemAnswer(Problem(PeerdError($0))) }
+        self.storeFailure = state.status.storeFailure.map { Problem(PeerdError($0)) }
     }
 }
 

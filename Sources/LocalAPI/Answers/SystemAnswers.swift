@@ -82,23 +82,6 @@ struct FolderAnswer: Answer {
     }
 }
 
-/// The body of a problem, as RFC 9457 has it.
-package struct ProblemAnswer: Answer {
-    package var type: String
-    package var title: String
-    package var status: Int
-    package var detail: String
-    package var code: String
-    package var message: String
-    package var advice: String?
-
-    package init(_ problem: Problem) {
-        (self.type, self.title) = ("/problems/\(problem.code)", problem.title)
-        (self.status, self.code) = (Int(problem.status.code), problem.code)
-        (self.detail, self.message, self.advice) = (problem.detail, problem.message, problem.advice)
-    }
-}
-
 /// How far long work is.
 package struct ProgressLine: Answer {
     package var progress: String
@@ -106,5 +89,5 @@ package struct ProgressLine: Answer {
 
 /// How an answer breaks off.
 package struct ProblemLine: Answer {
-    package var problem: ProblemAnswer
+    package var problem: Problem
 }

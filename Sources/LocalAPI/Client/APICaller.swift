@@ -25,7 +25,7 @@ package struct APIAnswer {
         guard !(200..<300).contains(self.status.code) else { return }
         var bytes: [UInt8] = []
         for try await piece in self.body where bytes.count < Self.problemByteCountMax { bytes += piece }
-        throw (try? JSON.answer(bytes, as: ProblemAnswer.self)).map { Problem($0) }
+        throw (try? JSON.answer(bytes, as: Problem.self))
             ?? Problem(self.status, "failed", "The answer is \(self.status) without a reason.")
     }
 }
@@ -98,7 +98,7 @@ extension APICaller {
                 if line.starts(with: LineStream.progressBeginning) {
                     try await progress(try JSON.answer(line, as: ProgressLine.self).progress)
                 } else if line.starts(with: LineStream.problemBeginning) {
-                    throw Problem(try JSON.answer(line, as: ProblemLine.self).problem)
+                    throw try JSON.answer(line, as: ProblemLine.self).problem
                 } else {
                     try await take(line)
                 }

@@ -27,7 +27,7 @@ enum LineStream {
                 } catch let error as CancellationError {
                     throw error
                 } catch {
-                    try await writer.write(self.line(ProblemLine(problem: ProblemAnswer(Problem(error)))))
+                    try await writer.write(self.line(ProblemLine(problem: Problem(error))))
                 }
             }
         )

@@ -4,8 +4,9 @@ package import NIOHTTP1
 package import PeerdKit
 
 /// The reason why a request was not carried out, as RFC 9457 has it.
-package struct Problem: Error, Hashable, Sendable {
-    package var status: HTTPResponseStatus
+package struct Problem: Answer, Error {
+    private var statusCode: Int
+    private var type: String
     /// The kind of problem, for programs: words with hyphens.
     package var code: String
     /// The kind of problem, for people.
@@ -18,6 +19,13 @@ package struct Problem: Error, Hashable, Sendable {
     package var advice: String?
     /// Header fields that belong to the answer.
     package var headers = HTTPHeaders()
+
+    private enum CodingKeys: String, CodingKey {
+        case type, title, detail, code, message, advice
+        case statusCode = "status"
+    }
+
+    package var status: HTTPResponseStatus { HTTPResponseStatus(statusCode: max(0, self.statusCode)) }
 
     package static func == (left: Problem, right: Problem) -> Bool {
         (left.status, left.code, left.detail) == (right.status, right.code, right.detail)
@@ -32,13 +40,9 @@ package struct Problem: Error, Hashable, Sendable {
         advice: String? = nil,
         headers: HTTPHeaders = [:]
     ) {
-        self.status = status
-        self.code = code
+        (self.statusCode, self.code, self.type) = (Int(status.code), code, "/problems/\(code)")
         self.title = code.first.map { $0.uppercased() + code.dropFirst().replacing("-", with: " ") } ?? code
-        self.detail = detail
-        self.message = detail
-        self.advice = advice
-        self.headers = headers
+        (self.detail, self.message, self.advice, self.headers) = (detail, detail, advice, headers)
     }
 
     package static func badRequest(_ detail: String) -> Problem {
@@ -145,18 +149,9 @@ package struct Problem: Error, Hashable, Sendable {
     }
 
     package var response: Response {
-        var response = Response(self.status, ProblemAnswer(self))
+        var response = Response(self.status, self)
         response.headers.replaceOrAdd(name: "Content-Type", value: "application/problem+json")
         for (name, value) in self.headers { response.headers.replaceOrAdd(name: name, value: value) }
         return response
-    }
-}
-
-extension Problem {
-    /// The problem that an answer tells of.
-    package init(_ answer: ProblemAnswer) {
-        let status = HTTPResponseStatus(statusCode: max(0, answer.status))
-        self.init(status, answer.code, answer.detail, advice: answer.advice)
-        self.message = answer.message
     }
 }

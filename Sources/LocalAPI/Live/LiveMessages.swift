@@ -43,5 +43,5 @@ struct LiveProblem: Answer {
     var type = "error"
     /// The id of the message, if it had one.
     var id: JSON
-    var problem: ProblemAnswer
+    var problem: Problem
 }

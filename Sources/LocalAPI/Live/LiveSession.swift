@@ -250,7 +250,7 @@ final class LiveSession: Sendable {
     }
 
     private func send(_ problem: Problem, id: JSON) async throws {
-        try await self.send(LiveProblem(id: id, problem: ProblemAnswer(problem)))
+        try await self.send(LiveProblem(id: id, problem: problem))
     }
 
     private func send(_ message: some Encodable) async throws {

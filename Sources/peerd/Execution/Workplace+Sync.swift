@@ -19,7 +19,7 @@ extension Workplace {
         ]
         let state: SyncAnswer = try await self.work(APIRequest(.post, "api", "sync", body: wishes))
         if !state.isAlone { try await self.report(state) }
-        if let failure = state.storeFailure { throw CommandFailure(Problem(failure)) }
+        if let failure = state.storeFailure { throw CommandFailure(failure) }
         if let shortcoming = state.shortcoming { throw CommandFailure(.syncIncomplete, shortcoming) }
     }
 
