@@ -202,29 +202,6 @@ struct ListedNameBlocks {
     }
 }
 
-/// The stamps that changes themselves have: those of what was appended, and the one that was asked for last.
-struct OwnStamps {
-    private var stamps: [SegmentPoint: Stamp] = [:]
-    /// Registers that follow each other mostly have writes of one change.
-    private var recent: (point: SegmentPoint, stamp: Stamp)?
-
-    mutating func note(_ stamp: Stamp, of point: SegmentPoint) { self.stamps[point] = stamp }
-
-    mutating func noteRecent(_ stamp: Stamp, of point: SegmentPoint) { self.recent = (point, stamp) }
-
-    mutating func stamp(of point: SegmentPoint) -> Stamp? {
-        if let recent = self.recent, recent.point == point { return recent.stamp }
-        guard let stamp = self.stamps[point] else { return nil }
-        self.recent = (point, stamp)
-        return stamp
-    }
-
-    mutating func removeAll() {
-        if !self.stamps.isEmpty { self.stamps.empty() }
-        self.recent = nil
-    }
-}
-
 extension Dictionary {
     /// Removes everything, and keeps the room for a transaction of common size.
     ///

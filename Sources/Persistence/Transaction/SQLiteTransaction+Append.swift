@@ -23,7 +23,6 @@ extension SQLiteTransaction {
                         hash: verified.hashes[position],
                         spent: Self.spentProperties(of: change, in: run, indexes)
                     )
-                    self.ownStamps.note(change.stamp, of: point)
                     size += own
                 }
                 return nil

@@ -240,7 +240,6 @@ extension SQLiteTransaction {
 
     /// Writes registers in the order of their keys.
     func flushRegisters() throws(StoreError) {
-        defer { self.ownStamps.removeAll() }
         guard self.registers.count > 0 else { return }
         defer { self.registers.removeAll() }
         let changes = self.registers.changes()
@@ -271,9 +270,10 @@ extension SQLiteTransaction {
 
     /// The stamp that a change itself has; nil if it is not in the log.
     private func ownStamp(of point: SegmentPoint) throws(StoreError) -> Stamp? {
-        if let known = self.ownStamps.stamp(of: point) { return known }
-        let stamp = try self.header(at: point)?.stamp
-        if let stamp { self.ownStamps.noteRecent(stamp, of: point) }
+        // Registers that follow each other mostly have writes of one change.
+        if let recent = self.recentStamp, recent.change == point { return recent.stamp }
+        guard let stamp = try self.header(at: point)?.stamp else { return nil }
+        self.recentStamp = (point, stamp)
         return stamp
     }
 

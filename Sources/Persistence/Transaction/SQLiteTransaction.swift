@@ -14,7 +14,8 @@ package final class SQLiteTransaction: NodeTransaction {
     package var forks = ForkIndex()
     var registers = RegisterOverlay()
     var versions = VersionOverlay()
-    var ownStamps = OwnStamps()
+    /// The stamp that a change itself has: of the one that was asked for last.
+    var recentStamp: (change: SegmentPoint, stamp: Stamp)?
     var listedNames = ListedNameBlocks()
     var objects = ObjectOverlay()
     var commits = CommitNumbers()
@@ -109,7 +110,7 @@ package final class SQLiteTransaction: NodeTransaction {
     func didRollback() {
         self.registers.removeAll()
         self.versions.removeAll()
-        self.ownStamps.removeAll()
+        self.recentStamp = nil
         self.listedNames = ListedNameBlocks()
         self.objects.removeAll()
         self.placements = Placements()

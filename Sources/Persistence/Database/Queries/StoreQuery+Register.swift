@@ -2,9 +2,7 @@
 extension StoreQuery {
     private static let registers =
         "SELECT stamp, segment, sequence, idx, conflict_count, register, write_count FROM register"
-    static let register = StoreQuery(
-        "\(registers) WHERE register = ?"
-    )
+    static let register = StoreQuery("\(registers) WHERE register = ?")
     static let setRegister = setRegisters(1)
     static let setRegisterGroup = setRegisters(RowWriter.groupCount)
     private static func setRegisters(_ count: Int) -> StoreQuery {
@@ -28,9 +26,7 @@ extension StoreQuery {
         )
         """
     )
-    static let registersOfObject = StoreQuery(
-        "\(registers) WHERE register BETWEEN ? AND ?"
-    )
+    static let registersOfObject = StoreQuery("\(registers) WHERE register BETWEEN ? AND ?")
     static let propertiesOfObject = StoreQuery(
         """
         SELECT operation.operation, operation.kind, operation.value, name.text FROM register
@@ -41,9 +37,7 @@ extension StoreQuery {
         WHERE register.register BETWEEN ? AND ? AND register.conflict_count >= 0
         """
     )
-    static let changedRegisters = StoreQuery(
-        "\(registers) WHERE register BETWEEN ? AND ? AND changed > ?"
-    )
+    static let changedRegisters = StoreQuery("\(registers) WHERE register BETWEEN ? AND ? AND changed > ?")
     static let conflictedRegisters = StoreQuery(
         "\(registers) WHERE register IN (SELECT register FROM version WHERE status = 1)"
     )
