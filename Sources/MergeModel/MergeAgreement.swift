@@ -295,7 +295,7 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         let expected = NaiveModel(naive).state()
         let state = try node.state()
         guard state == expected else {
-            let hashes = node.stored.map { PlainText.short($0) }.sorted()
+            let hashes = node.stored.map { ModelWords.short($0) }.sorted()
             throw Disagreement(
                 .state,
                 "\(moment), having \(hashes) at \(node.now.milliseconds):\n"
@@ -325,13 +325,13 @@ extension GeneratedHistory {
     package var lines: [String] {
         self.changes.map { change in
             let seen = change.context.map {
-                "\(PlainText.short($0.replica)):\($0.sequence)/\(PlainText.short($0.name))"
+                "\(ModelWords.short($0.replica)):\($0.sequence)/\(ModelWords.short($0.name))"
             }
             let user = self.devices[change.replica]?.user == TestDevice.user ? "" : "'"
-            return "  \(PlainText.short(change.replica))\(user):\(change.sequence)/\(PlainText.short(change.hash)) "
-                + "after \(change.previous.map { PlainText.short($0) } ?? "nothing") "
-                + "@\(PlainText.short(change.stamp)) saw \(seen): "
-                + change.edits.map { PlainText.short($0) }.joined(separator: "; ")
+            return "  \(ModelWords.short(change.replica))\(user):\(change.sequence)/\(ModelWords.short(change.hash)) "
+                + "after \(change.previous.map { ModelWords.short($0) } ?? "nothing") "
+                + "@\(ModelWords.short(change.stamp)) saw \(seen): "
+                + change.edits.map { ModelWords.short($0) }.joined(separator: "; ")
         }
     }
 }

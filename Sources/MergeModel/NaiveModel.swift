@@ -146,10 +146,10 @@ package struct NaiveModel: Sendable {
     }
 
     private func properties(_ about: [Fact]) -> [PlainProperty] {
-        var writes: [ExactText: [Fact]] = [:]
+        var writes: [ModelText: [Fact]] = [:]
         for fact in about {
             switch fact.write.edit {
-            case .set(_, let name, _), .unset(_, let name): writes[ExactText(name), default: []].append(fact)
+            case .set(_, let name, _), .unset(_, let name): writes[ModelText(name), default: []].append(fact)
             default: break
             }
         }

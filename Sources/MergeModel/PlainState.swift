@@ -35,14 +35,14 @@ package struct PlainObject: Hashable, Sendable {
 
 /// What made an object what it is.
 package struct PlainCreation: Hashable, Sendable {
-    package var type: ExactText
-    package var kind: ExactText
+    package var type: ModelText
+    package var kind: ModelText
     package var creator: UserID?
     package var stamp: Stamp
 
     package init(type: String, kind: String, creator: UserID?, stamp: Stamp) {
-        self.type = ExactText(type)
-        self.kind = ExactText(kind)
+        self.type = ModelText(type)
+        self.kind = ModelText(kind)
         self.creator = creator
         self.stamp = stamp
     }
@@ -50,11 +50,11 @@ package struct PlainCreation: Hashable, Sendable {
 
 /// One register of an object: the write in force (a removal too) and its conflicts.
 package struct PlainProperty: Hashable, Sendable {
-    package var name: ExactText
+    package var name: ModelText
     package var winner: PlainWrite
     package var conflicts: [PlainWrite]
 
-    package init(name: ExactText, winner: PlainWrite, conflicts: [PlainWrite]) {
+    package init(name: ModelText, winner: PlainWrite, conflicts: [PlainWrite]) {
         self.name = name
         self.winner = winner
         self.conflicts = conflicts
@@ -62,7 +62,7 @@ package struct PlainProperty: Hashable, Sendable {
 }
 
 /// Text as bytes: equal only if every byte is. (Swift's `String` takes "é" and "e\u{301}" for equal.)
-package struct ExactText: Hashable, Sendable, Comparable, CustomStringConvertible {
+package struct ModelText: Hashable, Sendable, Comparable, CustomStringConvertible {
     private var bytes: [UInt8]
 
     package init(_ text: String) { self.bytes = Array(text.utf8) }
@@ -71,7 +71,7 @@ package struct ExactText: Hashable, Sendable, Comparable, CustomStringConvertibl
         self.bytes.allSatisfy { $0 < 0x80 } ? String(decoding: self.bytes, as: UTF8.self) : Hexadecimal.text(self.bytes)
     }
 
-    package static func < (left: ExactText, right: ExactText) -> Bool {
+    package static func < (left: ModelText, right: ModelText) -> Bool {
         left.bytes.lexicographicallyPrecedes(right.bytes)
     }
 }
@@ -116,29 +116,29 @@ extension PlainState: CustomStringConvertible {
     private var lines: [String] {
         var lines: [String] = []
         for object in self.objects {
-            let name = PlainText.short(object.id)
+            let name = ModelWords.short(object.id)
             lines.append(
-                "\(name) visible=\(object.isVisible) updated=\(PlainText.short(object.updated)) "
-                    + "parent=\(PlainText.short(object.parent)) position=\(object.position.bytes)"
+                "\(name) visible=\(object.isVisible) updated=\(ModelWords.short(object.updated)) "
+                    + "parent=\(ModelWords.short(object.parent)) position=\(object.position.bytes)"
             )
             if let creation = object.creation {
                 let creator = creation.creator.map { "\($0)" } ?? "none"
                 lines.append(
                     "\(name) created \(creation.type)/\(creation.kind) by \(creator) "
-                        + "at \(PlainText.short(creation.stamp))"
+                        + "at \(ModelWords.short(creation.stamp))"
                 )
             }
-            lines += object.openMoves.enumerated().map { "\(name) open move \($0) \(PlainText.short($1))" }
+            lines += object.openMoves.enumerated().map { "\(name) open move \($0) \(ModelWords.short($1))" }
             for property in object.properties {
-                lines.append("\(name).\(property.name) = \(PlainText.short(property.winner))")
-                lines += property.conflicts.map { "\(name).\(property.name) conflict \(PlainText.short($0))" }
+                lines.append("\(name).\(property.name) = \(ModelWords.short(property.winner))")
+                lines += property.conflicts.map { "\(name).\(property.name) conflict \(ModelWords.short($0))" }
             }
-            lines.append("\(name) children \(object.children.map { PlainText.short($0) })")
+            lines.append("\(name) children \(object.children.map { ModelWords.short($0) })")
         }
-        lines.append("roots \(self.roots.map { PlainText.short($0) })")
-        lines += self.movesWithoutEffect.map { "no effect: \(PlainText.short($0))" }
+        lines.append("roots \(self.roots.map { ModelWords.short($0) })")
+        lines += self.movesWithoutEffect.map { "no effect: \(ModelWords.short($0))" }
         lines += self.heads.map {
-            "applied \(PlainText.short($0.replica)):\($0.sequence) \(PlainText.short($0.hash))"
+            "applied \(ModelWords.short($0.replica)):\($0.sequence) \(ModelWords.short($0.hash))"
         }
         return lines
     }
@@ -154,7 +154,7 @@ extension PlainState: CustomStringConvertible {
 }
 
 /// Short texts for messages.
-package enum PlainText {
+package enum ModelWords {
     package static func short(_ id: ObjectID?) -> String { id.map { String($0.description.suffix(4)) } ?? "root" }
 
     package static func short(_ id: ReplicaID) -> String { String(id.description.prefix(6)) }
@@ -179,8 +179,8 @@ package enum PlainText {
         switch edit {
         case .create(let object, let type, let kind): "create \(self.short(object)) \(type)/\(kind)"
         case .set(let object, let name, let value):
-            "set \(self.short(object)).\(ExactText(name)) \(Hexadecimal.text(value.encoded))"
-        case .unset(let object, let name): "unset \(self.short(object)).\(ExactText(name))"
+            "set \(self.short(object)).\(ModelText(name)) \(Hexadecimal.text(value.encoded))"
+        case .unset(let object, let name): "unset \(self.short(object)).\(ModelText(name))"
         case .move(let object, let place):
             "move \(self.short(object)) under \(self.short(place.parent)) at \(place.position.bytes)"
         case .delete(let object): "delete \(self.short(object))"
@@ -191,10 +191,10 @@ package enum PlainText {
         case .undo(let reversal):
             "\(reversal.isRedo ? "redo" : "undo") \(self.short(reversal.replica)):\(reversal.sequence)"
         case .branch: "timeline"
-        case .erase(let erasure): "erase \(self.short(erasure.object)).\(ExactText(erasure.name))"
+        case .erase(let erasure): "erase \(self.short(erasure.object)).\(ModelText(erasure.name))"
         case .unknown(let kind, _): "unknown \(kind)"
         case .leftOut: "left out"
-        case .spent(let object, let name, _): "spent \(self.short(object)).\(ExactText(name))"
+        case .spent(let object, let name, _): "spent \(self.short(object)).\(ModelText(name))"
         }
     }
 }

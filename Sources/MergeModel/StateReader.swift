@@ -85,7 +85,7 @@ package enum StateReader {
             if register.isRemoval != (winner.edit.kind == .unset) { throw .damaged("a removal is not marked as such") }
             object.properties.append(
                 PlainProperty(
-                    name: ExactText(try transaction.name(name)),
+                    name: ModelText(try transaction.name(name)),
                     winner: winner,
                     conflicts: conflicts.sorted()
                 )

@@ -2,10 +2,10 @@ package import CRDTCore
 
 /// What a state shows of an object, in the words of the model and of any state that can be read.
 package struct VisibleObject: Hashable, Sendable {
-    package var type: ExactText?
+    package var type: ModelText?
     package var parent: ObjectID?
     package var position = Position.initial
-    package var properties: [ExactText: Value] = [:]
+    package var properties: [ModelText: Value] = [:]
     package var children: [ObjectID] = []
 
     /// What the model says.
@@ -22,10 +22,10 @@ package struct VisibleObject: Hashable, Sendable {
     /// What a state says of an object that shows.
     private init(_ index: ObjectIndex, in state: inout some StateReading) throws(StoreError) {
         let record = try state.object(index)
-        self.type = try record.creation.map { creation throws(StoreError) in ExactText(try state.name(creation.type)) }
+        self.type = try record.creation.map { creation throws(StoreError) in ModelText(try state.name(creation.type)) }
         self.parent = try record.parent.map { parent throws(StoreError) in try state.object(parent).id }
         self.position = record.position
-        for (name, value) in try state.properties(of: index) { self.properties[ExactText(name)] = value }
+        for (name, value) in try state.properties(of: index) { self.properties[ModelText(name)] = value }
         for child in try state.visibleChildren(of: index, after: nil, limit: .max) {
             self.children.append(try state.object(child).id)
         }

@@ -4,17 +4,17 @@
 /// `dialFailed` and `closed`.
 package enum TransportEvent: Sendable, Equatable {
     /// A peer connected to us.
-    case accepted(ConnectionID, from: PeerAddress)
+    case accepted(TransportID, from: PeerAddress)
     /// A dial succeeded.
-    case connected(ConnectionID)
+    case connected(TransportID)
     /// A dial came to nothing; the connection never existed.
-    case dialFailed(ConnectionID, DialFailure)
+    case dialFailed(TransportID, DialFailure)
     /// Bytes arrived, and count against the budget until `resumeReading` acknowledges them.
-    case received(ConnectionID, [UInt8])
+    case received(TransportID, [UInt8])
     /// So many more bytes of what was sent are in the kernel.
-    case sent(ConnectionID, byteCount: Int)
+    case sent(TransportID, byteCount: Int)
     /// The connection is gone; bytes that were not reported as sent may not have been.
-    case closed(ConnectionID, CloseReason)
+    case closed(TransportID, CloseReason)
 }
 
 /// Why a connection ended.

@@ -54,7 +54,7 @@ package struct TransportCounters: Sendable, Equatable {
     /// Received, handed out and not acknowledged, over all connections, and the most one connection ever had.
     package var unacknowledgedBytes = 0
     package var peakUnacknowledgedBytes = 0
-    /// Read at the end of a stream beyond the budget and not handed out yet (see `Connection`).
+    /// Read at the end of a stream beyond the budget and not handed out yet (see `TCPConnection`).
     package var heldBytes = 0
     /// Taken over by `send` and not yet in the kernel.
     package var queuedBytes = 0

@@ -60,7 +60,7 @@ import Testing
                 let isOwn = report.edits.contains { edit in
                     switch edit {
                     case .set(object, let written, _), .unset(object, let written):
-                        MergeModel.ExactText(written) == name
+                        ModelText(written) == name
                     default: false
                     }
                 }
@@ -229,7 +229,7 @@ import Testing
         #expect(try world.state(0) == partial, "seed \(seed)")
         // What was written before can still be taken back.
         #expect(try world.reverse(0, isRedo: false)?.kept == [])
-        #expect(try world.state(0)[object]?.properties[MergeModel.ExactText("a")] == .int(1), "seed \(seed)")
+        #expect(try world.state(0)[object]?.properties[ModelText("a")] == .int(1), "seed \(seed)")
     }
 
     @Test(arguments: [0, 1_000])

@@ -111,7 +111,7 @@ import Testing
         limits.closeGraceSeconds = 1
         let peer = TestPeer(limits: limits)
         let deaf = try RawSocket(listeningWithBacklog: 1)
-        let id = ConnectionID(rawValue: 1)
+        let id = TransportID(rawValue: 1)
         peer.transport.dial(id, PeerAddress(host: "127.0.0.1", port: try deaf.port), timeout: .seconds(30))
         #expect(await peer.next() == .connected(id))
         peer.transport.send(id, [UInt8](repeating: 1, count: 80 << 20))
@@ -138,7 +138,7 @@ import Testing
         await pair.listener.transport.shutdown()
         #expect(pair.listener.events.pending == [.closed(pair.accepted, .requested)])
         #expect(await pair.dialler.next() == .closed(pair.dialled, .closedByPeer))
-        let late = ConnectionID(rawValue: 9)
+        let late = TransportID(rawValue: 9)
         pair.listener.transport.dial(late, PeerAddress(host: "127.0.0.1", port: 9), timeout: .seconds(1))
         _ = await pair.listener.next()
         #expect(await pair.listener.next() == .dialFailed(late, .cancelled))

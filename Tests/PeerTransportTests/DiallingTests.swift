@@ -2,7 +2,7 @@ import PeerTransport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct DiallingTests {
-    private let id = ConnectionID(rawValue: 1)
+    private let id = TransportID(rawValue: 1)
 
     @Test func `a dial to a port where nothing listens is refused`() async throws {
         let peer = TestPeer()
@@ -40,11 +40,11 @@ import Testing
         let peer = TestPeer()
         peer.transport.dial(self.id, try silent.address, timeout: .milliseconds(50))
         #expect(await peer.next() == .dialFailed(self.id, .timedOut))
-        let other = ConnectionID(rawValue: 2)
+        let other = TransportID(rawValue: 2)
         peer.transport.dial(other, try silent.address, timeout: .seconds(1000))
         peer.transport.close(other, afterFlush: true)
         #expect(await peer.next() == .dialFailed(other, .cancelled))
-        let third = ConnectionID(rawValue: 3)
+        let third = TransportID(rawValue: 3)
         peer.transport.dial(third, try silent.address, timeout: .seconds(1000))
         await peer.transport.shutdown()
         #expect(await peer.next() == .dialFailed(third, .cancelled))
@@ -59,9 +59,9 @@ import Testing
         let listener = TestPeer(limits: limits)
         let address = try await listener.listen()
         let dialler = TestPeer()
-        var accepted: [ConnectionID] = []
+        var accepted: [TransportID] = []
         for number in 1...2 as ClosedRange<UInt64> {
-            let id = ConnectionID(rawValue: number)
+            let id = TransportID(rawValue: number)
             dialler.transport.dial(id, address, timeout: .seconds(30))
             #expect(await dialler.next() == .connected(id))
             guard case .accepted(let id, _) = await listener.next() else {
@@ -72,7 +72,7 @@ import Testing
         }
         #expect(Set(accepted).count == 2)
         #expect(accepted.allSatisfy { $0.isAccepted })
-        let third = ConnectionID(rawValue: 3)
+        let third = TransportID(rawValue: 3)
         dialler.transport.dial(third, address, timeout: .seconds(30))
         let outcome = await dialler.next()
         if outcome == .connected(third) {
@@ -86,7 +86,7 @@ import Testing
         #expect(await listener.next() == .dialFailed(self.id, .tooManyConnections))
         listener.transport.close(accepted[0], afterFlush: false)
         #expect(await listener.next() == .closed(accepted[0], .requested))
-        dialler.transport.dial(ConnectionID(rawValue: 4), address, timeout: .seconds(30))
+        dialler.transport.dial(TransportID(rawValue: 4), address, timeout: .seconds(30))
         guard case .accepted = await listener.next() else {
             Issue.record("a free place was not given to the next connection")
             return

@@ -79,7 +79,7 @@ struct TestPeer: Sendable {
     }
 
     /// Takes events until so many bytes have come, acknowledging them; returns them.
-    func receive(_ byteCount: Int, on id: ConnectionID) async throws -> [UInt8] {
+    func receive(_ byteCount: Int, on id: TransportID) async throws -> [UInt8] {
         var received: [UInt8] = []
         while received.count < byteCount {
             switch await self.nextExceptSent() {
@@ -103,8 +103,8 @@ struct Unexpected: Error {
 struct TestPair: Sendable {
     let dialler: TestPeer
     let listener: TestPeer
-    let dialled = ConnectionID(rawValue: 1)
-    let accepted: ConnectionID
+    let dialled = TransportID(rawValue: 1)
+    let accepted: TransportID
 
     init(diallerLimits: TransportLimits = .init(), listenerLimits: TransportLimits = .init()) async throws {
         self.dialler = TestPeer(limits: diallerLimits)

@@ -81,7 +81,7 @@ import Testing
     @Test func `bytes that the kernel did not take are not reported as sent`() async throws {
         let peer = TestPeer()
         let deaf = try RawSocket(listeningWithBacklog: 1)
-        let id = ConnectionID(rawValue: 7)
+        let id = TransportID(rawValue: 7)
         peer.transport.dial(id, PeerAddress(host: "127.0.0.1", port: try deaf.port), timeout: .seconds(30))
         #expect(await peer.next() == .connected(id))
         // More than any kernel buffers for a peer that does not read.
@@ -103,9 +103,9 @@ import Testing
         let count = 100
         async let echoes: Void = Self.echo(listener, connections: count)
         for number in 1...UInt64(count) {
-            dialler.transport.dial(ConnectionID(rawValue: number), address, timeout: .seconds(60))
+            dialler.transport.dial(TransportID(rawValue: number), address, timeout: .seconds(60))
         }
-        var received: [ConnectionID: [UInt8]] = [:]
+        var received: [TransportID: [UInt8]] = [:]
         var isComplete = 0
         while isComplete < count {
             switch await dialler.nextExceptSent() {

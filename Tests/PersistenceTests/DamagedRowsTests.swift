@@ -24,7 +24,7 @@ struct DamagedRowsTests {
 
         /// Writes a value into a row of a database that nobody has open, and tells whether it is another now.
         func becomes(_ value: String, row: Int, in directory: TemporaryDirectory) throws -> Bool {
-            let database = try Connection(directory.database, busyMilliseconds: 0)
+            let database = try DatabaseConnection(directory.database, busyMilliseconds: 0)
             // A table that is strict refuses some types.
             guard (try? database.execute(self.damage(value, row: row))) != nil else { return false }
             return try database.texts("SELECT changes()") == ["1"]
@@ -47,7 +47,7 @@ struct DamagedRowsTests {
 
     /// Every column of a new database, as SQLite itself lists them.
     private static func schema() throws -> [Column] {
-        let database = try Connection(":memory:", busyMilliseconds: 0)
+        let database = try DatabaseConnection(":memory:", busyMilliseconds: 0)
         for sql in [Schema.tables, Schema.views] { try database.execute(sql) }
         let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name"
         return try database.texts(tables).flatMap { table in

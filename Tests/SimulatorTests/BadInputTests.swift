@@ -29,7 +29,7 @@ struct BadInputTests {
     }
 
     @Test func `more than all seeds are not run twice`() {
-        #expect(throws: (any Error).self) { _ = try RunCommand.parse(["--twice=101"]) }
+        #expect(throws: (any Error).self) { _ = try RunSeedsCommand.parse(["--twice=101"]) }
     }
 
     @Test func `a file that cannot be read is named, with the reason`() throws {

@@ -40,7 +40,7 @@ struct PastOracleTests {
             }
         )
         var again = counts
-        #expect(again.fallen(to: once, at: StoreView()) == nil)
+        #expect(again.fallen(to: once, at: StoreContent()) == nil)
         #expect(counts.fallen(to: once, at: machine.view) != nil)
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 /// How failures are told from each other, and made smaller.
 struct ShrinkerTests {
-    private func kind(_ property: Property, _ message: String) -> Finding.Kind {
+    private func kind(_ property: CheckedProperty, _ message: String) -> Finding.Kind {
         Finding(property: property, message: message).kind
     }
 

@@ -88,7 +88,7 @@ struct CanaryTests {
         world.write([.set(0, property: 0)], on: world.machines[1])
         world.end(world.machines[1], .powerCut(.keepsAll), downtime: .seconds(1))
         world.machines[1].disk.restore(image)
-        world.machines[1].view = StoreView()
+        world.machines[1].view = StoreContent()
         world.run(until: .seconds(15))
         world.settle(core: [0, 1])
         #expect(world.record.findings.first?.property == .lostWrite)

@@ -11,7 +11,7 @@ extension Node where Store: ~Copyable {
     private mutating func finishMerging(catchesUpAt time: UInt64? = nil) {
         do throws(StoreError) {
             try self.replica.transaction {
-                (author: inout Author, transaction: inout Store.Transaction) throws(StoreError) in
+                (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) in
                 var merge = author.merge(catchesUpAt: time)
                 try author.finish(&merge, in: &transaction)
             }

@@ -70,7 +70,7 @@ extension Node where Store: ~Copyable {
         if !wanted.isEmpty { return self.send(connection.session.want(wanted), on: connection) }
         guard search.isDone, !search.hasFound else { return }
         try self.replica.transaction {
-            (author: inout Author, transaction: inout Store.Transaction) throws(StoreError) in
+            (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) in
             try transaction.setFact(NodeFact.mayLackContent, nil)
             author.state.mayLackContent = false
         }

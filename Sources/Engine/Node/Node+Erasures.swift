@@ -46,7 +46,7 @@ extension Node where Store: ~Copyable {
     /// Takes note that the files of the store were written anew since the last erasure.
     package mutating func forgetErasedBytes() throws(StoreError) {
         try self.replica.transaction {
-            (author: inout Author, transaction: inout Store.Transaction) throws(StoreError) in
+            (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) in
             try transaction.setFact(NodeFact.erasedBytes, nil)
             author.state.holdsErasedBytes = false
         }
@@ -54,7 +54,7 @@ extension Node where Store: ~Copyable {
 
     private mutating func eraseSome() throws(StoreError) -> Int {
         try self.replica.transaction {
-            (author: inout Author, transaction: inout Store.Transaction) throws(StoreError) -> Int in
+            (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) -> Int in
             var erasing = author.state.erasing ?? Erasing()
             if author.state.erasing == nil { author.state.hasErasures = false }
             let before = erasing.summary

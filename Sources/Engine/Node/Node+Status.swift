@@ -10,8 +10,8 @@ extension Node where Store: ~Copyable {
         var merge = Merge(now: now.wall, founder: self.replica.author.membership.founder)
         let activeSegment = self.state.activeSegment
         let sessions = self.readyConnections
-        let view = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) -> StoreView in
-            var view = try StoreView(of: &transaction, &merge)
+        let view = try self.replica.read { (transaction: inout Store.Transaction) throws(StoreError) -> StatusView in
+            var view = try StatusView(of: &transaction, &merge)
             view.active = activeSegment.map { transaction.replicaID($0) }
             for connection in sessions {
                 view.missing[connection.id] = connection.session.missingCounts(in: &transaction)
@@ -47,7 +47,7 @@ extension Node where Store: ~Copyable {
         .sorted { ($0.address.host, $0.address.port) < ($1.address.host, $1.address.port) }
     }
 
-    private func peerStatus(_ key: PeerKeys, _ view: StoreView, at now: ClockReading) -> PeerStatus? {
+    private func peerStatus(_ key: PeerKeys, _ view: StatusView, at now: ClockReading) -> PeerStatus? {
         guard let entry = self.book[key] else { return nil }
         // Several if copies of the device run: what one of them lacks, the device lacks.
         let sessions = self.readyConnections.filter { $0.keys == entry.keys }
@@ -80,7 +80,7 @@ extension Node where Store: ~Copyable {
 }
 
 /// What the store tells for a status.
-private struct StoreView {
+private struct StatusView {
     var active: ReplicaID?
     var frontier: Frontier
     var forks: [ReplicaFork] = []
@@ -124,7 +124,7 @@ extension NodeStatus {
         at now: WallTime
     ) throws(StoreError) {
         var merge = Merge(now: now, founder: identity.founder)
-        let view = try StoreView(of: &transaction, &merge)
+        let view = try StatusView(of: &transaction, &merge)
         var names: [DeviceID: String] = [:]
         for position in 0..<transaction.segmentCount {
             let segment = transaction.segment(SegmentIndex(rawValue: UInt32(position)))

@@ -9,7 +9,7 @@ extension Node where Store: ~Copyable {
         let segment = self.state.activeSegment
         do throws(StoreError) {
             try self.replica.transaction {
-                (author: inout Author, transaction: inout Store.Transaction) throws(StoreError) in
+                (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) in
                 answers = []
                 for request in requests {
                     answers.append((request.id, try author.perform(request, in: &transaction)))
@@ -48,7 +48,7 @@ extension Node where Store: ~Copyable {
     mutating func restampHeld(isAsked: Bool) throws(StoreError) -> WriteReceipt? {
         let segment = self.state.activeSegment
         let receipt = try self.replica.transaction {
-            (author: inout Author, transaction: inout Store.Transaction) throws(StoreError) in
+            (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) in
             try author.restamp(isAsked: isAsked, in: &transaction)
         }
         self.noteReplica(after: segment)
@@ -68,7 +68,7 @@ extension Node where Store: ~Copyable {
         guard self.state.activeSegment == nil else { return }
         do throws(StoreError) {
             let isNew = try self.replica.transaction {
-                (author: inout Author, transaction: inout Store.Transaction) throws(StoreError) -> Bool in
+                (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) -> Bool in
                 let device = author.identity.device
                 let isKnown = (0..<transaction.segmentCount).contains {
                     transaction.segment(SegmentIndex(rawValue: UInt32($0))).device == device
@@ -85,7 +85,7 @@ extension Node where Store: ~Copyable {
     mutating func abandonReplica(_ reason: NewReplicaReason) throws(StoreError) {
         guard self.state.activeSegment != nil else { return }
         try self.replica.transaction {
-            (author: inout Author, transaction: inout Store.Transaction) throws(StoreError) in
+            (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) in
             try author.leaveReplica(reason, in: &transaction)
         }
     }

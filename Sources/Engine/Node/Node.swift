@@ -55,7 +55,7 @@ package struct Node<Store: NodeStore & ~Copyable>: ~Copyable {
         entropy: consuming EntropyStream,
         at now: ClockReading
     ) throws(StoreError) {
-        let author = Author(
+        let author = ReplicaAuthor(
             identity: identity.remembering(in: memo),
             entropy: entropy,
             cryptography: SodiumCryptography(memo: memo),
@@ -136,7 +136,7 @@ package struct Node<Store: NodeStore & ~Copyable>: ~Copyable {
         let era = self.replica.author.entropy.nextUInt64()
         self.instance = UInt32(truncatingIfNeeded: era)
         let start = try self.replica.transaction {
-            (author: inout Author, transaction: inout Store.Transaction) throws(StoreError) -> Start in
+            (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) -> Start in
             var start = Start()
             // What was applied by then shows what the clock showed, too.
             let applied = WallTime(milliseconds: transaction.latestAppliedStamp().milliseconds)

@@ -3,11 +3,11 @@ internal import CRDTCore
 /// The one owner of a log: its store, what follows from it beside the store, and whoever writes into it.
 struct Replica<Store: NodeStore & ~Copyable>: ~Copyable {
     var store: Store
-    var author: Author
+    var author: ReplicaAuthor
 
     /// Runs a transaction and makes it durable; if it throws, nothing of it is kept, here or in the store.
     mutating func transaction<Result>(
-        _ body: (inout Author, inout Store.Transaction) throws(StoreError) -> Result
+        _ body: (inout ReplicaAuthor, inout Store.Transaction) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
         let before = self.author.state
         do throws(StoreError) {

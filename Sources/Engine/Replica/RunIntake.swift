@@ -23,7 +23,7 @@ extension Replica where Store: ~Copyable {
     /// If another machine has written under the active replica, the next write makes a new one.
     mutating func takeIn(_ runs: [Run]) throws(StoreError) -> Intake {
         try self.transaction {
-            (author: inout Author, transaction: inout Store.Transaction) throws(StoreError) -> Intake in
+            (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) -> Intake in
             let segmentCount = transaction.segmentCount
             let own = author.state.activeSegment.map { transaction.progress(of: $0) }
             var runIntake = RunIntake(

@@ -53,7 +53,7 @@ final class LiveSession: Sendable {
                     group.cancelAll()
                 }
                 while let bytes = try await inbox.next() {
-                    switch JSON.parse(bytes, depthMax: JSON.depthMax + Edit.valueDepth, numbers: .unchanged) {
+                    switch JSON.parse(bytes, depthMax: JSON.depthMax + RequestedEdit.valueDepth, numbers: .unchanged) {
                     case .success(let json): try await self.handle(json, &group)
                     case .failure(let failure):
                         let problem = Problem(failure, in: "The message", depthMax: JSON.depthMax)

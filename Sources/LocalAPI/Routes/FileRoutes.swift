@@ -224,7 +224,7 @@ struct FileRoutes: Sendable {
         var repetition = 0
         while true {
             do {
-                return try await DiskThread.run(answer)
+                return try await BlockingCall.run(answer)
             } catch FileTreeError.changed where repetition < self.repetitionMax {
                 repetition += 1
             } catch let error as FileTreeError {
@@ -237,7 +237,7 @@ struct FileRoutes: Sendable {
         _ body: @escaping @Sendable () throws(FileTreeError) -> Result
     ) async throws -> Result {
         do {
-            return try await DiskThread.run(body)
+            return try await BlockingCall.run(body)
         } catch let error as FileTreeError {
             throw Problem(error)
         }

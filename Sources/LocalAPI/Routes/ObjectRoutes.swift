@@ -182,8 +182,8 @@ struct ObjectRoutes: Sendable {
     // MARK: - Writing
 
     private func create(_ request: Request) async throws -> Edited {
-        let members = try Members(try await request.json(valueDepth: Edit.valueDepth), of: "The body")
-        let creation = try Edit.Creation(type: try members.requiredText("type"), members)
+        let members = try Members(try await request.json(valueDepth: RequestedEdit.valueDepth), of: "The body")
+        let creation = try RequestedEdit.Creation(type: try members.requiredText("type"), members)
         try members.requireNoOthers()
         let branch = try await request.branch(in: self.workspace)
         let batch = EditBatch([.create(creation)])
@@ -207,9 +207,9 @@ struct ObjectRoutes: Sendable {
 
     private func patch(_ request: Request) async throws -> Edited {
         let name = request.parameters[0]
-        let members = try Members(try await request.json(valueDepth: Edit.valueDepth), of: "The body")
-        let edits: [Edit] = [
-            .set(name, try Edit.properties(members)), .unset(name, try members.texts("remove")),
+        let members = try Members(try await request.json(valueDepth: RequestedEdit.valueDepth), of: "The body")
+        let edits: [RequestedEdit] = [
+            .set(name, try RequestedEdit.properties(members)), .unset(name, try members.texts("remove")),
         ]
         try members.requireNoOthers()
         return try await self.edit(name, edits, request)
@@ -217,11 +217,11 @@ struct ObjectRoutes: Sendable {
 
     private func move(_ request: Request) async throws -> Edited {
         let name = request.parameters[0]
-        let members = try Members(try await request.json(valueDepth: Edit.valueDepth), of: "The body")
+        let members = try Members(try await request.json(valueDepth: RequestedEdit.valueDepth), of: "The body")
         guard members.has("parent") else {
             throw Problem.badRequest("The body needs a “parent”: an id, or null for the root.")
         }
-        let destination = try Edit.Destination(members)
+        let destination = try RequestedEdit.Destination(members)
         try members.requireNoOthers()
         return try await self.edit(name, [.move(name, destination)], request)
     }
@@ -257,7 +257,7 @@ struct ObjectRoutes: Sendable {
     }
 
     /// Edits an object, and answers with what it is then.
-    private func edit(_ name: String, _ edits: [Edit], _ request: Request) async throws -> Edited {
+    private func edit(_ name: String, _ edits: [RequestedEdit], _ request: Request) async throws -> Edited {
         var batch = EditBatch(edits)
         let branch = try await request.branch(in: self.workspace)
         let moment = branch.map { Moment.branch($0) }
@@ -293,7 +293,7 @@ struct ObjectRoutes: Sendable {
     }
 
     private func transaction(_ request: Request) async throws -> CreatedAnswer {
-        let members = try Members(try await request.json(valueDepth: Edit.valueDepth), of: "The body")
+        let members = try Members(try await request.json(valueDepth: RequestedEdit.valueDepth), of: "The body")
         let branch = try await request.branch(in: self.workspace)
         let created: [ObjectID]
         if let name = try members.text("id") {

@@ -39,7 +39,7 @@ final class SegmentSender {
             if end < range.upperBound {
                 self.rest = ([.file(file, end..<range.upperBound)] + self.rest)[...]
             }
-            return DiskThread.run(for: self.channel.eventLoop) { try file.content(range.lowerBound..<end) }
+            return BlockingCall.run(for: self.channel.eventLoop) { try file.content(range.lowerBound..<end) }
         }
     }
 

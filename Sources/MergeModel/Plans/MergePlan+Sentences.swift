@@ -47,6 +47,6 @@ extension PlannedEdit {
             return "restamp peer \(chain) from sequence \(first) to change \(last)"
         }
         let nobody = ReplicaID(bytes: Bytes16(high: 0, low: 0))
-        return PlainText.short(self.edit(traits, replica: { _ in nobody }, change: { _, _ in nil }))
+        return ModelWords.short(self.edit(traits, replica: { _ in nobody }, change: { _, _ in nil }))
     }
 }

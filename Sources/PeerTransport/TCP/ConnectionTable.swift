@@ -8,9 +8,9 @@ final class ConnectionTable {
     let emit: @Sendable (TransportEvent) -> Void
     var counters = TransportCounters()
     var writeBuffers: WriteBuffers
-    private var connections: [ConnectionID: Connection] = [:]
+    private var connections: [TransportID: TCPConnection] = [:]
     /// Dials under way, with the channels of their attempts: one a resolved address of the host.
-    private var dials: [ConnectionID: [any Channel]] = [:]
+    private var dials: [TransportID: [any Channel]] = [:]
     private var servers: [any Channel] = []
     private var nextAcceptedNumber: UInt64 = 1
     private(set) var isShutDown = false
@@ -26,7 +26,7 @@ final class ConnectionTable {
         !self.isShutDown && self.connections.count + self.dials.count < self.limits.connections
     }
 
-    subscript(id: ConnectionID) -> Connection? {
+    subscript(id: TransportID) -> TCPConnection? {
         self.connections[id]
     }
 
@@ -38,9 +38,9 @@ final class ConnectionTable {
             self.counters.refusedAccepts += 1
             throw ChannelError.ioOnClosedChannel
         }
-        let id = ConnectionID(rawValue: ConnectionID.acceptedBit | self.nextAcceptedNumber)
+        let id = TransportID(rawValue: TransportID.acceptedBit | self.nextAcceptedNumber)
         self.nextAcceptedNumber += 1
-        let connection = Connection(id: id, table: self)
+        let connection = TCPConnection(id: id, table: self)
         self.insert(connection)
         do {
             try channel.pipeline.syncOperations.addHandler(connection)
@@ -60,7 +60,7 @@ final class ConnectionTable {
     // MARK: Dialling
 
     /// Returns whether the dial may go on; if not, its failure was reported.
-    func beginDial(_ id: ConnectionID) -> Bool {
+    func beginDial(_ id: TransportID) -> Bool {
         precondition(!id.isAccepted, "ids of dialled connections have the top bit clear")
         precondition(self.connections[id] == nil && self.dials[id] == nil, "a connection id is used once")
         guard self.hasRoom else {
@@ -74,11 +74,11 @@ final class ConnectionTable {
     }
 
     /// Returns false if the dial was cancelled meanwhile.
-    func addAttempt(_ id: ConnectionID, _ channel: any Channel) -> Bool {
+    func addAttempt(_ id: TransportID, _ channel: any Channel) -> Bool {
         self.dials[id]?.append(channel) != nil
     }
 
-    func dialSucceeded(_ id: ConnectionID, _ channel: any Channel) {
+    func dialSucceeded(_ id: TransportID, _ channel: any Channel) {
         guard self.dials[id] != nil else {
             channel.close(promise: nil)
             return
@@ -88,7 +88,7 @@ final class ConnectionTable {
             return
         }
         self.removeDial(id)
-        let connection = Connection(id: id, table: self)
+        let connection = TCPConnection(id: id, table: self)
         self.insert(connection)
         do {
             try channel.pipeline.syncOperations.addHandler(connection)
@@ -100,7 +100,7 @@ final class ConnectionTable {
         }
     }
 
-    func dialFailed(_ id: ConnectionID, _ failure: DialFailure) {
+    func dialFailed(_ id: TransportID, _ failure: DialFailure) {
         guard let attempts = self.dials[id] else { return }
         self.removeDial(id)
         self.counters.failedDials += 1
@@ -109,14 +109,14 @@ final class ConnectionTable {
         self.checkEmpty()
     }
 
-    private func removeDial(_ id: ConnectionID) {
+    private func removeDial(_ id: TransportID) {
         self.dials[id] = nil
         self.counters.pendingDials = self.dials.count
     }
 
     // MARK: Closing
 
-    func close(_ id: ConnectionID, afterFlush: Bool) {
+    func close(_ id: TransportID, afterFlush: Bool) {
         if let connection = self.connections[id] {
             connection.close(afterFlush: afterFlush)
         } else {
@@ -155,7 +155,7 @@ final class ConnectionTable {
 
     // MARK: Reports of connections
 
-    func opened(_ connection: Connection, from address: PeerAddress?) {
+    func opened(_ connection: TCPConnection, from address: PeerAddress?) {
         if connection.id.isAccepted {
             self.counters.accepted += 1
             // A peer that has gone already has no address any more; its end is reported next.
@@ -172,20 +172,20 @@ final class ConnectionTable {
         self.counters.peakUnacknowledgedBytes = max(self.counters.peakUnacknowledgedBytes, peak)
     }
 
-    func sent(_ id: ConnectionID, byteCount: Int) {
+    func sent(_ id: TransportID, byteCount: Int) {
         self.counters.sentBytes += UInt64(byteCount)
         self.emit(.sent(id, byteCount: byteCount))
     }
 
     /// The reason is nil for a connection that nobody ever heard of.
-    func ended(_ connection: Connection, _ reason: CloseReason?) {
+    func ended(_ connection: TCPConnection, _ reason: CloseReason?) {
         self.connections[connection.id] = nil
         self.counters.openConnections = self.connections.count
         if let reason { self.emit(.closed(connection.id, reason)) }
         self.checkEmpty()
     }
 
-    private func insert(_ connection: Connection) {
+    private func insert(_ connection: TCPConnection) {
         self.connections[connection.id] = connection
         self.counters.openConnections = self.connections.count
     }

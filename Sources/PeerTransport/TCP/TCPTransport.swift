@@ -15,10 +15,10 @@ package final class TCPTransport: Sendable {
     }
 
     private enum Command: Sendable {
-        case dial(ConnectionID, PeerAddress, timeoutMilliseconds: Int64)
-        case send(ConnectionID, [UInt8])
-        case close(ConnectionID, afterFlush: Bool)
-        case resumeReading(ConnectionID, byteCount: Int)
+        case dial(TransportID, PeerAddress, timeoutMilliseconds: Int64)
+        case send(TransportID, [UInt8])
+        case close(TransportID, afterFlush: Bool)
+        case resumeReading(TransportID, byteCount: Int)
     }
 
     private let limits: TransportLimits
@@ -58,7 +58,7 @@ package final class TCPTransport: Sendable {
     /// Opens a connection; `connected` or `dialFailed` follows.
     ///
     /// The id must be new and have the top bit clear.
-    package func dial(_ id: ConnectionID, _ address: PeerAddress, timeout: Duration) {
+    package func dial(_ id: TransportID, _ address: PeerAddress, timeout: Duration) {
         let (seconds, attoseconds) = timeout.components
         let milliseconds = min(max(seconds, 0), 86_400) * 1000 + attoseconds / 1_000_000_000_000_000
         self.post(.dial(id, address, timeoutMilliseconds: max(milliseconds, 1)))
@@ -67,7 +67,7 @@ package final class TCPTransport: Sendable {
     /// Queues bytes for a connection, without bound: `sent` tells how far the queue has come.
     ///
     /// Does nothing for a connection that is not open (any more), since its end is on its way to the caller.
-    package func send(_ id: ConnectionID, _ bytes: [UInt8]) {
+    package func send(_ id: TransportID, _ bytes: [UInt8]) {
         self.post(.send(id, bytes))
     }
 
@@ -76,7 +76,7 @@ package final class TCPTransport: Sendable {
     /// Nothing is received after this; the terminal event still follows.
     ///
     /// After a flush all that was sent before reaches a peer that goes on reading; without one it is dropped.
-    package func close(_ id: ConnectionID, afterFlush: Bool) {
+    package func close(_ id: TransportID, afterFlush: Bool) {
         self.post(.close(id, afterFlush: afterFlush))
     }
 
@@ -88,7 +88,7 @@ package final class TCPTransport: Sendable {
     }
 
     /// Acknowledges received bytes, which makes room for more.
-    package func resumeReading(_ id: ConnectionID, byteCount: Int) {
+    package func resumeReading(_ id: TransportID, byteCount: Int) {
         self.post(.resumeReading(id, byteCount: byteCount))
     }
 
@@ -128,7 +128,7 @@ package final class TCPTransport: Sendable {
             return commands
         }
         let table = self.table.value
-        var written: [Connection] = []
+        var written: [TCPConnection] = []
         for command in commands {
             switch command {
             case .dial(let id, let address, let timeoutMilliseconds):
@@ -148,7 +148,7 @@ package final class TCPTransport: Sendable {
 
     // MARK: Dialling
 
-    private func startDial(_ id: ConnectionID, _ address: PeerAddress, timeout: TimeAmount) {
+    private func startDial(_ id: TransportID, _ address: PeerAddress, timeout: TimeAmount) {
         guard self.table.value.beginDial(id) else { return }
         let table = self.table
         let bootstrap = Self.withSocketOptions(ClientBootstrap(group: self.eventLoop), self.limits)

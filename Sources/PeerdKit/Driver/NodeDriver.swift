@@ -152,7 +152,7 @@ package actor NodeDriver {
         }
     }
 
-    private func handle(_ bytes: [UInt8], on connection: Engine.ConnectionID, of party: ReadingPace.Party) {
+    private func handle(_ bytes: [UInt8], on connection: ConnectionID, of party: ReadingPace.Party) {
         // Nothing here waits for another task, so that all of it is this thread's.
         let before = SystemClock.threadMilliseconds()
         self.handle(.received(connection, bytes))
@@ -214,19 +214,19 @@ package actor NodeDriver {
                 return self.inbox.post(.dialFailed(connection))
             }
             transport.dial(
-                PeerTransport.ConnectionID(rawValue: connection.rawValue),
+                TransportID(rawValue: connection.rawValue),
                 PeerAddress(host: address.host, port: address.port),
                 timeout: Self.dialTimeout
             )
         case .send(let connection, let bytes):
-            self.transport?.send(PeerTransport.ConnectionID(rawValue: connection.rawValue), bytes)
+            self.transport?.send(TransportID(rawValue: connection.rawValue), bytes)
         case .resumeReading(let connection, let byteCount):
             self.transport?.resumeReading(
-                PeerTransport.ConnectionID(rawValue: connection.rawValue),
+                TransportID(rawValue: connection.rawValue),
                 byteCount: byteCount
             )
         case .close(let connection, let afterFlush):
-            self.transport?.close(PeerTransport.ConnectionID(rawValue: connection.rawValue), afterFlush: afterFlush)
+            self.transport?.close(TransportID(rawValue: connection.rawValue), afterFlush: afterFlush)
         case .answer(let request, let result):
             self.answers.removeValue(forKey: request)?.resume(returning: result)
         case .broadcast(let bytes):

@@ -92,7 +92,7 @@ package struct Pairing {
         guard let entropy = EntropyStream(seed: SystemEntropy.seed()),
             var session = JoinSession(invite: self.invite, deviceName: self.deviceName, entropy: entropy)
         else { throw PeerdError.noRandomness }
-        let connection = PeerTransport.ConnectionID(rawValue: 1)
+        let connection = TransportID(rawValue: 1)
         transport.dial(connection, address, timeout: Self.dialTimeout)
         var hasJoined = false
         var isConnected = false

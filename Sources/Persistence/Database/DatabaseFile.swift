@@ -8,7 +8,7 @@ final class DatabaseFile {
     /// Whether the last process that had the database did not end in order.
     let endedUncleanly: Bool
     let path: String
-    private let connection: Connection
+    private let connection: DatabaseConnection
     let statements: StatementCache
     /// The hash before every replica's first change, as the database notes it.
     let origin: Hash256
@@ -121,7 +121,7 @@ final class DatabaseFile {
         mustCheck: Bool,
         _ configuration: StoreConfiguration,
         origin: Hash256?
-    ) throws(StoreError) -> (Connection, Hash256) {
+    ) throws(StoreError) -> (DatabaseConnection, Hash256) {
         let connection = try self.connection(path, configuration)
         if mustCheck {
             try self.checkIntegrity(connection, path: path)
@@ -140,12 +140,14 @@ final class DatabaseFile {
     }
 
     /// Opens a database for one that only reads, beside whoever has the directory.
-    static func openForReading(_ path: String, _ configuration: StoreConfiguration) throws(StoreError) -> Connection {
+    static func openForReading(_ path: String, _ configuration: StoreConfiguration) throws(StoreError)
+        -> DatabaseConnection
+    {
         guard try DataDirectory.byteCount(of: path) != nil else {
             throw .unavailable("There is no database \(path).")
         }
         let name = try self.readingName(of: path)
-        let connection = try Connection(name, busyMilliseconds: configuration.busyMilliseconds)
+        let connection = try DatabaseConnection(name, busyMilliseconds: configuration.busyMilliseconds)
         // Not opened read-only: where nobody writes, the first who reads makes the index of the log.
         try connection.execute(
             """
@@ -180,8 +182,8 @@ final class DatabaseFile {
     private static func connection(
         _ path: String,
         _ configuration: StoreConfiguration
-    ) throws(StoreError) -> Connection {
-        let connection = try Connection(path, busyMilliseconds: configuration.busyMilliseconds)
+    ) throws(StoreError) -> DatabaseConnection {
+        let connection = try DatabaseConnection(path, busyMilliseconds: configuration.busyMilliseconds)
         // In the write-ahead log, FULL makes each commit wait for the disk.
         var settings = """
             PRAGMA journal_mode = WAL;
@@ -211,13 +213,13 @@ final class DatabaseFile {
     /// A process that ends between writing a commit and waiting for the disk leaves a commit that is found again, and
     /// is durable only from here on: it must not be told to anyone before. A checkpoint waits for the log first, and
     /// so does its duty also where there is no room for the rest of it.
-    private static func syncLog(_ connection: Connection) throws(StoreError) {
+    private static func syncLog(_ connection: DatabaseConnection) throws(StoreError) {
         do throws(StoreError) {
             try connection.execute("PRAGMA wal_checkpoint(FULL)")
         } catch .diskFull {}
     }
 
-    private static func checkIntegrity(_ connection: Connection, path: String) throws(StoreError) {
+    private static func checkIntegrity(_ connection: DatabaseConnection, path: String) throws(StoreError) {
         let findings = try connection.texts("PRAGMA integrity_check(3)")
         guard findings == ["ok"] else {
             throw .damaged("\(path) is damaged: \(findings.joined(separator: "; ")).")

@@ -3,12 +3,12 @@ import CSQLite
 
 /// The prepared statements of one connection: each is compiled when it is first used and kept until the end.
 final class StatementCache {
-    let connection: Connection
+    let connection: DatabaseConnection
     private var handles: [OpaquePointer?] = []
     /// Whether a transaction is to begin as soon as a statement is used.
     var beginsWhenUsed = false
 
-    init(connection: Connection) { self.connection = connection }
+    init(connection: DatabaseConnection) { self.connection = connection }
 
     deinit { self.finalizeAll() }
 

@@ -65,7 +65,7 @@ enum Schema {
 
     /// Makes what is in a database, if it is new, in one transaction; `complete` runs within it.
     static func make(
-        in database: Connection,
+        in database: DatabaseConnection,
         path: String,
         complete: () throws(StoreError) -> Void
     ) throws(StoreError) {

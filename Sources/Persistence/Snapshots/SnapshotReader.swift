@@ -6,7 +6,7 @@ import CRDTCore
 /// lock before it is used, and puts it back under the same lock afterwards.
 final class SnapshotReader: @unchecked Sendable {
     private let thread = ReaderThread()
-    private let connection: Connection
+    private let connection: DatabaseConnection
     private let statements: StatementCache
     private let transaction: SQLiteTransaction
     /// SQLite's count of others' commits at the last look.

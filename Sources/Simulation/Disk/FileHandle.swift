@@ -119,7 +119,7 @@ package final class FileHandle {
 
     private static func unmanaged(_ file: UnsafeMutablePointer<sqlite3_file>?) -> Unmanaged<FileHandle> {
         guard let file else { preconditionFailure("SQLite passes the file") }
-        return UnsafeMutableRawPointer(file).assumingMemoryBound(to: OpenFile.self).pointee.handle
+        return UnsafeMutableRawPointer(file).assumingMemoryBound(to: OpenVirtualFile.self).pointee.handle
     }
 
     private static func of(_ file: UnsafeMutablePointer<sqlite3_file>?) -> FileHandle {

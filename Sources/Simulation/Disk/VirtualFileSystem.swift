@@ -39,7 +39,7 @@ final class VirtualFileSystem {
 
     private func fillIn() {
         self.registration.pointee.iVersion = 2
-        self.registration.pointee.szOsFile = Int32(MemoryLayout<OpenFile>.size)
+        self.registration.pointee.szOsFile = Int32(MemoryLayout<OpenVirtualFile>.size)
         self.registration.pointee.mxPathname = Int32(VirtualFileSystem.pathByteCountMax)
         self.registration.pointee.zName = UnsafePointer(self.registeredName)
         self.registration.pointee.pAppData = Unmanaged.passUnretained(self).toOpaque()
@@ -117,9 +117,9 @@ final class VirtualFileSystem {
             content = DiskFile()
         }
         let handle = FileHandle(disk: self.disk, file: content)
-        UnsafeMutableRawPointer(file).assumingMemoryBound(to: OpenFile.self)
+        UnsafeMutableRawPointer(file).assumingMemoryBound(to: OpenVirtualFile.self)
             .initialize(
-                to: OpenFile(
+                to: OpenVirtualFile(
                     base: sqlite3_file(pMethods: UnsafePointer(self.methods)),
                     handle: Unmanaged.passRetained(handle)
                 )
@@ -130,7 +130,7 @@ final class VirtualFileSystem {
 }
 
 /// What SQLite keeps for a file that is open: its own part first.
-struct OpenFile {
+struct OpenVirtualFile {
     var base: sqlite3_file
     var handle: Unmanaged<FileHandle>
 }

@@ -26,7 +26,7 @@ package struct Exploration: Sendable {
     /// Whether a further finding would be kept, and not only counted.
     var wantsMore: Bool { self.findings.count < Exploration.findingCountMax }
 
-    package mutating func find(_ property: Property, in name: String, _ message: String) {
+    package mutating func find(_ property: CheckedProperty, in name: String, _ message: String) {
         self.findingCount += 1
         guard self.wantsMore else { return }
         self.findings.append(ExhaustiveFinding(property: property, caseName: name, message: message))
@@ -42,7 +42,7 @@ package struct Exploration: Sendable {
 
 /// A case in which a property did not hold.
 package struct ExhaustiveFinding: Hashable, Sendable {
-    package var property: Property
+    package var property: CheckedProperty
     /// The case, in the words that replay it.
     package var caseName: String
     package var message: String

@@ -38,13 +38,13 @@ package final class Machine {
     }
 
     /// What its store held when it was last looked at.
-    var view = StoreView()
+    var view = StoreContent()
     /// How often its disk had been changed by then.
     var viewedChangeCount = -1
     /// What was last read of its store.
     var reading: StoreReading?
     /// What was found when it was last inspected, and what its store held then.
-    var inspection: (view: StoreView, state: MachineState?)?
+    var inspection: (view: StoreContent, state: MachineState?)?
     /// How many changes its log held when its state was last compared.
     var comparedStoredCount: UInt64 = 0
     /// How many versions its properties had when that was last looked at.

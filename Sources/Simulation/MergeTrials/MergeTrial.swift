@@ -73,7 +73,7 @@ package struct MergeTrial {
         if let fast = plan.fastPeer { self.replicas[fast].setClock(.ahead) }
     }
 
-    private mutating func find(_ property: Property, _ message: String) {
+    private mutating func find(_ property: CheckedProperty, _ message: String) {
         if self.outcome.finding == nil { self.outcome.finding = Finding(property: property, message: message) }
     }
 

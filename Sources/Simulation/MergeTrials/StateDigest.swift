@@ -8,7 +8,7 @@ internal import MergeModel
 struct StateDigest {
     private(set) var bits: UInt64 = 0
     /// What cannot be in any state.
-    private(set) var problem: (property: Property, message: String)?
+    private(set) var problem: (property: CheckedProperty, message: String)?
     private(set) var marks = MergeMarks()
     private let segments: [(id: UInt64, isForked: Bool)]
 

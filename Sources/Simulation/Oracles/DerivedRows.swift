@@ -15,7 +15,7 @@ struct DerivedRows: Equatable {
         for line in state.description.split(separator: "\n") { rows.insert(String(line)) }
         for id in objects.sorted() {
             guard let index = try transaction.existingObjectIndex(of: id) else { continue }
-            let name = PlainText.short(id)
+            let name = ModelWords.short(id)
             let record = try transaction.object(index)
             rows.insert("\(name) counts \(record.childCount) children, \(record.visibleChildCount) visible")
             for (word, register) in try transaction.registers(of: index) {
@@ -48,7 +48,7 @@ struct DerivedRows: Equatable {
         for position in 0..<transaction.segmentCount {
             let progress = transaction.progress(of: SegmentIndex(rawValue: UInt32(position)))
             guard progress.branch != nil else { continue }
-            let replica = PlainText.short(transaction.replicaID(SegmentIndex(rawValue: UInt32(position))))
+            let replica = ModelWords.short(transaction.replicaID(SegmentIndex(rawValue: UInt32(position))))
             rows.insert("\(replica) is merged from \(progress.firstSequence) to \(progress.countedSequence)")
         }
         self.rows = rows
@@ -58,10 +58,9 @@ struct DerivedRows: Equatable {
         _ write: WriteReference,
         _ transaction: inout some StoreTransaction
     ) throws(StoreError) -> String {
-        let hash = try transaction.hash(at: write.point).map { PlainText.short($0) } ?? "?"
-        return
-            "\(PlainText.short(write.stamp)) \(PlainText.short(transaction.replicaID(write.segment))):\(write.sequence)"
-            + ".\(write.index) \(hash)"
+        let hash = try transaction.hash(at: write.point).map { ModelWords.short($0) } ?? "?"
+        let replica = ModelWords.short(transaction.replicaID(write.segment))
+        return "\(ModelWords.short(write.stamp)) \(replica):\(write.sequence).\(write.index) \(hash)"
     }
 
     /// A row that one of them has alone, in words; nil if they are equal.

@@ -27,7 +27,7 @@ extension Finding: CustomStringConvertible {
     ]
 
     package struct Kind: Hashable, Sendable {
-        package var property: Property
+        package var property: CheckedProperty
         /// Each word once, in the order of the message.
         package var words: [String]
     }

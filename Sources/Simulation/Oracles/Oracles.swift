@@ -6,7 +6,7 @@ internal import Persistence
 struct Oracles {
     var acknowledged = AcknowledgedWrites()
     var versions = RecordedVersions()
-    var reversals = Reversals()
+    var reversals = UndoneOperations()
 
     /// After an event: no frontier goes back, and nothing is applied before its causes.
     func look(at machine: Machine, in world: World) {
@@ -17,9 +17,9 @@ struct Oracles {
         machine.viewedChangeCount = changeCount
         do throws(StoreError) {
             let latest = machine.highestWall
-            let found = try machine.read { transaction throws(StoreError) -> (StoreView, String?, String?) in
+            let found = try machine.read { transaction throws(StoreError) -> (StoreContent, String?, String?) in
                 let early = StateChecks.appliedTooEarly(after: latest, in: transaction)
-                return (StoreView(of: transaction), StateChecks.causality(in: transaction), early)
+                return (StoreContent(of: transaction), StateChecks.causality(in: transaction), early)
             }
             guard let (view, causality, early) = found else { return }
             if let early { world.record.find(.appliedTooEarly, "machine \(machine.number): \(early)") }

@@ -105,10 +105,10 @@ struct ReversalCheck {
         return nil
     }
 
-    private static func writes(_ edits: [Edit], _ name: MergeModel.ExactText, of object: ObjectID) -> Bool {
+    private static func writes(_ edits: [Edit], _ name: ModelText, of object: ObjectID) -> Bool {
         edits.contains { edit in
             switch edit {
-            case .set(object, let written, _), .unset(object, let written): MergeModel.ExactText(written) == name
+            case .set(object, let written, _), .unset(object, let written): ModelText(written) == name
             default: false
             }
         }
@@ -122,9 +122,11 @@ struct ReversalCheck {
         guard let target = history.changes.firstIndex(where: { $0.point == report.change }) else {
             return "\(self.verb) names a change that is not there"
         }
-        if undone.marks.contains(target) { return "\(self.verb) takes \(PlainText.short(history, target)) for an edit" }
+        if undone.marks.contains(target) {
+            return "\(self.verb) takes \(ModelWords.short(history, target)) for an edit"
+        }
         guard undone.undone.contains(target) == self.isRedo else {
-            return "\(self.verb) of \(PlainText.short(history, target)), which is\(self.isRedo ? " not" : "") undone"
+            return "\(self.verb) of \(ModelWords.short(history, target)), which is\(self.isRedo ? " not" : "") undone"
         }
         if self.isRedo { return nil }
         // An undo is an edit. What its author had not seen, or what it has kept, shows beside it afterwards; then the
@@ -142,7 +144,7 @@ struct ReversalCheck {
             }
             guard let id = edit.object, let now = self.after.visible[id], let wanted = ideal[id] else { continue }
             let isKept = report.kept.contains { $0.object == id && ($0.part == .object || $0.part == .property(name)) }
-            let exact = MergeModel.ExactText(name)
+            let exact = ModelText(name)
             if !isKept, now.properties[exact] != wanted.properties[exact] {
                 return "after an undo \(name) of \(id) is not what it would be without the transaction"
             }
@@ -179,7 +181,7 @@ extension VisibleObject {
     /// type, and an empty one when a redo has brought it back.
     fileprivate var created: VisibleObject {
         var object = self
-        object.type = self.type ?? MergeModel.ExactText("")
+        object.type = self.type ?? ModelText("")
         return object
     }
 }

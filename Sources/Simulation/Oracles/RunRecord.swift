@@ -12,7 +12,7 @@ package struct RunRecord: Sendable {
     /// Whether to stop: what follows a broken property says nothing.
     var hasFatalFinding: Bool { !self.findings.isEmpty }
 
-    package mutating func find(_ property: Property, _ message: String) {
+    package mutating func find(_ property: CheckedProperty, _ message: String) {
         self.findings.append(Finding(property: property, message: message))
     }
 
@@ -26,17 +26,17 @@ package struct RunRecord: Sendable {
 
 /// A property that did not hold.
 package struct Finding: Codable, Hashable, Sendable {
-    package var property: Property
+    package var property: CheckedProperty
     package var message: String
 
-    package init(property: Property, message: String) {
+    package init(property: CheckedProperty, message: String) {
         self.property = property
         self.message = message
     }
 }
 
 /// What must hold; the numbers are those of the list of properties.
-package enum Property: String, CaseIterable, Codable, Hashable, Sendable {
+package enum CheckedProperty: String, CaseIterable, Codable, Hashable, Sendable {
     /// P1, P10: equal frontiers hide different states, or the core's frontiers differ.
     case divergence
     /// P8: the naive model comes to another state.

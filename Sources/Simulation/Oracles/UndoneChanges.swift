@@ -63,14 +63,14 @@ struct UndoneChanges {
     }
 }
 
-extension PlainText {
+extension ModelWords {
     static func short(_ history: NaiveHistory, _ number: Int) -> String {
-        "\(PlainText.short(history.changes[number].replica)):\(history.changes[number].sequence)"
+        "\(ModelWords.short(history.changes[number].replica)):\(history.changes[number].sequence)"
     }
 }
 
 /// What users took back in a run.
-struct Reversals {
+struct UndoneOperations {
     private var count = 0
     private(set) var hasKept = false
 

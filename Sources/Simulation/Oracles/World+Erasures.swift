@@ -55,7 +55,7 @@ extension World {
                     for erasure in run.effectiveErasures(of: change) {
                         count += 1
                         if try Self.isLeft(erasure, of: place, in: &transaction) {
-                            let author = PlainText.short(transaction.replicaID(segment))
+                            let author = ModelWords.short(transaction.replicaID(segment))
                             return (count, "\(erasure.name) of \(erasure.object), by \(place.sequence) of \(author)")
                         }
                     }

@@ -2,13 +2,13 @@ internal import CRDTCore
 
 /// The numbers of the versions of all properties, as a machine was last seen to have them: they never go back.
 struct WriteCounts {
-    private var view = StoreView()
+    private var view = StoreContent()
     private var counts: [StateFingerprint.PropertyName: Int64] = [:]
 
     /// The first property whose number is lower than it was, in words; nil if there is none.
     ///
     /// Where something is not applied any more, as after a clock or a disk was set back, it begins anew.
-    mutating func fallen(to fingerprint: StateFingerprint, at view: StoreView) -> String? {
+    mutating func fallen(to fingerprint: StateFingerprint, at view: StoreContent) -> String? {
         let former = self.counts
         let isComparable = view.hasApplied(all: self.view)
         (self.view, self.counts) = (view, fingerprint.writeCounts)

@@ -10,7 +10,7 @@ package struct Workload {
     package private(set) var acknowledgedCount = 0
     private(set) var refusedCount = 0
 
-    /// Property names, few so that writes collide.
+    /// CheckedProperty names, few so that writes collide.
     static let propertyNames = ["title", "body", "done"]
     /// The two objects and properties that are only ever written together.
     static let twins: [(object: ObjectID, property: String)] = [

@@ -71,13 +71,13 @@ extension World {
                     let writes = history.changes[number].edits.contains { edit in
                         switch edit {
                         case .set(object.id, let name, _), .unset(object.id, let name):
-                            MergeModel.ExactText(name) == property.name
+                            ModelText(name) == property.name
                         default: false
                         }
                     }
                     guard writes else { continue }
-                    return "\(PlainText.short(property.winner)) is in force, and "
-                        + "\(PlainText.short(history.changes[number].replica)) had seen it and wrote again"
+                    return "\(ModelWords.short(property.winner)) is in force, and "
+                        + "\(ModelWords.short(history.changes[number].replica)) had seen it and wrote again"
                 }
             }
         }
@@ -96,8 +96,9 @@ extension World {
                 let line = transaction.firstSegment(of: change.replica), let device = transaction.segment(line).device,
                 !liars.contains(device)
             else { continue }
-            return "\(PlainText.short(change.replica)):\(change.sequence) is stamped \(PlainText.short(change.stamp)), "
-                + "after \(PlainText.short(history.changes[number].stamp))"
+            return
+                "\(ModelWords.short(change.replica)):\(change.sequence) is stamped \(ModelWords.short(change.stamp)), "
+                + "after \(ModelWords.short(history.changes[number].stamp))"
         }
         return nil
     }

@@ -49,7 +49,7 @@ extension World {
         self.record.count(isDatabaseAlone ? .restoredDatabase : .restoredMachine)
         self.oracles.acknowledged.holderIsGone(machine, self.machines)
         self.end(machine, .kill, downtime: World.restoreTime)
-        machine.view = StoreView()
+        machine.view = StoreContent()
         machine.writeCounts = WriteCounts()
         machine.disk.restore(backup.database)
         // With the whole disk comes the token that the database had then, so that nobody can tell.

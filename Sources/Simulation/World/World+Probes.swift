@@ -196,7 +196,7 @@ extension World {
 
     /// How many changes a machine holds.
     func changeCount(of machine: Machine) -> Int {
-        let found = try? machine.read { transaction throws(StoreError) in StoreView(of: transaction).storedCount }
+        let found = try? machine.read { transaction throws(StoreError) in StoreContent(of: transaction).storedCount }
         return Int(clamping: (found ?? nil) ?? 0)
     }
 }

@@ -119,7 +119,7 @@ extension World {
     func taint(_ machine: Machine) {
         machine.isTainted = true
         self.oracles.acknowledged.holderIsGone(machine, self.machines)
-        machine.view = StoreView()
+        machine.view = StoreContent()
         machine.writeCounts = WriteCounts()
     }
 

@@ -271,7 +271,7 @@ extension World {
                 return wait.deviceName == status.deviceName
             }
             if let own {
-                return "machine \(machine.number) leaves \(PlainText.short(own.replica)):\(own.sequence) held, its own"
+                return "machine \(machine.number) leaves \(ModelWords.short(own.replica)):\(own.sequence) held, its own"
             }
         }
         return nil
@@ -306,7 +306,7 @@ extension World {
             return nil
         }
         guard let write = (found ?? nil) ?? nil else { return }
-        let name = "\(PlainText.short(write.change.replica)):\(write.change.sequence)"
+        let name = "\(ModelWords.short(write.change.replica)):\(write.change.sequence)"
         self.record.find(.timelyRestamped, "\(name) was written with a clock that was not ahead, and is restamped")
     }
 
@@ -324,7 +324,7 @@ extension World {
         }
         guard let write = (found ?? nil) ?? nil else { return nil }
         let change = write.change
-        return "\(PlainText.short(change.replica)):\(change.sequence), held by \(write.holders.sorted()), is "
+        return "\(ModelWords.short(change.replica)):\(change.sequence), held by \(write.holders.sorted()), is "
             + "gone from the core: \(change.hash.description.prefix(8))"
     }
 }

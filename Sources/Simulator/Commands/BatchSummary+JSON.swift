@@ -17,7 +17,7 @@ extension BatchSummary {
             "marks": self.object(Mark.allCases.map { ($0.rawValue, self.markCounts[$0] ?? 0) }),
             "ratio": .int(Int64(self.ratio(wallSeconds))),
             "marks_missed": .array(self.missedMarks.map { .string($0.rawValue) }),
-            "failures": .array(Property.allCases.compactMap { self.failure($0, world) }),
+            "failures": .array(CheckedProperty.allCases.compactMap { self.failure($0, world) }),
             "commit": .string(Checkout.commit),
         ]
         return JSON.object(members).text
@@ -29,7 +29,7 @@ extension BatchSummary {
         return .object(members)
     }
 
-    private func failure(_ property: Property, _ world: WorldOptions) -> JSON? {
+    private func failure(_ property: CheckedProperty, _ world: WorldOptions) -> JSON? {
         guard let failure = self.failures[property] else { return nil }
         return .object([
             "property": .string(property.rawValue),

@@ -10,7 +10,7 @@ struct BatchSummary {
     private(set) var acknowledgedCount = 0
     private(set) var faultCounts: [Fault: Int] = [:]
     private(set) var markCounts: [Mark: Int] = [:]
-    private(set) var failures: [Property: Failure] = [:]
+    private(set) var failures: [CheckedProperty: Failure] = [:]
     private(set) var worstConvergence = VirtualTime.zero
 
     /// Seeds that broke one property.
@@ -94,7 +94,7 @@ struct BatchSummary {
         if !self.missedMarks.isEmpty {
             lines.append("missed       \(self.missedMarks.map(\.rawValue).joined(separator: " "))")
         }
-        for property in Property.allCases {
+        for property in CheckedProperty.allCases {
             guard let failure = self.failures[property] else { continue }
             lines.append("FAILED       \(property.rawValue) in \(failure.count) seeds: \(failure.message)")
             lines.append("             \(Checkout.replayLine(seed: failure.seed, world))")

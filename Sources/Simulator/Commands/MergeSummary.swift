@@ -34,7 +34,7 @@ package struct MergeSummary {
         self.shape = shape
         self.seconds = seconds
         self.jobs = jobs
-        self.failures = Property.allCases.compactMap { property in
+        self.failures = CheckedProperty.allCases.compactMap { property in
             let failed = report.findings.filter { $0.finding.property == property }
             guard let first = failed.first else { return nil }
             let plan = shrunk(first.seed).flatMap { try? MergePlan(text: $0) }

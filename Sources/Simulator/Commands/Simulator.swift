@@ -8,7 +8,7 @@ struct Simulator: ParsableCommand {
         commandName: "Simulator",
         abstract: "Runs the production node in deterministic worlds, and looks for properties that do not hold.",
         subcommands: [
-            RunCommand.self, ReplayCommand.self, ShrinkCommand.self, ScenarioCommand.self, LifeCommand.self,
+            RunSeedsCommand.self, ReplayCommand.self, ShrinkCommand.self, ScenarioCommand.self, LifeCommand.self,
             RelaysCommand.self, CostsCommand.self,
             ExploreCommand.self, HistoriesCommand.self, WorkerCommand.self, MergeWorkerCommand.self,
         ]

@@ -65,7 +65,7 @@ struct BackupWriteCommand: AsyncParsableCommand {
             guard self.keep == nil, self.folder == nil else {
                 throw CommandFailure(.usage, "--keep and --to need --every.")
             }
-            let path = self.path.map { FilePath.absolute($0) }
+            let path = self.path.map { ArgumentPath.absolute($0) }
             return try await self.options.work { try await $0.backUp(to: path) }
         }
         guard self.path == nil else {
@@ -78,7 +78,7 @@ struct BackupWriteCommand: AsyncParsableCommand {
         if let keep, !BackupSchedule.keptRange.contains(keep) {
             throw CommandFailure(.usage, "--keep needs a number from 1 to \(BackupSchedule.keptRange.upperBound).")
         }
-        let folder = self.folder.map { FilePath.absolute($0) }
+        let folder = self.folder.map { ArgumentPath.absolute($0) }
         try await self.options.work(mayWrite: true) { workplace in
             try await workplace.scheduleBackups(every: seconds, keep: self.keep, defaultKeep: Self.usualCount, folder)
         }
@@ -103,7 +103,7 @@ struct BackupVerifyCommand: AsyncParsableCommand {
     var path: String
 
     func run() async throws {
-        let file = URL(fileURLWithPath: FilePath.absolute(self.path))
+        let file = URL(fileURLWithPath: ArgumentPath.absolute(self.path))
         let diagnosis = try await EndingSignals.cancelling {
             defer { StandardStreams.progress("") }
             return try await Backup.verify(at: file) { StandardStreams.progress($0) }
@@ -134,7 +134,7 @@ struct BackupRestoreCommand: AsyncParsableCommand {
     var path: String
 
     func run() async throws {
-        let file = URL(fileURLWithPath: FilePath.absolute(self.path))
+        let file = URL(fileURLWithPath: ArgumentPath.absolute(self.path))
         let directory = URL(fileURLWithPath: try self.options.directory.paths.directory, isDirectory: true)
         let backup = try await EndingSignals.cancelling {
             defer { StandardStreams.progress("") }
@@ -162,7 +162,7 @@ struct BackupRestoreCommand: AsyncParsableCommand {
 }
 
 /// Paths as command lines name them.
-private enum FilePath {
+private enum ArgumentPath {
     /// The path from the root: a daemon has another current directory.
     static func absolute(_ path: String) -> String {
         path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path

@@ -1,7 +1,7 @@
 internal import CRDTCore
 
 /// What a store holds of each segment, as an oracle saw it: the segments of one store keep their numbers.
-struct StoreView: Hashable {
+struct StoreContent: Hashable {
     private var segments: [Segment] = []
 
     struct Segment: Hashable {
@@ -34,7 +34,7 @@ struct StoreView: Hashable {
     var storedCount: UInt64 { self.segments.reduce(0) { $0 &+ $1.head.sequence &+ 1 &- $1.firstSequence } }
 
     /// Whether everything is applied that was applied at an earlier time.
-    func hasApplied(all earlier: StoreView) -> Bool {
+    func hasApplied(all earlier: StoreContent) -> Bool {
         guard earlier.segments.count <= self.segments.count else { return false }
         return zip(earlier.segments, self.segments).allSatisfy { before, now in
             before.head.replica == now.head.replica && before.firstSequence == now.firstSequence
@@ -47,7 +47,7 @@ struct StoreView: Hashable {
     func endsWith(_ change: FrontierEntry) -> Bool { self.segments.contains { $0.head == change } }
 
     /// What of `earlier` is not there any more; nil if everything is.
-    func regression(from earlier: StoreView) -> String? {
+    func regression(from earlier: StoreContent) -> String? {
         for (number, before) in earlier.segments.enumerated() where before.head.sequence > 0 {
             let (replica, sequence) = (before.head.replica, before.head.sequence)
             guard number < self.segments.count, self.segments[number].head.replica == replica else {

@@ -5,7 +5,7 @@ internal import SyncProtocol
 /// What writes changes of this device: its keys, its clock, its entropy, and what its replica knows.
 ///
 /// Apart from the store so that it can be used inside a transaction.
-struct Author: ~Copyable {
+struct ReplicaAuthor: ~Copyable {
     let identity: DeviceIdentity
     let membership: Membership
     let cryptography: SodiumCryptography

@@ -5,7 +5,7 @@ internal import SyncProtocol
 
 /// The log of a store, merged anew: from nothing, one piece at a time, each in a transaction of its own, and the chains
 /// in another order than they came in.
-struct LogReplay {
+struct LogReplayCheck {
     private var copy: MemoryStore
     private let membership: Membership
     private let now: WallTime
@@ -22,7 +22,7 @@ struct LogReplay {
         isReversed: Bool,
         memo: WorldMemo
     ) throws(StoreError) -> [UInt8] {
-        var replay = LogReplay(
+        var replay = LogReplayCheck(
             copy: MemoryStore(origin: origin),
             membership: membership,
             now: now,
@@ -106,7 +106,7 @@ extension World {
                 // Nor need all that is restamped have been settled.
                 let merge = Merge(now: now, founder: membership.founder)
                 guard try merge.dueRestamps(in: &transaction).isEmpty else { return nil }
-                let anew = try LogReplay.export(
+                let anew = try LogReplayCheck.export(
                     of: &transaction,
                     origin: machine.origin,
                     membership: membership,

@@ -4,7 +4,7 @@ import CSQLite
 /// A connection to a database: opens and closes it, and runs what is not worth a prepared statement.
 ///
 /// One thread at a time uses it. Statements that others have prepared on it must be finalized before it is closed.
-final class Connection {
+final class DatabaseConnection {
     private var database: OpaquePointer?
 
     /// Opens a database, or makes an empty one if there is none.

@@ -6,7 +6,7 @@ internal import NIOCore
 /// exception that NIO makes: when the peer has ended its stream, NIO reads all that the kernel holds, asked or not.
 /// Those bytes are held here and handed out as the budget allows, and the end of the connection is reported after them.
 /// They are bounded by the kernel's receive buffer, which they leave.
-final class Connection: ChannelInboundHandler {
+final class TCPConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
@@ -23,7 +23,7 @@ final class Connection: ChannelInboundHandler {
         case closed
     }
 
-    let id: ConnectionID
+    let id: TransportID
     private(set) var phase = Phase.opening
     private let table: ConnectionTable
     /// The address of this machine that it goes from.
@@ -42,7 +42,7 @@ final class Connection: ChannelInboundHandler {
     private var closeReason: CloseReason?
     private var deadline: Scheduled<Void>?
 
-    init(id: ConnectionID, table: ConnectionTable) {
+    init(id: TransportID, table: ConnectionTable) {
         self.id = id
         self.table = table
         self.budget = InboundBudget(limit: table.limits.unacknowledgedBytes)

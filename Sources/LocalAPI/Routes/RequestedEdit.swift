@@ -4,7 +4,7 @@ internal import NIOHTTP1
 internal import PeerdKit
 
 /// One edit of a transaction, as a client wrote it.
-enum Edit: Sendable {
+enum RequestedEdit: Sendable {
     case create(Creation)
     case set(String, [(name: String, value: Value)])
     case unset(String, [String])
@@ -69,7 +69,7 @@ enum Edit: Sendable {
     }
 }
 
-extension Edit.Creation {
+extension RequestedEdit.Creation {
     init(type: String, _ members: Members) throws(Problem) {
         self.type = type
         self.kind = try members.text("kind") ?? ""
@@ -77,18 +77,18 @@ extension Edit.Creation {
         self.alias = try members.text("as")
         // Anything else might be the id of an object.
         guard self.alias?.hasPrefix("$") ?? true else { throw .badRequest("The name in “as” begins with “$”.") }
-        self.destination = try Edit.Destination(members)
-        self.properties = try Edit.properties(members)
+        self.destination = try RequestedEdit.Destination(members)
+        self.properties = try RequestedEdit.properties(members)
     }
 }
 
 /// Edits that take effect together.
 struct EditBatch: Sendable {
-    var edits: [Edit]
+    var edits: [RequestedEdit]
     /// The versions that objects must have, by the texts that name them.
     var conditions: [(object: String, version: String)] = []
 
-    init(_ edits: [Edit]) { self.edits = edits }
+    init(_ edits: [RequestedEdit]) { self.edits = edits }
 
     /// Reads the members `edits` and `if`.
     init(_ members: Members) throws(Problem) {
@@ -101,7 +101,7 @@ struct EditBatch: Sendable {
                 advice: "Divide it into several."
             )
         }
-        self.edits = try edits.map { edit throws(Problem) in try Edit(edit) }
+        self.edits = try edits.map { edit throws(Problem) in try RequestedEdit(edit) }
         self.conditions = try members.object("if").map { condition throws(Problem) in
             guard let version = condition.value.text else { throw .badRequest("The versions in “if” are texts.") }
             return (condition.name, version)

@@ -3,7 +3,7 @@ import Foundation
 internal import Simulation
 
 /// `run`: many seeds.
-struct RunCommand: ParsableCommand {
+struct RunSeedsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
         abstract: "Runs many seeds on all cores, and prints a summary."

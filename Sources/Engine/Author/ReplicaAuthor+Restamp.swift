@@ -2,7 +2,7 @@ internal import CRDTCore
 
 /// Putting right what was stamped by a clock that was ahead: not by writing it again, but by a `restamp`, which orders
 /// it directly after what it had seen.
-extension Author {
+extension ReplicaAuthor {
     /// Restamps changes that are held, in a new replica if our last change is one of them.
     ///
     /// `isAsked`: everything that is held of this user's devices, since the user says so; else what this device wrote,

@@ -2,7 +2,7 @@ internal import NIOCore
 internal import NIOPosix
 
 /// Threads for calls that block on the disk.
-enum DiskThread {
+enum BlockingCall {
     static func run<Result: Sendable, Failure: Error>(
         _ body: @escaping @Sendable () throws(Failure) -> Result
     ) async throws -> Result {

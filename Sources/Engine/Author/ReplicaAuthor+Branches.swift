@@ -1,7 +1,7 @@
 internal import CRDTCore
 
 /// The replicas under which this device writes to branches: one for each, so that each has a chain of its own.
-extension Author {
+extension ReplicaAuthor {
     /// The segment that this device writes to a branch under; nil if the next write makes one.
     ///
     /// One whose last change claims a time that is held is left, as that of the main timeline is.

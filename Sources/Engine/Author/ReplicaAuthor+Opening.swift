@@ -1,7 +1,7 @@
 internal import CRDTCore
 
 /// Going on where the last run of the program has ended.
-extension Author {
+extension ReplicaAuthor {
     /// Takes up the replica that was written under, unless the database is a copy or was put back, and begins an era
     /// of commits.
     mutating func open(

@@ -2,7 +2,7 @@
 ///
 /// Whoever creates a connection allots its id: the driver those that it dials, the transport those that it accepts.
 /// The two ranges are disjoint, so neither side has to ask the other.
-package struct ConnectionID: Hashable, Sendable, CustomStringConvertible {
+package struct TransportID: Hashable, Sendable, CustomStringConvertible {
     package let rawValue: UInt64
 
     /// Set in the ids of accepted connections, clear in those of dialled ones.
