@@ -35,7 +35,7 @@ enum RunExercise {
                 context: run.contextEntries[change.contextRange],
                 blinding: run.blinding(of: change),
                 hasLeftOut: change.hasLeftOut,
-                isSpent: change.isSpent
+                isRedacted: change.isRedacted
             )
             for operation in run.operations[change.operationRange] {
                 guard let edit = try? run.edit(operation) else { return "a valid operation cannot be read" }

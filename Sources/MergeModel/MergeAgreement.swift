@@ -47,7 +47,7 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         /// How many writes they erased.
         package var erasedWriteCount: Int
         /// How many changes they filled in again, since writes were needed that had been dropped.
-        package var filledChangeCount: Int
+        package var repairedChangeCount: Int
     }
 
     /// The ways in which a plan can fail.
@@ -109,7 +109,7 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         let nodes = try (0..<3).map { number in
             TestNode(store: try self.makeStore(), objects: history.objects, now: start, number: number)
         }
-        var (droppedWriteCount, erasedWriteCount, filledChangeCount) = (0, 0, 0)
+        var (droppedWriteCount, erasedWriteCount, repairedChangeCount) = (0, 0, 0)
         while let node = nodes.filter({ $0.stored.count < history.changes.count }).randomElement(using: &random) {
             let setsBack = plan.traits.contains(.clocksSetBack)
             try self.deliver(to: node, of: nodes, history, setsBack: setsBack, &random)
@@ -124,7 +124,7 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
             }
             let isComplete = try node.isComplete()
             if !isComplete, random.chance(50) {
-                filledChangeCount += try self.fill(node, history, &random)
+                repairedChangeCount += try self.repair(node, history, &random)
                 guard try node.isComplete() else {
                     throw Disagreement(.state, "a property is incomplete that had everything filled in")
                 }
@@ -145,7 +145,7 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         for node in nodes where try !node.isComplete() {
             throw Disagreement(.state, "a write was dropped that nothing later has replaced")
         }
-        if self.compacts { filledChangeCount += try self.checkNewcomer(among: nodes, history, &random) }
+        if self.compacts { repairedChangeCount += try self.checkNewcomer(among: nodes, history, &random) }
         for node in nodes { try self.readBack(node, history, &random) }
         try nodes[0].rebuild()
         try self.compare(nodes[0], history, "after rebuilding")
@@ -155,7 +155,7 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
             frontier: try nodes[0].frontier(),
             droppedWriteCount: droppedWriteCount,
             erasedWriteCount: erasedWriteCount,
-            filledChangeCount: filledChangeCount
+            repairedChangeCount: repairedChangeCount
         )
     }
 
@@ -170,24 +170,24 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
             guard let run = try self.relayed(by: random.pick(nodes), history, &random) else { continue }
             try newcomer.receive([run])
         }
-        let filledChangeCount = try self.fill(newcomer, history, &random)
+        let repairedChangeCount = try self.repair(newcomer, history, &random)
         guard try newcomer.isComplete() else {
             throw Disagreement(.state, "a property of a newcomer is incomplete that had everything filled in")
         }
         try self.compare(newcomer, history, "of a newcomer")
         try newcomer.rebuild()
         try self.compare(newcomer, history, "of a newcomer after rebuilding")
-        return filledChangeCount
+        return repairedChangeCount
     }
 
     /// Hands a node everything once more that it has, in an order of its own.
-    private func fill(
+    private func repair(
         _ node: TestNode<Store>,
         _ history: GeneratedHistory,
         _ random: inout SplitMix64
     ) throws -> Int {
         let changes = history.changes.filter { node.stored.contains($0.hash) }.shuffled(using: &random)
-        return try node.fill(from: try changes.map { try history.carried([$0]) })
+        return try node.repair(from: try changes.map { try history.carried([$0]) })
     }
 
     private func firstDifference(_ left: [UInt8], _ right: [UInt8]) -> String {

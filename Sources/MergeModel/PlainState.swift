@@ -194,7 +194,7 @@ package enum ModelWords {
         case .erase(let erasure): "erase \(self.short(erasure.object)).\(ModelText(erasure.name))"
         case .unknown(let kind, _): "unknown \(kind)"
         case .leftOut: "left out"
-        case .spent(let object, let name, _): "spent \(self.short(object)).\(ModelText(name))"
+        case .redacted(let object, let name, _): "redacted \(self.short(object)).\(ModelText(name))"
         }
     }
 }

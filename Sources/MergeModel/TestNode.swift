@@ -108,15 +108,15 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
     ///
     /// - Returns: the number of changes that were filled in.
     @discardableResult
-    package func fill(from runs: [VerifiedRun]) throws -> Int {
+    package func repair(from runs: [VerifiedRun]) throws -> Int {
         let (now, number) = (self.now, self.number)
         return try self.store.write { transaction throws(StoreError) in
             var merge = Merge.ofTestNode(number, at: now)
             for run in runs {
-                try merge.fill(from: run.run, hashes: run.hashes, in: &transaction, TestDevice.cryptography)
+                try merge.repair(from: run.run, hashes: run.hashes, in: &transaction, TestDevice.cryptography)
             }
             try merge.finish(in: &transaction)
-            return merge.summary.filledChanges.count
+            return merge.summary.repairedChanges.count
         }
     }
 

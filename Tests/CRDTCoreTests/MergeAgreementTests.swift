@@ -20,7 +20,7 @@ import Testing
             let outcome = try agreement.check(plan)
             dropped += outcome.droppedWriteCount
             erased += outcome.erasedWriteCount
-            filled += outcome.filledChangeCount
+            filled += outcome.repairedChangeCount
         }
         #expect(!compacts || dropped > 0)
         return (dropped, erased, filled)

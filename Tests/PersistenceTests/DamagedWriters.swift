@@ -193,7 +193,7 @@ struct DamagedWriters {
     private func readBranches(_ store: SQLiteStoreHandle) {
         let keys = try? store.read { transaction throws(StoreError) in
             let objects = try transaction.knownObjects(after: nil, limit: 100)
-            var keys = try transaction.propertiesWithSpentWrites(after: nil, limit: 100)
+            var keys = try transaction.propertiesWithRedactedWrites(after: nil, limit: 100)
             keys += try transaction.erasures(after: nil).map(\.key)
             for object in objects {
                 _ = try transaction.unmergedOperations(on: object)
@@ -204,7 +204,7 @@ struct DamagedWriters {
         }
         for key in keys ?? [] {
             _ = try? store.read { transaction throws(StoreError) in
-                _ = try transaction.spentWrites(at: key)
+                _ = try transaction.redactedWrites(at: key)
                 _ = try transaction.branchBarringErasure(at: key)
                 var history = History(try transaction.view(of: Self.branch))
                 if let write = try history.write(at: key, in: &transaction) { _ = try transaction.edit(write) }

@@ -143,7 +143,7 @@ package struct ChainHash {
         _ scratch: inout Scratch,
         _ cryptography: some ChangeCryptography
     ) -> Bytes32 {
-        if change.isSpent, let root = Bytes32(run.blinding(of: change)) { return root }
+        if change.isRedacted, let root = Bytes32(run.blinding(of: change)) { return root }
         self.fillSalts(of: change, in: run, &scratch, cryptography)
         scratch.leaves.removeAll(keepingCapacity: true)
         var saltStart = 0

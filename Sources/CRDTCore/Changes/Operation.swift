@@ -12,7 +12,7 @@ package struct OperationKind: RawRepresentable, Hashable, Sendable {
     ///
     /// Its property is named still, so that it is counted. The payload is its leaf hash, or nothing in a change of
     /// which only the root is left.
-    package static let spent = OperationKind(rawValue: 255)
+    package static let redacted = OperationKind(rawValue: 255)
     /// Makes an object of a type and kind.
     package static let create = OperationKind(rawValue: 1)
     /// Writes a property.
@@ -35,11 +35,11 @@ package struct OperationKind: RawRepresentable, Hashable, Sendable {
     package static let erase = OperationKind(rawValue: 10)
 
     /// Whether the operation is about one object.
-    package var hasObject: Bool { (1...5).contains(self.rawValue) || self == .spent }
+    package var hasObject: Bool { (1...5).contains(self.rawValue) || self == .redacted }
     /// Whether the operation is about one property.
-    package var hasName: Bool { self == .set || self == .unset || self == .spent }
+    package var hasName: Bool { self == .set || self == .unset || self == .redacted }
     /// Whether the content is missing, and a hash stands for it.
-    package var isHash: Bool { self == .leftOut || self == .spent }
+    package var isHash: Bool { self == .leftOut || self == .redacted }
     /// Whether the operation has an operand: a name, or a parent.
     package var hasOperand: Bool { self.hasName || self == .move }
 }
@@ -101,7 +101,7 @@ package enum Edit: Hashable, Sendable {
     /// A write that compaction dropped.
     ///
     /// `leaf`: its leaf hash; nil if its change has but a root.
-    case spent(ObjectID, name: String, leaf: Hash256?)
+    case redacted(ObjectID, name: String, leaf: Hash256?)
 }
 
 /// Where an object stands: under which parent (nil for the root) and at which position among the siblings there.
@@ -133,7 +133,7 @@ extension Edit {
         case .erase: .erase
         case .unknown(let kind, _): OperationKind(rawValue: kind)
         case .leftOut: .leftOut
-        case .spent: .spent
+        case .redacted: .redacted
         }
     }
 
@@ -141,7 +141,7 @@ extension Edit {
     package var object: ObjectID? {
         switch self {
         case .create(let object, _, _), .set(let object, _, _), .unset(let object, _), .move(let object, _),
-            .delete(let object), .spent(let object, _, _):
+            .delete(let object), .redacted(let object, _, _):
             object
         case .introduce, .restamp, .undo, .branch, .erase, .unknown, .leftOut: nil
         }
@@ -170,7 +170,7 @@ extension Edit {
         case .erase(let erasure): erasure.encode(to: &bytes)
         case .unknown(_, let body): bytes += body
         case .leftOut(let leaf): leaf.bytes.append(to: &bytes)
-        case .spent(_, _, let leaf): leaf?.bytes.append(to: &bytes)
+        case .redacted(_, _, let leaf): leaf?.bytes.append(to: &bytes)
         }
     }
 }

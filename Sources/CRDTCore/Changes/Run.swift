@@ -9,12 +9,12 @@ package struct Change: Hashable, Sendable {
     package var operationStart: UInt32
     package var operationCount: UInt32
     /// Where the change's blinding lies in the run's `blinding`: a 16-byte secret; if operations were left out, a
-    /// 16-byte salt for each of those that are there; if all are spent, the 32-byte root.
+    /// 16-byte salt for each of those that are there; if all are redacted, the 32-byte root.
     package var blindingOffset: UInt32
     package var blindingByteCount: UInt32
     package var hasLeftOut: Bool
-    /// Whether all operations are spent, and only their root is here.
-    package var isSpent = false
+    /// Whether all operations are redacted, and only their root is here.
+    package var isRedacted = false
 
     package var operationRange: Range<Int> {
         Int(self.operationStart)..<Int(self.operationStart) + Int(self.operationCount)
@@ -62,7 +62,7 @@ package struct Run: Hashable, Sendable {
     /// How long a change's blinding has to be: an operation that was left out has no salt, since that would show what
     /// it was to whoever guesses.
     package func requiredBlindingByteCount(of change: Change) -> Int {
-        if change.isSpent { return Bytes32.byteCount }
+        if change.isRedacted { return Bytes32.byteCount }
         guard change.hasLeftOut else { return Bytes16.byteCount }
         return self.operations[change.operationRange].count { !$0.kind.isHash } * Bytes16.byteCount
     }
@@ -104,8 +104,8 @@ package struct Run: Hashable, Sendable {
         case .leftOut:
             guard let leaf = Bytes32(payload) else { throw .notCanonical }
             return .leftOut(leaf: Hash256(bytes: leaf))
-        case .spent:
-            return .spent(
+        case .redacted:
+            return .redacted(
                 self.objects[Int(operation.object)],
                 name: self.names[Int(operation.operand)],
                 leaf: Bytes32(payload).map { Hash256(bytes: $0) }

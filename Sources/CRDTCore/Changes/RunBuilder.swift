@@ -20,7 +20,7 @@ package struct RunBuilder: Sendable {
     /// Opens the next change; operations appended from here on are its own.
     ///
     /// `blinding`: the change's 16-byte secret; 16-byte salts of those that are there if some were left out; the root
-    /// if all are spent.
+    /// if all are redacted.
     @specialized(where Context == [Point], Blinding == [UInt8])
     @specialized(where Context == [Point], Blinding == ArraySlice<UInt8>)
     @specialized(where Context == ArraySlice<Point>, Blinding == ArraySlice<UInt8>)
@@ -29,7 +29,7 @@ package struct RunBuilder: Sendable {
         context: Context,
         blinding: Blinding,
         hasLeftOut: Bool = false,
-        isSpent: Bool = false
+        isRedacted: Bool = false
     ) {
         let contextStart = self.run.contextEntries.count
         self.run.contextEntries.append(contentsOf: context)
@@ -43,7 +43,7 @@ package struct RunBuilder: Sendable {
                 blindingOffset: UInt32(self.run.blinding.count),
                 blindingByteCount: UInt32(blinding.count),
                 hasLeftOut: hasLeftOut,
-                isSpent: isSpent
+                isRedacted: isRedacted
             )
         )
         self.run.blinding.append(contentsOf: blinding)
@@ -54,7 +54,7 @@ package struct RunBuilder: Sendable {
         let kind = edit.kind
         var operand: UInt32 = 0
         switch edit {
-        case .set(_, let name, _), .unset(_, let name), .spent(_, let name, _): operand = self.index(ofName: name)
+        case .set(_, let name, _), .unset(_, let name), .redacted(_, let name, _): operand = self.index(ofName: name)
         case .move(_, let place): operand = place.parent.map { self.index(of: $0) + 1 } ?? 0
         default: break
         }

@@ -46,7 +46,7 @@ extension Run {
         }
         for change in self.changes { bytes.appendVarint(UInt64(change.operationCount)) }
         for change in self.changes { bytes.appendVarint(UInt64(change.contextCount)) }
-        for change in self.changes { bytes.append(change.isSpent ? 2 : change.hasLeftOut ? 1 : 0) }
+        for change in self.changes { bytes.append(change.isRedacted ? 2 : change.hasLeftOut ? 1 : 0) }
         var replicas: [ReplicaID] = []
         var indexes: [ReplicaID: UInt64] = [:]
         for entry in self.contextEntries where indexes[entry.replica] == nil {
@@ -162,7 +162,7 @@ extension Run {
                     blindingOffset: 0,
                     blindingByteCount: 0,
                     hasLeftOut: flag == 1,
-                    isSpent: flag == 2
+                    isRedacted: flag == 2
                 )
             )
         }
@@ -272,13 +272,15 @@ extension Run {
     /// Whether a change and its operations say the same of what is missing.
     func isRedactedInOneWay(_ change: Change) -> Bool {
         let operations = self.operations[change.operationRange]
-        if change.isSpent {
-            let areSpent = operations.allSatisfy { $0.kind == .spent && $0.payloadByteCount == 0 && $0.grant == 0 }
-            return !change.hasLeftOut && change.operationCount > 0 && areSpent
+        if change.isRedacted {
+            let areRedacted = operations.allSatisfy {
+                $0.kind == .redacted && $0.payloadByteCount == 0 && $0.grant == 0
+            }
+            return !change.hasLeftOut && change.operationCount > 0 && areRedacted
         }
         return operations.contains(where: \.kind.isHash) == change.hasLeftOut
             && operations.allSatisfy {
-                $0.kind != .spent || Int($0.payloadByteCount) == Bytes32.byteCount && $0.grant == 0
+                $0.kind != .redacted || Int($0.payloadByteCount) == Bytes32.byteCount && $0.grant == 0
             }
     }
 }

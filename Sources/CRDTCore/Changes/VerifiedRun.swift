@@ -225,7 +225,7 @@ extension Run {
             case .restamp: _ = try Restamp(decoding: payload)
             case .leftOut:
                 guard payload.count == Bytes32.byteCount else { throw .notCanonical }
-            case .spent:
+            case .redacted:
                 guard payload.isEmpty || payload.count == Bytes32.byteCount else { throw .notCanonical }
             default:
                 guard payload.count <= Limits.opaqueByteCountMax else { throw .overLimit }

@@ -151,13 +151,13 @@ extension History {
     }
 
     /// The last dropped writes to an object that the view has, of each property and segment that has any.
-    func lastSpentWrites(
+    func lastRedactedWrites(
         on object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> [SegmentPoint] {
         var ends: [SegmentPoint] = []
-        for spent in try transaction.spentWrites(on: object) {
-            ends += try transaction.counted(spent, in: self.view).map(\.last)
+        for redacted in try transaction.redactedWrites(on: object) {
+            ends += try transaction.counted(redacted, in: self.view).map(\.last)
         }
         return ends
     }

@@ -168,7 +168,7 @@ package struct History {
         var names = try transaction.registers(of: object).map(\.0)
         var known = Set(names)
         // Of some, nothing may be here but that there was something.
-        for name in try transaction.namesWithSpentWrites(of: object) where known.insert(name).inserted {
+        for name in try transaction.namesWithRedactedWrites(of: object) where known.insert(name).inserted {
             names.append(name)
         }
         let added = Set(try self.unmergedOperations(on: object, in: &transaction).map(\.key.name))

@@ -90,7 +90,7 @@ package struct UndoneEffect {
         for write in try self.history.operations(on: object, in: &transaction) where !self.context.covers(write) {
             if try transaction.reversal(by: self.user, at: write.point) == nil { return (before, false) }
         }
-        for last in try self.history.lastSpentWrites(on: object, in: &transaction)
+        for last in try self.history.lastRedactedWrites(on: object, in: &transaction)
         where !self.context.covers(last.segment, ChainOrdinal(sequence: last.sequence, index: 0)) {
             return (before, false)
         }

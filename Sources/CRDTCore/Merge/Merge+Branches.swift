@@ -34,7 +34,7 @@ extension Merge {
         indexes: RunIndexes,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        guard operation.kind.hasObject, operation.kind != .spent else { return }
+        guard operation.kind.hasObject, operation.kind != .redacted else { return }
         let object = indexes.objects[Int(operation.object)]
         var (name, parent): (NameIndex, ObjectIndex?) = (.lifetime, nil)
         if operation.kind.hasName { name = indexes.names[Int(operation.operand)] }

@@ -82,12 +82,12 @@ extension Merge {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
         guard let current = try transaction.register(key) else {
-            let spentCount = try transaction.spentWrites(at: key)?.count ?? 0
+            let redactedCount = try transaction.redactedWrites(at: key)?.count ?? 0
             let register = Register(
                 winner: write,
                 isRemoval: isRemoval,
                 conflictCount: 0,
-                writeCount: 1 + spentCount
+                writeCount: 1 + redactedCount
             )
             return try self.put(register, at: key, in: &transaction)
         }
@@ -123,12 +123,12 @@ extension Merge {
     /// It changes nothing else: whatever it had touched, a later write that had seen it has touched as well. So a peer
     /// that claims it of the wrong property changes no state by that.
     mutating func count(
-        spent write: WriteReference,
+        redacted write: WriteReference,
         at key: RegisterKey,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        try transaction.countSpent(1, in: write.point, at: write.stamp, of: key)
-        self.summary.countedSpentCount += 1
+        try transaction.countRedacted(1, in: write.point, at: write.stamp, of: key)
+        self.summary.countedRedactedCount += 1
         guard var register = try transaction.register(key) else { return }
         register.writeCount += 1
         try self.put(register, at: key, in: &transaction)
@@ -136,12 +136,12 @@ extension Merge {
 
     /// Counts so many dropped writes of a change no more.
     mutating func uncount(
-        spent count: Int64,
+        redacted count: Int64,
         in change: SegmentPoint,
         at key: RegisterKey,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) {
-        try transaction.uncountSpent(count, in: change, of: key)
+        try transaction.uncountRedacted(count, in: change, of: key)
         guard var register = try transaction.register(key) else { return }
         register.writeCount -= count
         try self.put(register, at: key, in: &transaction)

@@ -41,7 +41,7 @@ extension Merge {
             let stamp = try transaction.effectiveStamp(at: place)
             self.summary.restampCost += change.operationRange.count
             for position in change.operationRange
-            where run.operations[position].kind.hasObject && run.operations[position].kind != .spent {
+            where run.operations[position].kind.hasObject && run.operations[position].kind != .redacted {
                 let index = UInt32(position - change.operationRange.lowerBound)
                 let write = WriteReference(
                     stamp: former,

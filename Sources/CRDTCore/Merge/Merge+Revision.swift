@@ -19,7 +19,7 @@ extension Merge {
             var withdrawn: [RegisterKey: Int64] = [:]
             for operation in run.operations[change.operationRange] where operation.kind.hasObject {
                 let object = try transaction.objectIndex(of: run.objects[Int(operation.object)])
-                guard operation.kind == .spent else {
+                guard operation.kind == .redacted else {
                     objects.insert(object)
                     continue
                 }
@@ -28,7 +28,7 @@ extension Merge {
                 withdrawn[RegisterKey(object: object, name: name), default: 0] += 1
             }
             for (key, count) in withdrawn.sorted(by: { $0.key.packed < $1.key.packed }) {
-                try self.uncount(spent: count, in: place, at: key, in: &transaction)
+                try self.uncount(redacted: count, in: place, at: key, in: &transaction)
             }
         }
         let changed = Set(places)

@@ -21,9 +21,9 @@ package struct Merge {
         /// Erasures that were noted, to be done later.
         package var notedErasureCount = 0
         /// Dropped writes that count newly, and may be needed.
-        package var countedSpentCount = 0
+        package var countedRedactedCount = 0
         /// Changes in which dropped writes that were needed have been filled in.
-        package var filledChanges: [SegmentPoint] = []
+        package var repairedChanges: [SegmentPoint] = []
         /// How many moves were done again for the sake of late ones.
         package var redoneMoveCount = 0
     }
@@ -494,9 +494,9 @@ package struct Merge {
             )
             try self.note(move: write, of: object, context, in: &transaction)
         case .delete: try self.delete(object, by: write, context, in: &transaction)
-        case .spent:
+        case .redacted:
             let key = RegisterKey(object: object, name: indexes.names[Int(operation.operand)])
-            try self.count(spent: write, at: key, in: &transaction)
+            try self.count(redacted: write, at: key, in: &transaction)
         default: break
         }
     }

@@ -100,12 +100,12 @@ package struct Compaction {
         self.summary.examinedChangeCount += 1
         let loaded = try transaction.loadRun(of: place.segment, from: place.sequence, limits: Self.one, signed: false)
         guard let run = loaded, run.changes.count == 1 else { throw .damaged("a change is missing from the log") }
-        guard !run.changes[0].isSpent else { return 0 }
+        guard !run.changes[0].isRedacted else { return 0 }
         let indexes = try merge.indexes(of: run, on: place.segment, in: &transaction)
         let stamp = try transaction.effectiveStamp(at: place)
         // The write behind an erasure stays: the erasure counts by it, for machines that come later, too.
         let kept = run.writesBehindErasures(of: run.changes[0])
-        var spendable: Set<Int> = []
+        var redactable: Set<Int> = []
         // The run may be the tail of a longer one.
         let start = Int(run.changes[0].operationStart)
         for position in run.changes[0].operationRange {
@@ -119,14 +119,14 @@ package struct Compaction {
             )
             let key = Self.key(of: operation, indexes)
             if kept.contains(position) { continue }
-            if try self.isSpendable(write, at: key, in: &transaction) { spendable.insert(position) }
+            if try self.isRedactable(write, at: key, in: &transaction) { redactable.insert(position) }
         }
-        guard !spendable.isEmpty, let (rest, dropped) = run.spending(spendable, cryptography) else {
+        guard !redactable.isEmpty, let (rest, dropped) = run.redacting(redactable, cryptography) else {
             return run.operations.count
         }
         self.summary.droppedWriteCount += dropped.count
         self.summary.droppedByteCount += run.size.byteCount - rest.size.byteCount
-        if rest.changes[0].isSpent { self.summary.droppedChangeCount += 1 }
+        if rest.changes[0].isRedacted { self.summary.droppedChangeCount += 1 }
         guard !self.isDryRun else { return run.operations.count }
         for position in dropped {
             let write = WriteReference(
@@ -137,7 +137,7 @@ package struct Compaction {
             )
             let key = Self.key(of: run.operations[position], indexes)
             try transaction.removeVersion(write, at: key)
-            try transaction.countSpent(1, in: place, at: stamp, of: key)
+            try transaction.countRedacted(1, in: place, at: stamp, of: key)
         }
         let restIndexes = try merge.indexes(of: rest, on: place.segment, in: &transaction)
         try transaction.replaceChange(at: place, by: rest, indexes: restIndexes)
@@ -153,7 +153,7 @@ package struct Compaction {
 
     // MARK: - What may be dropped
 
-    private mutating func isSpendable(
+    private mutating func isRedactable(
         _ write: WriteReference,
         at key: RegisterKey,
         in transaction: inout some StoreTransaction

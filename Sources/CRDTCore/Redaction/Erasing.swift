@@ -131,7 +131,7 @@ package struct Erasing: Sendable {
             }
             for victim in members {
                 try transaction.removeVersion(victim.write, at: victim.key)
-                try transaction.countSpent(1, in: place, at: victim.write.stamp, of: victim.key)
+                try transaction.countRedacted(1, in: place, at: victim.write.stamp, of: victim.key)
             }
             let indexes = try merge.indexes(of: rest, on: place.segment, in: &transaction)
             try transaction.replaceChange(at: place, by: rest, indexes: indexes)
@@ -169,14 +169,14 @@ extension StoreTransaction {
                 // It cannot be read as it is.
             }
         }
-        var spent = try self.spentWrites(at: key)
+        var redacted = try self.redactedWrites(at: key)
         for write in writes where !shown.contains(write.point) {
-            spent = SpentWrites.adding(1, in: write.point, at: write.stamp, to: spent)
+            redacted = RedactedWrites.adding(1, in: write.point, at: write.stamp, to: redacted)
         }
-        guard let spent else { return shown }
+        guard let redacted else { return shown }
         for (view, write) in inForce {
             do throws(StoreError) {
-                try self.requireKept(write, beside: spent, in: view)
+                try self.requireKept(write, beside: redacted, in: view)
             } catch .compacted {
                 return nil
             }

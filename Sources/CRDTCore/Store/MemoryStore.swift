@@ -36,7 +36,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
     private var chains: [MemoryChain] = []
     private var registers = MemoryRegisters()
     private var moveLog = MemoryMoves()
-    private var spent: [RegisterKey: SpentWrites] = [:]
+    private var redacted: [RegisterKey: RedactedWrites] = [:]
     private var erasures: [RegisterKey: [SegmentIndex: PendingErasure]] = [:]
     private var raised: [SegmentPoint: RaisedStamp] = [:]
     package private(set) var restamps = RestampTable()
@@ -135,17 +135,19 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
         self.chains[Int(point.segment.rawValue)].replace(point.sequence, by: run)
     }
 
-    package mutating func spentWrites(at key: RegisterKey) -> SpentWrites? { self.spent[key] }
+    package mutating func redactedWrites(at key: RegisterKey) -> RedactedWrites? { self.redacted[key] }
 
-    package mutating func setSpentWrites(_ spent: SpentWrites?, at key: RegisterKey) { self.spent[key] = spent }
+    package mutating func setRedactedWrites(_ redacted: RedactedWrites?, at key: RegisterKey) {
+        self.redacted[key] = redacted
+    }
 
-    package mutating func refillChange(at point: SegmentPoint, by run: Run, indexes: RunIndexes) {
+    package mutating func repairChange(at point: SegmentPoint, by run: Run, indexes: RunIndexes) {
         self.replaceChange(at: point, by: run, indexes: indexes)
     }
 
-    package mutating func propertiesWithSpentWrites(after key: RegisterKey?, limit: Int) -> [RegisterKey] {
-        guard !self.spent.isEmpty else { return [] }
-        let keys = self.spent.keys.filter { candidate in key.map { $0.packed < candidate.packed } ?? true }
+    package mutating func propertiesWithRedactedWrites(after key: RegisterKey?, limit: Int) -> [RegisterKey] {
+        guard !self.redacted.isEmpty else { return [] }
+        let keys = self.redacted.keys.filter { candidate in key.map { $0.packed < candidate.packed } ?? true }
         return Array(keys.sorted { $0.packed < $1.packed }.prefix(limit))
     }
 
@@ -365,7 +367,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
                 guard let wanted = run.objects.firstIndex(of: id) else { continue }
                 for (position, change) in run.changes.enumerated() {
                     for place in change.operationRange where run.operations[place].kind.hasObject {
-                        guard run.operations[place].object == UInt32(wanted), run.operations[place].kind != .spent
+                        guard run.operations[place].object == UInt32(wanted), run.operations[place].kind != .redacted
                         else { continue }
                         found.append(
                             WriteReference(
@@ -588,7 +590,7 @@ package struct MemoryTransaction: StoreTransaction, Sendable {
 
     package mutating func clearDerivedState() {
         self.registers = MemoryRegisters()
-        self.spent = [:]
+        self.redacted = [:]
         self.erasures = [:]
         self.moveLog = MemoryMoves()
         self.raised = [:]

@@ -3,19 +3,19 @@
 package protocol RedactionRows {
     // Dropped writes.
 
-    /// Puts a change in the place of the one that is stored, of which operations are spent now; the hash is the same.
+    /// Puts a change in the place of the one that is stored, with more operations redacted; the hash is the same.
     ///
     /// `run`: that change alone.
     mutating func replaceChange(at point: SegmentPoint, by run: Run, indexes: RunIndexes) throws(StoreError)
     /// The writes to a property that were dropped; nil if none was.
-    mutating func spentWrites(at key: RegisterKey) throws(StoreError) -> SpentWrites?
-    mutating func setSpentWrites(_ spent: SpentWrites?, at key: RegisterKey) throws(StoreError)
-    /// Puts a change in the place of the one that is stored, of which fewer operations are spent; the hash is the same.
+    mutating func redactedWrites(at key: RegisterKey) throws(StoreError) -> RedactedWrites?
+    mutating func setRedactedWrites(_ redacted: RedactedWrites?, at key: RegisterKey) throws(StoreError)
+    /// Puts a change in the place of the one that is stored, with fewer operations redacted; the hash is the same.
     ///
     /// `run`: that change alone.
-    mutating func refillChange(at point: SegmentPoint, by run: Run, indexes: RunIndexes) throws(StoreError)
+    mutating func repairChange(at point: SegmentPoint, by run: Run, indexes: RunIndexes) throws(StoreError)
     /// Some of the properties with dropped writes, in ascending order, from behind one on.
-    mutating func propertiesWithSpentWrites(after key: RegisterKey?, limit: Int) throws(StoreError) -> [RegisterKey]
+    mutating func propertiesWithRedactedWrites(after key: RegisterKey?, limit: Int) throws(StoreError) -> [RegisterKey]
 
     // Erasures.
 

@@ -140,7 +140,7 @@ package struct Register: Hashable, Sendable {
 /// The writes to a property that compaction dropped.
 ///
 /// Each was ordered before a write that had seen it, and that is recorded still.
-package struct SpentWrites: Hashable, Sendable {
+package struct RedactedWrites: Hashable, Sendable {
     package var count: Int64
     /// The first and the last change on each segment with one of them.
     ///
@@ -155,7 +155,8 @@ package struct SpentWrites: Hashable, Sendable {
     }
 
     /// These, and so many more in a change with a stamp.
-    static func adding(_ count: Int64, in change: SegmentPoint, at stamp: Stamp, to known: SpentWrites?) -> SpentWrites
+    static func adding(_ count: Int64, in change: SegmentPoint, at stamp: Stamp, to known: RedactedWrites?)
+        -> RedactedWrites
     {
         var (first, last) = (known?.first ?? SeenSegments(), known?.last ?? SeenSegments())
         _ = last.raise(change.segment, to: change.sequence)
@@ -163,13 +164,13 @@ package struct SpentWrites: Hashable, Sendable {
             first = first.replacing(change.segment, by: change.sequence)
         }
         let lastStamp = max(stamp, known?.lastStamp ?? .zero)
-        return SpentWrites(count: (known?.count ?? 0) + count, first: first, last: last, lastStamp: lastStamp)
+        return RedactedWrites(count: (known?.count ?? 0) + count, first: first, last: last, lastStamp: lastStamp)
     }
 
     /// These without so many in a change, of which then none is left there; nil if none is left at all.
     ///
     /// The last stamp stays what it was.
-    func removing(_ count: Int64, in change: SegmentPoint) -> SpentWrites? {
+    func removing(_ count: Int64, in change: SegmentPoint) -> RedactedWrites? {
         var rest = self
         rest.count -= count
         guard rest.count > 0 else { return nil }

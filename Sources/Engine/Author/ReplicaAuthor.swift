@@ -52,11 +52,11 @@ struct ReplicaAuthor: ~Copyable {
         if merge.summary.notedErasureCount > 0 { self.state.hasErasures = true }
         // They may have come long ago, and be needed now: the clock may have been set back, so that what made them
         // needless is held.
-        var hasSpent = merge.summary.countedSpentCount > 0
-        if merge.summary.isRevised, !hasSpent {
-            hasSpent = try !transaction.propertiesWithSpentWrites(after: nil, limit: 1).isEmpty
+        var hasRedacted = merge.summary.countedRedactedCount > 0
+        if merge.summary.isRevised, !hasRedacted {
+            hasRedacted = try !transaction.propertiesWithRedactedWrites(after: nil, limit: 1).isEmpty
         }
-        if hasSpent { try self.noteLack(in: &transaction) }
+        if hasRedacted { try self.noteLack(in: &transaction) }
         // With any change, a branch may have gone on.
         if self.state.hasBarredErasures, merge.summary.storedChangeCount > 0 { self.state.hasErasures = true }
     }

@@ -103,7 +103,7 @@ extension ContentSearch {
     ) throws(StoreError) -> [WantedProperty] {
         let limit = Self.stepPropertyCountMax
         var wanted: [WantedProperty] = []
-        let keys = try transaction.propertiesWithSpentWrites(after: self.last, limit: limit)
+        let keys = try transaction.propertiesWithRedactedWrites(after: self.last, limit: limit)
         for key in keys {
             self.last = key
             guard try !transaction.isComplete(key) else { continue }

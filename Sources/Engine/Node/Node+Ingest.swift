@@ -34,12 +34,12 @@ extension Node where Store: ~Copyable {
                     hash: try transaction.hash(at: place) ?? .zero
                 )
             }
-            let isDuplicate = intake.duplicateChangeCount > 0 && intake.summary.filledChanges.isEmpty
+            let isDuplicate = intake.duplicateChangeCount > 0 && intake.summary.repairedChanges.isEmpty
             let actions = connection.session.stored(intake.places, sawDuplicate: isDuplicate, in: &transaction)
             let replicas = Set(entries.map(\.replica))
             for other in others { try other.session.logGrew(replicas, in: &transaction) }
             // Whoever asked before may have got nothing.
-            for other in others where other !== connection { other.session.give(intake.summary.filledChanges) }
+            for other in others where other !== connection { other.session.give(intake.summary.repairedChanges) }
             return (actions, entries.sorted())
         }
         if !entries.isEmpty { for other in others { self.send(.stored(entries), on: other) } }

@@ -33,10 +33,10 @@ extension Replica where Store: ~Copyable {
                 merge: author.merge()
             )
             var intake = try runIntake.take(runs, in: &transaction)
-            if intake.hasSpent { try author.noteLack(in: &transaction) }
+            if intake.hasRedacted { try author.noteLack(in: &transaction) }
             try author.finish(&runIntake.merge, in: &transaction)
             intake.summary = runIntake.merge.summary
-            if !intake.summary.filledChanges.isEmpty { author.state.contentAge += 1 }
+            if !intake.summary.repairedChanges.isEmpty { author.state.contentAge += 1 }
             for position in segmentCount..<transaction.segmentCount {
                 let record = transaction.segment(SegmentIndex(rawValue: UInt32(position)))
                 guard record.origin != nil else { continue }
@@ -64,7 +64,7 @@ struct Intake {
     var duplicateChangeCount = 0
     var hasIntroductions = false
     /// Whether writes that had been dropped were among what is new.
-    var hasSpent = false
+    var hasRedacted = false
     /// The forks that are new.
     var forks: [(deviceName: String, sequence: UInt64)] = []
     var refusal: RunRefusal?
@@ -87,7 +87,7 @@ struct RunIntake {
             case .stored(let place):
                 last[place.segment] = max(last[place.segment] ?? 0, place.sequence)
                 if run.firstSequence == 1 { intake.hasIntroductions = true }
-                if run.operations.contains(where: { $0.kind == .spent }) { intake.hasSpent = true }
+                if run.operations.contains(where: { $0.kind == .redacted }) { intake.hasRedacted = true }
             case .duplicate(let place):
                 last[place.segment] = max(last[place.segment] ?? 0, place.sequence)
                 intake.duplicateChangeCount += run.changes.count
@@ -113,7 +113,7 @@ struct RunIntake {
         if beginnings.count == 1 || run.signature == nil, transaction.mayHold(run.replica, sequence: run.lastSequence) {
             for previous in beginnings {
                 guard let known = try self.place(of: run, after: previous, in: &transaction) else { continue }
-                if let refusal = try self.fill(from: run, known.hashes, in: &transaction) {
+                if let refusal = try self.repair(from: run, known.hashes, in: &transaction) {
                     return .refused(refusal)
                 }
                 return .duplicate(known.last)
@@ -136,7 +136,7 @@ struct RunIntake {
             }
             let reception = try self.merge.receive(verified, in: &transaction)
             if reception != .doesNotFit {
-                _ = try self.fill(from: run, verified.hashes, in: &transaction)
+                _ = try self.repair(from: run, verified.hashes, in: &transaction)
             }
             guard reception != .doesNotFit, let hash = verified.hashes.last,
                 let place = try transaction.place(of: run.replica, sequence: run.lastSequence, hash: hash)
@@ -149,7 +149,7 @@ struct RunIntake {
     /// Fills in what is needed of dropped writes from a run that is stored.
     ///
     /// The hash says that the content is the author's. Here it was never looked at.
-    private mutating func fill(
+    private mutating func repair(
         from run: Run,
         _ hashes: [Hash256],
         in transaction: inout some StoreTransaction
@@ -160,7 +160,7 @@ struct RunIntake {
         } catch {
             return .violation("a run was refused: \(error)")
         }
-        try self.merge.fill(from: run, hashes: hashes, in: &transaction, self.cryptography)
+        try self.merge.repair(from: run, hashes: hashes, in: &transaction, self.cryptography)
         return nil
     }
 

@@ -55,7 +55,7 @@ private struct Past {
         else { return nil }
         let key = RegisterKey(object: index, name: number)
         guard let register = try store.register(key) else { return nil }
-        self.writeCount = register.writeCount - (try store.spentWrites(at: key)?.count ?? 0)
+        self.writeCount = register.writeCount - (try store.redactedWrites(at: key)?.count ?? 0)
         self.lives = try store.look(at: index) { $0.existence.isAlive }
         if case .set(_, _, let value) = try store.edit(register.winner) { self.value = value }
         if let barring = try store.branchBarringErasure(at: key) {

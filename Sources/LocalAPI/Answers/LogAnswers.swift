@@ -109,7 +109,7 @@ package struct StoredOperation: SparseAnswer {
         case .delete: self.kind = "delete"
         case .leftOut: self.kind = "left-out"
         case .unknown(let kind, _): self.kind = "unknown-\(kind)"
-        case .spent(_, let name, _): (self.kind, self.name) = ("spent", name)
+        case .redacted(_, let name, _): (self.kind, self.name) = ("redacted", name)
         case .erase(let erasure): (self.kind, self.name) = ("erase", erasure.name)
         case .move(_, let place): (self.kind, self.position) = ("move", StateExport.text(of: place.position))
         case .introduce(let introduction): (self.kind, self.device) = ("introduce", introduction.device?.description)

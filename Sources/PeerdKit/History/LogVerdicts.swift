@@ -26,7 +26,7 @@ struct LogVerdicts {
                 ? .conflict : .superseded
         case .move(let object, _): return try self.status(ofMove: object, write, in: &transaction)
         case .create, .delete, .introduce, .restamp, .undo, .branch, .erase: return .effective
-        case .spent: return .superseded
+        case .redacted: return .superseded
         case .unknown, .leftOut: return .unread
         }
     }

@@ -44,7 +44,7 @@ extension Schema {
 
         -- The log: changes by (segment, sequence). The operations of a change have the numbers from "operation" on. A
         -- change of which compaction has left nothing (has_left_out 2) has its root as blinding, no rows in
-        -- "operation", and in "spent" an object and a name for each operation.
+        -- "operation", and in "redacted" an object and a name for each operation.
         CREATE TABLE change (
             segment INTEGER NOT NULL,
             sequence INTEGER NOT NULL,
@@ -56,7 +56,7 @@ extension Schema {
             has_left_out INTEGER NOT NULL,
             blinding BLOB NOT NULL,
             hash BLOB NOT NULL,
-            spent BLOB,
+            redacted BLOB,
             PRIMARY KEY (segment, sequence)
         ) WITHOUT ROWID;
 
@@ -244,7 +244,7 @@ extension Schema {
 
         -- Writes that compaction dropped: how many of each property, their first and last sequence on each segment,
         -- and the last stamp.
-        CREATE TABLE spent (
+        CREATE TABLE redacted (
             register INTEGER PRIMARY KEY,
             count INTEGER NOT NULL,
             first BLOB NOT NULL,

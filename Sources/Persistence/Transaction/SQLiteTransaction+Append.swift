@@ -21,7 +21,7 @@ extension SQLiteTransaction {
                         operations: first,
                         own,
                         hash: verified.hashes[position],
-                        spent: Self.spentProperties(of: change, in: run, indexes)
+                        redacted: Self.redactedProperties(of: change, in: run, indexes)
                     )
                     size += own
                 }
@@ -66,7 +66,7 @@ extension SQLiteTransaction {
         grants: [Int64],
         to writer: inout OperationWriter
     ) throws(StoreError) {
-        guard !change.isSpent else { return }
+        guard !change.isRedacted else { return }
         let first = self.identifiers.next.operation
         self.identifiers.next.operation += Int64(change.operationCount)
         try self.write(change, of: run, indexes, grants: grants, from: first, to: &writer)
@@ -112,7 +112,7 @@ extension SQLiteTransaction {
         operations: Int64,
         _ size: ChangeSize,
         hash: Hash256,
-        spent: [UInt8]?
+        redacted: [UInt8]?
     ) throws(StoreError) {
         var context: [UInt8] = []
         for entry in run.contextEntries[change.contextRange] {
@@ -128,7 +128,7 @@ extension SQLiteTransaction {
         statement.bind(8, Redaction(change).rawValue)
         statement.bind(9, Array(run.blinding(of: change)))
         statement.bind(10, hash.bytes.array)
-        statement.bind(11, spent)
+        statement.bind(11, redacted)
         try statement.run()
     }
 

@@ -28,11 +28,11 @@ extension SQLiteTransaction {
         defer { statement.reset() }
         statement.bind(write.point)
         guard try statement.step(), Int64(write.index) < statement.int64(1) else { return nil }
-        if statement.int64(2) == Redaction.spent.rawValue {
-            let properties = try self.spentProperties(statement, at: 3)
+        if statement.int64(2) == Redaction.redacted.rawValue {
+            let properties = try self.redactedProperties(statement, at: 3)
             guard Int(write.index) < properties.count else { throw Self.damaged(change: write.sequence) }
             let (object, name) = properties[Int(write.index)]
-            return .spent(try self.objectID(object), name: try self.name(name), leaf: nil)
+            return .redacted(try self.objectID(object), name: try self.name(name), leaf: nil)
         }
         let number = statement.int64(0).addingReportingOverflow(Int64(write.index)).partialValue
         var assembly = RunAssembly(replica: self.replicaID(write.segment), firstSequence: write.sequence)
@@ -80,19 +80,20 @@ extension SQLiteTransaction {
                 context: changes.contexts[row.context],
                 blinding: changes.blinding[row.blinding],
                 hasLeftOut: row.redaction == .leftOut,
-                isSpent: row.redaction == .spent
+                isRedacted: row.redaction == .redacted
             )
-            guard row.redaction == .spent else {
+            guard row.redaction == .redacted else {
                 for number in row.operations { try self.append(number, from: &reader, to: &assembly) }
                 continue
             }
-            for (object, name) in row.spent {
+            for (object, name) in row.redacted {
                 let position = try assembly.index(of: object) { index throws(StoreError) in try self.objectID(index) }
                 let operand = try assembly.index(of: name) { index throws(StoreError) in try self.name(index) }
-                assembly.builder.append(kind: .spent, grant: 0, object: position, operand: operand, payload: [])
+                assembly.builder.append(kind: .redacted, grant: 0, object: position, operand: operand, payload: [])
             }
         }
-        for (position, change) in assembly.builder.run.changes.enumerated() where change.hasLeftOut || change.isSpent {
+        for (position, change) in assembly.builder.run.changes.enumerated() where change.hasLeftOut || change.isRedacted
+        {
             guard Int(change.blindingByteCount) == assembly.builder.run.requiredBlindingByteCount(of: change) else {
                 throw SQLiteTransaction.damaged(change: sequence + UInt64(position))
             }
@@ -121,8 +122,8 @@ extension SQLiteTransaction {
             var context: Range<Int>
             var blinding: Range<Int>
             var redaction: Redaction
-            /// The properties that were written to, if the change is spent.
-            var spent: [(ObjectIndex, NameIndex)] = []
+            /// The properties that were written to, if the change is redacted.
+            var redacted: [(ObjectIndex, NameIndex)] = []
         }
 
         var rows: [Row] = []
@@ -184,16 +185,16 @@ extension SQLiteTransaction {
                 context: contextStart..<loaded.contexts.count,
                 blinding: blindingStart..<loaded.blinding.count,
                 redaction: redaction,
-                spent: redaction == .spent ? try self.spentProperties(statement, at: 8) : []
+                redacted: redaction == .redacted ? try self.redactedProperties(statement, at: 8) : []
             )
         )
-        guard redaction != .spent || loaded.rows[loaded.rows.count - 1].spent.count == Int(count) else {
+        guard redaction != .redacted || loaded.rows[loaded.rows.count - 1].redacted.count == Int(count) else {
             throw SQLiteTransaction.damaged(change: statement.bits(0))
         }
     }
 
-    /// The properties that the operations of a spent change had written to.
-    private func spentProperties(
+    /// The properties that the operations of a redacted change had written to.
+    private func redactedProperties(
         _ statement: Statement,
         at column: Int32
     ) throws(StoreError) -> [(ObjectIndex, NameIndex)] {
@@ -357,8 +358,8 @@ enum Redaction: Int64 {
     case none = 0
     /// Leaves stand for some operations.
     case leftOut = 1
-    /// The root stands for all operations, which are spent.
-    case spent = 2
+    /// The root stands for all operations, which are redacted.
+    case redacted = 2
 
-    init(_ change: Change) { self = change.isSpent ? .spent : change.hasLeftOut ? .leftOut : .none }
+    init(_ change: Change) { self = change.isRedacted ? .redacted : change.hasLeftOut ? .leftOut : .none }
 }

@@ -23,7 +23,7 @@ package final class SQLiteTransaction: NodeTransaction {
     /// Whether any write was ever dropped; nil if that is to be looked up.
     ///
     /// Most databases need not be asked for each new property then.
-    var hasSpent: Bool?
+    var hasRedacted: Bool?
 
     /// Rows held in memory before they are written.
     static let overlayCountMax = 1 << 16
@@ -99,7 +99,7 @@ package final class SQLiteTransaction: NodeTransaction {
 
     /// Takes in what another connection has committed; nothing is held that is not in the database.
     func reload() throws(StoreError) {
-        self.hasSpent = nil
+        self.hasRedacted = nil
         self.segments = SegmentTable()
         self.forks = ForkIndex()
         try self.loadSegments()
@@ -114,7 +114,7 @@ package final class SQLiteTransaction: NodeTransaction {
         self.listedNames = ListedNameBlocks()
         self.objects.removeAll()
         self.placements = Placements()
-        self.hasSpent = nil
+        self.hasRedacted = nil
         self.segments.rollback()
         self.commits.rollback()
         self.forks = ForkIndex()
@@ -226,7 +226,7 @@ package final class SQLiteTransaction: NodeTransaction {
         try self.flushObjects()
         let derived: [StoreQuery] = [
             .clearRegisters, .clearNameBlocks, .clearVersions, .clearMoves, .clearUnplaced, .clearObjects,
-            .clearRaisedStamps, .clearCheckpoints, .clearUnmerged, .clearTaken, .clearSpent, .clearErasures,
+            .clearRaisedStamps, .clearCheckpoints, .clearUnmerged, .clearTaken, .clearRedacted, .clearErasures,
         ]
         for query in derived {
             let statement = try self.statements[query]

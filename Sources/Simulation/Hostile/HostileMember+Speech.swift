@@ -177,7 +177,7 @@ extension HostileMember {
         for change in whole.changes {
             // Of what a compaction or an erasure took, there are no salts to make leaves with.
             let leavesOut =
-                !change.hasLeftOut && !change.isSpent
+                !change.hasLeftOut && !change.isRedacted
                 && change.operationRange.contains { whole.operations[$0].kind != .introduce }
             let salts = leavesOut ? ChainHash.salts(of: change, in: whole, self.cryptography) : []
             let salt = { (place: Int) in salts[place * Bytes16.byteCount..<(place + 1) * Bytes16.byteCount] }
@@ -187,7 +187,7 @@ extension HostileMember {
                 context: whole.contextEntries[change.contextRange],
                 blinding: leavesOut ? kept.flatMap { salt($0.offset) } : Array(whole.blinding(of: change)),
                 hasLeftOut: leavesOut || change.hasLeftOut,
-                isSpent: change.isSpent
+                isRedacted: change.isRedacted
             )
             for (place, position) in change.operationRange.enumerated() {
                 let operation = whole.operations[position]

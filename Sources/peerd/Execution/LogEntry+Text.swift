@@ -25,15 +25,15 @@ extension LogEntryAnswer {
         of a counter
             stamp      the effective time: the highest of the claimed one (none if the change is restamped), and one \
         above those of the previous change and of what the author had seen. Writes are ordered by (stamp, replica, \
-        sequence), compared as text or numbers, then by the first hashes of their branches, then by index. For a \
+        sequence), compared as text or numbers, then by the first hashes of their forks, then by index. For a \
         change that is held or waiting it is the claimed one
             context    what the author had seen: {replica: {first 16 digits of a hash: sequence}}, and the earlier \
         changes of these chains; within its own change also the earlier operations
             user       id of the user who wrote it
-            kind       create, set, unset, move, delete, introduce, restamp, undo, redo, erase, spent, branch-chain, \
-        branch-create, branch-delete, branch-merge, left-out, or unknown-N
+            kind       create, set, unset, move, delete, introduce, restamp, undo, redo, erase, redacted, \
+        branch-chain, branch-create, branch-delete, branch-merge, left-out, or unknown-N
             name       of the property whose earlier values are erased (erase), or of whose value only a hash is left \
-        (spent); of a new branch (branch-create)
+        (redacted); of a new branch (branch-create)
             position   the place among its new siblings (move), which are ordered by position as bytes, then id. A \
         position that is not printable ASCII is 0x and hex
             branch     id of the branch that it is about
@@ -61,7 +61,7 @@ extension LogEntryAnswer {
             let target = "change \(changes?.lastSequence ?? 0) of replica \(changes?.replica ?? "")"
             return "\(self.stored?.kind ?? "") \(target)"
         case "erase": return "erase the earlier values of \(object) \(self.stored?.name ?? "")"
-        case "spent": return "a value of \(object) \(self.stored?.name ?? "") that was dropped"
+        case "redacted": return "a value of \(object) \(self.stored?.name ?? "") that was dropped"
         case "left-out": return "an operation that was left out"
         case let kind?:
             if kind.hasPrefix("unknown-") {

@@ -8,7 +8,7 @@ extension StoreQuery {
     static let clearRaisedStamps = StoreQuery("DELETE FROM raised")
     static let clearCheckpoints = StoreQuery("DELETE FROM checkpoint")
     static let clearUnmerged = StoreQuery("DELETE FROM unmerged")
-    static let clearSpent = StoreQuery("DELETE FROM spent")
+    static let clearRedacted = StoreQuery("DELETE FROM redacted")
     static let clearObjects = StoreQuery(
         """
         UPDATE object SET created_stamp = NULL, created_segment = NULL, created_sequence = NULL, created_idx = NULL,

@@ -9,13 +9,13 @@ extension Merge {
     /// `hashes`: those of the run's changes, which show that they are the stored ones.
     /// - Complexity: O(*n* log *m*) for *n* operations of changes with dropped writes, and in the history of objects of
     ///   which something is filled in, of *m* in the log.
-    package mutating func fill(
+    package mutating func repair(
         from run: Run,
         hashes: [Hash256],
         in transaction: inout some StoreTransaction,
         _ cryptography: some ChangeCryptography
     ) throws(StoreError) {
-        for (position, change) in run.changes.enumerated() where !change.isSpent {
+        for (position, change) in run.changes.enumerated() where !change.isRedacted {
             let sequence = run.firstSequence + UInt64(position)
             let place = try transaction.place(of: run.replica, sequence: sequence, hash: hashes[position])
             // What waits is applied when its time comes.
@@ -25,13 +25,13 @@ extension Merge {
             guard let stored = loaded, stored.changes.count == 1 else {
                 throw .damaged("a change is missing from the log")
             }
-            guard stored.operations.contains(where: { $0.kind == .spent }) else { continue }
+            guard stored.operations.contains(where: { $0.kind == .redacted }) else { continue }
             let other = run.alone(change, at: sequence)
-            try self.fill(stored, from: other, at: place, in: &transaction, cryptography)
+            try self.repair(stored, from: other, at: place, in: &transaction, cryptography)
         }
     }
 
-    private mutating func fill(
+    private mutating func repair(
         _ stored: Run,
         from other: Run,
         at place: SegmentPoint,
@@ -44,7 +44,7 @@ extension Merge {
         var wanted: [RegisterKey: Set<Int>] = [:]
         for (index, position) in stored.changes[0].operationRange.enumerated() {
             let operation = stored.operations[position]
-            guard operation.kind == .spent else { continue }
+            guard operation.kind == .redacted else { continue }
             let key = RegisterKey(
                 object: indexes.objects[Int(operation.object)],
                 name: indexes.names[Int(operation.operand)]
@@ -57,15 +57,15 @@ extension Merge {
             guard try !transaction.isCovered(place, at: key, by: contexts) else { continue }
             for index in places { filled[index] = key }
         }
-        guard !filled.isEmpty, let run = stored.filling(Set(filled.keys), from: other, cryptography) else { return }
+        guard !filled.isEmpty, let run = stored.repairing(Set(filled.keys), from: other, cryptography) else { return }
         let newIndexes = try self.indexes(of: run, on: place.segment, in: &transaction)
-        try transaction.refillChange(at: place, by: run, indexes: newIndexes)
+        try transaction.repairChange(at: place, by: run, indexes: newIndexes)
         let stamp = try transaction.effectiveStamp(at: place)
         let seen = try transaction.context(at: place)
         var objects: Set<ObjectIndex> = []
         for (key, places) in wanted.sorted(by: { $0.key.packed < $1.key.packed })
         where places.contains(where: { filled[$0] != nil }) {
-            try self.uncount(spent: Int64(places.count), in: place, at: key, in: &transaction)
+            try self.uncount(redacted: Int64(places.count), in: place, at: key, in: &transaction)
         }
         for (index, _) in filled.sorted(by: { $0.key < $1.key }) {
             let write = WriteReference(
@@ -94,6 +94,6 @@ extension Merge {
             objects.insert(object)
         }
         try self.recompute(objects, in: &transaction)
-        self.summary.filledChanges.append(place)
+        self.summary.repairedChanges.append(place)
     }
 }

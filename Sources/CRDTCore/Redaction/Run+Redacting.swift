@@ -1,32 +1,32 @@
 /// Dropping the content of writes: hashes stand for it, so that the signatures hold as before.
 extension Run {
     /// What a leaf saves must pay for itself: hashes and salts take room as well.
-    static let spentPayloadByteCountMin = 64
+    static let redactedPayloadByteCountMin = 64
 
     /// This run of one change, with operations dropped that are writes to properties.
     ///
     /// If all of the change are among them, the root alone stands for them. Otherwise a leaf stands for each that is
     /// large; a small one takes no more room than its leaf, and stays. The properties remain named.
     ///
-    /// `spendable`: the places of the operations in the change.
+    /// `redactable`: the places of the operations in the change.
     /// - Returns: the run, and the places of what is dropped newly; nil if nothing is.
-    package func spending(
-        _ spendable: Set<Int>,
+    package func redacting(
+        _ redactable: Set<Int>,
         _ cryptography: some ChangeCryptography
     ) -> (run: Run, dropped: [Int])? {
-        guard self.changes.count == 1, let change = self.changes.first, !change.isSpent else { return nil }
+        guard self.changes.count == 1, let change = self.changes.first, !change.isRedacted else { return nil }
         let operations = self.operations[change.operationRange]
         let isWhole = operations.indices.allSatisfy { position in
-            self.operations[position].kind == .spent
-                || spendable.contains(position) && self.isDroppable(self.operations[position])
+            self.operations[position].kind == .redacted
+                || redactable.contains(position) && self.isDroppable(self.operations[position])
         }
-        if isWhole, !operations.isEmpty { return self.spendingAll(change, cryptography) }
+        if isWhole, !operations.isEmpty { return self.redactingAll(change, cryptography) }
         let dropped = operations.indices.filter { position in
-            spendable.contains(position) && self.isDroppable(self.operations[position])
-                && Int(self.operations[position].payloadByteCount) >= Self.spentPayloadByteCountMin
+            redactable.contains(position) && self.isDroppable(self.operations[position])
+                && Int(self.operations[position].payloadByteCount) >= Self.redactedPayloadByteCountMin
         }
         guard !dropped.isEmpty else { return nil }
-        let run = self.spending(Set(dropped), of: change, cryptography)
+        let run = self.redacting(Set(dropped), of: change, cryptography)
         guard run.size.byteCount < self.size.byteCount else { return nil }
         return (run, dropped)
     }
@@ -38,40 +38,40 @@ extension Run {
         _ positions: Set<Int>,
         _ cryptography: some ChangeCryptography
     ) -> (run: Run, dropped: [Int])? {
-        guard self.changes.count == 1, let change = self.changes.first, !change.isSpent else { return nil }
+        guard self.changes.count == 1, let change = self.changes.first, !change.isRedacted else { return nil }
         let dropped = change.operationRange.filter { position in
             let kind = self.operations[position].kind
             return positions.contains(position) && (kind == .set || kind == .unset)
         }
         guard !dropped.isEmpty else { return nil }
         let places = Set(dropped)
-        if change.operationRange.allSatisfy({ self.operations[$0].kind == .spent || places.contains($0) }) {
-            return self.spendingAll(change, cryptography)
+        if change.operationRange.allSatisfy({ self.operations[$0].kind == .redacted || places.contains($0) }) {
+            return self.redactingAll(change, cryptography)
         }
-        return (self.spending(places, of: change, cryptography), dropped)
+        return (self.redacting(places, of: change, cryptography), dropped)
     }
 
     private func isDroppable(_ operation: Operation) -> Bool {
         (operation.kind == .set || operation.kind == .unset) && operation.grant == 0
     }
 
-    private func spendingAll(
+    private func redactingAll(
         _ change: Change,
         _ cryptography: some ChangeCryptography
     ) -> (run: Run, dropped: [Int]) {
         var builder = RunBuilder(replica: self.replica, firstSequence: self.firstSequence, previous: self.previous)
         let root = ChainHash.root(of: change, in: self, cryptography)
         let context = self.contextEntries[change.contextRange]
-        builder.beginChange(stamp: change.stamp, context: context, blinding: root.array[...], isSpent: true)
+        builder.beginChange(stamp: change.stamp, context: context, blinding: root.array[...], isRedacted: true)
         var dropped: [Int] = []
         for position in change.operationRange {
             self.copy(self.operations[position], to: &builder, payload: [])
-            if self.operations[position].kind != .spent { dropped.append(position) }
+            if self.operations[position].kind != .redacted { dropped.append(position) }
         }
         return (builder.signed(self.signature), dropped)
     }
 
-    private func spending(
+    private func redacting(
         _ dropped: Set<Int>,
         of change: Change,
         _ cryptography: some ChangeCryptography
@@ -117,7 +117,7 @@ extension Run {
             grant = builder.index(of: self.grants[Int(operation.grant) - 1]) + 1
         }
         builder.append(
-            kind: payload == nil ? operation.kind : .spent,
+            kind: payload == nil ? operation.kind : .redacted,
             grant: grant,
             object: operation.kind.hasObject ? builder.index(of: self.objects[Int(operation.object)]) : 0,
             operand: operand,

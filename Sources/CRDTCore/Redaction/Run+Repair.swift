@@ -1,10 +1,10 @@
 /// Filling in writes that were dropped, from a run that has them: the hash of the change says that they are the same.
 extension Run {
-    /// This run of one change, with some operations that are spent in it as another run has them.
+    /// This run of one change, with some operations that are redacted in it as another run has them.
     ///
     /// `indexes`: the places of these operations in the change. `other`: the same change, by its hash.
     /// - Returns: nil if neither run has the leaf, or the salt, of an operation that it takes to make up the hash.
-    func filling(
+    func repairing(
         _ indexes: Set<Int>,
         from other: Run,
         _ cryptography: some ChangeCryptography
@@ -15,7 +15,7 @@ extension Run {
         let isWhole = change.operationRange.enumerated().allSatisfy { index, position in
             !self.operations[position].kind.isHash || indexes.contains(index)
         }
-        if isWhole { return otherChange.hasLeftOut || otherChange.isSpent ? nil : self.taking(other) }
+        if isWhole { return otherChange.hasLeftOut || otherChange.isRedacted ? nil : self.taking(other) }
         var (own, others) = (self.salts(of: change, cryptography), other.salts(of: otherChange, cryptography))
         var (kept, sources): ([UInt8], [Source]) = ([], [])
         for (index, position) in change.operationRange.enumerated() {
@@ -62,7 +62,7 @@ extension Run {
 
     /// The salts of the operations that are there, in their order.
     private func salts(of change: Change, _ cryptography: some ChangeCryptography) -> ArraySlice<ArraySlice<UInt8>> {
-        guard !change.isSpent else { return [] }
+        guard !change.isRedacted else { return [] }
         let bytes = ChainHash.salts(of: change, in: self, cryptography)
         var salts: [ArraySlice<UInt8>] = []
         for (index, position) in change.operationRange.enumerated() {
@@ -96,7 +96,7 @@ extension Run {
             context: self.contextEntries[change.contextRange],
             blinding: self.blinding(of: change),
             hasLeftOut: change.hasLeftOut,
-            isSpent: change.isSpent
+            isRedacted: change.isRedacted
         )
         for operation in self.operations[change.operationRange] { self.copy(operation, to: &builder, payload: nil) }
     }

@@ -4,7 +4,7 @@ import Testing
 @testable import CRDTCore
 
 /// Writes whose content is dropped: the hashes of their changes stay.
-struct SpendingTests {
+struct RedactingTests {
     private static let previous = ChainHash.origin(TestDevice.workspace)
 
     /// A change that opens a chain, or goes on, with writes of all sizes and what cannot be dropped.
@@ -34,42 +34,42 @@ struct SpendingTests {
         let run = Self.run(opens: opens, valueByteCounts: [0, 63, 64, 500, 5])
         var (wholeCount, partCount) = (0, 0)
         for first in self.subsets(of: run.operations.count) {
-            guard let (once, dropped) = run.spending(first, TestDevice.cryptography) else { continue }
+            guard let (once, dropped) = run.redacting(first, TestDevice.cryptography) else { continue }
             #expect(Set(dropped).isSubset(of: first) && !dropped.isEmpty)
             for second in [first, Set(run.operations.indices)] {
-                let rest = once.spending(second, TestDevice.cryptography)?.run ?? once
-                for spent in [once, rest] {
-                    #expect(self.hashes(spent) == self.hashes(run))
-                    #expect(spent.size.byteCount < run.size.byteCount)
-                    try spent.validate()
-                    let read = try Run(decoding: spent.encoded())
-                    #expect(read == spent)
+                let rest = once.redacting(second, TestDevice.cryptography)?.run ?? once
+                for redacted in [once, rest] {
+                    #expect(self.hashes(redacted) == self.hashes(run))
+                    #expect(redacted.size.byteCount < run.size.byteCount)
+                    try redacted.validate()
+                    let read = try Run(decoding: redacted.encoded())
+                    #expect(read == redacted)
                     for position in run.operations.indices {
-                        let kept = spent.operations[position].kind != .spent
+                        let kept = redacted.operations[position].kind != .redacted
                         #expect(
                             try kept
-                                ? spent.edit(spent.operations[position]) == run.edit(run.operations[position])
-                                : spent.edit(spent.operations[position]).object
+                                ? redacted.edit(redacted.operations[position]) == run.edit(run.operations[position])
+                                : redacted.edit(redacted.operations[position]).object
                                     == run.edit(run.operations[position]).object
                         )
                     }
-                    if spent.changes[0].isSpent { wholeCount += 1 } else { partCount += 1 }
+                    if redacted.changes[0].isRedacted { wholeCount += 1 } else { partCount += 1 }
                 }
             }
         }
         #expect(opens == (wholeCount == 0) && partCount > 50)
     }
 
-    @Test func `what says of itself that it is spent, and is not, is refused`() throws {
+    @Test func `what says of itself that it is redacted, and is not, is refused`() throws {
         let run = Self.run(opens: false, valueByteCounts: [100, 200])
-        let whole = try #require(run.spending([0, 1], TestDevice.cryptography)).run
-        let part = try #require(run.spending([1], TestDevice.cryptography)).run
-        #expect(whole.changes[0].isSpent && part.changes[0].hasLeftOut)
+        let whole = try #require(run.redacting([0, 1], TestDevice.cryptography)).run
+        let part = try #require(run.redacting([1], TestDevice.cryptography)).run
+        #expect(whole.changes[0].isRedacted && part.changes[0].hasLeftOut)
         var wrong: [Run] = []
         for base in [run, whole, part] {
-            for (isSpent, hasLeftOut) in [(false, false), (false, true), (true, false)] {
+            for (isRedacted, hasLeftOut) in [(false, false), (false, true), (true, false)] {
                 var run = base
-                (run.changes[0].isSpent, run.changes[0].hasLeftOut) = (isSpent, hasLeftOut)
+                (run.changes[0].isRedacted, run.changes[0].hasLeftOut) = (isRedacted, hasLeftOut)
                 if run != base { wrong.append(run) }
             }
         }
@@ -80,7 +80,7 @@ struct SpendingTests {
             #expect(throws: WireError.self) { try run.validate() }
             #expect(throws: (any Error).self) { try Run(decoding: run.encoded()) }
         }
-        // Version 1 knows no spent operations, and version 2 has some.
+        // Version 1 knows no redacted operations, and version 2 has some.
         for run in [run, whole, part] {
             var bytes = run.encoded()
             bytes[0] ^= 3

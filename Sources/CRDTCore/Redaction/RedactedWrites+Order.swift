@@ -3,9 +3,9 @@ extension StoreTransaction {
     /// The highest effective stamp of dropped writes, as far as segments count in a view.
     ///
     /// Effective stamps rise along each segment.
-    private mutating func lastStamp(of spent: SpentWrites, in view: HistoryView?) throws(StoreError) -> Stamp {
+    private mutating func lastStamp(of redacted: RedactedWrites, in view: HistoryView?) throws(StoreError) -> Stamp {
         var stamp = Stamp.zero
-        for (segment, sequence) in spent.last.all {
+        for (segment, sequence) in redacted.last.all {
             let end = min(sequence, view?.seen?[segment] ?? .max)
             let applied = min(end, self.progress(of: segment).appliedSequence)
             guard applied >= self.progress(of: segment).firstSequence else { continue }
@@ -15,40 +15,40 @@ extension StoreTransaction {
     }
 
     /// Counts so many more dropped writes to a property, in a change with an effective stamp.
-    mutating func countSpent(
+    mutating func countRedacted(
         _ count: Int64,
         in change: SegmentPoint,
         at stamp: Stamp,
         of key: RegisterKey
     ) throws(StoreError) {
-        let known = try self.spentWrites(at: key)
-        try self.setSpentWrites(SpentWrites.adding(count, in: change, at: stamp, to: known), at: key)
+        let known = try self.redactedWrites(at: key)
+        try self.setRedactedWrites(RedactedWrites.adding(count, in: change, at: stamp, to: known), at: key)
     }
 
     /// Counts so many less in a change, of which then none is left there.
-    mutating func uncountSpent(
+    mutating func uncountRedacted(
         _ count: Int64,
         in change: SegmentPoint,
         of key: RegisterKey
     ) throws(StoreError) {
-        var rest = try self.spentWrites(at: key)?.removing(count, in: change)
+        var rest = try self.redactedWrites(at: key)?.removing(count, in: change)
         if let found = rest { rest?.lastStamp = try self.lastStamp(of: found, in: nil) }
-        try self.setSpentWrites(rest, at: key)
+        try self.setRedactedWrites(rest, at: key)
     }
 
     /// How far dropped writes may count in a view, segment by segment: from the first one on, which counts itself.
     mutating func counted(
-        _ spent: SpentWrites,
+        _ redacted: RedactedWrites,
         in view: HistoryView
     ) throws(StoreError) -> [(first: SegmentPoint, last: SegmentPoint)] {
         var found: [(first: SegmentPoint, last: SegmentPoint)] = []
-        for (segment, sequence) in spent.first.all where sequence <= self.progress(of: segment).countedSequence {
+        for (segment, sequence) in redacted.first.all where sequence <= self.progress(of: segment).countedSequence {
             let first = SegmentPoint(segment: segment, sequence: sequence)
             let stamp = try self.effectiveStamp(at: first)
             guard view.counts(WriteReference(stamp: stamp, segment: segment, sequence: sequence, index: 0)) else {
                 continue
             }
-            let end = min(spent.last[segment], view.seen?[segment] ?? self.progress(of: segment).countedSequence)
+            let end = min(redacted.last[segment], view.seen?[segment] ?? self.progress(of: segment).countedSequence)
             found.append((first, SegmentPoint(segment: segment, sequence: max(end, sequence))))
         }
         return found
@@ -64,18 +64,18 @@ extension StoreTransaction {
         at key: RegisterKey,
         in view: HistoryView? = nil
     ) throws(StoreError) {
-        guard let spent = try self.spentWrites(at: key) else { return }
-        try self.requireKept(found, beside: spent, in: view)
+        guard let redacted = try self.redactedWrites(at: key) else { return }
+        try self.requireKept(found, beside: redacted, in: view)
     }
 
     /// The same for dropped writes that a caller has, or would have.
     mutating func requireKept(
         _ found: WriteReference?,
-        beside spent: SpentWrites,
+        beside redacted: RedactedWrites,
         in view: HistoryView?
     ) throws(StoreError) {
-        if let view, try self.counted(spent, in: view).isEmpty { return }
-        let last = try self.lastStamp(of: spent, in: view)
+        if let view, try self.counted(redacted, in: view).isEmpty { return }
+        let last = try self.lastStamp(of: redacted, in: view)
         if found.map({ $0.stamp <= last }) ?? true { throw .compacted }
     }
 
@@ -84,28 +84,30 @@ extension StoreTransaction {
     /// - Complexity: O(*n* log *m*) for *n* properties with dropped writes.
     package mutating func requireKept(in view: HistoryView) throws(StoreError) {
         var history = History(view)
-        let keys = try self.propertiesWithSpentWrites(after: nil, limit: .max)
+        let keys = try self.propertiesWithRedactedWrites(after: nil, limit: .max)
         for key in keys { _ = try history.write(at: key, in: &self) }
     }
 
     // MARK: - What they had touched
 
     /// The dropped writes to properties of an object.
-    mutating func spentWrites(on object: ObjectIndex) throws(StoreError) -> [SpentWrites] {
-        var found: [SpentWrites] = []
-        for name in try self.namesWithSpentWrites(of: object) {
-            if let spent = try self.spentWrites(at: RegisterKey(object: object, name: name)) { found.append(spent) }
+    mutating func redactedWrites(on object: ObjectIndex) throws(StoreError) -> [RedactedWrites] {
+        var found: [RedactedWrites] = []
+        for name in try self.namesWithRedactedWrites(of: object) {
+            if let redacted = try self.redactedWrites(at: RegisterKey(object: object, name: name)) {
+                found.append(redacted)
+            }
         }
         return found
     }
 
     /// The properties of an object that have dropped writes, and perhaps no other.
-    mutating func namesWithSpentWrites(of object: ObjectIndex) throws(StoreError) -> [NameIndex] {
+    mutating func namesWithRedactedWrites(of object: ObjectIndex) throws(StoreError) -> [NameIndex] {
         var names: [NameIndex] = []
         var last = RegisterKey(packed: RegisterKey(object: object, name: NameIndex(rawValue: 0)).packed &- 1)
         var isFirst = object.rawValue == 0
         while true {
-            let keys = try self.propertiesWithSpentWrites(after: isFirst ? nil : last, limit: 64)
+            let keys = try self.propertiesWithRedactedWrites(after: isFirst ? nil : last, limit: 64)
             for key in keys {
                 guard key.object == object else { return names }
                 names.append(key.name)
@@ -125,8 +127,8 @@ extension StoreTransaction {
         in view: HistoryView
     ) throws(StoreError) -> Bool {
         var isUncertain = false
-        for spent in try self.spentWrites(on: object) {
-            for (first, last) in try self.counted(spent, in: view) {
+        for redacted in try self.redactedWrites(on: object) {
+            for (first, last) in try self.counted(redacted, in: view) {
                 let begin = ChainOrdinal(sequence: first.sequence, index: 0)
                 if !deletions.contains(where: { $0.covers(first.segment, begin) }) { return true }
                 let end = ChainOrdinal(sequence: last.sequence, index: 0)

@@ -9,25 +9,25 @@ extension StoreTransaction {
     /// - Complexity: O(*n* *m* log *k*) for *n* segments with dropped writes and *m* writes that are in force or in
     ///   conflict, of *k* changes.
     package mutating func isComplete(_ key: RegisterKey) throws(StoreError) -> Bool {
-        guard let spent = try self.spentWrites(at: key) else { return true }
+        guard let redacted = try self.redactedWrites(at: key) else { return true }
         let contexts = try self.contextsInForce(at: key)
-        for (segment, last) in spent.last.all {
+        for (segment, last) in redacted.last.all {
             let end = min(last, self.progress(of: segment).countedSequence)
-            guard end >= spent.first[segment] else { continue }
+            guard end >= redacted.first[segment] else { continue }
             let place = SegmentPoint(segment: segment, sequence: end)
             guard try self.isCovered(place, at: key, by: contexts) else { return false }
         }
         return true
     }
 
-    /// The properties of which a dropped write is needed, among some; see `propertiesWithSpentWrites`.
+    /// The properties of which a dropped write is needed, among some; see `propertiesWithRedactedWrites`.
     ///
     /// - Returns: them, and the last property that was looked at; nil if there is none behind those.
     package mutating func incompleteProperties(
         after key: RegisterKey?,
         limit: Int
     ) throws(StoreError) -> (found: [RegisterKey], last: RegisterKey?) {
-        let keys = try self.propertiesWithSpentWrites(after: key, limit: limit)
+        let keys = try self.propertiesWithRedactedWrites(after: key, limit: limit)
         var found: [RegisterKey] = []
         for key in keys where try !self.isComplete(key) { found.append(key) }
         return (found, keys.count < limit ? nil : keys.last)
@@ -64,19 +64,21 @@ extension StoreTransaction {
         for context in contexts where context.covers(place.segment, first) {
             // One of the same change has seen what stands before it there.
             guard context.author == place.segment, context.ordinal.sequence == place.sequence else { return true }
-            if try self.lastSpentIndex(in: place, at: key).map({ $0 < context.ordinal.index }) ?? true { return true }
+            if try self.lastRedactedIndex(in: place, at: key).map({ $0 < context.ordinal.index }) ?? true {
+                return true
+            }
         }
         return false
     }
 
-    private mutating func lastSpentIndex(in place: SegmentPoint, at key: RegisterKey) throws(StoreError) -> UInt32? {
+    private mutating func lastRedactedIndex(in place: SegmentPoint, at key: RegisterKey) throws(StoreError) -> UInt32? {
         let one = RunLimits(changeCountMax: 1, operationCountMax: 0, byteCountMax: 0)
         let loaded = try self.loadRun(of: place.segment, from: place.sequence, limits: one, signed: false)
         guard let run = loaded, run.changes.count == 1 else { throw .damaged("a change is missing from the log") }
         var last: UInt32?
         for (index, position) in run.changes[0].operationRange.enumerated() {
             let operation = run.operations[position]
-            guard operation.kind == .spent,
+            guard operation.kind == .redacted,
                 try self.objectIndex(of: run.objects[Int(operation.object)]) == key.object,
                 try self.nameIndex(of: run.names[Int(operation.operand)]) == key.name
             else { continue }
