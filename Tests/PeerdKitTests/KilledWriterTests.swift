@@ -76,7 +76,7 @@ import Testing
         var unfinishedCount = 0
         var random = SplitMix64(seed: seed)
         for number in 0..<Self.killCount {
-            let milliseconds = Int.random(in: 20..<250, using: &random)
+            let milliseconds = Int.random(in: 20..<150, using: &random)
             let status = try self.run(["import", files[number % 3]], killedAfter: milliseconds)
             if status != 0 { unfinishedCount += 1 }
             for (place, scope) in scopes.enumerated() where (number + place) % 3 == 0 {

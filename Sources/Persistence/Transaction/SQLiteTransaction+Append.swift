@@ -23,6 +23,7 @@ extension SQLiteTransaction {
                         hash: verified.hashes[position],
                         redacted: Self.redactedProperties(of: change, in: run, indexes)
                     )
+                    self.appendedStamps[point] = change.stamp
                     size += own
                 }
                 return nil

@@ -272,8 +272,9 @@ extension SQLiteTransaction {
     private func ownStamp(of point: SegmentPoint) throws(StoreError) -> Stamp? {
         // Registers that follow each other mostly have writes of one change.
         if let recent = self.recentStamp, recent.change == point { return recent.stamp }
-        guard let stamp = try self.header(at: point)?.stamp else { return nil }
-        self.recentStamp = (point, stamp)
+        var stamp = self.appendedStamps[point]
+        if stamp == nil { stamp = try self.header(at: point)?.stamp }
+        self.recentStamp = stamp.map { (point, $0) }
         return stamp
     }
 

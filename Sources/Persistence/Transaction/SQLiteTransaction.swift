@@ -14,7 +14,8 @@ package final class SQLiteTransaction: NodeTransaction {
     package var forks = ForkIndex()
     var registers = RegisterOverlay()
     var versions = VersionOverlay()
-    /// The stamp that a change itself has: of the one that was asked for last.
+    /// The stamps that changes themselves have: of those that were appended, and the one that was asked for last.
+    var appendedStamps: [SegmentPoint: Stamp] = [:]
     var recentStamp: (change: SegmentPoint, stamp: Stamp)?
     var listedNames = ListedNameBlocks()
     var objects = ObjectOverlay()
@@ -41,6 +42,7 @@ package final class SQLiteTransaction: NodeTransaction {
         try self.flushObjects()
         try self.flushRegisters()
         try self.flushVersions()
+        self.appendedStamps.empty()
         self.identifiers.trim()
     }
 
@@ -110,6 +112,7 @@ package final class SQLiteTransaction: NodeTransaction {
     func didRollback() {
         self.registers.removeAll()
         self.versions.removeAll()
+        self.appendedStamps.empty()
         self.recentStamp = nil
         self.listedNames = ListedNameBlocks()
         self.objects.removeAll()
