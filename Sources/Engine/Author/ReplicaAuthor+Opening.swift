@@ -2,11 +2,11 @@ internal import CRDTCore
 
 /// Going on where the last run of the program has ended.
 extension ReplicaAuthor {
-    /// Takes up the replica that was written under, unless the database is a copy or was put back, and begins an era
+    /// Takes up the replica that was written under, unless the database is a copy or was put back, and begins an epoch
     /// of commits.
     mutating func open(
         _ configuration: NodeConfiguration,
-        era: UInt64,
+        epoch: UInt64,
         in transaction: inout some NodeTransaction
     ) throws(StoreError) {
         // Nothing is deferred: nobody waits yet.
@@ -21,9 +21,9 @@ extension ReplicaAuthor {
         // The token of a database that was put back or copied is an old one, or the other's.
         let token = try transaction.fact(NodeFact.storeToken)
         let isCopy = token.map { !configuration.acceptedTokens.contains($0) } ?? false
-        var history = try transaction.fact(NodeFact.history).flatMap { DatabaseHistory(decoding: $0) }
-        history = history ?? DatabaseHistory()
-        history?.begin(era, after: transaction.lastCommit)
+        var history = try transaction.fact(NodeFact.history).flatMap { DatabaseEpochs(decoding: $0) }
+        history = history ?? DatabaseEpochs()
+        history?.begin(epoch, after: transaction.lastCommit)
         try transaction.setFact(NodeFact.history, history?.encoded)
         if let active = self.state.activeSegment {
             // It must never write under the id its original may still be writing under.

@@ -133,8 +133,8 @@ package struct Node<Store: NodeStore & ~Copyable>: ~Copyable {
 
     private mutating func open() throws(StoreError) {
         let (configuration, now) = (self.configuration, self.now)
-        let era = self.replica.author.entropy.nextUInt64()
-        self.instance = UInt32(truncatingIfNeeded: era)
+        let epoch = self.replica.author.entropy.nextUInt64()
+        self.instance = UInt32(truncatingIfNeeded: epoch)
         let start = try self.replica.transaction {
             (author: inout ReplicaAuthor, transaction: inout Store.Transaction) throws(StoreError) -> Start in
             var start = Start()
@@ -142,7 +142,7 @@ package struct Node<Store: NodeStore & ~Copyable>: ~Copyable {
             let applied = WallTime(milliseconds: transaction.latestAppliedStamp().milliseconds)
             start.latestShown = max(now.wall, applied, try transaction.latestShown())
             try transaction.setLatestShown(start.latestShown)
-            try author.open(configuration, era: era, in: &transaction)
+            try author.open(configuration, epoch: epoch, in: &transaction)
             start.admissions.paired = try PairedDevice.all(in: &transaction, at: now)
             start.admissions.invites = try OpenInvite.all(in: &transaction, at: now)
             start.addresses = try transaction.addresses()

@@ -9,7 +9,7 @@ internal import Persistence
 public struct ChangeToken: Hashable, Sendable, Codable, CustomStringConvertible {
     /// The first bytes of the workspace's id.
     let workspace: UInt64
-    /// The era of the last commit that was seen; see `DatabaseHistory`.
+    /// The epoch of the last commit that was seen; see `DatabaseEpochs`.
     let history: Bytes16
     let scope: UInt64
     let place: ChangePlace

@@ -36,8 +36,8 @@ package struct DeltaReading {
     /// The position behind everything that there is.
     func end(in transaction: inout SQLiteTransaction) throws -> Position {
         let last = transaction.lastCommit
-        let era = try self.history(in: &transaction).era(of: last)
-        return Position(history: era, place: .end(of: last), resetEnd: 0)
+        let epoch = try self.history(in: &transaction).epoch(of: last)
+        return Position(history: epoch, place: .end(of: last), resetEnd: 0)
     }
 
     func token(at position: Position) -> ChangeToken {
@@ -50,8 +50,8 @@ package struct DeltaReading {
         )
     }
 
-    private func history(in transaction: inout SQLiteTransaction) throws -> DatabaseHistory {
-        guard let history = try transaction.fact(NodeFact.history).flatMap({ DatabaseHistory(decoding: $0) }) else {
+    private func history(in transaction: inout SQLiteTransaction) throws -> DatabaseEpochs {
+        guard let history = try transaction.fact(NodeFact.history).flatMap({ DatabaseEpochs(decoding: $0) }) else {
             throw StoreError.damaged("the database does not say which one it is")
         }
         return history
@@ -77,7 +77,7 @@ package struct DeltaReading {
         let isWhole = try reading.read(in: &transaction)
         position.place = isWhole ? .end(of: last) : reading.place
         if isWhole || position.place.commit > position.resetEnd { position.resetEnd = 0 }
-        position.history = history.era(of: max(position.place.commit, position.resetEnd))
+        position.history = history.epoch(of: max(position.place.commit, position.resetEnd))
         // After a part there is always another one, which says that it is the last.
         guard !reading.isEmpty || isReset || former.isWithinCommit else { return (nil, position) }
         return (reading.delta(isReset: isReset, hasMore: !isWhole, token: self.token(at: position)), position)
