@@ -15,7 +15,7 @@ struct Peerd: AsyncParsableCommand {
             GetCommand.self, MoveCommand.self, RemoveCommand.self, ListCommand.self, TreeCommand.self,
             ConflictsCommand.self, PreviewCommand.self, LogCommand.self, HistoryCommand.self, DiffCommand.self,
             RestoreCommand.self, UndoCommand.self, RedoCommand.self, ImportCommand.self, ExportCommand.self,
-            BranchCommand.self, SnapshotCommand.self, BackupCommand.self, CompactCommand.self, ForgetCommand.self,
+            BranchCommand.self, SnapshotCommand.self, BackupCommand.self, CompactCommand.self, EraseCommand.self,
             DoctorCommand.self, RestampCommand.self, OpenCommand.self, APICommand.self, CompletionCommand.self,
         ]
     )

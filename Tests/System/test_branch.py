@@ -144,7 +144,7 @@ def test_edits_on_a_branch_show_there_and_not_on_main(a):
 
 def test_verbs_that_act_on_main_alone_are_refused_on_a_branch(a, album):
     state, count = a.export(), counted(a)
-    for verb in (["conflicts"], ["forget", album, "old"]):
+    for verb in (["conflicts"], ["erase", album, "old"]):
         text = refusal(a, USAGE, *verb)
         check("peerd branch switch main" in text and "“layout”" in text, f"{verb} says {text}")
     check((a.export(), counted(a)) == (state, count), "a refused verb wrote something")

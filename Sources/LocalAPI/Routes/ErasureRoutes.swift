@@ -12,13 +12,13 @@ struct ErasureRoutes: Sendable {
 
     /// Only the owner erases: whatever else comes over loopback can be taken back.
     private func erase(_ request: Request) async throws -> Work<ErasureAnswer> {
-        try request.requireOwner("A past is erased", advice: "Use “peerd forget”.")
+        try request.requireOwner("A past is erased", advice: "Use “peerd erase”.")
         let members = try Members(try await request.json(), of: "The body")
         let object = try members.requiredText("object")
         let property = try members.requiredText("property")
         try members.requireNoOthers()
         let id = try await ObjectReference.id(object, in: self.workspace)
         let workspace = self.workspace
-        return Work { _ in ErasureAnswer(try await workspace.forget(property, of: id)) }
+        return Work { _ in ErasureAnswer(try await workspace.erase(property, of: id)) }
     }
 }

@@ -35,7 +35,7 @@ extension Workspace {
     ///   branch shows an earlier value of it; or as ``write(_:)`` does.
     /// - Complexity: O(*n*) in the size of the database, which is written anew.
     @discardableResult
-    public func forget(_ property: String, of object: ObjectID) async throws -> ErasureReport {
+    public func erase(_ property: String, of object: ObjectID) async throws -> ErasureReport {
         let driver = try self.driver()
         let writeCount = try await self.write { transaction in
             try transaction.translating { local throws(WriteRefusal) in

@@ -3,8 +3,8 @@ internal import LocalAPI
 
 /// The verb that erases the past of a property.
 extension Workplace {
-    func forget(_ name: String, of object: String) async throws {
-        try await self.requireMainTimeline("forget")
+    func erase(_ name: String, of object: String) async throws {
+        try await self.requireMainTimeline("erase")
         let id = try ObjectArgument.checked(object)
         let request = APIRequest(.post, "api", "erasure", body: ["object": .string(id), "property": .string(name)])
         let report: ErasureAnswer = try await self.work(request)
@@ -30,7 +30,7 @@ extension Workplace {
         if let failure = report.fileFailure {
             try await self.output.line(
                 "The files of the database may hold erased bytes still: \(failure) A daemon tries again until they "
-                    + "are gone; without one, run \"peerd forget\" once more."
+                    + "are gone; without one, run \"peerd erase\" once more."
             )
         }
     }

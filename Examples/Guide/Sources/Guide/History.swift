@@ -13,7 +13,7 @@ enum History {
         try await Self.readThePast(workspace, note)
         try await Self.branch(workspace, note)
         try await Self.undo(workspace, note)
-        try await Self.forget(workspace)
+        try await Self.erase(workspace)
         try await Self.compact(workspace)
         await workspace.close()
     }
@@ -66,7 +66,7 @@ enum History {
         try expect(report.droppedWriteCount == 0 && report.fileByteCounts == nil, "nothing is that old")
     }
 
-    private static func forget(_ workspace: Workspace) async throws {
+    private static func erase(_ workspace: Workspace) async throws {
         let phone = Property<String>("phone")
         let person = try await workspace.write { transaction in
             let person = try transaction.create("person")
@@ -74,7 +74,7 @@ enum History {
             return person
         }
         try await workspace.write { try $0.set(phone, to: "5678", on: person) }
-        let report = try await workspace.forget("phone", of: person)
+        let report = try await workspace.erase("phone", of: person)
         print(report.erasedWriteCount, report.snapshots)
         try expect(report.erasedWriteCount == 1 && report.fileFailure == nil, "nothing of it is left")
         try await workspace.write { try $0.delete(person) }

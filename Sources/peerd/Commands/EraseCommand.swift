@@ -1,9 +1,9 @@
 internal import ArgumentParser
 internal import LocalAPI
 
-struct ForgetCommand: AsyncParsableCommand {
+struct EraseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        verb: "forget",
+        verb: "erase",
         abstract: "Erase the earlier values of a property on all machines.",
         discussion: """
             Keeps the value that the property has. Every value that it had before, as far as this machine knows of it, \
@@ -28,6 +28,6 @@ struct ForgetCommand: AsyncParsableCommand {
     var name: String
 
     func run() async throws {
-        try await self.options.work(mayWrite: true) { try await $0.forget(self.name, of: self.id) }
+        try await self.options.work(mayWrite: true) { try await $0.erase(self.name, of: self.id) }
     }
 }

@@ -73,14 +73,14 @@ def machines(world):
 def test_what_is_forgotten_is_gone_from_every_file_and_nothing_else(machines):
     first, second, note = machines.first, machines.second, machines.note
     before = properties_of_all(first)
-    report = first.json("forget", note, "text")
+    report = first.json("erase", note, "text")
     check(report["erased_writes"] == 2 and not report["pending"] and report["file_failure"] is None, f"{report}")
     # At once on this machine, without another word.
     for secret in ("first-secret", "large-secret"):
         check(not holds(first, secret), f"{holds(first, secret)} of the first machine hold “{secret}”")
-    first.json("forget", note, "title")
+    first.json("erase", note, "title")
     check(not holds(first, "small-secret"), "the first machine holds a small value")
-    again = first.json("forget", note, "title")
+    again = first.json("erase", note, "title")
     check(again["erased_writes"] == 0, f"erased again: {again}")
     in_step(first, second)
     for secret in SECRETS:
@@ -97,14 +97,14 @@ def test_what_is_forgotten_is_gone_from_every_file_and_nothing_else(machines):
 def test_what_never_was_cannot_be_forgotten(world):
     peer = world.founder("first")
     note = peer.create("note", "title=begun")
-    check(peer.result("forget", note, "never").returncode == 3, "a property that never was")
-    check(peer.result("forget", NOBODY, "text").returncode == 3, "no object")
+    check(peer.result("erase", note, "never").returncode == 3, "a property that never was")
+    check(peer.result("erase", NOBODY, "text").returncode == 3, "no object")
 
 
 def test_a_newcomer_gets_no_erased_value_and_one_who_was_away_loses_it(world, machines):
     first, second, third, note = machines.first, machines.second, machines.third, machines.note
     for name in ("text", "title"):
-        first.run("forget", note, name)
+        first.run("erase", note, name)
     fourth = world.peer("fourth")
     fourth.run("join", first.run("invite").split()[-1], "--name", "fourth")
     fourth.start(peers=[first.address])
@@ -129,15 +129,15 @@ def test_an_open_branch_bars_what_it_shows(machines):
     first.run("set", other, "text=branch-secret")
     first.run("branch", "create", "plan")
     first.run("set", other, "text=after")
-    barred = first.result("forget", other, "text")
+    barred = first.result("erase", other, "text")
     check(barred.returncode == 1 and b"plan" in barred.stderr, f"a branch that shows it: {barred}")
     first.run("branch", "merge", "main", "--into", "plan")
-    report = first.json("forget", other, "text")
+    report = first.json("erase", other, "text")
     check(report["pending"] and report["erased_writes"] > 0, f"a branch that shows the last value: {report}")
     check(not holds(first, "branch-secret"), "the branch did not show it")
     first.run("branch", "switch", "plan")
     check(first.json("get", other, "text") == "after", "a branch that cannot be read any more")
-    check(first.result("forget", other, "text").returncode == 2, "an erasure on a branch")
+    check(first.result("erase", other, "text").returncode == 2, "an erasure on a branch")
     first.run("branch", "switch", "main")
     first.run("branch", "delete", "plan")
     in_step(first, second, third)
@@ -168,10 +168,10 @@ def test_who_reads_an_older_state_keeps_erased_bytes_for_so_long_and_is_told_of(
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM objects").fetchone()
         first.run("set", note, "text=harmless")
-        text = first.run("forget", note, "text")
+        text = first.run("erase", note, "text")
         in_step(first, second)
         if reading is first:
-            check("may hold erased bytes still" in text and "reads an older state" in text, f"forget says {text}")
+            check("may hold erased bytes still" in text and "reads an older state" in text, f"erase says {text}")
         wait_until(lambda: is_told_of(reading), 30, "doctor tells that erased bytes may be left")
         # The daemon tries again every second.
         time.sleep(2)
@@ -191,7 +191,7 @@ def test_who_writes_to_the_database_keeps_erased_bytes_for_so_long_and_is_told_o
         first.run("set", note, f"text={secret}")
         first.run("set", note, "text=harmless")
         in_step(first, second)
-        first.run("forget", note, "text")
+        first.run("erase", note, "text")
         wait_until(lambda: is_told_of(second) or not holds(second, secret), 30, "the second machine erases it, too")
         path = second.directory / "peerd.sqlite"
         with contextlib.closing(sqlite3.connect(path, timeout=10, isolation_level=None)) as writer:
@@ -216,7 +216,7 @@ def test_a_kill_at_any_moment_leaves_nothing_of_what_was_forgotten(two, draw):
             first.run("set", note, f"text={value}")
         in_step(first, second)
         victim = first if number % 2 == 0 else second
-        process = first.begin("forget", note, "text")
+        process = first.begin("erase", note, "text")
         # The erasure goes on meanwhile.
         time.sleep(draw.random() * 0.3)
         victim.kill()
@@ -225,7 +225,7 @@ def test_a_kill_at_any_moment_leaves_nothing_of_what_was_forgotten(two, draw):
         if victim is first:
             second.restart(peers=[first.address])
         # What was not written by then is asked for again.
-        first.run("forget", note, "text")
+        first.run("erase", note, "text")
         in_step(first, second)
         gone(f"killed-secret-{number}-", first, second)
         check(first.json("get", note, "text") == "harmless", "a kill changed the value")
