@@ -53,7 +53,7 @@ extension CommandFailure {
                 on, else end it and start it again. Then check in the workspace whether a write was stored.
                 """
             )
-        case .endedEarly:
+        case .endedEarly, .notTaken:
             self.init(
                 .busy,
                 "The daemon stopped before it answered; check in the workspace whether a write was stored."

@@ -148,12 +148,12 @@ import Testing
 
     @Test func `a socket that nobody serves is nobody, and is replaced`() async throws {
         let place = try Place()
-        #expect(try await !APIClient(path: place.socket).isListenedTo())
+        #expect(try await APIClient.reach(path: place.socket) == nil)
         close(try LocalSocketAddress.listen(place.socket))
         #expect(PrivateFile.mode(of: place.socket) == 0o600)
-        #expect(try await !APIClient(path: place.socket).isListenedTo())
+        #expect(try await APIClient.reach(path: place.socket) == nil)
         let listener = try LocalSocketAddress.listen(place.socket)
-        #expect(try await APIClient(path: place.socket).isListenedTo())
+        #expect(try await APIClient.reach(path: place.socket) != nil)
         close(listener)
     }
 
@@ -172,6 +172,46 @@ import Testing
         await #expect(throws: APIConnectionError.silent(seconds: 1)) {
             try await client.send(APIRequest(.get, "api", "status"))
         }
+    }
+
+    @Test func `what a daemon that hung was refused is not done once it goes on`() async throws {
+        let place = try Place()
+        let service = try await place.service()
+        let listener = try LocalSocketAddress.listen(place.socket)
+        // It listens, and takes nobody.
+        let client = APIClient(path: place.socket, silenceMax: .milliseconds(300))
+        let object = try await service.workspace.write { try $0.create("note") }
+        for request in [
+            APIRequest(.post, "api", "objects", body: ["type": .string("note")]), APIRequest(.post, "api", "undo"),
+            APIRequest(.delete, "api", "objects", object.description),
+        ] {
+            await #expect(throws: APIConnectionError.silent(seconds: 0)) { try await client.send(request) }
+        }
+        let server = LocalServer(service)
+        try await server.serve(socket: listener)
+        // Whoever comes next is taken behind them.
+        let all: CountAnswer = try await APIClient(path: place.socket)
+            .answer(APIRequest(.get, "api", "objects", "count"))
+        await server.stop()
+        #expect(try await service.workspace.count(.all) == 1 && all.count == 1)
+        #expect(try await service.workspace.object(object) != nil)
+    }
+
+    @Test(arguments: [("", APIConnectionError.notTaken), ("HTTP/1.1 100 Continue\r\n\r\n", .endedEarly)])
+    func `a request that was not taken is told from one that was`(
+        answer: String,
+        error: APIConnectionError
+    ) async throws {
+        let place = try Place()
+        let listener = try LocalSocketAddress.listen(place.socket)
+        defer { close(listener) }
+        let client = try #require(try await APIClient.reach(path: place.socket))
+        // It was reached by a connection that waits to be taken.
+        let descriptor = accept(listener, nil, nil)
+        _ = Array(answer.utf8).withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        shutdown(descriptor, Int32(SHUT_RDWR))
+        close(descriptor)
+        await #expect(throws: error) { try await client.send(APIRequest(.get, "api", "status")) }
     }
 
     @Test(arguments: [

@@ -57,7 +57,7 @@ import Testing
     private static func problem(finding text: String) throws -> Problem? {
         try self.read { transaction in
             do {
-                _ = try ObjectLookup.find(text, in: &transaction) as FoundObject
+                _ = try ObjectLookup.find(text, in: &transaction)
                 return nil
             } catch let problem as Problem {
                 return problem
@@ -69,7 +69,7 @@ import Testing
         try Self.read { transaction in
             for id in Self.ids.prefix(4) {
                 for text in [id.description, id.description.uppercased(), String(id.description.prefix(18))] {
-                    #expect(try (ObjectLookup.find(text, in: &transaction) as FoundObject).id == id)
+                    #expect(try ObjectLookup.find(text, in: &transaction).id == id)
                 }
             }
             let deleted = try ObjectLookup.find(Self.ids[4].description, includingDeleted: true, in: &transaction)
@@ -87,18 +87,21 @@ import Testing
     }
 
     @Test func `the export in pieces is the canonical one`() async throws {
-        let spool = Spool(directory: "/tmp")
+        var pieces: [UInt8] = []
         let whole = try Self.read { transaction in
-            try ExportText.write(under: nil, in: &transaction) { spool.write($0) }
+            try ExportText.write(under: nil, in: &transaction) { pieces += $0 }
             return try StateExport.json(of: &transaction)
         }
-        #expect(try await spool.text() == String(decoding: whole, as: UTF8.self))
+        #expect(pieces == whole)
     }
 
     @Test func `the tree shows names, branches and nothing that is deleted`() async throws {
-        let spool = Spool(directory: "/tmp")
-        var drawing = TreeDrawing(spool: spool, beginsWithTop: false)
-        for (summary, depth, isLast) in try Self.tree() { drawing.add(summary, depth: depth, isLast: isLast) }
+        let text = try await CommandOutput.text { output in
+            var drawing = TreeDrawing(output, beginsWithTop: false)
+            for (summary, depth, isLast) in try Self.tree() {
+                try await drawing.add(summary, depth: depth, isLast: isLast)
+            }
+        }
         let expected = """
             └── n0  note  \(Self.ids[0])  (2)
                 ├── n1  note  \(Self.ids[1])  (1)
@@ -106,7 +109,7 @@ import Testing
                 └── n2  note  \(Self.ids[2])
 
             """
-        #expect(try await spool.text() == expected)
+        #expect(text == expected)
     }
 
     /// The objects in the order of the API, with their depths, and whether each is the last of its siblings.
@@ -120,22 +123,27 @@ import Testing
     }
 
     @Test func `the object at the top of a tree has no branch, and what is very deep says so`() async throws {
-        let spool = Spool(directory: "/tmp")
-        var drawing = TreeDrawing(spool: spool, beginsWithTop: true)
         let summary = try Self.tree()[0].0
-        for depth in 0...102 { drawing.add(summary, depth: depth, isLast: depth % 2 == 0) }
-        let lines = try await spool.text().split(separator: "\n")
+        let text = try await CommandOutput.text { output in
+            var drawing = TreeDrawing(output, beginsWithTop: true)
+            for depth in 0...102 { try await drawing.add(summary, depth: depth, isLast: depth % 2 == 0) }
+        }
+        let lines = text.split(separator: "\n")
         #expect(lines[0] == summary.line && lines[1] == "├── \(summary.line)" && lines[2] == "│   └── \(summary.line)")
         #expect(lines[100].hasSuffix("    │   └── \(summary.line)"))
         #expect(lines[101] == "(level 101) \(summary.line)" && lines[102] == "(level 102) \(summary.line)")
     }
 
     @Test func `the tree as JSON nests the children`() async throws {
-        let spool = Spool(directory: "/tmp")
-        var tree = TreeText(spool: spool)
-        for (summary, depth, _) in try Self.tree() { tree.add(summary, depth: depth) }
-        tree.end()
-        guard case .array(let roots)? = JSON(parsing: try await spool.text().utf8),
+        let text = try await CommandOutput.text { output in
+            var tree = TreeText(output)
+            for (summary, depth, _) in try Self.tree() { try await tree.add(summary, depth: depth) }
+            try await tree.end()
+            var none = TreeText(output)
+            try await none.end()
+        }
+        #expect(text.hasSuffix("]}]\n[]\n"))
+        guard case .array(let roots)? = JSON(parsing: text.dropLast(3).utf8),
             case .object(let root)? = roots.first,
             case .array(let children)? = root["children"]
         else {
@@ -174,14 +182,14 @@ extension LogReader {
     }
 }
 
-extension Spool {
-    /// All of it as text.
-    func text() async throws -> String {
+extension CommandOutput {
+    /// What a body prints.
+    static func text(of body: (CommandOutput) async throws -> Void) async throws -> String {
         var bytes: [UInt8] = []
         let output = CommandOutput(format: OutputFormat(isJSON: false)) { piece in
             if case .data(let data) = piece { bytes += data }
         }
-        try await self.drain(to: output)
+        try await body(output)
         try await output.flush()
         return String(decoding: bytes, as: UTF8.self)
     }

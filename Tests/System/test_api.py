@@ -116,6 +116,9 @@ def test_a_property_holds_every_value(entry, subtests):
     entry.expect(204, "DELETE", f"{path}/value")
     entry.refused(404, "no-such-property", "GET", f"{path}/value")
     entry.refused(404, "no-such-property", "DELETE", f"{path}/value")
+    entry.expect(200, "PUT", f"{path}/value", body=b"1")
+    receipt = entry.expect(200, "DELETE", f"{path}/value", fields=[("Prefer", "return=minimal")]).json
+    check(receipt["id"] in path and receipt["operations"] == 1, f"{receipt}")
 
 
 def test_a_property_that_is_too_large_is_refused(entry):
@@ -502,6 +505,25 @@ def test_metrics_count_objects_and_requests(entry):
         stranger = Entry("loopback", entry.address, entry.fields[:1])
         stranger.refused(401, "unauthorized", "GET", "/api/status")
         check(metrics(entry).get(name) == after.get(name, 0) + 1, "requests that are refused are not counted")
+
+
+def test_a_verb_is_one_request(world):
+    entry = serve(world, "socket")
+    note = entry.create("note", properties={"title": "Milk"})["id"]
+
+    def count():
+        return sum(value for name, value in metrics(entry).items() if name.startswith("peerd_http_requests_total"))
+
+    for words in (
+        ["set", note, "title=Bread"], ["set", note[:12], "done=true"], ["get", note], ["get", note[:12], "title"],
+        ["unset", note[:12], "done"], ["ls"], ["tree"], ["create", "note"], ["mv", note, "--root"], ["history", note],
+        ["status"], ["undo"], ["export"], ["log"], ["open", "--print"], ["api"], ["rm", note],
+    ):
+        before = count()
+        entry.peer.run(*words)
+        # One of them is that for the metrics.
+        found = count() - before - 1
+        check(found == 1, f"{words[0]} makes {found} requests")
 
 
 def metrics(entry):

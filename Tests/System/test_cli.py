@@ -273,6 +273,22 @@ def test_a_reader_that_goes_away_is_no_error(peer):
     check(done.stdout.count("\n") == 1 and "rror" not in done.stderr, f"log | head: {done.stderr}")
 
 
+def test_a_list_that_breaks_off_says_so(world):
+    peer = world.founder("ended")
+    path = world.root / "many.json"
+    path.write_text(json.dumps([{"type": "t", "properties": {"text": "x" * 2000}}] * 3000))
+    peer.run("import", path)
+    whole = peer.export()
+    peer.start(words=["--no-http"])
+    command = [program(), "export", "--dir", str(peer.directory)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        begin = process.stdout.read(1)
+        peer.kill()
+        output, error = process.communicate()
+    check(whole.startswith(begin + output) and begin + output != whole, "the list is printed before it is whole")
+    check(process.returncode == BUSY and b"stopped before it answered" in error, f"{process.returncode}: {error}")
+
+
 def every_value(draw):
     """Every kind of JSON value, and many doubles."""
     values = [

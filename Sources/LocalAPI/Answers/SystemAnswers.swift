@@ -32,7 +32,7 @@ struct ServerInfo: Answer {
     }
 }
 
-struct HealthAnswer: Answer {
+package struct HealthAnswer: Answer {
     var status = "ok"
 }
 

@@ -51,6 +51,8 @@ package enum APIConnectionError: Error, Hashable {
     case silent(seconds: Int64)
     /// The connection ended before the answer did.
     case endedEarly
+    /// The connection ended before anything was done for the request.
+    case notTaken
     /// What answers is no HTTP server.
     case notUnderstood
 }

@@ -2,81 +2,103 @@ internal import CRDTCore
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
+internal import Synchronization
 
 /// Sends requests to the daemon of a data directory, over its Unix socket.
+///
+/// Nothing of a body is sent, not even its end, before the daemon has said that it is ready for it, and the daemon begins
+/// with what comes then. So what was given up because a daemon hung is not done once it goes on.
 package struct APIClient: APICaller {
     private let path: String
-    private let silenceMax: TimeAmount
+    private let silenceMax: (first: TimeAmount, then: TimeAmount)
+    /// The connection that has shown that someone listens.
+    private let reached: ReachedSocket?
 
     private static let connectPatience = Duration.seconds(5)
     /// Long work shows life more often.
-    package static let silenceSecondsMax: Int64 = 60
+    private static let silenceSecondsMax: Int64 = 60
+    /// How long a daemon that lives needs at most to say that a request is there.
+    private static let signSecondsMax: Int64 = 10
 
     private typealias Connection = NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
+    private typealias Parts = NIOAsyncChannelInboundStream<HTTPClientResponsePart>.AsyncIterator
 
     /// Sends requests to whoever listens at the path of a socket.
     ///
     /// `silenceMax`: how long to wait for a sign of life.
-    init(path: String, silenceMax: TimeAmount) {
-        self.path = path
-        self.silenceMax = silenceMax
+    init(path: String, silenceMax: TimeAmount = .seconds(APIClient.signSecondsMax)) {
+        self.init(path: path, (silenceMax, silenceMax), nil)
     }
 
-    /// Sends requests to whoever listens at the path of a socket.
-    ///
-    /// `silenceSeconds`: how long to wait for a sign of life at most.
-    package init(path: String, silenceSeconds: Int64 = APIClient.silenceSecondsMax) {
-        self.init(path: path, silenceMax: .seconds(min(max(1, silenceSeconds), Self.silenceSecondsMax)))
+    private init(path: String, _ silenceMax: (first: TimeAmount, then: TimeAmount), _ reached: ReachedSocket?) {
+        (self.path, self.silenceMax, self.reached) = (path, silenceMax, reached)
     }
 
-    /// Whether someone listens.
+    /// Reaches whoever listens at the path of a socket, by the connection that the first request is sent on; nil if
+    /// nobody listens.
     ///
+    /// `patienceSeconds`: how long whoever calls is ready to wait; nil for as long as the work takes.
     /// - Throws: ``SocketFailure`` if there is someone who cannot be reached.
-    package func isListenedTo() async throws -> Bool {
+    package static func reach(path: String, patienceSeconds: Int64? = nil) async throws -> APIClient? {
         do {
-            close(try await LocalSocketAddress.connect(self.path, patience: Self.connectPatience))
-            return true
+            let reached = ReachedSocket(try await LocalSocketAddress.connect(path, patience: self.connectPatience))
+            let first = min(max(1, patienceSeconds ?? self.signSecondsMax), self.signSecondsMax)
+            // The answer to a request with a time limit comes a little later than that.
+            let then = min(patienceSeconds ?? self.silenceSecondsMax, self.silenceSecondsMax - self.signSecondsMax)
+            let silenceMax = (TimeAmount.seconds(first), TimeAmount.seconds(then + self.signSecondsMax))
+            return APIClient(path: path, silenceMax, reached)
         } catch let failure as SocketFailure where failure.isAbsence {
-            return false
+            return nil
         }
     }
 
-    /// Whether someone listens, and answers.
-    ///
-    /// - Throws: ``APIConnectionError`` if there is someone who does not answer in time.
-    package func isAnswered() async throws -> Bool {
-        guard try await self.isListenedTo() else { return false }
-        do {
-            _ = try await self.answer(APIRequest(.get, "healthz"), as: HealthAnswer.self)
-            return true
-        } catch APIConnectionError.endedEarly {
-            // It is ending.
-            return false
-        } catch is Problem {
-            return true
-        } catch let failure as SocketFailure where failure.isAbsence {
-            return false
-        }
+    /// A connected socket until a request takes it.
+    private final class ReachedSocket: Sendable {
+        private let descriptor: Mutex<Int32?>
+
+        init(_ descriptor: Int32) { self.descriptor = Mutex(descriptor) }
+
+        deinit { self.take().map { _ = close($0) } }
+
+        func take() -> Int32? { self.descriptor.withLock { $0.take() } }
     }
 
     /// Sends a request on a connection of its own.
+    ///
+    /// - Throws: ``APIConnectionError`` with `notTaken` if whoever was reached has ended before it took the first
+    ///   request.
     package func exchange<Result>(
         _ request: APIRequest,
         _ read: (APIAnswer) async throws -> Result
     ) async throws -> Result {
+        guard let descriptor = self.reached?.take() else {
+            let descriptor = try await LocalSocketAddress.connect(self.path, patience: Self.connectPatience)
+            return try await self.exchange(request, on: descriptor, ifNotTaken: .endedEarly, read)
+        }
+        return try await self.exchange(request, on: descriptor, ifNotTaken: .notTaken, read)
+    }
+
+    private func exchange<Result>(
+        _ request: APIRequest,
+        on descriptor: Int32,
+        ifNotTaken error: APIConnectionError,
+        _ read: (APIAnswer) async throws -> Result
+    ) async throws -> Result {
         let alarm = SilenceAlarm.Record()
-        let connection = try await self.connect(alarm)
+        let connection = try await self.connection(on: descriptor, alarm)
         return try await connection.executeThenClose { inbound, outbound in
-            var failure: APIConnectionError?
-            do {
-                try await Self.send(request, to: outbound, alarm)
-            } catch let error as APIConnectionError {
-                // Whoever hangs up before the end of the request may have said why.
-                failure = error
-            }
             var parts = inbound.makeAsyncIterator()
-            guard let head = try await Self.translating(alarm, { try await Self.head(&parts) }) else {
-                throw alarm.error ?? failure ?? .endedEarly
+            var head: HTTPResponseHead
+            do {
+                try await Self.translating(alarm) { try await outbound.write(.head(Self.head(of: request))) }
+                head = try await Self.head(&parts, alarm)
+            } catch APIConnectionError.endedEarly {
+                throw error
+            }
+            if head.status == .continue {
+                // Whoever hangs up before the end of the body may have said why.
+                do { try await Self.sendBody(of: request, to: outbound, alarm) } catch is APIConnectionError {}
+                head = try await Self.head(&parts, alarm)
             }
             let body = AnswerBody {
                 try await Self.translating(alarm) {
@@ -91,58 +113,62 @@ package struct APIClient: APICaller {
         }
     }
 
-    private func connect(_ alarm: SilenceAlarm.Record) async throws -> Connection {
-        let descriptor = try await LocalSocketAddress.connect(self.path, patience: Self.connectPatience)
+    private func connection(on descriptor: Int32, _ alarm: SilenceAlarm.Record) async throws -> Connection {
         let silenceMax = self.silenceMax
         return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .withConnectedSocket(descriptor) { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(SilenceAlarm(silenceMax, alarm))
-                    try channel.pipeline.syncOperations.addHTTPClientHandlers()
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.addHandler(SilenceAlarm(silenceMax, alarm))
+                    // Left to itself, the encoder takes it that a request to read has no body.
+                    var framing = HTTPRequestEncoder.Configuration()
+                    framing.automaticallySetFramingHeaders = false
+                    try pipeline.addHandler(HTTPRequestEncoder(configuration: framing))
+                    let decoder = HTTPResponseDecoder(informationalResponseStrategy: .forward)
+                    try pipeline.addHandler(ByteToMessageHandler(decoder))
                     return try Connection(wrappingChannelSynchronously: channel)
                 }
             }
     }
 
-    private static func send(
-        _ request: APIRequest,
-        to outbound: NIOAsyncChannelOutboundWriter<HTTPClientRequestPart>,
-        _ alarm: SilenceAlarm.Record
-    ) async throws {
+    /// The head of a request, whose body can be withheld, even if it is empty.
+    private static func head(of request: APIRequest) -> HTTPRequestHead {
         var headers = request.headers
         headers.add(name: "Host", value: "localhost")
         headers.add(name: "Connection", value: "close")
-        var bytes: [UInt8] = []
-        switch request.body {
-        case .none: headers.add(name: "Content-Length", value: "0")
-        case .json(let json):
-            json.append(to: &bytes)
-            headers.add(name: "Content-Length", value: String(bytes.count))
-        case .pieces: headers.add(name: "Transfer-Encoding", value: "chunked")
-        }
+        headers.add(name: "Expect", value: "100-continue")
+        headers.add(name: "Transfer-Encoding", value: "chunked")
         let method = HTTPMethod(rawValue: request.method.rawValue)
-        let head = HTTPRequestHead(version: .http1_1, method: method, uri: request.target, headers: headers)
-        guard case .pieces(let next) = request.body else {
-            let parts: [HTTPClientRequestPart] = [
-                .head(head), .body(.byteBuffer(ByteBuffer(bytes: bytes))), .end(nil),
-            ]
-            return try await self.translating(alarm) { try await outbound.write(contentsOf: parts) }
-        }
-        try await self.translating(alarm) { try await outbound.write(.head(head)) }
-        while let piece = try await next() {
+        return HTTPRequestHead(version: .http1_1, method: method, uri: request.target, headers: headers)
+    }
+
+    private static func sendBody(
+        of request: APIRequest,
+        to outbound: NIOAsyncChannelOutboundWriter<HTTPClientRequestPart>,
+        _ alarm: SilenceAlarm.Record
+    ) async throws {
+        func send(_ piece: [UInt8]) async throws {
             try await self.translating(alarm) { try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: piece)))) }
+        }
+        switch request.body {
+        case .none: break
+        case .json(let json):
+            var bytes: [UInt8] = []
+            json.append(to: &bytes)
+            try await send(bytes)
+        case .pieces(let next): while let piece = try await next() { try await send(piece) }
         }
         try await self.translating(alarm) { try await outbound.write(.end(nil)) }
     }
 
-    /// The head of the answer, behind those that only tell to go on.
-    private static func head(
-        _ parts: inout NIOAsyncChannelInboundStream<HTTPClientResponsePart>.AsyncIterator
-    ) async throws -> HTTPResponseHead? {
-        while let part = try await parts.next(isolation: #isolation) {
-            if case .head(let head) = part, head.status.code >= 200 { return head }
+    /// The next head of an answer: that of another answer to come, or of the answer itself.
+    private static func head(_ parts: inout Parts, _ alarm: SilenceAlarm.Record) async throws -> HTTPResponseHead {
+        try await self.translating(alarm) {
+            guard case .head(let head) = try await parts.next(isolation: #isolation) else {
+                throw APIConnectionError.endedEarly
+            }
+            return head
         }
-        return nil
     }
 
     /// Does something with the connection, and says what its failure means.

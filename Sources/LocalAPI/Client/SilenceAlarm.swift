@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import Synchronization
 
-/// Closes a connection whose other side shows no life for some time while it is awaited.
+/// Closes a connection whose other side shows no life for some time while it is awaited; less for the first sign.
 ///
 /// It is awaited whenever this side wants to read, once there is a request to answer. While this side takes its time,
 /// the clock stands.
@@ -9,10 +9,11 @@ final class SilenceAlarm: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
 
-    private let limit: TimeAmount
+    private let limits: (first: TimeAmount, then: TimeAmount)
     private let record: Record
     private var alarm: Scheduled<Void>?
     private var isAsked = false
+    private var isHeard = false
 
     /// Whether the alarm went off, for whoever finds the connection closed.
     final class Record: Sendable {
@@ -24,8 +25,8 @@ final class SilenceAlarm: ChannelDuplexHandler {
         fileprivate func note(_ error: APIConnectionError) { self.state.withLock { $0 = error } }
     }
 
-    init(_ limit: TimeAmount, _ record: Record) {
-        self.limit = limit
+    init(_ limits: (first: TimeAmount, then: TimeAmount), _ record: Record) {
+        self.limits = limits
         self.record = record
     }
 
@@ -36,6 +37,7 @@ final class SilenceAlarm: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         self.disarm()
+        self.isHeard = true
         context.fireChannelRead(data)
     }
 
@@ -63,10 +65,11 @@ final class SilenceAlarm: ChannelDuplexHandler {
 
     private func arm(_ context: ChannelHandlerContext) {
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        self.alarm = context.eventLoop.scheduleTask(in: self.limit) {
+        let limit = self.isHeard ? self.limits.then : self.limits.first
+        self.alarm = context.eventLoop.scheduleTask(in: limit) {
             let (this, context) = bound.value
             this.alarm = nil
-            let seconds = this.limit.nanoseconds / 1_000_000_000
+            let seconds = limit.nanoseconds / 1_000_000_000
             this.record.note(.silent(seconds: seconds))
             context.close(promise: nil)
         }

@@ -226,10 +226,10 @@ final class LiveSession: Sendable {
         let members = try Members(json ?? .null, of: "A scope")
         try members.requireOnly(["object", "subtree", "query", "all"])
         if let object = try members.text("object") {
-            return .object(try await ObjectReference.id(object, in: self.workspace))
+            return .object(try await ObjectLookup.id(object, in: self.workspace))
         }
         if let top = try members.text("subtree") {
-            return .subtree(try await ObjectReference.id(top, in: self.workspace))
+            return .subtree(try await ObjectLookup.id(top, in: self.workspace))
         }
         if let query = members["query"] { return .query(try await ObjectQuery(query, in: self.workspace).query) }
         guard try members.flag("all") else {

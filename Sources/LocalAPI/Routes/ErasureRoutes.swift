@@ -17,7 +17,7 @@ struct ErasureRoutes: Sendable {
         let object = try members.requiredText("object")
         let property = try members.requiredText("property")
         try members.requireNoOthers()
-        let id = try await ObjectReference.id(object, in: self.workspace)
+        let id = try await ObjectLookup.id(object, in: self.workspace)
         let workspace = self.workspace
         return Work { _ in ErasureAnswer(try await workspace.erase(property, of: id)) }
     }

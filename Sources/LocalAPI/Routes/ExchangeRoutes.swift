@@ -22,7 +22,7 @@ struct ExchangeRoutes: Sendable {
         var root: ObjectID?
         let moment = try request.moment
         if let name = try request.head.query.one("under") {
-            root = try await ObjectReference.object(name, in: self.workspace, at: moment).id
+            root = try await ObjectLookup.object(name, in: self.workspace, at: moment).id
         } else if let moment {
             // One that is not here, or not all of it, shows before the answer begins.
             try await self.workspace.requireKept(at: moment)
@@ -66,10 +66,10 @@ struct ExchangeRoutes: Sendable {
 
     private func scope(_ parameters: QueryParameters) async throws -> Scope {
         if let object = try parameters.one("object") {
-            return .object(try await ObjectReference.id(object, in: self.workspace))
+            return .object(try await ObjectLookup.id(object, in: self.workspace))
         }
         if let top = try parameters.one("subtree") {
-            return .subtree(try await ObjectReference.id(top, in: self.workspace))
+            return .subtree(try await ObjectLookup.id(top, in: self.workspace))
         }
         let query = try await ObjectQuery(parameters, in: self.workspace).query
         return query == .all ? .everything : .query(query)

@@ -16,7 +16,7 @@ struct HistoryRoutes: Sendable {
                 try await self.conflicts(in: .everything, $0)
             },
             Route(.GET, "/api/objects/{id}/conflicts", query: .only(Self.conflictParameters)) { request in
-                let object = try await ObjectReference.object(request.parameters[0], in: self.workspace)
+                let object = try await ObjectLookup.object(request.parameters[0], in: self.workspace)
                 return try await self.conflicts(in: .object(object.id), request)
             },
             Route(.POST, "/api/conflicts/resolve") { try await self.resolve($0) },
@@ -47,7 +47,7 @@ struct HistoryRoutes: Sendable {
 
     private func resolve(_ request: Request) async throws -> Response {
         let members = try Members(try await request.json(), of: "The body")
-        let object = try await ObjectReference.id(try members.requiredText("object"), in: self.workspace)
+        let object = try await ObjectLookup.id(try members.requiredText("object"), in: self.workspace)
         let property = try members.text("property")
         guard let json = members["content"] else { throw Problem.badRequest("The body needs a “content”.") }
         let choice = try ConflictChoice(json)
@@ -75,7 +75,7 @@ struct HistoryRoutes: Sendable {
         let name = request.parameters.first
         if request.wantsLines { return Shaped(try await LineRoutes(workspace: self.workspace).log(of: name, request)) }
         var object: ObjectID?
-        if let name { object = try await ObjectReference.id(name, in: self.workspace) }
+        if let name { object = try await ObjectLookup.id(name, in: self.workspace) }
         let limit = try request.head.query.number("limit", in: 1...APILimits.pageCountMax) ?? Self.entryCount
         let order = try request.head.query.one("order") ?? "newest"
         guard ["newest", "oldest"].contains(order) else {

@@ -21,7 +21,7 @@ struct LineRoutes: Sendable {
         let workspace = self.workspace
         return LineStream.response { writer in
             try await workspace.reading(at: moment, to: { try await writer.write($0) }) { transaction, put in
-                let top: FoundObject? = try ObjectLookup.find(parent, in: &transaction)
+                let top = try parent.map { try ObjectLookup.find($0, in: &transaction) }
                 var lines = LineBuffer()
                 var children = ChildPages(of: top?.index)
                 while let (child, _) = try children.next(in: &transaction) {
@@ -43,7 +43,7 @@ struct LineRoutes: Sendable {
         let workspace = self.workspace
         return LineStream.response { writer in
             try await workspace.reading(at: moment, to: { try await writer.write($0) }) { transaction, put in
-                let top: FoundObject? = try ObjectLookup.find(name, in: &transaction)
+                let top = try name.map { try ObjectLookup.find($0, in: &transaction) }
                 var lines = LineBuffer()
                 var levels = [ChildPages(of: top?.index)]
                 if includesTop, let top { levels = [ChildPages(only: top.index)] }
@@ -78,9 +78,9 @@ struct LineRoutes: Sendable {
         _ property: String?,
         of state: inout some StateReading
     ) throws -> JSON {
-        let found: FoundObject = try ObjectLookup.find(name, in: &state)
-        let line = try state.object(found.index).creation?.write.segment
-        let author = line.flatMap { state.segment($0).introduction?.deviceName }
+        let found = try ObjectLookup.find(name, in: &state)
+        let segment = try state.object(found.index).creation?.write.segment
+        let author = segment.flatMap { state.segment($0).introduction?.deviceName }
         guard let property else {
             return try StateExport.json(of: found.index, in: &state).with(ExportedObject.Author(createdBy: author))
         }
@@ -125,7 +125,7 @@ struct LineRoutes: Sendable {
         var id: ObjectID?
         if let name {
             id = try await self.workspace.reading { transaction in
-                let found: FoundObject = try ObjectLookup.find(name, includingDeleted: true, in: &transaction)
+                let found = try ObjectLookup.find(name, includingDeleted: true, in: &transaction)
                 return found.id
             }
         }
@@ -144,7 +144,7 @@ struct LineRoutes: Sendable {
     private func check(_ name: String?, at moment: Moment?) async throws {
         guard name != nil || moment != nil else { return }
         _ = try await self.workspace.reading(at: moment) { transaction in
-            try ObjectLookup.find(name, in: &transaction) as FoundObject?
+            try name.map { try ObjectLookup.find($0, in: &transaction) }
         }
     }
 }

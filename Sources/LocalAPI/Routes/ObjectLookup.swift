@@ -34,6 +34,29 @@ package enum ObjectLookup {
         return first
     }
 
+    /// The object that a text names.
+    ///
+    /// `moment`: when it is looked for; nil for now.
+    static func object(_ text: String, in workspace: Workspace, at moment: Moment? = nil) async throws -> Object {
+        try await workspace.readingBriefly(at: moment) { state in
+            try Object(try self.find(text, in: &state).index, in: &state)
+        }
+    }
+
+    /// The id that a text names.
+    ///
+    /// A whole id is taken as it is; whether there is such an object shows later. An abbreviated one must fit exactly
+    /// one object.
+    static func id(_ text: String, in workspace: Workspace, at moment: Moment? = nil) async throws -> ObjectID {
+        if let id = ObjectID(text: text) { return id }
+        return try await workspace.readingBriefly(at: moment) { try self.find(text, in: &$0).id }
+    }
+
+    /// The parent that a text names; nil for the root.
+    static func parent(_ text: String, in workspace: Workspace, at moment: Moment?) async throws -> ObjectID? {
+        text == "root" ? nil : try await self.id(text, in: workspace, at: moment)
+    }
+
     /// Throws if a text cannot name any object.
     package static func checkForm(_ text: String) throws(Problem) {
         guard IdentifierRange(prefix: text) == nil else { return }
@@ -41,12 +64,6 @@ package enum ObjectLookup {
             "\"\(text)\" is not an object id; write a UUID, or at least its first "
                 + "\(IdentifierRange.digitCountMin) digits."
         )
-    }
-
-    /// The same for a text that may be missing: no object is the root.
-    static func find(_ text: String?, in transaction: inout some StateReading) throws -> FoundObject? {
-        guard let text else { return nil }
-        return try self.find(text, in: &transaction) as FoundObject
     }
 
     /// Visible objects within a range of ids, up to one more than a message lists.
@@ -91,5 +108,12 @@ package enum ObjectLookup {
             "\"\(text)\" matches \(listed)\(more); write more digits.",
             advice: "Write more digits."
         )
+    }
+}
+
+extension Request {
+    /// The moment that a request is about; nil for now.
+    var moment: Moment? {
+        get throws { try self.head.query.one("at").map { try Moment($0) } }
     }
 }

@@ -59,7 +59,7 @@ struct ObjectQuery {
     private static func query(_ wishes: Wishes, in workspace: Workspace) async throws -> Query {
         var query: Query
         if let parent = wishes.parent {
-            query = .children(of: try await ObjectReference.parent(parent, in: workspace, at: wishes.moment))
+            query = .children(of: try await ObjectLookup.parent(parent, in: workspace, at: wishes.moment))
             if let type = wishes.type { query = query.filtered(type: type) }
         } else {
             query = wishes.type.map { .objects(type: $0) } ?? .all

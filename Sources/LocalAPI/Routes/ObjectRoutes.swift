@@ -6,7 +6,7 @@ internal import PeerdKit
 /// Objects, their properties, and their places in the tree.
 struct ObjectRoutes: Sendable {
     let workspace: Workspace
-    private let readyAnswers = ReadyAnswers()
+    private let readTexts = ReadTexts()
 
     init(workspace: Workspace) { self.workspace = workspace }
 
@@ -16,7 +16,7 @@ struct ObjectRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route(.GET, "/api/objects/{id}", query: .only(["at"])) { try await self.get($0) },
+            Route(.GET, "/api/objects/{id}", query: .only(["at"]), answers: [ObjectAnswer.self]) { try self.get($0) },
             Route(.GET, "/api/objects", query: .objects + Self.pageParameters) { try await self.list($0) },
             Route(.POST, "/api/objects", query: .branch) { try await self.create($0) },
             Route(.GET, "/api/objects/count", query: .objects + ["at"]) { try await self.count($0) },
@@ -42,33 +42,29 @@ struct ObjectRoutes: Sendable {
 
     // MARK: - Reading
 
-    /// Answers what can be read at once: an object by its whole id, without conditions; nil for everything else.
-    func answerAtOnce(_ head: RequestHead) -> ReadyAnswer? {
-        guard head.method == .GET, head.path.count == 3, head.path[0] == "api", head.path[1] == "objects",
-            let id = ObjectID(text: head.path[2]), head.query.isEmpty, !head.headers.contains(name: "If-None-Match")
-        else { return nil }
-        return self.readyAnswers.answer(id, in: self.workspace) { try self.answer($0, to: head) }
-    }
-
-    private func get(_ request: Request) async throws -> Shaped<ObjectAnswer> {
-        let response = try self.answer(
-            try await ObjectReference.object(request.parameters[0], in: self.workspace, at: try request.moment),
-            to: request.head
-        )
-        return Shaped(response)
+    /// Answers at once what is named by its whole id, and shows now.
+    private func get(_ request: Request) throws -> Answering {
+        let (name, moment) = (request.parameters[0], try request.moment)
+        if moment == nil, let id = ObjectID(text: name), let text = self.readTexts.text(of: id, in: self.workspace) {
+            return .now(self.answer(text, to: request.head))
+        }
+        return .later(to: request.head) {
+            self.answer(
+                ObjectText(try await ObjectLookup.object(name, in: self.workspace, at: moment)),
+                to: request.head
+            )
+        }
     }
 
     /// An object with its version; nothing but the status if the client has it already.
-    private func answer(_ object: Object, to head: RequestHead, _ status: HTTPResponseStatus = .ok) throws -> Response {
-        var bytes: [UInt8] = []
-        let tag = EntityTag(version: object.append(to: &bytes))
-        if head.method == .GET || head.method == .HEAD, EntityTag.none(of: head.headers["If-None-Match"], match: tag) {
-            var response = Response(.notModified)
-            response.headers.add(name: "ETag", value: tag.text)
-            return response
+    private func answer(_ text: ObjectText, to head: RequestHead, _ status: HTTPResponseStatus = .ok) -> Response {
+        var response = Response(status, json: text.bytes)
+        if head.method == .GET || head.method == .HEAD,
+            EntityTag.none(of: head.headers["If-None-Match"], match: text.tag)
+        {
+            response = Response(.notModified)
         }
-        var response = Response(status, json: bytes)
-        response.headers.add(name: "ETag", value: tag.text)
+        response.headers.add(name: "ETag", value: text.tag.text)
         return response
     }
 
@@ -84,7 +80,7 @@ struct ObjectRoutes: Sendable {
         if request.wantsLines { return Shaped(try await LineRoutes(workspace: self.workspace).children(request)) }
         var parent: ObjectID?
         if let name = request.parameters.first {
-            parent = try await ObjectReference.object(name, in: self.workspace, at: try request.moment).id
+            parent = try await ObjectLookup.object(name, in: self.workspace, at: try request.moment).id
         }
         return try await self.page(of: .children(of: parent), request)
     }
@@ -128,7 +124,7 @@ struct ObjectRoutes: Sendable {
 
     private func property(_ request: Request, at moment: Moment?) async throws -> Response {
         let name = request.parameters[0]
-        let object = try await ObjectReference.object(name, in: self.workspace, at: moment)
+        let object = try await ObjectLookup.object(name, in: self.workspace, at: moment)
         guard let value = object.properties[request.parameters[1]] else {
             throw Problem.noSuchProperty(request.parameters[1], of: object.id)
         }
@@ -149,7 +145,7 @@ struct ObjectRoutes: Sendable {
         if request.wantsLines { return Shaped(try await LineRoutes(workspace: self.workspace).tree(request)) }
         var root: ObjectID?
         if let name = request.parameters.first {
-            root = try await ObjectReference.object(name, in: self.workspace, at: try request.moment).id
+            root = try await ObjectLookup.object(name, in: self.workspace, at: try request.moment).id
         }
         let limit = try request.head.query.number("limit", in: 1...APILimits.pageCountMax) ?? Self.pageCount
         let depth = try request.head.query.number("depth", in: 0...1_000_000)
@@ -194,7 +190,7 @@ struct ObjectRoutes: Sendable {
         guard let id = created.first, let object = try await self.object(id, on: branch) else {
             throw Problem.noSuchObject("The object was deleted as soon as it was created.")
         }
-        var response = try self.answer(object, to: request.head, .created)
+        var response = self.answer(ObjectText(object), to: request.head, .created)
         let place = branch.map { "?at=\(Moment.branch($0))" } ?? ""
         response.headers.add(name: "Location", value: "/api/objects/\(id)\(place)")
         return Shaped(response)
@@ -232,17 +228,17 @@ struct ObjectRoutes: Sendable {
         return try await self.edit(name, [.set(name, [(property, value)])], request)
     }
 
-    private func unsetProperty(_ request: Request) async throws -> Response {
+    private func unsetProperty(_ request: Request) async throws -> Shaped<ReceiptAnswer> {
         let (name, property) = (request.parameters[0], request.parameters[1])
         _ = try await self.property(request, at: try await request.branch(in: self.workspace).map { .branch($0) })
-        _ = try await self.edit(name, [.unset(name, [property])], request)
-        return .noContent
+        let edited = try await self.edit(name, [.unset(name, [property])], request)
+        return Shaped(request.wantsReceipt ? edited.response : .noContent)
     }
 
     private func delete(_ request: Request) async throws -> Shaped<ReceiptAnswer> {
         let branch = try await request.branch(in: self.workspace)
         let name = request.parameters[0]
-        let object = try await ObjectReference.object(name, in: self.workspace, at: branch.map { .branch($0) })
+        let object = try await ObjectLookup.object(name, in: self.workspace, at: branch.map { .branch($0) })
         let conditions = try self.conditions(request, object, object.id.description)
         let removal = Removal(object: object.id, branch: branch, conditions: conditions)
         let workspace = self.workspace
@@ -262,17 +258,17 @@ struct ObjectRoutes: Sendable {
         let branch = try await request.branch(in: self.workspace)
         let moment = branch.map { Moment.branch($0) }
         if request.head.headers.contains(name: "If-Match") {
-            let object = try await ObjectReference.object(name, in: self.workspace, at: moment)
+            let object = try await ObjectLookup.object(name, in: self.workspace, at: moment)
             // It may change before the write begins, so the write looks again.
             batch.conditions = try self.conditions(request, object, name)
         }
         let receipt = try await batch.writeWithReceipt(to: self.workspace, on: branch).receipt
         if request.wantsReceipt {
-            let id = try await ObjectReference.id(name, in: self.workspace, at: moment)
+            let id = try await ObjectLookup.id(name, in: self.workspace, at: moment)
             return Shaped(Response(ReceiptAnswer(receipt, id)))
         }
-        let object = try await ObjectReference.object(name, in: self.workspace, at: moment)
-        return Shaped(try self.answer(object, to: request.head))
+        let object = try await ObjectLookup.object(name, in: self.workspace, at: moment)
+        return Shaped(self.answer(ObjectText(object), to: request.head))
     }
 
     /// The versions that a write needs, if its request names some.

@@ -39,7 +39,7 @@ struct PastRoutes: Sendable {
         }
         let name = request.parameters[0]
         let object = try await self.workspace.reading { transaction in
-            let found: FoundObject = try ObjectLookup.find(name, includingDeleted: true, in: &transaction)
+            let found = try ObjectLookup.find(name, includingDeleted: true, in: &transaction)
             return found.id
         }
         let page = try await self.workspace.history(of: object, property: property, after: after, limit: limit)
@@ -56,7 +56,7 @@ struct PastRoutes: Sendable {
         var under: ObjectID?
         if let name = try query.one("under") {
             under = try await self.workspace.reading { transaction in
-                let found: FoundObject = try ObjectLookup.find(name, includingDeleted: true, in: &transaction)
+                let found = try ObjectLookup.find(name, includingDeleted: true, in: &transaction)
                 return found.id
             }
         }
@@ -85,7 +85,7 @@ struct PastRoutes: Sendable {
         let branch = try await request.branch(in: self.workspace)
         let name = request.parameters[0]
         let object = try await self.workspace.reading(at: branch.map { .branch($0) }) { state in
-            let found: FoundObject = try ObjectLookup.find(name, includingDeleted: true, in: &state)
+            let found = try ObjectLookup.find(name, includingDeleted: true, in: &state)
             return found.id
         }
         let restoration: Restoration

@@ -18,7 +18,7 @@ struct Removal: Sendable {
     func perform(in workspace: Workspace, progress: @Sendable (String) -> Void) async throws -> WriteReceipt {
         let object = self.object
         let below = try await workspace.reading(at: self.branch.map { .branch($0) }) { state in
-            let found: FoundObject = try ObjectLookup.find(object.description, in: &state)
+            let found = try ObjectLookup.find(object.description, in: &state)
             return try StateExport.subtree(found.index, in: &state).map { try state.object($0).id }
         }
         // From below, so that what has not been deleted yet still has its place.

@@ -146,12 +146,12 @@ struct EditBatch: Sendable {
     ) async throws -> Result {
         let moment = branch.map { Moment.branch($0) }
         var ids: [String: ObjectID] = [:]
-        for name in self.names { ids[name] = try await ObjectReference.id(name, in: workspace, at: moment) }
+        for name in self.names { ids[name] = try await ObjectLookup.id(name, in: workspace, at: moment) }
         do {
             return try await write(ResolvedEdits(batch: self, ids: ids))
         } catch let error as PeerdError where error.code == .noSuchObject {
             // The one that is missing is looked for again, to say why.
-            for name in self.names.sorted() { _ = try await ObjectReference.object(name, in: workspace, at: moment) }
+            for name in self.names.sorted() { _ = try await ObjectLookup.object(name, in: workspace, at: moment) }
             throw error
         }
     }

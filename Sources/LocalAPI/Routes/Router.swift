@@ -28,6 +28,21 @@ extension Request {
     }
 }
 
+/// How a request is answered.
+package enum Answering: Sendable {
+    /// With what was there in microseconds, on the caller's thread.
+    case now(Response)
+    /// With what is made of it in its time.
+    case later(@Sendable () async -> Response)
+
+    /// With what `make` returns, or the problem that it throws.
+    static func later(to head: RequestHead, _ make: @escaping @Sendable () async throws -> Response) -> Answering {
+        .later {
+            do { return try await make() } catch { return Problem(error).response(to: head) }
+        }
+    }
+}
+
 /// A route: a method and a template of a path, with what answers them.
 struct Route: Sendable {
     var method: HTTPMethod
@@ -36,7 +51,7 @@ struct Route: Sendable {
     var query: Query
     /// The types of the JSON with which it answers.
     var answers: [any Answer.Type]
-    var handler: @Sendable (Request) async throws -> Response
+    var handler: @Sendable (Request) throws -> Answering
 
     /// The parameters behind the question mark that a route knows.
     enum Query: Sendable {
@@ -63,9 +78,21 @@ struct Route: Sendable {
         query: Query = .none,
         _ handler: @escaping @Sendable (Request) async throws -> Result
     ) {
+        self.init(method, template, query: query, answers: Result.answers) { request in
+            .later(to: request.head) { try await handler(request).response(to: request) }
+        }
+    }
+
+    /// The same for a route that may answer at once.
+    init(
+        _ method: HTTPMethod,
+        _ template: String,
+        query: Query,
+        answers: [any Answer.Type],
+        _ handler: @escaping @Sendable (Request) throws -> Answering
+    ) {
         (self.method, self.path, self.template) = (method, template, Template(template))
-        (self.query, self.answers) = (query, Result.answers)
-        self.handler = { try await handler($0).response(to: $0) }
+        (self.query, self.answers, self.handler) = (query, answers, handler)
     }
 
     /// Throws if a request has a parameter that the route does not know.
@@ -97,6 +124,11 @@ struct Route: Sendable {
             }
         }
 
+        /// The second word that a path must have; nil if that may differ.
+        var secondWord: String? {
+            if self.parts.count > 1, case .literal(let word) = self.parts[1] { word } else { nil }
+        }
+
         /// The parameters of a path; nil if the path does not fit.
         func parameters(of path: [String]) -> [String]? {
             guard path.count >= self.parts.count || self.parts.last == .rest else { return nil }
@@ -121,26 +153,31 @@ struct Route: Sendable {
 /// Finds what answers a request.
 package struct Router: Sendable {
     let routes: [Route]
+    /// The same by the second word that their paths must have.
+    private let routesByWord: [String?: [Route]]
 
-    init(_ routes: [Route]) { self.routes = routes }
+    init(_ routes: [Route]) {
+        self.routes = routes
+        self.routesByWord = Dictionary(grouping: routes, by: \.template.secondWord)
+    }
 
     /// Answers a request; never throws, since whatever is wrong is an answer too.
-    package func respond(to request: Request) async -> Response {
+    func answering(_ request: Request) -> Answering {
         do {
             let (route, parameters) = try self.route(of: request.head)
             var request = request
             request.parameters = parameters
             try route.check(request.head.query)
-            return try await route.handler(request)
+            return try route.handler(request)
         } catch {
-            return Problem(error).response(to: request.head)
+            return .now(Problem(error).response(to: request.head))
         }
     }
 
     private func route(of head: RequestHead) throws(Problem) -> (Route, [String]) {
         // A HEAD is a GET whose body is not sent.
         let method = head.method == .HEAD ? .GET : head.method
-        let fitting = self.routes.compactMap { route in
+        let fitting = [head.path.dropFirst().first, nil].flatMap { self.routesByWord[$0] ?? [] }.compactMap { route in
             route.template.parameters(of: head.path).map { (route: route, parameters: $0) }
         }
         // A word of a template counts more than a parameter: /api/objects/count is no object.

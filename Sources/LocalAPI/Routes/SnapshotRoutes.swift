@@ -29,7 +29,7 @@ struct SnapshotRoutes: Sendable {
         var object: ObjectID?
         if let text = try request.head.query.one("object") {
             // The object may be gone, and its snapshots be wanted all the more.
-            object = try await ObjectReference.id(text, in: self.workspace)
+            object = try await ObjectLookup.id(text, in: self.workspace)
         }
         return SnapshotList(snapshots: try await self.workspace.snapshots(of: object).map { SnapshotAnswer($0) })
     }
@@ -40,7 +40,7 @@ struct SnapshotRoutes: Sendable {
         try members.requireNoOthers()
         let branch = try await request.branch(in: self.workspace)
         let moment = branch.map { Moment.branch($0) }
-        let id = try await ObjectReference.object(object, in: self.workspace, at: moment).id
+        let id = try await ObjectLookup.object(object, in: self.workspace, at: moment).id
         return Created(SnapshotAnswer(try await self.workspace.takeSnapshot(of: id, name: name, on: branch)))
     }
 

@@ -8,7 +8,6 @@ package struct APIService: Sendable {
     let metrics: Metrics
     let router: Router
     private let loopbackAccess: Access?
-    private let objects: ObjectRoutes
 
     /// Answers requests on a workspace.
     ///
@@ -19,8 +18,7 @@ package struct APIService: Sendable {
         self.server = server
         self.metrics = metrics
         self.loopbackAccess = access
-        self.objects = ObjectRoutes(workspace: workspace)
-        var routes = self.objects.routes
+        var routes = ObjectRoutes(workspace: workspace).routes
         routes += HistoryRoutes(workspace: workspace).routes
         routes += PastRoutes(workspace: workspace).routes
         routes += BranchRoutes(workspace: workspace).routes
@@ -61,22 +59,26 @@ package struct APIService: Sendable {
         return response
     }
 
-    /// Answers a request that was not refused and has no body, if that takes microseconds; nil otherwise.
-    func respondAtOnce(to head: RequestHead) -> ReadyAnswer? {
-        guard !head.headers.contains(name: "Origin"), let answer = self.objects.answerAtOnce(head) else { return nil }
-        self.metrics.note(status: UInt(answer.head.status.code))
-        return answer
+    /// Answers a request that was not refused.
+    func answering(_ request: Request) -> Answering {
+        if self.isPreflight(request.head) { return .now(self.completed(ResponseHeaders.preflight, for: request.head)) }
+        switch self.router.answering(request) {
+        case .now(let response): return .now(self.completed(response, for: request.head))
+        case .later(let make): return .later { self.completed(await make(), for: request.head) }
+        }
     }
 
-    /// Answers a request that was not refused.
+    /// The same, for callers that can wait.
     package func respond(to request: Request) async -> Response {
-        var response: Response
-        if self.isPreflight(request.head) {
-            response = ResponseHeaders.preflight
-        } else {
-            response = await self.router.respond(to: request)
+        switch self.answering(request) {
+        case .now(let response): response
+        case .later(let make): await make()
         }
-        self.share(&response, with: request.head.headers)
+    }
+
+    private func completed(_ response: Response, for head: RequestHead) -> Response {
+        var response = response
+        self.share(&response, with: head.headers)
         self.metrics.note(status: UInt(response.status.code))
         return response
     }

@@ -14,6 +14,10 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
     private let connections: ConnectionBook
     private var phase = Phase.waiting
     private var body: BodyPieces?
+    /// The request that begins when something of its body comes, or its end; nil once it has.
+    ///
+    /// Whoever waits to be asked for a body, and goes away without having sent one, has had nothing done.
+    private var unbegun: (request: RequestHead, head: HTTPRequestHead)?
     private var task: Task<Void, Never>?
     private var alarm = Alarm()
     /// Whether the client has not taken all of the last answer.
@@ -66,11 +70,11 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
         var problem = Problem.badRequest("The request is not HTTP/1.1: \(error).")
         if error == .headerOverflow { problem = Self.headerTooLarge }
         switch self.phase {
-        case .waiting:
+        // Whoever reads the body answers with the problem.
+        case .receiving where self.unbegun == nil: self.body?.finish(problem)
+        case .waiting, .receiving:
             self.phase = .closing
             self.write(problem.response, to: nil, closes: true, context)
-        // Whoever reads the body answers with the problem.
-        case .receiving: self.body?.finish(problem)
         case .answering, .closing: break
         }
     }
@@ -89,11 +93,13 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
             guard case .receiving = self.phase else { return }
             self.arm(APILimits.stallSeconds, context)
             self.body?.append(Array(buffer.readableBytesView))
+            self.beginWithBody(context)
         case .end:
             guard case .receiving = self.phase else { return }
             self.phase = .answering
             self.alarm.disarm()
             self.body?.finish(nil)
+            self.beginWithBody(context)
         }
     }
 
@@ -136,31 +142,38 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
 
     private func answer(_ request: RequestHead, _ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         self.connections.note(context.channel)
-        // A request without a body ends with its head, so nothing more of it changes the phase.
-        if !head.hasBody, head.version == .http1_1, let answer = self.service.respondAtOnce(to: request) {
+        guard head.hasBody else {
+            // A request without a body ends with its head, so nothing more of it changes the phase.
             self.phase = .answering
-            return self.write(answer, closes: !head.staysOpen, context)
+            return self.answer(Request(head: request, body: .empty), head, context)
+        }
+        self.unbegun = (request, head)
+        self.body = BodyPieces(of: context.channel)
+        self.arm(APILimits.stallSeconds, context)
+        if head.headers["Expect"].contains(where: { $0.lowercased() == "100-continue" }) {
+            context.writeAndFlush(
+                self.wrapOutboundOut(.head(HTTPResponseHead(version: head.version, status: .continue))),
+                promise: nil
+            )
+        }
+    }
+
+    private func beginWithBody(_ context: ChannelHandlerContext) {
+        guard let (request, head) = self.unbegun.take() else { return }
+        self.answer(Request(head: request, body: RequestBody(pieces: self.body)), head, context)
+    }
+
+    private func answer(_ request: Request, _ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        let make: @Sendable () async -> Response
+        switch self.service.answering(request) {
+        case .now(let response): return self.finish(response, head, context)
+        case .later(let body): make = body
         }
         let loop = NIOLoopBound(context, eventLoop: context.eventLoop)
-        var body = RequestBody.empty
-        if head.hasBody {
-            let pieces = BodyPieces(of: context.channel)
-            self.body = pieces
-            self.arm(APILimits.stallSeconds, context)
-            body = RequestBody(pieces: pieces)
-            if head.headers["Expect"].contains(where: { $0.lowercased() == "100-continue" }) {
-                context.writeAndFlush(
-                    self.wrapOutboundOut(.head(HTTPResponseHead(version: head.version, status: .continue))),
-                    promise: nil
-                )
-            }
-        } else {
-            self.body = nil
-        }
-        let (service, this) = (self.service, NIOLoopBound(self, eventLoop: context.eventLoop))
+        let this = NIOLoopBound(self, eventLoop: context.eventLoop)
         let writer = ResponseWriter(context.channel, head, isPatient: self.entryPoint == .socket)
         self.task = Task {
-            let response = await service.respond(to: Request(head: request, body: body))
+            let response = await make()
             if case .bytes = response.body, head.method != .HEAD {
                 return writer.eventLoop.execute { this.value.finish(response, head, loop.value) }
             }
@@ -221,14 +234,6 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
         if !bytes.isEmpty, head?.method != .HEAD, answer.status.mayHaveResponseBody {
             context.write(self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: bytes)))), promise: nil)
         }
-        self.writeEnd(closes: closes, context)
-    }
-
-    private func write(_ answer: ReadyAnswer, closes: Bool, _ context: ChannelHandlerContext) {
-        var head = answer.head
-        if closes { head.headers.replaceOrAdd(name: "Connection", value: "close") }
-        context.write(self.wrapOutboundOut(.head(head)), promise: nil)
-        context.write(self.wrapOutboundOut(.body(.byteBuffer(answer.body))), promise: nil)
         self.writeEnd(closes: closes, context)
     }
 

@@ -4,14 +4,15 @@ internal import Synchronization
 
 /// The number of requests that are being answered, so that a daemon that ends can let them come to their end.
 final class RunningRequests: Sendable {
-    private let count = Mutex(0)
+    private let state = Mutex((count: 0, isEnding: false))
 
     private static let interval = Duration.milliseconds(10)
 
-    /// Waits until none is left, but not for ever.
+    /// Lets no more begin, and waits until none is left, but not for ever.
     func end(within patience: Duration) async {
         let deadline = ContinuousClock.now + patience
-        while self.count.withLock({ $0 }) > 0, ContinuousClock.now < deadline {
+        self.state.withLock { $0.isEnding = true }
+        while self.state.withLock({ $0.count }) > 0, ContinuousClock.now < deadline {
             try? await Task.sleep(for: Self.interval)
         }
     }
@@ -29,7 +30,11 @@ final class RunningRequests: Sendable {
         fileprivate init(_ requests: RunningRequests) { self.requests = requests }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            if case .head = self.unwrapInboundIn(data) { self.add(1) }
+            if case .head = self.unwrapInboundIn(data) {
+                // Whoever gets no word of a request may do it himself.
+                guard self.requests.state.withLock({ !$0.isEnding }) else { return context.close(promise: nil) }
+                self.add(1)
+            }
             context.fireChannelRead(data)
         }
 
@@ -46,7 +51,7 @@ final class RunningRequests: Sendable {
         private func add(_ number: Int) {
             guard number > 0 || self.count > 0 else { return }
             self.count += number
-            self.requests.count.withLock { $0 += number }
+            self.requests.state.withLock { $0.count += number }
         }
     }
 }

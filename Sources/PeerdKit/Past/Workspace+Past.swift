@@ -79,6 +79,15 @@ extension Workspace {
         try await self.reading { transaction in try Self.withState(at: moment, of: &transaction, body) }
     }
 
+    /// Reads a little of the state now, on the thread of the caller's task, or of that at a moment.
+    package func readingBriefly<Result: Sendable>(
+        at moment: Moment?,
+        _ body: @Sendable (inout WorkspaceState) throws -> Result
+    ) async throws -> Result {
+        if moment != nil { return try await self.reading(at: moment, body) }
+        return try await self.readingBriefly { transaction in try Self.withState(at: nil, of: &transaction, body) }
+    }
+
     /// Reads the state now, or at a moment, and hands over what is read of it in pieces.
     package func reading(
         at moment: Moment?,

@@ -12,12 +12,7 @@ public struct Snapshot: ~Copyable {
     /// - Throws: ``PeerdError`` if the disk fails or the database is damaged.
     /// - Complexity: O(*n* log *m*) for *n* properties of the object in a workspace of *m*.
     public func object(_ id: ObjectID) throws -> Object? {
-        try self.translating { transaction in
-            guard let index = try transaction.existingObjectIndex(of: id),
-                try transaction.object(index).isVisible
-            else { return nil }
-            return try Object(index, in: &transaction)
-        }
+        try self.translating { try Object.find(id, in: &$0) }
     }
 
     /// Returns the value of a property; nil if the object or the property does not exist.

@@ -143,10 +143,9 @@ struct OpenCommand: AsyncParsableCommand {
     func run() async throws {
         let paths = try self.options.directory.paths
         try paths.requireWorkspace()
-        guard try await paths.hasDaemonSoon else {
+        guard let link: LinkAnswer = try await paths.answerOfDaemon(APIRequest(.post, "api", "links")) else {
             throw CommandFailure(.busy, "No daemon runs for \(paths.directory); start \"peerd run\" first.")
         }
-        let link: LinkAnswer = try await APIClient(path: paths.socket).answer(APIRequest(.post, "api", "links"))
         let output = CommandOutput.standard(self.options.format)
         if self.options.isJSON {
             try await output.json(link)

@@ -61,7 +61,7 @@ struct RunCommand: AsyncParsableCommand {
         let listen = try ListenChoice(option: self.listen, remembered: Settings.load(paths).listen)
         try paths.requireWorkspace()
         if let damage = Settings.damage(paths) { logger.warning("\(damage): \(Settings.damageAdvice).") }
-        guard try await !paths.isListenedTo else {
+        guard try await paths.daemon() == nil else {
             throw CommandFailure(.busy, "A daemon already runs for \(paths.directory); stop it first.")
         }
         let http = try self.http.choice

@@ -134,8 +134,9 @@ struct SnapshotImportCommand: AsyncParsableCommand {
     var path: String
 
     func run() async throws {
-        try (try self.options.directory.paths).requireWorkspace()
-        let file = try ImportSource(path: self.path)
+        let paths = try self.options.directory.paths
+        try paths.requireWorkspace()
+        let file = try ImportSource(path: self.path, keptIn: paths.directory, upTo: ObjectSnapshot.byteCountMax)
         try await self.options.work(mayWrite: true) { try await $0.importSnapshot(from: file) }
     }
 }

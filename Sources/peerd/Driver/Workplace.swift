@@ -33,17 +33,26 @@ struct Workplace {
     ) async throws -> Result {
         try paths.requireWorkspace(mayLackDatabase: mayLackDatabase)
         let patience = patienceMilliseconds.map { Int64(clamping: $0 / 1000) }
-        let workplace = try await self.open(paths, CommandOutput.standard(format), mayWrite: mayWrite, patience)
+        let output = CommandOutput.standard(format)
         do {
-            let result = try await body(workplace)
-            try await workplace.output.flush()
-            await workplace.close()
+            return try await self.open(paths, output, mayWrite: mayWrite, patience).perform(body)
+        } catch APIConnectionError.notTaken {
+            // The daemon was ending, and has done nothing.
+            return try await self.open(paths, output, mayWrite: mayWrite, patience).perform(body)
+        }
+    }
+
+    private func perform<Result>(_ body: (Workplace) async throws -> Result) async throws -> Result {
+        do {
+            let result = try await body(self)
+            try await self.output.flush()
+            await self.close()
             return result
         } catch {
             // What was there to say before is said before the reason.
-            try? await workplace.output.flush()
-            await workplace.close()
-            throw workplace.explained(error)
+            try? await self.output.flush()
+            await self.close()
+            throw self.explained(error)
         }
     }
 
@@ -53,13 +62,6 @@ struct Workplace {
         case .here(let runtime): await runtime.stop()
         case .readOnly(let workspace): await workspace.close()
         }
-    }
-
-    /// Has output gathered, and prints it when it is complete.
-    func printWhole(_ body: (Spool) async throws -> Void) async throws {
-        let spool = Spool(directory: self.paths.directory)
-        try await body(spool)
-        try await spool.drain(to: self.output)
     }
 
     /// Has work done that may take long, and shows how far it is.
@@ -96,11 +98,9 @@ struct Workplace {
         _ output: CommandOutput,
         _ patienceSeconds: Int64?
     ) async throws -> Workplace? {
-        guard try await paths.hasDaemon(patienceSeconds: patienceSeconds) else { return nil }
-        // The answer to a request with a time limit comes a little later than that.
-        let silence = patienceSeconds.map { $0 + DirectoryPaths.answerSecondsMax } ?? APIClient.silenceSecondsMax
-        let caller = APIClient(path: paths.socket, silenceSeconds: silence)
-        return Workplace(caller: caller, output: output, paths: paths, place: .daemon)
+        try await paths.daemon(patienceSeconds: patienceSeconds).map {
+            Workplace(caller: $0, output: output, paths: paths, place: .daemon)
+        }
     }
 
     private static func openReadOnly(_ paths: DirectoryPaths, _ output: CommandOutput) async throws -> Workplace {
@@ -123,7 +123,7 @@ struct Workplace {
         let runtime = try await WorkspaceRuntime.openStoreAlone(
             paths,
             mayWrite: mayWrite,
-            stopsWaiting: { try await paths.isListenedTo },
+            stopsWaiting: { try await paths.daemon() != nil },
             report: { notice in
                 if let text = NoticeText.warning(notice) { StandardStreams.note(text) }
             }
@@ -148,42 +148,37 @@ struct Workplace {
 }
 
 extension DirectoryPaths {
-    /// How long a daemon that lives needs at most to say so.
-    static let answerSecondsMax: Int64 = 10
-
-    /// Whether a process listens on the socket of the directory.
-    var isListenedTo: Bool {
-        get async throws {
-            do {
-                return try await APIClient(path: self.socket).isListenedTo()
-            } catch let failure as SocketFailure {
-                throw CommandFailure(.busy, "The daemon's socket \(self.socket) cannot be used: \(failure.reason).")
-            }
-        }
-    }
-
-    /// Whether a daemon of the directory takes requests; `patienceSeconds`: how long to wait for its word at most.
+    /// The daemon of the directory; nil if nobody listens on its socket.
     ///
-    /// - Throws: ``APIConnectionError`` if there is one that does not answer.
-    func hasDaemon(patienceSeconds: Int64? = nil) async throws -> Bool {
-        guard try await self.isListenedTo else { return false }
-        let seconds = min(patienceSeconds ?? Self.answerSecondsMax, Self.answerSecondsMax)
-        return try await APIClient(path: self.socket, silenceSeconds: seconds).isAnswered()
+    /// `patienceSeconds`: how long whoever calls is ready to wait; nil for as long as the work takes.
+    func daemon(patienceSeconds: Int64? = nil) async throws -> APIClient? {
+        do {
+            return try await APIClient.reach(path: self.socket, patienceSeconds: patienceSeconds)
+        } catch let failure as SocketFailure {
+            throw CommandFailure(.busy, "The daemon's socket \(self.socket) cannot be used: \(failure.reason).")
+        }
     }
 
     private static let startPatience = Duration.seconds(3)
     private static let startInterval = Duration.milliseconds(50)
 
-    /// The same, for commands that need a daemon: it may have been started a moment ago.
-    var hasDaemonSoon: Bool {
-        get async throws {
-            let patience = ContinuousClock.now + Self.startPatience
-            while true {
-                if try await self.hasDaemon() { return true }
-                if ContinuousClock.now >= patience { return false }
-                try await Task.sleep(for: Self.startInterval)
+    /// What the daemon answers to a request; nil if none runs, and none that was just started.
+    func answerOfDaemon<Content: Answer>(_ request: APIRequest) async throws -> Content? {
+        let patience = ContinuousClock.now + Self.startPatience
+        while true {
+            do {
+                if let daemon = try await self.daemon() { return try await daemon.answer(request) }
+            } catch APIConnectionError.notTaken {
+                // It was ending.
             }
+            if ContinuousClock.now >= patience { return nil }
+            try await Task.sleep(for: Self.startInterval)
         }
+    }
+
+    /// Whether a daemon runs that serves the directory; it may have been started a moment ago.
+    var hasDaemonSoon: Bool {
+        get async throws { try await self.answerOfDaemon(APIRequest(.get, "healthz")) as HealthAnswer? != nil }
     }
 }
 

@@ -21,27 +21,27 @@ extension ObjectSummary {
 ///
 /// Memory grows with the depth, and not with the tree.
 struct TreeDrawing {
-    let spool: Spool
+    private let output: CommandOutput
     /// Whether the first object stands above the tree, without a branch.
-    let beginsWithTop: Bool
+    private let beginsWithTop: Bool
     /// What stands before the branches of each level.
     private var indents = [""]
 
     /// So many levels are drawn; of what is deeper only the depth is told.
     private static let drawnLevelCountMax = 100
 
-    init(spool: Spool, beginsWithTop: Bool) {
-        self.spool = spool
+    init(_ output: CommandOutput, beginsWithTop: Bool) {
+        self.output = output
         self.beginsWithTop = beginsWithTop
     }
 
-    mutating func add(_ summary: ObjectSummary, depth: Int, isLast: Bool) {
+    mutating func add(_ summary: ObjectSummary, depth: Int, isLast: Bool) async throws {
         let level = self.beginsWithTop ? depth - 1 : depth
-        guard level >= 0 else { return self.spool.line(summary.line) }
+        guard level >= 0 else { return try await self.output.line(summary.line) }
         let isDrawn = level < Self.drawnLevelCountMax
         let indent = isDrawn && level < self.indents.count ? self.indents[level] : ""
         let branch = isDrawn ? "\(indent)\(isLast ? "└── " : "├── ")" : "(level \(level + 1)) "
-        self.spool.line("\(branch)\(summary.line)")
+        try await self.output.line("\(branch)\(summary.line)")
         guard isDrawn else { return }
         self.indents.removeSubrange(min(level + 1, self.indents.count)...)
         self.indents.append(indent + (isLast ? "    " : "│   "))
@@ -50,32 +50,31 @@ struct TreeDrawing {
 
 /// Writes the same tree as JSON: nested objects, each with its `children`.
 struct TreeText {
-    let spool: Spool
+    private let output: CommandOutput
     /// Objects whose children are still to come.
     private var openCount = 0
+    private var isEmpty = true
     private var isFirst = true
 
-    init(spool: Spool) {
-        self.spool = spool
-        spool.write("[".utf8)
-    }
+    init(_ output: CommandOutput) { self.output = output }
 
-    mutating func add(_ summary: ObjectSummary, depth: Int) {
-        self.close(to: depth)
+    mutating func add(_ summary: ObjectSummary, depth: Int) async throws {
+        try await self.close(to: depth)
         let text = JSON(summary).canonicalText
-        self.spool.write("\(self.isFirst ? "" : ",")\n\(text.dropLast()),\"children\":[".utf8)
+        let separator = self.isEmpty ? "[" : self.isFirst ? "" : ","
+        try await self.output.write("\(separator)\n\(text.dropLast()),\"children\":[".utf8)
         self.openCount += 1
-        self.isFirst = true
+        (self.isEmpty, self.isFirst) = (false, true)
     }
 
-    mutating func end() {
-        self.close(to: 0)
-        self.spool.write("]\n".utf8)
+    mutating func end() async throws {
+        try await self.close(to: 0)
+        try await self.output.write((self.isEmpty ? "[]\n" : "]\n").utf8)
     }
 
-    private mutating func close(to depth: Int) {
+    private mutating func close(to depth: Int) async throws {
         while self.openCount > depth {
-            self.spool.write("]}".utf8)
+            try await self.output.write("]}".utf8)
             self.openCount -= 1
             self.isFirst = false
         }

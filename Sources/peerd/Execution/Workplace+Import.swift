@@ -7,7 +7,7 @@ extension Workplace {
     /// Takes in the objects of a file.
     func importObjects(from file: ImportSource) async throws {
         var request = APIRequest(.post, "api", "import", query: try self.branchQuery)
-        request.body = .pieces(try file.pieces(keptIn: self.paths.directory))
+        request.body = .pieces(file.next)
         let report: ImportAnswer
         do {
             report = try await self.work(request)
@@ -21,6 +21,8 @@ extension Workplace {
 }
 
 /// A file to import, or standard input.
+///
+/// What another program still writes is copied first: a daemon does not wait for that.
 final class ImportSource: Sendable {
     private let path: String
     private let descriptor: Int32
@@ -28,10 +30,18 @@ final class ImportSource: Sendable {
 
     private static let pieceByteCount = 256 << 10
 
-    init(path: String) throws {
+    /// Opens a file; a copy of it is a temporary file in `directory`.
+    ///
+    /// More than `byteCountMax` bytes are not copied, since what another program writes may never end.
+    init(path: String, keptIn directory: String, upTo byteCountMax: Int = .max) throws {
         self.path = path
-        self.descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
-        if self.descriptor < 0 { throw self.unreadable() }
+        let source = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
+        var status = stat()
+        if fstat(source, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
+            self.descriptor = source
+        } else {
+            self.descriptor = try Self.copy(source, path, to: directory, upTo: byteCountMax)
+        }
     }
 
     deinit { if self.descriptor > 0 { close(self.descriptor) } }
@@ -39,43 +49,56 @@ final class ImportSource: Sendable {
     /// Why it could not be read to its end; nil if it could.
     var failure: CommandFailure? { self.readFailure.withLockedValue { $0 } }
 
-    /// Returns a function that reads the next piece.
-    ///
-    /// What another program still writes is gathered first: a daemon does not wait for that. It may need a temporary
-    /// file in `directory`. More than `byteCountMax` bytes of that are refused, since it may never end.
-    func pieces(keptIn directory: String, upTo byteCountMax: Int = .max) throws -> @Sendable () async throws -> [UInt8]?
-    {
-        var status = stat()
-        if fstat(self.descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG { return { try self.next() } }
-        let spool = Spool(directory: directory)
-        var byteCount = 0
-        while let piece = try self.next() {
-            byteCount += piece.count
-            guard byteCount <= byteCountMax else {
-                let limit = "\(byteCountMax >> 20) MiB"
-                throw CommandFailure(.failure, "\(self.path) has more than \(limit), which is the limit.")
-            }
-            spool.write(piece)
+    /// Reads the next piece; nil at the end.
+    @Sendable func next() throws -> [UInt8]? {
+        do {
+            return try Self.read(self.descriptor, self.path)
+        } catch {
+            self.readFailure.withLockedValue { $0 = error }
+            throw error
         }
-        return try spool.pieces()
     }
 
-    private func next() throws -> [UInt8]? {
-        var bytes = [UInt8](repeating: 0, count: Self.pieceByteCount)
+    private static func read(_ descriptor: Int32, _ path: String) throws(CommandFailure) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: self.pieceByteCount)
         var count: Int
-        repeat { count = read(self.descriptor, &bytes, bytes.count) } while count < 0 && errno == EINTR
+        repeat { count = Foundation.read(descriptor, &bytes, bytes.count) } while count < 0 && errno == EINTR
         guard count >= 0 else {
-            let failure = self.unreadable()
-            self.readFailure.withLockedValue { $0 = failure }
-            throw failure
+            throw CommandFailure(
+                .failure,
+                "The file \(path) cannot be read: \(SystemText.ofErrno()). Check the path and the permissions."
+            )
         }
         return count == 0 ? nil : Array(bytes.prefix(count))
     }
 
-    private func unreadable() -> CommandFailure {
-        CommandFailure(
-            .failure,
-            "The file \(self.path) cannot be read: \(SystemText.ofErrno()). Check the path and the permissions."
-        )
+    /// Copies all of a file to a temporary one; returns that, to be read from its beginning.
+    private static func copy(
+        _ source: Int32,
+        _ path: String,
+        to directory: String,
+        upTo byteCountMax: Int
+    ) throws(CommandFailure) -> Int32 {
+        let copy = NamelessFile.open(in: directory)
+        var byteCount = 0
+        while let piece = try self.read(source, path) {
+            byteCount += piece.count
+            guard byteCount <= byteCountMax else {
+                let limit = "\(byteCountMax >> 20) MiB"
+                throw CommandFailure(.failure, "\(path) has more than \(limit), which is the limit.")
+            }
+            var rest = piece[...]
+            while !rest.isEmpty {
+                let count = rest.withUnsafeBytes { write(copy, $0.baseAddress, $0.count) }
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else {
+                    let reason = SystemText.ofErrno()
+                    throw CommandFailure(.storage, "A temporary file in \(directory) cannot be written: \(reason).")
+                }
+                rest = rest.dropFirst(count)
+            }
+        }
+        lseek(copy, 0, SEEK_SET)
+        return copy
     }
 }

@@ -8,7 +8,7 @@ extension Workplace {
     func history(_ object: String, _ name: String?, limit: Int?) async throws {
         let isJSON = self.output.format.isJSON
         var (after, rest): (String?, Int) = (nil, limit ?? .max)
-        var isFirst = true
+        var array = ArrayText(self.output)
         repeat {
             let request = try ObjectArgument.request(
                 .get,
@@ -20,16 +20,14 @@ extension Workplace {
             for entry in page.entries {
                 rest -= 1
                 if isJSON {
-                    try await self.output.write((isFirst ? "[\n" : ",\n").utf8)
-                    try await self.output.write(JSON(entry).canonicalText.utf8)
+                    try await array.add(JSON(entry).canonicalText.utf8)
                 } else {
                     try await self.output.line(PastText.line(of: entry))
                 }
-                isFirst = false
             }
             after = page.next
         } while after != nil && rest > 0
-        if isJSON { try await self.output.write((isFirst ? "[]\n" : "\n]\n").utf8) }
+        if isJSON { try await array.end() }
     }
 
     func diff(_ from: String, _ to: String?, _ object: String?) async throws {
@@ -37,17 +35,12 @@ extension Workplace {
         let moments = [("from", from), ("to", try to ?? self.branchMoment)]
         let request = APIRequest(.get, "api", "diff", query: moments + [("under", under)])
         let isJSON = self.output.format.isJSON
-        try await self.printWhole { spool in
-            var array = isJSON ? ArrayText(spool) : nil
-            try await self.caller.lines(request) { line in
-                if isJSON {
-                    array?.add(line)
-                } else {
-                    for text in PastText.lines(of: try JSON.answer(line)) { spool.line(text) }
-                }
-            }
-            array?.end()
+        var array = ArrayText(self.output)
+        try await self.caller.lines(request) { line in
+            if isJSON { return try await array.add(line) }
+            for text in PastText.lines(of: try JSON.answer(line)) { try await self.output.line(text) }
         }
+        if isJSON { try await array.end() }
     }
 
     func restore(_ object: String, _ name: String?, at moment: String) async throws {

@@ -44,37 +44,31 @@ extension Workplace {
         let query = try self.query(at: moment) + [("fields", "summary")]
         let request = try ObjectArgument.request(.get, object, "children", query: query)
         let isJSON = self.output.format.isJSON
-        try await self.printWhole { spool in
-            var array = isJSON ? ArrayText(spool) : nil
-            try await self.caller.lines(request) { line in
-                if isJSON { array?.add(line) } else { spool.line(try JSON.answer(line, as: ObjectSummary.self).line) }
-            }
-            array?.end()
+        var array = ArrayText(self.output)
+        try await self.caller.lines(request) { line in
+            if isJSON { return try await array.add(line) }
+            try await self.output.line(try JSON.answer(line, as: ObjectSummary.self).line)
         }
+        if isJSON { try await array.end() }
     }
 
     func tree(_ object: String?, at moment: String?) async throws {
         let query = try self.query(at: moment) + [("fields", "summary"), ("top", "true")]
         let request = try ObjectArgument.request(.get, object, "tree", query: query)
         let isJSON = self.output.format.isJSON
-        try await self.printWhole { spool in
-            var drawing = TreeDrawing(spool: spool, beginsWithTop: object != nil)
-            var text = isJSON ? TreeText(spool: spool) : nil
-            try await self.caller.elements(request) { (object: Joined<ObjectSummary, TreePlace>) in
-                if isJSON {
-                    text?.add(object.first, depth: object.depth)
-                } else {
-                    drawing.add(object.first, depth: object.depth, isLast: object.isLast ?? false)
-                }
-            }
-            text?.end()
+        var drawing = TreeDrawing(self.output, beginsWithTop: object != nil)
+        var text = TreeText(self.output)
+        try await self.caller.elements(request) { (object: Joined<ObjectSummary, TreePlace>) in
+            if isJSON { return try await text.add(object.first, depth: object.depth) }
+            try await drawing.add(object.first, depth: object.depth, isLast: object.isLast ?? false)
         }
+        if isJSON { try await text.end() }
     }
 
     func export(_ object: String?, at moment: String?) async throws {
         let under = try object.map { try ObjectArgument.checked($0) }
         let request = APIRequest(.get, "api", "export", query: try self.query(at: moment) + [("under", under)])
-        try await self.printWhole { spool in try await self.caller.pieces(request) { spool.write($0) } }
+        try await self.caller.pieces(request) { try await self.output.write($0) }
     }
 
     /// The parameter that names a moment to the routes; without one, that of the current branch.
@@ -119,20 +113,17 @@ enum ObjectArgument {
 
 /// A JSON array, one element a line, in the form of an export.
 struct ArrayText {
-    private let spool: Spool
-    private var isFirst = true
+    private let output: CommandOutput
+    private var isEmpty = true
 
-    init(_ spool: Spool) {
-        self.spool = spool
-        spool.write("[".utf8)
-    }
+    init(_ output: CommandOutput) { self.output = output }
 
     /// Adds the canonical JSON of an element.
-    mutating func add(_ element: [UInt8]) {
-        self.spool.write((self.isFirst ? "\n" : ",\n").utf8)
-        self.spool.write(element)
-        self.isFirst = false
+    mutating func add(_ element: some Sequence<UInt8>) async throws {
+        try await self.output.write((self.isEmpty ? "[\n" : ",\n").utf8)
+        try await self.output.write(element)
+        self.isEmpty = false
     }
 
-    func end() { self.spool.write((self.isFirst ? "]\n" : "\n]\n").utf8) }
+    func end() async throws { try await self.output.write((self.isEmpty ? "[]\n" : "\n]\n").utf8) }
 }

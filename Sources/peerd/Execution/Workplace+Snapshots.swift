@@ -25,13 +25,11 @@ extension Workplace {
         if self.output.format.isJSON { return try await self.output.write(bytes) }
         let content = try SnapshotContent(parsing: bytes)
         if let name = content.name { try await self.output.line(name) }
-        try await self.printWhole { spool in
-            let places = content.inTreeOrder
-            var drawing = TreeDrawing(spool: spool, beginsWithTop: true)
-            let isLast = Self.lastAmongSiblings(places.map(\.depth))
-            for (place, entry) in places.enumerated() {
-                drawing.add(ObjectSummary(entry.element), depth: entry.depth, isLast: isLast[place])
-            }
+        let places = content.inTreeOrder
+        var drawing = TreeDrawing(self.output, beginsWithTop: true)
+        let isLast = Self.lastAmongSiblings(places.map(\.depth))
+        for (place, entry) in places.enumerated() {
+            try await drawing.add(ObjectSummary(entry.element), depth: entry.depth, isLast: isLast[place])
         }
     }
 
@@ -67,7 +65,7 @@ extension Workplace {
 
     func importSnapshot(from file: ImportSource) async throws {
         var request = APIRequest(.post, "api", "snapshots", "import")
-        request.body = .pieces(try file.pieces(keptIn: self.paths.directory, upTo: ObjectSnapshot.byteCountMax))
+        request.body = .pieces(file.next)
         let snapshot: SnapshotAnswer
         do {
             snapshot = try await self.caller.answer(request)

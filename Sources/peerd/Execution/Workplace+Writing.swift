@@ -19,21 +19,17 @@ extension Workplace {
     }
 
     func set(_ object: String, _ assignments: [Assignment]) async throws {
-        try await self.patch(object, ["properties": try Assignment.json(assignments)])
-    }
-
-    func unset(_ object: String, _ name: String) async throws {
-        // A property that is not there is a mistake.
-        let query = try self.query(at: nil) + [("property", name)]
-        try await self.caller.send(try ObjectArgument.request(.get, object, "export", query: query))
-        try await self.patch(object, ["remove": .array([.string(name)])])
-    }
-
-    private func patch(_ object: String, _ members: [ExactText: JSON?]) async throws {
         let (id, branch) = (try ObjectArgument.checked(object), try self.branchQuery)
+        let members: [ExactText: JSON?] = ["properties": try Assignment.json(assignments)]
         try await self.report(
             try await self.receipt(APIRequest(.patch, "api", "objects", id, query: branch, body: members))
         )
+    }
+
+    func unset(_ object: String, _ name: String) async throws {
+        let (id, branch) = (try ObjectArgument.checked(object), try self.branchQuery)
+        let request = APIRequest(.delete, "api", "objects", id, "properties", name, query: branch)
+        try await self.report(try await self.receipt(request))
     }
 
     /// No parent is the root.
