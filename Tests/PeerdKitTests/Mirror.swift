@@ -56,7 +56,7 @@ struct Mirror {
 
 extension Scope {
     /// What there is in the scope, read as a whole.
-    func state(in snapshot: borrowing Snapshot) throws -> [ObjectID: Object] {
+    func state(in snapshot: borrowing ReadTransaction) throws -> [ObjectID: Object] {
         var objects: [Object] = []
         switch self {
         case .everything: objects = try snapshot.page(.all, limit: 10_000).objects

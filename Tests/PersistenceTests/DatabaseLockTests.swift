@@ -27,7 +27,7 @@ import Testing
 
     @Test func `readers that are opened beside the writer leave it its locks`() async throws {
         for _ in 0..<3 {
-            let pool = SnapshotPool(directory: self.directory.path)
+            let pool = ReadPool(directory: self.directory.path)
             #expect(try await pool.read { $0.segmentCount } == 1)
             #expect(try self.logSurvivesAnOutsider())
             await pool.close()
@@ -42,7 +42,7 @@ import Testing
 
     @Test func `a writer that is opened beside a reader has locks`() async throws {
         self.store.close()
-        let pool = SnapshotPool(directory: self.directory.path)
+        let pool = ReadPool(directory: self.directory.path)
         #expect(try await pool.read { $0.segmentCount } == 1)
         let store = try SQLiteStoreHandle(self.directory)
         try store.write { transaction throws(StoreError) in try transaction.setFact("a", [1]) }

@@ -36,7 +36,7 @@ private final class Gate: Sendable {
         let store = try SQLiteStoreHandle(directory)
         var author = Author(number: 1)
         try store.receive([author.run([[Self.set(1)]])])
-        let pool = SnapshotPool(directory: directory.path)
+        let pool = ReadPool(directory: directory.path)
         let gate = Gate()
         async let seen = pool.read { transaction in
             let before = try Self.look(&transaction)
@@ -55,7 +55,7 @@ private final class Gate: Sendable {
     @Test func `each reader sees what was committed before it began, new chains and branches included`() async throws {
         let directory = try TemporaryDirectory()
         let store = try SQLiteStoreHandle(directory)
-        let pool = SnapshotPool(directory: directory.path)
+        let pool = ReadPool(directory: directory.path)
         var author = Author(number: 1)
         try store.receive([author.run([[Self.set(0)]])])
         for number in 1...20 {
@@ -78,10 +78,10 @@ private final class Gate: Sendable {
         let store = try SQLiteStoreHandle(directory)
         var author = Author(number: 1)
         try store.receive([author.run([[Self.set(7)]])])
-        let pool = SnapshotPool(directory: directory.path)
+        let pool = ReadPool(directory: directory.path)
         let gate = Gate()
         try await withThrowingTaskGroup(of: Value?.self) { group in
-            for _ in 0..<SnapshotPool.readerCountMax {
+            for _ in 0..<ReadPool.readerCountMax {
                 group.addTask {
                     try await pool.read { transaction in
                         gate.pass()
@@ -89,7 +89,7 @@ private final class Gate: Sendable {
                     }
                 }
             }
-            while gate.waitingCount < SnapshotPool.readerCountMax { await Task.yield() }
+            while gate.waitingCount < ReadPool.readerCountMax { await Task.yield() }
             let late = Task { try await pool.read { try Self.look(&$0).0 } }
             let cancelled = Task { try await pool.read { try Self.look(&$0).0 } }
             cancelled.cancel()
@@ -108,8 +108,8 @@ private final class Gate: Sendable {
         let store = try SQLiteStoreHandle(directory)
         var author = Author(number: 1)
         try store.receive([author.run([[Self.set(1)]])])
-        let pool = SnapshotPool(directory: directory.path)
-        for _ in 0..<2 * SnapshotPool.readerCountMax {
+        let pool = ReadPool(directory: directory.path)
+        for _ in 0..<2 * ReadPool.readerCountMax {
             await #expect(throws: Refusal.self) {
                 try await pool.read { transaction -> Int in
                     _ = try transaction.objectIndex(of: object(99))
@@ -128,7 +128,7 @@ private final class Gate: Sendable {
 
     @Test func `a database that is not there, or newer than this program, is not opened`() async throws {
         let directory = try TemporaryDirectory()
-        let pool = SnapshotPool(directory: directory.path)
+        let pool = ReadPool(directory: directory.path)
         await #expect(throws: StoreError.self) { _ = try await pool.read { $0.segmentCount } }
         do { try SQLiteStoreHandle(directory).close() }
         _ = try directory.shell("PRAGMA user_version = 99")

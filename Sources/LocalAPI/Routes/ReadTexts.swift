@@ -22,7 +22,7 @@ struct ObjectText: Sendable {
 /// of reading one.
 final class ReadTexts: Sendable {
     private struct Entry {
-        let mark: SnapshotMark
+        let mark: ReadMark
         let text: ObjectText
     }
 

@@ -56,14 +56,14 @@ struct BackupCheck {
             diagnosis.add(.problem, "database", PeerdError(error).message.droppingFullStop, "use another backup")
             return diagnosis
         }
-        let snapshots = SnapshotPool(directory: place.paths.directory)
+        let readers = ReadPool(directory: place.paths.directory)
         do {
-            try await diagnosis.checkContent(identity, snapshots, of: place.paths, progress)
+            try await diagnosis.checkContent(identity, readers, of: place.paths, progress)
         } catch {
-            await snapshots.close()
+            await readers.close()
             throw error
         }
-        await snapshots.close()
+        await readers.close()
         return diagnosis
     }
 }

@@ -108,7 +108,7 @@ public struct LivePages: AsyncSequence, Sendable {
         ///
         /// - Returns: the first page of the query.
         /// - Throws: ``PeerdError`` with `invalidArgument` for a limit out of range, or if the disk fails.
-        /// - Complexity: As ``Snapshot/page(_:after:limit:)``, for each commit that it wakes up for.
+        /// - Complexity: As ``ReadTransaction/page(_:after:limit:)``, for each commit that it wakes up for.
         public mutating func next() async throws -> Page? { try await self.next(in: nil) }
 
         /// As ``next()``, but reads only while it is its turn, which lasts until the caller is done with the page.
@@ -121,7 +121,7 @@ public struct LivePages: AsyncSequence, Sendable {
                 let found: (commit: Int64, page: Page)
                 do {
                     found = try await self.workspace.reading { transaction in
-                        let snapshot = Snapshot(WorkspaceState(.present, of: transaction))
+                        let snapshot = ReadTransaction(WorkspaceState(.present, of: transaction))
                         return (transaction.lastCommit, try snapshot.page(query, limit: limit))
                     }
                 } catch {

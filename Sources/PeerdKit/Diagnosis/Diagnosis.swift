@@ -56,7 +56,7 @@ extension Workspace {
         var diagnosis = Diagnosis()
         try self.requireOpen()
         diagnosis.checkFiles(self.paths)
-        try await diagnosis.checkContent(nil, self.snapshots, of: self.paths, progress)
+        try await diagnosis.checkContent(nil, self.readers, of: self.paths, progress)
         return diagnosis
     }
 }
@@ -67,13 +67,13 @@ extension Diagnosis {
     /// `identity`: to whom it belongs; nil if the key file says it.
     mutating func checkContent(
         _ known: Workspace.Identity?,
-        _ snapshots: SnapshotPool,
+        _ readers: ReadPool,
         of paths: DirectoryPaths,
         _ progress: ((String) async throws -> Void)?
     ) async throws {
         do {
-            self.checkDatabase(try await snapshots.read { transaction in try transaction.damages() })
-            let (hasUnlistedName, hasUnlistedPlace, holdsErasedBytes) = try await snapshots.read { transaction in
+            self.checkDatabase(try await readers.read { transaction in try transaction.damages() })
+            let (hasUnlistedName, hasUnlistedPlace, holdsErasedBytes) = try await readers.read { transaction in
                 (
                     try transaction.hasUnlistedName(), try transaction.hasUnlistedPlace(),
                     try transaction.holdsErasedBytes()
@@ -87,9 +87,9 @@ extension Diagnosis {
         } catch let error as StoreError {
             throw PeerdError(error)
         }
-        try await self.checkLog(known, snapshots, paths, progress)
-        self.check(try await snapshots.read { transaction in Crowd.all(in: transaction) })
-        let incomplete = try await snapshots.read { transaction in
+        try await self.checkLog(known, readers, paths, progress)
+        self.check(try await readers.read { transaction in Crowd.all(in: transaction) })
+        let incomplete = try await readers.read { transaction in
             try transaction.incompleteProperties().map { key in
                 "\(try transaction.name(key.name)) of \(try transaction.object(key.object).id)"
             }
@@ -99,7 +99,7 @@ extension Diagnosis {
 
     private mutating func checkLog(
         _ known: Workspace.Identity?,
-        _ snapshots: SnapshotPool,
+        _ readers: ReadPool,
         _ paths: DirectoryPaths,
         _ progress: ((String) async throws -> Void)?
     ) async throws {
@@ -107,12 +107,12 @@ extension Diagnosis {
             let identity = try known ?? Workspace.Identity(paths)
             self.add(.ok, "keys", "the key file can be read")
             let replay = try Self.replay(identity, in: paths.directory)
-            let schema = try await snapshots.read { transaction in try transaction.schema() }
+            let schema = try await readers.read { transaction in try transaction.schema() }
             self.check(schema, beside: try replay.newSchema())
             try await progress?("rebuilding the state from the log")
-            while try await !snapshots.read({ transaction in try replay.advance(from: &transaction) }) {}
+            while try await !readers.read({ transaction in try replay.advance(from: &transaction) }) {}
             self.add(.ok, "log", "every change follows its predecessor, and every signature is valid")
-            let isEqual = try await snapshots.read { transaction in try replay.isEqual(to: &transaction) }
+            let isEqual = try await readers.read { transaction in try replay.isEqual(to: &transaction) }
             self.checkState(isEqual: isEqual)
         } catch let failure as LogReplay.CopyFailure {
             self.checkCopy(failure: PeerdError(failure.cause))

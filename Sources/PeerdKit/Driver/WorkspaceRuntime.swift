@@ -11,7 +11,7 @@ package import Persistence
 package struct WorkspaceRuntime: Sendable {
     package let driver: NodeDriver
     /// For those who only read.
-    package let snapshots: SnapshotPool
+    package let readers: ReadPool
     package let inbox: NodeInbox
     /// For those who wait for changes.
     let bell: CommitBell
@@ -110,7 +110,7 @@ package struct WorkspaceRuntime: Sendable {
         let loop = Task(priority: .userInitiated) { await driver.run() }
         return WorkspaceRuntime(
             driver: driver,
-            snapshots: SnapshotPool(directory: paths.directory),
+            readers: ReadPool(directory: paths.directory),
             inbox: inbox,
             bell: bell,
             loop: loop
@@ -152,7 +152,7 @@ package struct WorkspaceRuntime: Sendable {
     package func stop() async {
         self.bell.close()
         // Whoever closes last empties the log.
-        await self.snapshots.close()
+        await self.readers.close()
         await self.driver.stop()
         await self.loop.value
     }

@@ -22,7 +22,7 @@ extension Workspace {
     ///
     /// - Parameters:
     ///   - moment: the moment to read.
-    ///   - body: reads from the snapshot; the snapshot cannot leave it.
+    ///   - body: reads from the transaction, which cannot leave it.
     /// - Returns: the result of the closure.
     /// - Throws: the error of the closure; ``PeerdError`` with `noSuchMoment`, `closed`, or if the disk fails.
     ///   `CancellationError` if the task is cancelled while it waits for its turn.
@@ -30,11 +30,11 @@ extension Workspace {
     ///   look at all objects that ever were.
     public func read<Result: Sendable>(
         at moment: Moment,
-        _ body: @Sendable (inout Snapshot) throws -> Result
+        _ body: @Sendable (inout ReadTransaction) throws -> Result
     ) async throws -> Result {
         try await self.reading { transaction in
-            var snapshot = Snapshot(HistoryState(try moment.view(in: &transaction), of: transaction))
-            return try body(&snapshot)
+            var transaction = ReadTransaction(HistoryState(try moment.view(in: &transaction), of: transaction))
+            return try body(&transaction)
         }
     }
 

@@ -18,10 +18,10 @@ extension Workspace {
     /// `mark`: that of an earlier answer. The object of the answer is nil if it does not exist.
     package func objectAtOnce(
         _ id: ObjectID,
-        unlessUnchangedSince mark: SnapshotMark?
-    ) throws -> SnapshotAnswer<Object?>? {
+        unlessUnchangedSince mark: ReadMark?
+    ) throws -> ReadAnswer<Object?>? {
         guard self.isOpen else { return nil }
-        return try self.snapshots.readAtOnce(unlessUnchangedSince: mark) { transaction in
+        return try self.readers.readAtOnce(unlessUnchangedSince: mark) { transaction in
             try Object.find(id, in: &transaction)
         }
     }

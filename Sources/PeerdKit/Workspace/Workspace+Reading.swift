@@ -7,27 +7,27 @@ extension Workspace {
     /// thread of its own, may take long, and delays neither writes nor the sync. Up to four closures run at the same
     /// time; more wait. While one runs, SQLite's write-ahead log cannot be emptied and may grow.
     ///
-    /// - Parameter body: reads from the snapshot; the snapshot cannot leave it.
+    /// - Parameter body: reads from the transaction, which cannot leave it.
     /// - Returns: the result of the closure.
     /// - Throws: the error of the closure; ``PeerdError`` with `closed`, or if the disk fails. `CancellationError` if
     ///   the task is cancelled while it waits for its turn.
     public func read<Result: Sendable>(
-        _ body: @Sendable (inout Snapshot) throws -> Result
+        _ body: @Sendable (inout ReadTransaction) throws -> Result
     ) async throws -> Result {
         try await self.reading { transaction in
-            var snapshot = Snapshot(WorkspaceState(.present, of: transaction))
-            return try body(&snapshot)
+            var transaction = ReadTransaction(WorkspaceState(.present, of: transaction))
+            return try body(&transaction)
         }
     }
 
     /// Returns an object with its properties; nil if it does not exist or is deleted.
     ///
     /// - Throws: ``PeerdError`` with `closed`, or if the disk fails; `CancellationError`.
-    /// - Complexity: As ``Snapshot/object(_:)``.
+    /// - Complexity: As ``ReadTransaction/object(_:)``.
     @concurrent
     public func object(_ id: ObjectID) async throws -> Object? {
         try await self.readingBriefly { transaction in
-            try Snapshot(WorkspaceState(.present, of: transaction)).object(id)
+            try ReadTransaction(WorkspaceState(.present, of: transaction)).object(id)
         }
     }
 
@@ -43,7 +43,7 @@ extension Workspace {
     /// - Returns: the objects, and the cursor for the next page.
     /// - Throws: ``PeerdError`` with `invalidArgument` for a limit out of range or the cursor of another query,
     ///   `closed`, or if the disk fails; `CancellationError`.
-    /// - Complexity: As ``Snapshot/page(_:after:limit:)``.
+    /// - Complexity: As ``ReadTransaction/page(_:after:limit:)``.
     public func page(_ query: Query, after cursor: Cursor? = nil, limit: Int = 100) async throws -> Page {
         try await self.read { try $0.page(query, after: cursor, limit: limit) }
     }

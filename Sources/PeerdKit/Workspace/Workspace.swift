@@ -23,9 +23,9 @@ public final class Workspace: Sendable {
     /// The directory that holds its database and keys.
     public let directory: URL
     package let paths: DirectoryPaths
-    let snapshots: SnapshotPool
+    let readers: ReadPool
     /// Those who read everything in one go take half of the connections at most.
-    let streamTurns = Turns(SnapshotPool.readerCountMax / 2)
+    let streamTurns = Turns(ReadPool.readerCountMax / 2)
     /// The store and the node; nil if the workspace was opened for reading only.
     let runtime: WorkspaceRuntime?
     let identity: Identity
@@ -69,7 +69,7 @@ public final class Workspace: Sendable {
         self.paths = paths
         self.backups = BackupBook(paths)
         self.runtime = runtime
-        self.snapshots = runtime?.snapshots ?? SnapshotPool(directory: paths.directory)
+        self.readers = runtime?.readers ?? ReadPool(directory: paths.directory)
     }
 
     /// Shows a workspace that the caller has opened, and closes.
@@ -153,7 +153,7 @@ public final class Workspace: Sendable {
             return phase == .open
         }
         guard wasOpen else { return }
-        if let runtime = self.runtime { await runtime.stop() } else { await self.snapshots.close() }
+        if let runtime = self.runtime { await runtime.stop() } else { await self.readers.close() }
     }
 
     // MARK: - For the rest of the module
@@ -177,7 +177,7 @@ public final class Workspace: Sendable {
     ) async throws -> Result {
         try self.requireOpen()
         do {
-            return try await self.snapshots.read(body)
+            return try await self.readers.read(body)
         } catch let error as StoreError {
             throw PeerdError(error)
         }
@@ -187,7 +187,7 @@ public final class Workspace: Sendable {
     func readingBriefly<Content>(_ body: (inout SQLiteStore.Transaction) throws -> Content) async throws -> Content {
         try self.requireOpen()
         do {
-            return try await self.snapshots.readBriefly(body)
+            return try await self.readers.readBriefly(body)
         } catch let error as StoreError {
             throw PeerdError(error)
         }

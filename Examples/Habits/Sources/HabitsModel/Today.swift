@@ -21,7 +21,7 @@ public struct Today: Hashable, Sendable {
     public var isDone: Bool { !self.entries.isEmpty && self.entries.allSatisfy(\.isDone) }
 
     /// Reads a day at one moment.
-    public init(_ date: String, in snapshot: borrowing Snapshot) throws {
+    public init(_ date: String, in snapshot: borrowing ReadTransaction) throws {
         var entries: [Entry] = []
         for day in try snapshot.page(.objects(type: Schema.day).filtered(kind: date), limit: 1_000).objects {
             let routine = try day.parent.flatMap { try snapshot.object($0)?.kind } ?? ""

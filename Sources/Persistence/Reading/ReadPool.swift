@@ -5,16 +5,16 @@ import Synchronization
 ///
 /// Neither waits for the other: SQLite keeps in its log what readers still look at. A reader that stays long keeps the
 /// log from being emptied, and nothing else.
-package final class SnapshotPool: Sendable {
+package final class ReadPool: Sendable {
     private let path: String
     private let configuration: StoreConfiguration
     private let state = Mutex(State())
 
     /// Who reads, who could, and who waits.
     private struct State {
-        var idle: [SnapshotReader] = []
+        var idle: [PoolReader] = []
         var openCount = 0
-        var waiting: [(number: UInt64, continuation: CheckedContinuation<SnapshotReader?, Never>)] = []
+        var waiting: [(number: UInt64, continuation: CheckedContinuation<PoolReader?, Never>)] = []
         var lastNumber: UInt64 = 0
         var closing: [CheckedContinuation<Void, Never>] = []
         var isOpen = true
@@ -60,9 +60,9 @@ package final class SnapshotPool: Sendable {
     ///
     /// `mark`: that of an earlier answer. If nothing has been committed since, `body` is not called.
     package func readAtOnce<Content>(
-        unlessUnchangedSince mark: SnapshotMark? = nil,
+        unlessUnchangedSince mark: ReadMark? = nil,
         _ body: (inout SQLiteTransaction) throws -> Content
-    ) throws -> SnapshotAnswer<Content>? {
+    ) throws -> ReadAnswer<Content>? {
         guard let reader = self.state.withLock({ $0.isOpen ? $0.idle.popLast() : nil }) else { return nil }
         defer { self.giveBack(reader) }
         return try reader.read(unlessUnchangedSince: mark, body)
@@ -92,14 +92,14 @@ package final class SnapshotPool: Sendable {
 
     /// What a request for a reader gets.
     private enum Answer {
-        case reader(SnapshotReader)
+        case reader(PoolReader)
         /// There is room for one more connection, which the caller opens.
         case room
         /// All read; the caller gets this number, and waits.
         case queued(UInt64)
     }
 
-    private func take() async throws -> SnapshotReader {
+    private func take() async throws -> PoolReader {
         try Task.checkCancellation()
         let answer: Answer = try self.state.withLock { state in
             guard state.isOpen else { throw Self.closed }
@@ -118,9 +118,9 @@ package final class SnapshotPool: Sendable {
         }
     }
 
-    private func open() throws -> SnapshotReader {
+    private func open() throws -> PoolReader {
         do {
-            return try SnapshotReader(path: self.path, configuration: self.configuration)
+            return try PoolReader(path: self.path, configuration: self.configuration)
         } catch {
             let closers = self.state.withLock { state in
                 state.openCount -= 1
@@ -131,11 +131,11 @@ package final class SnapshotPool: Sendable {
         }
     }
 
-    private func wait(_ number: UInt64) async throws -> SnapshotReader {
-        let reader: SnapshotReader? = await withTaskCancellationHandler {
-            await withCheckedContinuation { (continuation: CheckedContinuation<SnapshotReader?, Never>) in
+    private func wait(_ number: UInt64) async throws -> PoolReader {
+        let reader: PoolReader? = await withTaskCancellationHandler {
+            await withCheckedContinuation { (continuation: CheckedContinuation<PoolReader?, Never>) in
                 // Somebody may have given one back, or closed the pool, since the number was given out.
-                let answer: SnapshotReader?? = self.state.withLock { state in
+                let answer: PoolReader?? = self.state.withLock { state in
                     if Task.isCancelled || !state.isOpen { return .some(nil) }
                     if let reader = state.idle.popLast() { return .some(reader) }
                     state.waiting.append((number, continuation))
@@ -153,8 +153,8 @@ package final class SnapshotPool: Sendable {
         throw Task.isCancelled ? CancellationError() : Self.closed as any Error
     }
 
-    private func giveBack(_ reader: SnapshotReader) {
-        let waiter: CheckedContinuation<SnapshotReader?, Never>? = self.state.withLock { state in
+    private func giveBack(_ reader: PoolReader) {
+        let waiter: CheckedContinuation<PoolReader?, Never>? = self.state.withLock { state in
             if state.isOpen, !state.waiting.isEmpty { return state.waiting.removeFirst().continuation }
             state.idle.append(reader)
             return nil

@@ -2,9 +2,9 @@ import CRDTCore
 
 /// A connection that reads one consistent state after the other, beside whoever writes.
 ///
-/// It is `Sendable` since the pool lends it to one task at a time: ``SnapshotPool`` takes it out of its list under a
+/// It is `Sendable` since the pool lends it to one task at a time: ``ReadPool`` takes it out of its list under a
 /// lock before it is used, and puts it back under the same lock afterwards.
-final class SnapshotReader: @unchecked Sendable {
+final class PoolReader: @unchecked Sendable {
     private let thread = ReaderThread()
     private let connection: DatabaseConnection
     private let statements: StatementCache
@@ -36,13 +36,13 @@ final class SnapshotReader: @unchecked Sendable {
 
     /// Reads the last state that was committed, unless it is the one of a mark.
     func read<Content>(
-        unlessUnchangedSince mark: SnapshotMark?,
+        unlessUnchangedSince mark: ReadMark?,
         _ body: (inout SQLiteTransaction) throws -> Content
-    ) throws -> SnapshotAnswer<Content> {
+    ) throws -> ReadAnswer<Content> {
         let reader = ObjectIdentifier(self)
         if let mark, mark.reader == reader, mark.dataVersion == (try self.currentDataVersion()) { return .unchanged }
         let content = try self.read(body)
-        return .content(content, self.dataVersion.map { SnapshotMark(reader: reader, dataVersion: $0) })
+        return .content(content, self.dataVersion.map { ReadMark(reader: reader, dataVersion: $0) })
     }
 
     private func currentDataVersion() throws(StoreError) -> Int64 {
@@ -79,7 +79,7 @@ private actor ReaderThread {
     nonisolated var unownedExecutor: UnownedSerialExecutor { self.executor.asUnownedSerialExecutor() }
 
     func read<Content: Sendable>(
-        _ reader: SnapshotReader,
+        _ reader: PoolReader,
         _ body: @Sendable (inout SQLiteTransaction) throws -> Content
     ) throws -> Content {
         try reader.read(body)

@@ -1,7 +1,7 @@
 internal import Persistence
 
 /// The state of a workspace at one moment, valid inside the closure of ``Workspace/read(_:)``.
-public struct Snapshot: ~Copyable {
+public struct ReadTransaction: ~Copyable {
     /// That of the store, or an earlier one.
     private let state: WorkspaceState
 
