@@ -33,5 +33,5 @@ package enum APILimits {
     /// Seconds for which a request may wait for changes.
     package static let waitSecondsMax = 60
     /// Bytes of the id of a write, which is stored.
-    package static let writeNameByteCountMax = 256
+    package static let idempotencyKeyByteCountMax = 256
 }

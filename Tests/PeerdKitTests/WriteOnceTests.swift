@@ -15,8 +15,8 @@ struct WriteOnceTests {
         try await Workspace.create(at: self.place.directory("w"), name: "first")
     }
 
-    private static func name(_ text: String, content: UInt64 = 1) -> WriteName {
-        WriteName(text, content: Hash256(bytes: Bytes32(content, 0, 0, 0)))
+    private static func name(_ text: String, content: UInt64 = 1) -> IdempotencyKey {
+        IdempotencyKey(text, content: Hash256(bytes: Bytes32(content, 0, 0, 0)))
     }
 
     /// Creates two objects, the first with a title.

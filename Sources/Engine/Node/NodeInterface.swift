@@ -102,8 +102,8 @@ package struct Participation: Hashable, Sendable {
     }
 }
 
-/// The name that a local caller gave a write, so that it is done once, however often the caller asks for it.
-package struct WriteName: Hashable, Sendable {
+/// The key that a local caller gave a write, so that it is done once, however often the caller asks for it.
+package struct IdempotencyKey: Hashable, Sendable {
     package var text: String
     /// A hash of what the caller wants: another write may not have the same name.
     package var content: Hash256
@@ -119,7 +119,7 @@ package struct WriteRequest: Sendable {
     package var id: RequestID
     package var content: Content
     /// Nil if the write is done whenever it is asked for.
-    package var name: WriteName?
+    package var name: IdempotencyKey?
     /// The branch that it is written to; nil for the main timeline.
     package var branch: BranchID?
 
@@ -138,7 +138,7 @@ package struct WriteRequest: Sendable {
 
     package init(
         id: RequestID,
-        name: WriteName? = nil,
+        name: IdempotencyKey? = nil,
         branch: BranchID? = nil,
         body: @escaping @Sendable (inout LocalTransaction) throws(WriteRefusal) -> Void
     ) {

@@ -245,7 +245,7 @@ final class LiveSession: Sendable {
     /// Writes of a connection are carried out in the order in which they come.
     private func write(_ members: Members) async throws {
         let name = try members.requiredText("id")
-        let created = try await NamedWrite(name, members).write(to: self.workspace)
+        let created = try await IdempotentWrite(name, members).write(to: self.workspace)
         try await self.send(Acknowledgement(id: name, created: created.map(\.description)))
     }
 

@@ -293,7 +293,7 @@ struct ObjectRoutes: Sendable {
         let branch = try await request.branch(in: self.workspace)
         let created: [ObjectID]
         if let name = try members.text("id") {
-            let write = try NamedWrite(name, members, on: branch)
+            let write = try IdempotentWrite(name, members, on: branch)
             try members.requireNoOthers()
             created = try await write.write(to: self.workspace)
         } else {

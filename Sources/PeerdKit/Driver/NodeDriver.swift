@@ -319,7 +319,7 @@ package actor NodeDriver {
 
     /// Writes what a caller's own code wants as it reads; what the receipt says is durable.
     package func write(
-        named name: WriteName? = nil,
+        named name: IdempotencyKey? = nil,
         on branch: BranchID? = nil,
         _ body: @escaping @Sendable (inout LocalTransaction) throws(WriteRefusal) -> Void
     ) async -> Result<WriteReceipt, WriteRefusal> {

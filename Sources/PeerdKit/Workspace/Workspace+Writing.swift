@@ -62,7 +62,7 @@ extension Workspace {
     /// - Returns: the objects that the transaction created, now or then, in the order of its creations.
     /// - Throws: as `write` does; `WriteRefusal.nameTaken` if a write with other content has the name.
     package func writeOnce(
-        _ name: WriteName,
+        _ name: IdempotencyKey,
         on branch: BranchID? = nil,
         _ body: @escaping @Sendable (inout WriteTransaction) throws -> Void
     ) async throws -> [ObjectID] {
@@ -84,7 +84,7 @@ extension Workspace {
     /// Returns the objects that a named write created; nil if it was not done, or is forgotten.
     ///
     /// - Throws: as `read` does; `WriteRefusal.nameTaken` if a write with other content has the name.
-    package func createdObjects(of name: WriteName) async throws -> [ObjectID]? {
+    package func createdObjects(of name: IdempotencyKey) async throws -> [ObjectID]? {
         let earlier = try await self.reading { transaction in try transaction.rememberedWrite(name.text) }
         guard let earlier else { return nil }
         guard earlier.content == name.content else { throw WriteRefusal.nameTaken(name.text) }

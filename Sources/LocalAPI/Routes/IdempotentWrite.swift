@@ -8,16 +8,16 @@ internal import PeerdKit
 ///
 /// A client sends it again if the connection ended before the answer came. The workspace remembers names in the
 /// transaction of the write, so this holds after a crash too.
-struct NamedWrite: Sendable {
-    private let name: WriteName
+struct IdempotentWrite: Sendable {
+    private let name: IdempotencyKey
     private let batch: EditBatch
     /// The branch that is written to; nil for the main timeline.
     private let branch: BranchID?
 
     /// Reads the members `edits` and `if`.
     init(_ name: String, _ members: Members, on branch: BranchID? = nil) throws(Problem) {
-        guard name.utf8.count <= APILimits.writeNameByteCountMax else {
-            throw .badRequest("The id of a write has at most \(APILimits.writeNameByteCountMax) bytes.")
+        guard name.utf8.count <= APILimits.idempotencyKeyByteCountMax else {
+            throw .badRequest("The id of a write has at most \(APILimits.idempotencyKeyByteCountMax) bytes.")
         }
         self.batch = try EditBatch(members)
         self.branch = branch
@@ -29,7 +29,7 @@ struct NamedWrite: Sendable {
         JSON.object(parts).append(to: &content)
         let digest = content.withUnsafeBytes { Blake2b.unpersonalised256($0) }
         let hash = Hash256(bytes: Bytes32(digest.0, digest.1, digest.2, digest.3))
-        self.name = WriteName(name, content: hash)
+        self.name = IdempotencyKey(name, content: hash)
     }
 
     /// Writes the transaction unless it was written before, and returns the objects that it created, in order.
