@@ -11,18 +11,22 @@ extension JSON {
         }
     }
 
-    fileprivate static func encoded(_ value: some Encodable) throws -> JSON {
-        switch value {
-        case let json as JSON: return json
-        case let flag as Bool: return .bool(flag)
-        case let text as String: return .string(text)
-        case let number as Int: return .int(Int64(number))
-        case let number as Int64: return .int(number)
-        case let elements as [any Encodable]: return .array(try elements.map { try self.encoded($0) })
-        default:
-            let writer = JSONWriter(isSparse: value is any SparseAnswer)
-            try value.encode(to: writer)
-            return writer.json
+    fileprivate static func encoded<Value: Encodable>(_ value: Value) throws -> JSON {
+        if let json = self.plain(value) { return json }
+        let writer = JSONWriter(isSparse: value is any SparseAnswer)
+        try value.encode(to: writer)
+        return writer.json
+    }
+
+    /// The JSON of what needs no coder; to compare types costs much less than to ask what a value is.
+    private static func plain<Value>(_ value: Value) -> JSON? {
+        switch ObjectIdentifier(Value.self) {
+        case ObjectIdentifier(JSON.self): value as? JSON
+        case ObjectIdentifier(String.self): (value as? String).map { .string($0) }
+        case ObjectIdentifier(Bool.self): (value as? Bool).map { .bool($0) }
+        case ObjectIdentifier(Int.self): (value as? Int).map { .int(Int64($0)) }
+        case ObjectIdentifier(Int64.self): (value as? Int64).map { .int($0) }
+        default: nil
         }
     }
 
@@ -30,7 +34,8 @@ extension JSON {
     ///
     /// - Throws: ``APIConnectionError`` if something is missing that must be there, or is of another kind.
     package func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
-        try self as? Value ?? Value(from: JSONReader(json: self))
+        if Value.self == JSON.self, let json = self as? Value { return json }
+        return try Value(from: JSONReader(json: self))
     }
 
     /// The object with more members.
@@ -65,18 +70,22 @@ private final class JSONWriter: Encoder, SingleValueEncodingContainer {
     /// Whether nil is missing, and not null.
     let isSparse: Bool
     var members: [ExactText: JSON]?
+    var elements: [JSON]?
     private var value = JSON.null
 
     init(isSparse: Bool) { self.isSparse = isSparse }
 
-    var json: JSON { self.members.map { .object($0) } ?? self.value }
+    var json: JSON { self.members.map { .object($0) } ?? self.elements.map { .array($0) } ?? self.value }
 
     func container<Key>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         self.members = Dictionary(minimumCapacity: 12)
         return KeyedEncodingContainer(MemberWriter(writer: self))
     }
 
-    func unkeyedContainer() -> any UnkeyedEncodingContainer { notNeeded() }
+    func unkeyedContainer() -> any UnkeyedEncodingContainer {
+        self.elements = []
+        return ElementWriter(writer: self)
+    }
 
     func singleValueContainer() -> any SingleValueEncodingContainer { self }
 
@@ -126,6 +135,22 @@ private struct MemberWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func superEncoder(forKey key: Key) -> any Encoder { notNeeded() }
 }
 
+private struct ElementWriter: UnkeyedEncodingContainer {
+    let writer: JSONWriter
+    var codingPath: [any CodingKey] { [] }
+    var count: Int { self.writer.elements?.count ?? 0 }
+
+    func encodeNil() { self.writer.elements?.append(.null) }
+
+    func encode<Value: Encodable>(_ value: Value) throws { self.writer.elements?.append(try JSON.encoded(value)) }
+
+    func nestedContainer<Other>(keyedBy type: Other.Type) -> KeyedEncodingContainer<Other> { notNeeded() }
+
+    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { notNeeded() }
+
+    func superEncoder() -> any Encoder { notNeeded() }
+}
+
 private struct JSONReader: Decoder, SingleValueDecodingContainer {
     let json: JSON
     var codingPath: [any CodingKey] { [] }
@@ -146,18 +171,22 @@ private struct JSONReader: Decoder, SingleValueDecodingContainer {
     func decodeNil() -> Bool { self.json == .null }
 
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        let value: Any =
-            switch self.json {
-            case .bool(let flag): flag
-            case .string(let text): text
-            case .int(let number) where type == Int.self: Int(number)
-            case .int(let number): number
-            default: self.json
-            }
-        guard let value = (type == JSON.self ? self.json : value) as? Value else {
-            throw APIConnectionError.notUnderstood
-        }
+        guard let value = self.json.value(as: type) else { throw APIConnectionError.notUnderstood }
         return value
+    }
+}
+
+extension JSON {
+    /// What needs no coder; nil if this is of another kind.
+    fileprivate func value<Value>(as type: Value.Type) -> Value? {
+        switch (ObjectIdentifier(type), self) {
+        case (ObjectIdentifier(JSON.self), _): self as? Value
+        case (ObjectIdentifier(String.self), .string(let text)): text as? Value
+        case (ObjectIdentifier(Bool.self), .bool(let flag)): flag as? Value
+        case (ObjectIdentifier(Int.self), .int(let number)): Int(exactly: number) as? Value
+        case (ObjectIdentifier(Int64.self), .int(let number)): number as? Value
+        default: nil
+        }
     }
 }
 
@@ -173,6 +202,28 @@ private struct MemberReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
         guard let json = self.members[key.nameInJSON] else { throw APIConnectionError.notUnderstood }
         return try json.decoded()
+    }
+
+    // What most members are, without a reader for each.
+    func decode(_ type: String.Type, forKey key: Key) throws -> String { try self.plain(key) }
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try self.plain(key) }
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try self.plain(key) }
+    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try self.plain(key) }
+
+    func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try self.plainIfPresent(key) }
+    func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try self.plainIfPresent(key) }
+    func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try self.plainIfPresent(key) }
+    func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? { try self.plainIfPresent(key) }
+
+    private func plain<Value>(_ key: Key) throws -> Value {
+        guard let value: Value = try self.plainIfPresent(key) else { throw APIConnectionError.notUnderstood }
+        return value
+    }
+
+    private func plainIfPresent<Value>(_ key: Key) throws -> Value? {
+        guard let json = self.members[key.nameInJSON], json != .null else { return nil }
+        guard let value = json.value(as: Value.self) else { throw APIConnectionError.notUnderstood }
+        return value
     }
 
     /// Null is nothing, unless it is a value.
