@@ -116,7 +116,7 @@ package struct NaiveHistory: Sendable {
     }
 
     /// An edit that no state shows.
-    private static let nothing = Reversal(
+    private static let nothing = Undo(
         replica: ReplicaID(bytes: Bytes16(high: 0, low: 0)),
         sequence: 1,
         hash: .zero,

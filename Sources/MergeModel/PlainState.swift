@@ -188,8 +188,8 @@ package enum ModelWords {
         case .restamp(let restamp):
             "restamp \(self.short(restamp.replica)):\(restamp.firstSequence) to \(restamp.lastSequence)/"
                 + self.short(restamp.lastHash)
-        case .undo(let reversal):
-            "\(reversal.isRedo ? "redo" : "undo") \(self.short(reversal.replica)):\(reversal.sequence)"
+        case .undo(let undo):
+            "\(undo.isRedo ? "redo" : "undo") \(self.short(undo.replica)):\(undo.sequence)"
         case .branch: "timeline"
         case .erase(let erasure): "erase \(self.short(erasure.object)).\(ModelText(erasure.name))"
         case .unknown(let kind, _): "unknown \(kind)"

@@ -237,9 +237,9 @@ import Testing
         let replica = ReplicaID(bytes: Bytes16(high: 1, low: 1))
         let value = Value.bytes([UInt8](repeating: 7, count: byteCount))
         var counts: [Int] = []
-        for isReversal in [false, true] {
+        for isUndo in [false, true] {
             var plan = TransactionPlan(namespace: ObjectID(bytes: Bytes16(high: 1, low: 1)), user: TestDevice.user)
-            if isReversal { try plan.note(Reversal(replica: replica, sequence: 1, hash: .zero, isRedo: false)) }
+            if isUndo { try plan.note(Undo(replica: replica, sequence: 1, hash: .zero, isRedo: false)) }
             counts.append(0)
             while (try? plan.set(Self.objects[0], name: "n", value: value)) != nil { counts[counts.count - 1] += 1 }
             #expect(plan.edits.count <= Limits.changeOperationCountMax)

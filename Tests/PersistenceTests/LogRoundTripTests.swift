@@ -38,7 +38,7 @@ import Testing
             .delete(object(3)),
             .unknown(kind: 9, body: []), .unknown(kind: 8, body: [1]),
             .undo(
-                Reversal(
+                Undo(
                     replica: ReplicaID(bytes: Bytes16(high: 1, low: 2)),
                     sequence: 3,
                     hash: Hash256(bytes: Bytes32(1, 2, 3, 4)),

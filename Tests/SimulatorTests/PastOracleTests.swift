@@ -61,10 +61,10 @@ struct PastOracleTests {
         let machine = world.machines[0]
         world.write([.set(0, property: 0)], on: machine)
         let now = WallTime(milliseconds: 1 << 45)
-        func state() throws -> ReversalCheck.State {
+        func state() throws -> UndoCheck.State {
             try #require(
                 try machine.read { transaction throws(StoreError) in
-                    try ReversalCheck.State(of: nil, in: &transaction, founder: machine.founder, now: now)
+                    try UndoCheck.State(of: nil, in: &transaction, founder: machine.founder, now: now)
                 }
             )
         }
@@ -73,15 +73,15 @@ struct PastOracleTests {
         let after = try state()
         #expect(after.follows(before, by: 1))
         #expect(!after.follows(before, by: 2))
-        let nothing = ReversalCheck(before: before, after: after, report: nil, isRedo: false)
+        let nothing = UndoCheck(before: before, after: after, report: nil, isRedo: false)
         #expect(nothing.problem == "nothing was taken back, and the state changed")
         let change = Point(replica: ReplicaID(bytes: Bytes16(high: 1, low: 1)), sequence: 1, name: ChangeName(.zero))
         let report = UndoReport(change: change, stamp: .zero, deviceName: nil, edits: [], kept: [])
-        let check = ReversalCheck(before: before, after: after, report: report, isRedo: false)
+        let check = UndoCheck(before: before, after: after, report: report, isRedo: false)
         #expect(check.problem?.hasPrefix("an undo ") == true)
-        var chain = ReversalChain()
+        var chain = UndoChain()
         #expect(chain.problem(with: check) == nil)
-        let redo = ReversalCheck(before: after, after: after, report: report, isRedo: true)
+        let redo = UndoCheck(before: after, after: after, report: report, isRedo: true)
         #expect(chain.problem(with: redo)?.hasPrefix("a redo after an undo leaves") == true)
     }
 }

@@ -91,7 +91,7 @@ package enum Edit: Hashable, Sendable {
     case delete(ObjectID)
     case introduce(Introduction)
     case restamp(Restamp)
-    case undo(Reversal)
+    case undo(Undo)
     case branch(BranchStatement)
     case erase(Erasure)
     /// An operation of a kind this version does not know.
@@ -165,7 +165,7 @@ extension Edit {
         case .move(_, let place): bytes += place.position.bytes
         case .introduce(let introduction): introduction.encode(to: &bytes)
         case .restamp(let restamp): restamp.encode(to: &bytes)
-        case .undo(let reversal): reversal.encode(to: &bytes)
+        case .undo(let undo): undo.encode(to: &bytes)
         case .branch(let statement): statement.encode(to: &bytes)
         case .erase(let erasure): erasure.encode(to: &bytes)
         case .unknown(_, let body): bytes += body

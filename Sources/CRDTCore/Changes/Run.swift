@@ -93,8 +93,8 @@ package struct Run: Hashable, Sendable {
         case .restamp: return .restamp(try Restamp(decoding: payload))
         case .undo:
             // Versions before this kind carried it unread, so what they accepted must never be refused.
-            guard let reversal = try? Reversal(decoding: payload) else { break }
-            return .undo(reversal)
+            guard let undo = try? Undo(decoding: payload) else { break }
+            return .undo(undo)
         case .branch:
             guard let statement = try? BranchStatement(decoding: payload) else { break }
             return .branch(statement)

@@ -41,14 +41,14 @@ extension History {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
         let deletions = Set(try self.deletions(of: object, in: &transaction))
-        if deletions.isEmpty, self.reversals == nil,
+        if deletions.isEmpty, self.undos == nil,
             let creation = try transaction.look(at: object, { $0.creation }), self.view.counts(creation.write)
         {
             return true
         }
         var operations = try self.operations(on: object, in: &transaction)
-        if self.reversals != nil { operations.sort { WriteOrder.precedes($1, $0, transaction) } }
-        var verdicts = self.reversals?.known ?? [:]
+        if self.undos != nil { operations.sort { WriteOrder.precedes($1, $0, transaction) } }
+        var verdicts = self.undos?.known ?? [:]
         var (touches, contexts): ([WriteReference], [CausalContext]) = ([], [])
         for write in operations where try self.counts(write, &verdicts, in: &transaction) {
             if deletions.contains(write) {
@@ -62,7 +62,7 @@ extension History {
         if touches.contains(where: { touch in !contexts.contains { $0.covers(touch) } }) { return true }
         do throws(StoreError) {
             return try transaction.isTouched(object, besides: contexts, in: self.view)
-        } catch .compacted where self.reversals != nil {
+        } catch .compacted where self.undos != nil {
             // Whose the dropped writes are is not known any more, so they count: nothing goes that somebody has edited.
             return true
         }

@@ -7,7 +7,7 @@
 package struct History {
     package let view: HistoryView
     /// What does not count although the view has it: the changes of a user that are taken back.
-    var reversals: Reversals?
+    var undos: UndoState?
     /// The places that were found.
     private var places: [ObjectIndex: Place] = [:]
     var lives: [ObjectIndex: Bool] = [:]
@@ -20,15 +20,15 @@ package struct History {
 
     package init(_ view: HistoryView) { self.view = view }
 
-    /// The same as if the changes of a user that are taken back had never been; see `Reversals`.
-    package func leavingOut(_ reversals: Reversals) -> History {
+    /// The same as if the changes of a user that are taken back had never been; see `UndoState`.
+    package func leavingOut(_ undos: UndoState) -> History {
         var history = History(self.view)
-        history.reversals = reversals
+        history.undos = undos
         return history
     }
 
     /// Whether the tables of the store say it.
-    var isPresent: Bool { self.view.isPresent && self.reversals == nil }
+    var isPresent: Bool { self.view.isPresent && self.undos == nil }
 
     /// The last change of each segment that counts, of those that a user has written.
     func ends(of user: UserID, in transaction: inout some StoreTransaction) -> [SegmentPoint] {
@@ -60,7 +60,7 @@ package struct History {
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> WriteReference? {
         if self.isPresent { return try transaction.register(key)?.winner }
-        var verdicts = self.reversals?.known ?? [:]
+        var verdicts = self.undos?.known ?? [:]
         var bound = self.view.lastStamp
         while true {
             let group = try self.lastWrites(at: key, through: bound, in: &transaction)
@@ -109,7 +109,7 @@ package struct History {
         _ verdicts: inout [SegmentPoint: Bool],
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> Bool {
-        try self.reversals?.counts(write, &verdicts, in: &transaction) ?? true
+        try self.undos?.counts(write, &verdicts, in: &transaction) ?? true
     }
 
     /// The operations on an object that count and are on branches which are not merged.
@@ -214,7 +214,7 @@ package struct History {
         of object: ObjectIndex,
         in transaction: inout some StoreTransaction
     ) throws(StoreError) -> MoveRecord? {
-        var verdicts = self.reversals?.known ?? [:]
+        var verdicts = self.undos?.known ?? [:]
         let moves = try self.moves(of: object, in: &transaction)
         for move in moves.sorted(by: { WriteOrder.precedes($1.write, $0.write, transaction) }) {
             // A move without effect can still be that of a change which says something.

@@ -43,10 +43,10 @@ package struct UndoneEffect {
     ) throws(StoreError) -> (before: WriteReference?, isUntouched: Bool) {
         var current = try self.history.write(at: key, in: &transaction)
         while let write = current, write.point != self.undo {
-            guard let reversal = try transaction.reversal(by: self.user, at: write.point) else {
+            guard let undo = try transaction.undo(by: self.user, at: write.point) else {
                 return (current, false)
             }
-            var reader = History(try Self.view(before: reversal.target, in: &transaction))
+            var reader = History(try Self.view(before: undo.target, in: &transaction))
             current = try reader.write(at: key, in: &transaction)
         }
         guard current != nil else { return (nil, false) }
@@ -62,10 +62,10 @@ package struct UndoneEffect {
             .sorted { WriteOrder.precedes($1.write, $0.write, transaction) }
         var current = moves.first
         while let move = current, move.write.point != self.undo {
-            guard let reversal = try transaction.reversal(by: self.user, at: move.write.point) else {
+            guard let undo = try transaction.undo(by: self.user, at: move.write.point) else {
                 return (current, false)
             }
-            let view = try Self.view(before: reversal.target, in: &transaction)
+            let view = try Self.view(before: undo.target, in: &transaction)
             current = moves.first { view.counts($0.write) }
         }
         guard current != nil else { return (nil, false) }
@@ -88,7 +88,7 @@ package struct UndoneEffect {
     ) throws(StoreError) -> (before: Bool, isUntouched: Bool) {
         let before = try self.before.isAlive(object, in: &transaction)
         for write in try self.history.operations(on: object, in: &transaction) where !self.context.covers(write) {
-            if try transaction.reversal(by: self.user, at: write.point) == nil { return (before, false) }
+            if try transaction.undo(by: self.user, at: write.point) == nil { return (before, false) }
         }
         for last in try self.history.lastRedactedWrites(on: object, in: &transaction)
         where !self.context.covers(last.segment, ChainOrdinal(sequence: last.sequence, index: 0)) {

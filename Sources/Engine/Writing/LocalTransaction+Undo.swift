@@ -17,7 +17,7 @@ extension LocalTransaction {
                 History(try self.store.view(of: branch))
             }
             let next = try WriteRefusal.from { () throws(StoreError) in
-                try self.store.nextReversal(of: user, isRedo: isRedo, in: history)
+                try self.store.nextUndo(of: user, isRedo: isRedo, in: history)
             }
             guard let next else { return nil }
             var plan = try UndoPlan(of: next, by: user, isRedo: isRedo, history, in: &self.store)
@@ -35,7 +35,7 @@ extension LocalTransaction {
 private struct UndoPlan {
     /// The change that is taken back: for a redo, an undo.
     private let target: SegmentPoint
-    private let reversal: Reversal
+    private let undo: Undo
     private let edits: [Edit]
     /// What counts on the timeline that is written to.
     private var history: History
@@ -62,7 +62,7 @@ private struct UndoPlan {
     }
 
     init(
-        of next: NextReversal,
+        of next: NextUndo,
         by user: UserID,
         isRedo: Bool,
         _ history: History,
@@ -73,7 +73,7 @@ private struct UndoPlan {
             self.target = target
             self.history = history
             self.edits = try UndoPlan.edits(of: target, in: &store)
-            self.reversal = Reversal(
+            self.undo = Undo(
                 replica: store.replicaID(target.segment),
                 sequence: target.sequence,
                 hash: try UndoPlan.hash(of: target, in: &store),
@@ -81,12 +81,12 @@ private struct UndoPlan {
             )
             var change = target
             if isRedo {
-                change = try store.reversal(by: user, at: target)?.change ?? target
+                change = try store.undo(by: user, at: target)?.change ?? target
                 self.way = .redo(try UndoneEffect(of: target, by: user, history, in: &store))
             } else {
                 self.way = .undo(
-                    with: history.leavingOut(Reversals(of: user, around: next, isUndone: false)),
-                    without: history.leavingOut(Reversals(of: user, around: next, isUndone: true))
+                    with: history.leavingOut(UndoState(of: user, around: next, isUndone: false)),
+                    without: history.leavingOut(UndoState(of: user, around: next, isUndone: true))
                 )
             }
             self.report = UndoReport(
@@ -135,7 +135,7 @@ private struct UndoPlan {
         in state: inout some StateReading,
         _ store: inout some StoreTransaction
     ) throws(WriteRefusal) -> UndoReport {
-        try plan.note(self.reversal)
+        try plan.note(self.undo)
         try self.decideLives(in: &store)
         try self.spareFullFolders(in: &state, &store)
         try self.spareOrphans(in: &state, &store)
@@ -572,7 +572,7 @@ private struct UndoPlan {
         _ author: Introduction?
     ) {
         // Of an object that goes no part stays, as far as this user's edits are concerned.
-        guard self.reversal.isRedo || !self.going.contains(object) else { return }
+        guard self.undo.isRedo || !self.going.contains(object) else { return }
         guard self.named.insert(KeptPart(object: object, part: part)).inserted else { return }
         self.report.kept.append(UndoReport.Kept(object: object, part: part, reason: reason, author: author))
     }

@@ -9,7 +9,7 @@ struct TransactionPlan {
     private(set) var created: [ObjectID] = []
     private var byteCount = 0
     /// Whether it takes a change back, or does it again.
-    private var isReversal = false
+    private var isUndo = false
     /// The last position given out under each parent in this transaction.
     private var lastPositions: [ObjectID?: Position] = [:]
     /// Where this transaction put objects.
@@ -147,9 +147,9 @@ struct TransactionPlan {
     // MARK: - Edits that restore what was
 
     /// Says what the transaction is about.
-    mutating func note(_ reversal: Reversal) throws(WriteRefusal) {
-        self.isReversal = true
-        try self.append(.undo(reversal))
+    mutating func note(_ undo: Undo) throws(WriteRefusal) {
+        self.isUndo = true
+        try self.append(.undo(undo))
     }
 
     /// Whether an edit has room, and behind it so many deletions of one object each.
@@ -449,10 +449,10 @@ struct TransactionPlan {
         self.edits.append(edit)
     }
 
-    private var byteCountMax: Int { self.isReversal ? Limits.editByteCountMax : Limits.transactionByteCountMax }
+    private var byteCountMax: Int { self.isUndo ? Limits.editByteCountMax : Limits.transactionByteCountMax }
 
     private var operationCountMax: Int {
-        self.isReversal ? Limits.changeOperationCountMax : Limits.transactionOperationCountMax
+        self.isUndo ? Limits.changeOperationCountMax : Limits.transactionOperationCountMax
     }
 }
 

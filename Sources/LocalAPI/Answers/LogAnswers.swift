@@ -124,9 +124,9 @@ package struct StoredOperation: SparseAnswer {
         case .restamp(let restamp):
             self.kind = "restamp"
             self.changes = Stretch(restamp.replica, (restamp.firstSequence, restamp.lastSequence), restamp.lastHash)
-        case .undo(let reversal):
-            self.kind = reversal.isRedo ? "redo" : "undo"
-            self.changes = Stretch(reversal.replica, (reversal.sequence, reversal.sequence), reversal.hash)
+        case .undo(let undo):
+            self.kind = undo.isRedo ? "redo" : "undo"
+            self.changes = Stretch(undo.replica, (undo.sequence, undo.sequence), undo.hash)
         }
     }
 }

@@ -79,11 +79,11 @@ package struct RestorationAnswer: Answer {
 }
 
 /// Transactions that were taken back, or done again.
-package struct ReversalAnswer: Answer {
-    package var transactions: [ReversedAnswer]
+package struct UndoAnswer: Answer {
+    package var transactions: [UndoneAnswer]
 }
 
-package struct ReversedAnswer: Answer {
+package struct UndoneAnswer: Answer {
     package var moment: String
     package var timeMs: Int64
     package var deviceName: String?
@@ -116,7 +116,7 @@ package struct ReversedAnswer: Answer {
         case tooLarge = "too-large"
     }
 
-    init(_ reversed: ReversedTransaction) {
+    init(_ reversed: UndoneTransaction) {
         (self.moment, self.timeMs) = (reversed.moment.description, reversed.date.millisecondsSince1970)
         (self.deviceName, self.hasEffect) = (reversed.author, reversed.hasEffect)
         self.edits = reversed.edits.map { Edit(object: $0.object?.description, action: ActionAnswer($0.action)) }
@@ -124,8 +124,8 @@ package struct ReversedAnswer: Answer {
     }
 }
 
-extension ReversedAnswer.Kept {
-    fileprivate init(_ kept: ReversedTransaction.Kept) {
+extension UndoneAnswer.Kept {
+    fileprivate init(_ kept: UndoneTransaction.Kept) {
         self.object = kept.object.description
         switch kept.part {
         case .object: self.part = Word(.object)

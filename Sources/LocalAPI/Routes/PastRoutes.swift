@@ -112,12 +112,12 @@ struct PastRoutes: Sendable {
 
     private func reverse(
         _ request: Request,
-        _ body: (Int, BranchID?) async throws -> [ReversedTransaction]
-    ) async throws -> ReversalAnswer {
+        _ body: (Int, BranchID?) async throws -> [UndoneTransaction]
+    ) async throws -> UndoAnswer {
         let members = try Members(try await request.jsonOrNothing(), of: "The body")
-        let count = try members.number("count", in: 1...Workspace.reversedCountMax) ?? 1
+        let count = try members.number("count", in: 1...Workspace.undoneCountMax) ?? 1
         try members.requireNoOthers()
         let reversed = try await body(count, try await request.branch(in: self.workspace))
-        return ReversalAnswer(transactions: reversed.map { ReversedAnswer($0) })
+        return UndoAnswer(transactions: reversed.map { UndoneAnswer($0) })
     }
 }

@@ -4,7 +4,7 @@ public import Foundation
 internal import NIOConcurrencyHelpers
 
 /// A transaction that was taken back, or done again.
-public struct ReversedTransaction: Hashable, Sendable {
+public struct UndoneTransaction: Hashable, Sendable {
     /// An edit of a transaction.
     public struct Edit: Hashable, Sendable {
         /// The object that it changes.
@@ -120,7 +120,7 @@ extension Workspace {
     ///   ones of several stay taken back.
     /// - Complexity: O(*n* log *m*) for *n* edits to properties with *m* writes.
     @discardableResult
-    public func undo(_ count: Int = 1, on branch: BranchID? = nil) async throws -> [ReversedTransaction] {
+    public func undo(_ count: Int = 1, on branch: BranchID? = nil) async throws -> [UndoneTransaction] {
         try await self.reverse(count, isRedo: false, on: branch)
     }
 
@@ -135,7 +135,7 @@ extension Workspace {
     /// - Returns: the transactions, in the order in which they were done again.
     /// - Throws: as ``undo(_:on:)`` does.
     @discardableResult
-    public func redo(_ count: Int = 1, on branch: BranchID? = nil) async throws -> [ReversedTransaction] {
+    public func redo(_ count: Int = 1, on branch: BranchID? = nil) async throws -> [UndoneTransaction] {
         try await self.reverse(count, isRedo: true, on: branch)
     }
 
@@ -194,21 +194,21 @@ extension Workspace {
         )
     }
 
-    package static let reversedCountMax = 1000
+    package static let undoneCountMax = 1000
 
-    private func reverse(_ count: Int, isRedo: Bool, on branch: BranchID?) async throws -> [ReversedTransaction] {
-        guard (1...Self.reversedCountMax).contains(count) else {
+    private func reverse(_ count: Int, isRedo: Bool, on branch: BranchID?) async throws -> [UndoneTransaction] {
+        guard (1...Self.undoneCountMax).contains(count) else {
             throw PeerdError(
                 .invalidArgument,
-                "1 to \(Self.reversedCountMax) transactions can be taken back or done again in one go.",
+                "1 to \(Self.undoneCountMax) transactions can be taken back or done again in one go.",
                 advice: "Ask several times."
             )
         }
-        var reversed: [ReversedTransaction] = []
+        var reversed: [UndoneTransaction] = []
         for _ in 0..<count {
             let report = try await self.write(on: branch) { transaction in try transaction.reverse(isRedo: isRedo) }
             guard let report else { break }
-            reversed.append(ReversedTransaction(report, readBy: self.identity.device))
+            reversed.append(UndoneTransaction(report, readBy: self.identity.device))
         }
         return reversed
     }

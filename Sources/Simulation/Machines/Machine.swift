@@ -50,7 +50,7 @@ package final class Machine {
     /// How many versions its properties had when that was last looked at.
     var writeCounts = WriteCounts()
     /// The undos of its user one after the other.
-    var reversals = ReversalChain()
+    var undos = UndoChain()
     /// The state that its user keeps in mind.
     var remembered: Frontier?
     /// Whether its disk has broken a promise: lost what it had synced, or changed it.

@@ -6,7 +6,7 @@ internal import Persistence
 struct Oracles {
     var acknowledged = AcknowledgedWrites()
     var versions = RecordedVersions()
-    var reversals = UndoneOperations()
+    var undos = UndoneOperations()
 
     /// After an event: no frontier goes back, and nothing is applied before its causes.
     func look(at machine: Machine, in world: World) {

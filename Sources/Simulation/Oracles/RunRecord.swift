@@ -86,7 +86,7 @@ package enum CheckedProperty: String, CaseIterable, Codable, Hashable, Sendable 
     /// P20: a state of the past does not read as it was, or as others read it.
     case pastDiffers
     /// P21: an undo or a redo did what it should not.
-    case reversal
+    case undo
     /// What is brought back from the past is not what it was.
     case restoration
     /// P36: a branch shows where it is not merged, shows differently on machines that have the same, or is merged

@@ -16,8 +16,8 @@ struct UndoneChanges {
         let verdicts = history.verdicts()
         var targets: [Int: Int] = [:]
         for (number, change) in history.changes.enumerated() where verdicts.stamps[number] != nil {
-            guard case .undo(let reversal)? = change.edits.first, !reversal.isRedo,
-                let target = history.number(of: reversal.hash)
+            guard case .undo(let undo)? = change.edits.first, !undo.isRedo,
+                let target = history.number(of: undo.hash)
             else { continue }
             targets[number] = target
         }
@@ -31,8 +31,8 @@ struct UndoneChanges {
             if let target = targets[number] {
                 isUndone[target] = true
                 self.marks.insert(number)
-            } else if case .undo(let reversal)? = history.changes[number].edits.first, reversal.isRedo,
-                let target = history.number(of: reversal.hash).flatMap({ targets[$0] })
+            } else if case .undo(let undo)? = history.changes[number].edits.first, undo.isRedo,
+                let target = history.number(of: undo.hash).flatMap({ targets[$0] })
             {
                 isUndone[target] = false
                 self.marks.insert(number)

@@ -118,7 +118,7 @@ extension World {
         let now = machine.clock.wall(at: self.time)
         let founder = machine.founder
         let version = self.oracles.versions.all.last
-        let isWhole = self.oracles.reversals.areWhole(in: self)
+        let isWhole = self.oracles.undos.areWhole(in: self)
         guard version != nil || isWhole else { return }
         let found = self.readPast(of: machine) { transaction throws(StoreError) -> (past: String?, undone: String?)? in
             let log = try LogReading(of: &transaction, founder: founder, now: now)
@@ -148,7 +148,7 @@ extension World {
         self.record.mark(.undoneInOrder)
         if !undone.isEmpty {
             let message = "machine \(machine.number): what is taken back shows: \(undone)"
-            self.record.find(.reversal, message)
+            self.record.find(.undo, message)
         }
     }
 

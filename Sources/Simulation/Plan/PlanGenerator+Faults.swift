@@ -40,7 +40,7 @@ extension PlanGenerator {
             self.addClockFault(fault)
         case .restampAsked: self.add(.restamp(peer: self.peer()), at: self.time())
         case .smallPushes: self.addSmallPushes()
-        case .historyUsed: self.addReversals()
+        case .historyUsed: self.addUndos()
         case .branchesUsed: self.addBranches()
         case .historyCompacted: self.addCompactions()
         case .pastErased: self.addErasures()

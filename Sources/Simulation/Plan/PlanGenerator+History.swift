@@ -1,11 +1,11 @@
 /// When users take back what they did, and bring back what was.
 extension PlanGenerator {
     /// Of a hundred writes of a burst, after how many its peer takes something back or does it again.
-    private static let reversalPercent = 15
+    private static let undoPercent = 15
 
     /// What may follow a write, where users do such things at all.
-    mutating func addReversal(after time: VirtualTime, by peer: Int) {
-        guard self.plan.faults.contains(.historyUsed), self.tape.chance(PlanGenerator.reversalPercent, .plan) else {
+    mutating func addUndo(after time: VirtualTime, by peer: Int) {
+        guard self.plan.faults.contains(.historyUsed), self.tape.chance(PlanGenerator.undoPercent, .plan) else {
             return
         }
         // Half of the time somebody else does it, on another device of the same user.
@@ -15,7 +15,7 @@ extension PlanGenerator {
     }
 
     /// An episode: something is kept in mind, edited, taken back, done again and brought back.
-    mutating func addReversals() {
+    mutating func addUndos() {
         let (peer, other) = self.pair()
         let object = self.tape.below(3, .plan)
         var time = self.time()

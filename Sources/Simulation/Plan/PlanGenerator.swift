@@ -134,7 +134,7 @@ package struct PlanGenerator {
             for _ in 0..<length {
                 let steps = (0..<1 + self.tape.below(3, .plan)).map { _ in self.step(peer) }
                 self.add(.write(peer: peer, steps), at: time)
-                self.addReversal(after: time, by: peer)
+                self.addUndo(after: time, by: peer)
                 time = time + .milliseconds(self.tape.between(0, 400, .plan))
             }
         }

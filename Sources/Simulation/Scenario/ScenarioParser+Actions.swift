@@ -11,8 +11,8 @@ extension ScenarioParser {
         if line.take("restore") { return .disk(peer: peer, .restore(isDatabaseAlone: line.take("database"))) }
         if line.take("clone") { return .disk(peer: peer, .clone(isDatabaseAlone: line.take("database"))) }
         if line.take("restamps") { return .restamp(peer: peer) }
-        if line.take("undo") { return try self.reversal(peer, isRedo: false, &line) }
-        if line.take("redo") { return try self.reversal(peer, isRedo: true, &line) }
+        if line.take("undo") { return try self.undo(peer, isRedo: false, &line) }
+        if line.take("redo") { return try self.undo(peer, isRedo: true, &line) }
         if line.take("remembers") { return .history(peer: peer, .remember) }
         if line.take("brings", "back") { return .history(peer: peer, .bringBack(try self.object(&line))) }
         if line.take("compacts") {

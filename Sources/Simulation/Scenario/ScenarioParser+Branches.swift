@@ -21,7 +21,7 @@ extension ScenarioParser {
     }
 
     /// An undo or redo, `on` a branch or on the main timeline.
-    mutating func reversal(
+    mutating func undo(
         _ peer: Int,
         isRedo: Bool,
         _ line: inout ScenarioLine

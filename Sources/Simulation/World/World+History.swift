@@ -66,34 +66,34 @@ extension World {
     /// `branch`: the branch; nil for the main timeline.
     func reverse(isRedo: Bool, on machine: Machine, _ branch: BranchID? = nil) {
         let (founder, now) = (machine.founder, machine.clock.wall(at: self.time))
-        let notes = Notes<(ReversalCheck.State, UndoReport?)>()
+        let notes = Notes<(UndoCheck.State, UndoReport?)>()
         let request = WriteRequest(id: self.work.nextRequestID(), branch: branch) { local throws(WriteRefusal) in
             let before = try local.readCommitted { transaction throws(StoreError) in
-                try ReversalCheck.State(of: branch, in: &transaction, founder: founder, now: now)
+                try UndoCheck.State(of: branch, in: &transaction, founder: founder, now: now)
             }
             notes.content = (before, try local.reverse(isRedo: isRedo))
         }
         self.handle(machine, .write([request]))
         guard let (before, report) = notes.content, self.isDurable(request.id, on: machine) else { return }
         let found = try? machine.read { transaction throws(StoreError) in
-            try ReversalCheck.State(of: branch, in: &transaction, founder: founder, now: now)
+            try UndoCheck.State(of: branch, in: &transaction, founder: founder, now: now)
         }
         guard let after = found ?? nil, after.follows(before, by: report == nil ? 0 : 1) else { return }
         if report != nil { self.record.mark(branch != nil ? .undoneOnBranch : isRedo ? .redone : .undone) }
         // What was dropped cannot be brought back, which the model does not know.
         guard !self.hasCompacted else { return }
         if report?.kept.isEmpty == false { self.record.mark(.undoKept) }
-        var check = ReversalCheck(before: before, after: after, report: report, isRedo: isRedo)
-        check.hasKept = self.oracles.reversals.hasKept
-        let problem = check.problem ?? machine.reversals.problem(with: check)
-        if let problem { self.record.find(.reversal, "machine \(machine.number): \(problem)") }
-        if let report { self.oracles.reversals.note(report, isRedo: isRedo) }
+        var check = UndoCheck(before: before, after: after, report: report, isRedo: isRedo)
+        check.hasKept = self.oracles.undos.hasKept
+        let problem = check.problem ?? machine.undos.problem(with: check)
+        if let problem { self.record.find(.undo, "machine \(machine.number): \(problem)") }
+        if let report { self.oracles.undos.note(report, isRedo: isRedo) }
     }
 
     /// Makes an object what it was when the peer's user last kept a state in mind.
     private func bringBack(_ object: ObjectID, on machine: Machine) {
         guard let remembered = machine.remembered else { return }
-        let notes = Notes<(ReversalCheck.State, [ObjectID: VisibleObject])>()
+        let notes = Notes<(UndoCheck.State, [ObjectID: VisibleObject])>()
         let (founder, now) = (machine.founder, machine.clock.wall(at: self.time))
         let request = WriteRequest(id: self.work.nextRequestID()) { local throws(WriteRefusal) in
             let view = try local.readCommitted { transaction throws(StoreError) -> HistoryView? in
@@ -101,7 +101,7 @@ extension World {
             }
             guard let view else { return }
             let before = try local.readCommitted { transaction throws(StoreError) in
-                try ReversalCheck.State(of: nil, in: &transaction, founder: founder, now: now)
+                try UndoCheck.State(of: nil, in: &transaction, founder: founder, now: now)
             }
             let then = try local.readCommitted { transaction throws(StoreError) in
                 try VisibleObject.subtree(of: object, at: view, in: transaction)
@@ -112,7 +112,7 @@ extension World {
         self.handle(machine, .write([request]))
         guard let (before, then) = notes.content, self.isDurable(request.id, on: machine) else { return }
         let found = try? machine.read { transaction throws(StoreError) in
-            try ReversalCheck.State(of: nil, in: &transaction, founder: founder, now: now)
+            try UndoCheck.State(of: nil, in: &transaction, founder: founder, now: now)
         }
         guard let after = found ?? nil, after.follows(before, by: 1) else { return }
         self.record.mark(.broughtBack)

@@ -63,7 +63,7 @@ extension Workplace {
     func reverse(_ verb: String, _ count: Int) async throws {
         guard (1...1000).contains(count) else { throw CommandFailure(.usage, "\(verb) takes 1 to 1000 transactions.") }
         let request = APIRequest(.post, "api", verb, query: try self.branchQuery, body: ["count": .int(Int64(count))])
-        let transactions = try await self.caller.answer(request, as: ReversalAnswer.self).transactions
+        let transactions = try await self.caller.answer(request, as: UndoAnswer.self).transactions
         if self.output.format.isJSON { return try await self.output.json(transactions) }
         if transactions.isEmpty { throw CommandFailure(.failure, "There is nothing to \(verb).") }
         for transaction in transactions {
@@ -100,7 +100,7 @@ enum PastText {
         return lines
     }
 
-    static func lines(of transaction: ReversedAnswer, _ verb: String) -> [String] {
+    static func lines(of transaction: UndoneAnswer, _ verb: String) -> [String] {
         let hasFailed = !transaction.hasEffect && !transaction.kept.isEmpty
         let words = verb == "undo" ? ("took back", "could not take back") : ("did again", "could not do again")
         var what = transaction.edits.first.map { "\($0.action.text()) of \($0.object ?? "")" } ?? ""
@@ -110,7 +110,7 @@ enum PastText {
             + transaction.kept.map { "    left as it is: \(self.text(of: $0))" }
     }
 
-    private static func text(of kept: ReversedAnswer.Kept) -> String {
+    private static func text(of kept: UndoneAnswer.Kept) -> String {
         let part =
             switch kept.part.known {
             case .property: "\(kept.property ?? "") of \(kept.object)"

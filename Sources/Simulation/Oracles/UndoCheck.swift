@@ -3,7 +3,7 @@ internal import Engine
 internal import MergeModel
 
 /// P21: what one undo or redo did to the state of the device that did it.
-struct ReversalCheck {
+struct UndoCheck {
     let before: State
     let after: State
     /// Nil if there was nothing to take back.
@@ -42,7 +42,7 @@ struct ReversalCheck {
             }
             self.applied = segments.map { $0.hasApplied ? $0.appliedSequence : 0 }
             let count = segments.reduce(0) { $0 &+ $1.storedSequence &+ 1 &- $1.firstSequence }
-            let isShort = count <= ReversalCheck.modelChangeCountMax
+            let isShort = count <= UndoCheck.modelChangeCountMax
             guard isShort else {
                 self.history = nil
                 return
@@ -93,7 +93,7 @@ struct ReversalCheck {
                 return "\(self.verb) moved \(id), which the transaction had not moved"
             }
             for name in Set(old.properties.keys).union(now.properties.keys).sorted()
-            where old.properties[name] != now.properties[name] && !ReversalCheck.writes(report.edits, name, of: id) {
+            where old.properties[name] != now.properties[name] && !UndoCheck.writes(report.edits, name, of: id) {
                 return "\(self.verb) changed \(name) of \(id), which the transaction had not written"
             }
         }
@@ -154,13 +154,13 @@ struct ReversalCheck {
 }
 
 /// The undos of a device one after the other, with nothing in between: a redo of each leads back.
-struct ReversalChain {
-    private var last: ReversalCheck.State?
+struct UndoChain {
+    private var last: UndoCheck.State?
     /// What showed before each undo that was not done again.
     private var open: [[ObjectID: VisibleObject]] = []
 
     /// How a redo differs from what was before its undo, in words; nil if it does not.
-    mutating func problem(with check: ReversalCheck) -> String? {
+    mutating func problem(with check: UndoCheck) -> String? {
         if let last = self.last, !check.before.isAt(last) { self.open = [] }
         self.last = check.after
         guard check.report != nil else { return nil }

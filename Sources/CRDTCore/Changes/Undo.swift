@@ -2,7 +2,7 @@
 ///
 /// A redo takes back an undo. It is the first operation of its change; the edits behind it do the work. So a device
 /// that does not know it merges the same. It tells the next undo what is taken back already, on all of the devices.
-package struct Reversal: Hashable, Sendable {
+package struct Undo: Hashable, Sendable {
     package var replica: ReplicaID
     package var sequence: UInt64
     /// The hash of the change, so that it is of one fork alone.
@@ -25,7 +25,7 @@ package struct Reversal: Hashable, Sendable {
         bytes.append(self.isRedo ? 1 : 0)
     }
 
-    /// Reads a reversal that fills all of `payload`.
+    /// Reads an undo that fills all of `payload`.
     package init(decoding payload: ArraySlice<UInt8>) throws(WireError) {
         var reader = ByteReader(Array(payload))
         self.replica = ReplicaID(bytes: try reader.bytes16())

@@ -3,14 +3,14 @@
 /// A change that takes another one back only says so; its edits put that into effect for whoever does not look. So it
 /// counts for nothing here, and a change that is taken back counts for nothing either. What other users write counts
 /// as it is, whether they take something back by it or not.
-package struct Reversals: Sendable {
+package struct UndoState: Sendable {
     private let user: UserID
     /// Whether changes are taken back, as far as that is known beforehand.
     let known: [SegmentPoint: Bool]
-    private var marks: [SegmentPoint: ReversedChange?] = [:]
+    private var marks: [SegmentPoint: UndoneChange?] = [:]
 
     /// Those of a user if the change that is next is taken back, or is not.
-    package init(of user: UserID, around next: NextReversal, isUndone: Bool) {
+    package init(of user: UserID, around next: NextUndo, isUndone: Bool) {
         var known = next.isUndone
         known[next.target] = isUndone
         (self.user, self.known) = (user, known)
@@ -34,16 +34,16 @@ package struct Reversals: Sendable {
     private mutating func mark(
         of point: SegmentPoint,
         in transaction: inout some StoreTransaction
-    ) throws(StoreError) -> ReversedChange? {
+    ) throws(StoreError) -> UndoneChange? {
         if let known = self.marks[point] { return known }
-        let mark = try transaction.reversal(by: self.user, at: point)
+        let mark = try transaction.undo(by: self.user, at: point)
         self.marks[point] = .some(mark)
         return mark
     }
 }
 
 /// What a change takes back.
-package struct ReversedChange: Hashable, Sendable {
+package struct UndoneChange: Hashable, Sendable {
     /// The change with the edits that are taken back, or done again.
     package var change: SegmentPoint
     /// The change that is taken back: that one, or if it is done again, the last one that took it back.
@@ -53,7 +53,7 @@ package struct ReversedChange: Hashable, Sendable {
 }
 
 /// The change that is to be taken back next.
-package struct NextReversal: Hashable, Sendable {
+package struct NextUndo: Hashable, Sendable {
     /// For a redo, it is an undo.
     package var target: SegmentPoint
     /// Whether later changes of the user are taken back: not all that do so leave a trace where those had been.
@@ -62,24 +62,24 @@ package struct NextReversal: Hashable, Sendable {
 
 extension StoreTransaction {
     /// What a change takes back, if both are of a user, and its author had seen what it takes back.
-    package mutating func reversal(by user: UserID, at point: SegmentPoint) throws(StoreError) -> ReversedChange? {
-        guard let named = try self.namedByReversal(by: user, at: point) else { return nil }
-        guard named.isRedo else { return ReversedChange(change: named.target, target: named.target) }
-        guard let first = try self.namedByReversal(by: user, at: named.target), !first.isRedo else { return nil }
-        return ReversedChange(change: first.target, target: named.target)
+    package mutating func undo(by user: UserID, at point: SegmentPoint) throws(StoreError) -> UndoneChange? {
+        guard let named = try self.namedByUndo(by: user, at: point) else { return nil }
+        guard named.isRedo else { return UndoneChange(change: named.target, target: named.target) }
+        guard let first = try self.namedByUndo(by: user, at: named.target), !first.isRedo else { return nil }
+        return UndoneChange(change: first.target, target: named.target)
     }
 
-    private mutating func namedByReversal(
+    private mutating func namedByUndo(
         by user: UserID,
         at point: SegmentPoint
     ) throws(StoreError) -> (target: SegmentPoint, isRedo: Bool)? {
         let first = WriteReference(stamp: .zero, segment: point.segment, sequence: point.sequence, index: 0)
-        guard self.segment(point.segment).introduction?.user == user, case .undo(let reversal)? = try self.edit(first),
-            let target = try self.place(of: reversal.replica, sequence: reversal.sequence, hash: reversal.hash),
+        guard self.segment(point.segment).introduction?.user == user, case .undo(let undo)? = try self.edit(first),
+            let target = try self.place(of: undo.replica, sequence: undo.sequence, hash: undo.hash),
             self.segment(target.segment).introduction?.user == user
         else { return nil }
         guard target != point, try self.seen(before: point)[target.segment] >= target.sequence else { return nil }
-        return (target, reversal.isRedo)
+        return (target, undo.isRedo)
     }
 
     /// What the author of a change had seen, the changes before it in its chain included.
@@ -94,11 +94,11 @@ extension StoreTransaction {
     /// Changes of a branch that was merged are among them, as if they had been made offline. Whoever edits after an
     /// undo cannot do again what was undone before.
     /// - Complexity: O(*k* *l*) for *k* later changes of the user, on *l* chains.
-    package mutating func nextReversal(
+    package mutating func nextUndo(
         of user: UserID,
         isRedo: Bool,
         in history: History
-    ) throws(StoreError) -> NextReversal? {
+    ) throws(StoreError) -> NextUndo? {
         var heads: [WriteReference] = []
         for last in history.ends(of: user, in: &self) { heads.append(try self.firstOperation(of: last)) }
         // The last word on each change that was ever taken back.
@@ -106,13 +106,13 @@ extension StoreTransaction {
         while let next = heads.indices.max(by: { WriteOrder.precedes(heads[$0], heads[$1], self) }) {
             let write = heads[next]
             let point = write.point
-            if let reversal = try self.reversal(by: user, at: point) {
-                if isUndone[reversal.change] == nil {
-                    isUndone[reversal.change] = !reversal.isRedo
-                    if isRedo, !reversal.isRedo { return NextReversal(target: point, isUndone: isUndone) }
+            if let undo = try self.undo(by: user, at: point) {
+                if isUndone[undo.change] == nil {
+                    isUndone[undo.change] = !undo.isRedo
+                    if isRedo, !undo.isRedo { return NextUndo(target: point, isUndone: isUndone) }
                 }
             } else if try self.isOfUser(write), !(isUndone[point] ?? false) {
-                if !isRedo { return NextReversal(target: point, isUndone: isUndone) }
+                if !isRedo { return NextUndo(target: point, isUndone: isUndone) }
                 // Whatever was undone before it was given up when it was written.
                 return nil
             }
