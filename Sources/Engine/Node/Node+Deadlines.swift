@@ -65,14 +65,14 @@ extension Node where Store: ~Copyable {
             case .opening(let deadline), .pairing(let deadline):
                 if deadline <= now { self.drop(connection) }
             case .ready:
-                self.checkSilence(connection)
+                self.checkIdle(connection)
             }
         }
     }
 
-    private mutating func checkSilence(_ connection: PeerConnection) {
+    private mutating func checkIdle(_ connection: PeerConnection) {
         let now = self.now.monotonicMilliseconds
-        if connection.lastHeard + ConnectionTimes.silenceMax <= now {
+        if connection.lastHeard + ConnectionTimes.idleTimeout <= now {
             self.drop(connection)
             return
         }

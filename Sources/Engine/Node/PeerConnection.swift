@@ -113,7 +113,7 @@ final class PeerConnection {
         switch self.phase {
         case .opening(let deadline), .pairing(let deadline): return deadline
         case .ready:
-            let silence = self.pingSent ? ConnectionTimes.silenceMax : ConnectionTimes.pingAfter
+            let silence = self.pingSent ? ConnectionTimes.idleTimeout : ConnectionTimes.pingAfter
             let others = [self.doubtedUntil, self.session.graftDeadline].compactMap { $0 }
             return others.reduce(self.lastHeard + silence, min)
         }
@@ -167,7 +167,7 @@ package enum ConnectionTimes {
     package static let pingAfter: UInt64 = 15_000
     /// Without a whole record for so long, the connection is dropped: a link must carry one, of at most 64 KiB, in this
     /// time.
-    package static let silenceMax: UInt64 = 45_000
+    package static let idleTimeout: UInt64 = 45_000
     /// The first wait before dialling again, doubled each time.
     package static let backoffFirst: UInt64 = 500
     /// The longest wait before dialling again.

@@ -9,7 +9,7 @@ extension World {
     /// What two of them may say to each other meanwhile: pings and their answers.
     private static let quietByteCountMax = 2_048
     /// How long connections that are dead without knowing it can last.
-    private static let staleTime = VirtualTime.milliseconds(ConnectionTimes.silenceMax + 5_000)
+    private static let staleTime = VirtualTime.milliseconds(ConnectionTimes.idleTimeout + 5_000)
     /// From here on numbers of objects that nothing else touches.
     private static let probedObject = 2_000
 
@@ -29,10 +29,10 @@ extension World {
             return
         }
         self.run(until: self.time + World.staleTime)
-        var checks = [self.checkSilence, self.checkMeetingAgain]
+        var checks = [self.checkIdle, self.checkMeetingAgain]
         if self.disturbsSilence {
             checks = [
-                self.checkPush, self.checkDetour, self.checkSilence, self.checkStrangers, self.checkMeetingAgain,
+                self.checkPush, self.checkDetour, self.checkIdle, self.checkStrangers, self.checkMeetingAgain,
             ]
         }
         for check in checks where !self.record.hasFatalFinding {
@@ -88,7 +88,7 @@ extension World {
     }
 
     /// P24: equal machines say nothing more, and keep one session with each other.
-    private func checkSilence(_ core: [Machine]) {
+    private func checkIdle(_ core: [Machine]) {
         // Announcements of what came last are still under way.
         self.run(until: self.time + .seconds(5))
         let before = (core.map { self.pushedCount(of: $0) }, self.endedSessionCount, self.record.deliveredByteCount)

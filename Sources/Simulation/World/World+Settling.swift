@@ -11,7 +11,7 @@ extension World {
     /// How long they must have been equal.
     private static let calmTime = VirtualTime.seconds(3)
     /// How long what was said last may take to be acknowledged, or a connection that is dead without knowing it to end.
-    private static let finishingTime = VirtualTime.milliseconds(ConnectionTimes.silenceMax + 5_000)
+    private static let finishingTime = VirtualTime.milliseconds(ConnectionTimes.idleTimeout + 5_000)
     /// The model is slow: larger histories are not compared with it.
     static let modelChangeCountMax = 250
 
