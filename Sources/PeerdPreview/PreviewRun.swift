@@ -12,7 +12,7 @@ package struct PreviewOptions: Sendable {
     package var seed: UInt64
     /// The time at which the devices sync.
     package var now: WallTime
-    /// What the devices put off meanwhile.
+    /// What the devices deferred meanwhile.
     package var lateWork = LateWorkLimits()
 
     package init(link: Preview.Link = .wifi, orderCount: Int? = nil, seed: UInt64 = 1, now: WallTime) {

@@ -223,7 +223,7 @@ struct SyncOrders {
 
     /// Summarises the states of all devices, each at the same time.
     ///
-    /// A node puts off restamps and late moves that are much work, so that this settles them first.
+    /// A node defers restamps and late moves that are much work, so that this settles them first.
     private func look(at state: inout State) throws {
         for (number, device) in self.devices.enumerated() where state.summaries[number] == nil {
             // Another order may begin with the same database.

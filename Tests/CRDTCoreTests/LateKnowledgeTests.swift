@@ -45,7 +45,7 @@ struct LateKnowledgeTests {
         #expect(try !store.receive([sample.run("r2")], at: Self.late).1.isRevised)
     }
 
-    @Test func `a restamp that is put off has no effect, and a replay of the log can leave it out`() throws {
+    @Test func `a restamp that is deferred has no effect, and a replay of the log can leave it out`() throws {
         var sample = Self.sample()
         sample.write("r", after: "f1", at: Self.present + 9, [sample.restamp(to: "a2")])
         let names = ["a1", "a2", "b1", "b2", "f1"]

@@ -32,16 +32,16 @@ struct LateWorkLimitsTests {
         return peer
     }
 
-    /// Lets as much time pass as it takes until nothing is put off any more; returns the milliseconds.
+    /// Lets as much time pass as it takes until nothing is deferred any more; returns the milliseconds.
     private func wait(_ network: TestNetwork) throws -> UInt64 {
         let start = network.time
         for _ in 0..<10 {
             guard let deadline = network.machines[0].node.catchUpDeadline else { return network.time - start }
             let rest = deadline - min(deadline, network.time)
-            guard rest < 3_600_000 else { throw TestFailure("what was put off waits for \(rest) ms") }
+            guard rest < 3_600_000 else { throw TestFailure("what was deferred waits for \(rest) ms") }
             network.sleep(milliseconds: rest)
         }
-        throw TestFailure("what was put off is not settled when it is due")
+        throw TestFailure("what was deferred is not settled when it is due")
     }
 
     // MARK: - Late moves
@@ -102,7 +102,7 @@ struct LateWorkLimitsTests {
         #expect(try self.appliedCount(of: late[0], in: network) == 500)
     }
 
-    @Test func `a flood of late moves is put off, and taken in after a time that its work is a small part of`() throws {
+    @Test func `a flood of late moves is deferred, and taken in when its work is a small part of the time`() throws {
         try #require(LateWorkLimits().lateMoves.costPerMillisecond > 0)
         let (network, member) = try self.world()
         let author = try RawPeer(member, to: 0, of: network, connection: 1)
@@ -154,7 +154,7 @@ struct LateWorkLimitsTests {
         }
     }
 
-    @Test func `a flood of restamps is put off, and settled after a time that its work is a small part of`() throws {
+    @Test func `a flood of restamps is deferred, and settled after a time that its work is a small part of`() throws {
         try #require(LateWorkLimits().restamps.costPerMillisecond > 0)
         let (network, member) = try self.world()
         let author = try RawPeer(member, to: 0, of: network, connection: 1)

@@ -36,10 +36,10 @@ final class TestNetwork {
     private(set) var machines: [Machine] = []
     /// Whether machines that are added take note of beacons.
     var discovers = false
-    /// Little, so that a few operations are put off.
+    /// Little, so that a few operations are deferred.
     var lateWork = {
         var limits = LateWorkLimits()
-        limits.restamps = SettlingLimits(costMax: 30, costPerMillisecond: 4)
+        limits.restamps = CatchUpLimits(costMax: 30, costPerMillisecond: 4)
         limits.lateMoves = limits.restamps
         limits.climbedCountMax = 3
         return limits

@@ -161,8 +161,8 @@ private let title = Property<String>("title")
         await second.close()
         await first.close()
         var options = PreviewOptions(now: Self.now.advanced(byMilliseconds: 60_000))
-        // What comes late after the first is put off for longer than the devices are together.
-        options.lateWork.lateMoves = SettlingLimits(costMax: 10, costPerMillisecond: 1)
+        // What comes late after the first is deferred for longer than the devices are together.
+        options.lateWork.lateMoves = CatchUpLimits(costMax: 10, costPerMillisecond: 1)
         let preview = try await Preview.of(self.directories, options)
         #expect(preview.orders.areAllEqual && preview.verdict == .same, "\(preview.orders.deviations)")
         #expect(preview.outcome?.objectCount == 10_003)

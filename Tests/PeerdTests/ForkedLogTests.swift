@@ -52,7 +52,7 @@ import Testing
 
     /// What both lives have written, in one store.
     ///
-    /// `deferring`: the life that moved first comes second, and its move, of another object, is put off.
+    /// `deferring`: the life that moved first comes second, and its move, of another object, is deferred.
     private static func forked(deferring: Bool = false) throws -> MemoryStore {
         let shared = try self.live(
             on: MemoryStore(origin: try self.identity().origin),
@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func `a late move that was put off is no damage`() throws {
+    @Test func `a late move that was deferred is no damage`() throws {
         // Of that fork the first change, which moves nothing, is applied.
         var store = try Self.forked(deferring: true)
         try Self.read(store) { transaction in

@@ -3,12 +3,12 @@
 /// What users get is `LateWorkLimits()`.
 package struct LateWorkLimits: Hashable, Sendable {
     /// Of restamps, by changes and operations that are looked at: a core does 50 times as much in a millisecond.
-    package var restamps = SettlingLimits(costMax: 20_000, costPerMillisecond: 4)
+    package var restamps = CatchUpLimits(costMax: 20_000, costPerMillisecond: 4)
     /// Of late moves, by moves that are done again: a core does ten times as much in a millisecond.
     ///
     /// More than of restamps, since devices that come back have late moves, and what follows in their segments waits
     /// for them.
-    package var lateMoves = SettlingLimits(costMax: 200_000, costPerMillisecond: 40)
+    package var lateMoves = CatchUpLimits(costMax: 200_000, costPerMillisecond: 40)
     /// So many steps up the hierarchy are taken one by one for a move; see `Merge.climbedCountMax`.
     package var climbedCountMax = 64
 
@@ -16,7 +16,7 @@ package struct LateWorkLimits: Hashable, Sendable {
 }
 
 /// How much of one kind of work is done at once, and how much as time passes.
-package struct SettlingLimits: Hashable, Sendable {
+package struct CatchUpLimits: Hashable, Sendable {
     /// So much may be looked at at any time.
     package var costMax: Int
     /// What is beyond that waits until so much for each millisecond has passed.

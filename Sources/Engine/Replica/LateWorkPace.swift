@@ -7,8 +7,8 @@ internal import CRDTCore
 /// ones done again. Until it is settled it is like something that has not arrived, and many are settled together, by a
 /// transaction of their own. What follows a late move in its segment waits with it; everything else waits for the
 /// length of that transaction alone, whoever sent it.
-struct SettlingPace {
-    let limits: SettlingLimits
+struct CatchUpPace {
+    let limits: CatchUpLimits
 
     /// So many moves may be done again within what takes in the late one, since who passes that on pays for it.
     private static let allowanceMax = 20_000
@@ -19,7 +19,7 @@ struct SettlingPace {
     private var debt = 0
     private var time: UInt64 = 0
 
-    init(_ limits: SettlingLimits) { self.limits = limits }
+    init(_ limits: CatchUpLimits) { self.limits = limits }
 
     /// The number of moves that may be done again at once for the sake of a late one.
     var allowance: Int {
@@ -45,13 +45,13 @@ struct SettlingPace {
 
 /// The paces of both kinds of late work.
 struct LateWorkPace {
-    private var restamps: SettlingPace
-    private var lateMoves: SettlingPace
+    private var restamps: CatchUpPace
+    private var lateMoves: CatchUpPace
     private let climbedCountMax: Int
 
     init(_ limits: LateWorkLimits) {
-        self.restamps = SettlingPace(limits.restamps)
-        self.lateMoves = SettlingPace(limits.lateMoves)
+        self.restamps = CatchUpPace(limits.restamps)
+        self.lateMoves = CatchUpPace(limits.lateMoves)
         self.climbedCountMax = limits.climbedCountMax
     }
 

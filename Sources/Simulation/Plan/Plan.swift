@@ -24,10 +24,10 @@ package struct Plan: Hashable, Sendable {
 }
 
 extension LateWorkLimits {
-    /// So little that a few operations are put off.
+    /// So little that a few operations are deferred.
     package static let small = {
         var limits = LateWorkLimits()
-        limits.restamps = SettlingLimits(costMax: 30, costPerMillisecond: 4)
+        limits.restamps = CatchUpLimits(costMax: 30, costPerMillisecond: 4)
         limits.lateMoves = limits.restamps
         limits.climbedCountMax = 3
         return limits

@@ -94,7 +94,7 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case eraIgnored
     /// Of conflicting writes that are restamped the one that was in force stays so.
     case winnerStaysWhenRestamped
-    /// Late moves that were put off come in when something else is settled, or never.
+    /// Late moves that were deferred come in when something else is settled, or never.
     case lateMovesForgotten
     /// A device does not restamp its own changes once its clock is right.
     case ownChangesNotRestamped

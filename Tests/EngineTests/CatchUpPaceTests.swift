@@ -7,7 +7,7 @@ import Testing
 @testable import Engine
 
 /// Many restamps, each of which orders much anew, and many late moves.
-struct SettlingPaceTests {
+struct CatchUpPaceTests {
     private let note = ObjectID(bytes: Bytes16(high: 7, low: 7))
 
     private func title(_ network: TestNetwork) throws -> String {
@@ -165,7 +165,7 @@ struct SettlingPaceTests {
     }
 
     @Test func `what was looked at is made up for by time`() {
-        var pace = SettlingPace(LateWorkLimits().lateMoves)
+        var pace = CatchUpPace(LateWorkLimits().lateMoves)
         pace.advance(to: 1_000)
         pace.note(cost: pace.limits.costMax)
         #expect(pace.nextTime == 1_000)
