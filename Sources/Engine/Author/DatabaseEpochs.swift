@@ -3,8 +3,8 @@ package import CRDTCore
 /// The epochs of a database: runs of commits between two starts of a program that writes.
 ///
 /// Commits are numbered. A database that was put back, or whose disk lost acknowledged writes, gives the same numbers
-/// twice. Each start begins an epoch with a random name, so that a reader who knows the epoch of a commit can tell whether
-/// that very commit is still there.
+/// twice. Each start begins an epoch with a random name, so that a reader who knows the epoch of a commit can tell
+/// whether that very commit is still there.
 package struct DatabaseEpochs: Hashable, Sendable {
     private struct Epoch: Hashable, Sendable {
         var name: UInt64

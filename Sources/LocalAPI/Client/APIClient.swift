@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// Sends requests to the daemon of a data directory, over its Unix socket.
 ///
-/// Nothing of a body is sent, not even its end, before the daemon has said that it is ready for it, and the daemon begins
-/// with what comes then. So what was given up because a daemon hung is not done once it goes on.
+/// Nothing of a body is sent, not even its end, before the daemon has said that it is ready for it, and the daemon
+/// begins with what comes then. So what was given up because a daemon hung is not done once it goes on.
 package struct APIClient: APICaller {
     private let path: String
     private let silenceMax: (first: TimeAmount, then: TimeAmount)

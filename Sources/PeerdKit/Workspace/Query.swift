@@ -8,8 +8,8 @@ internal import Foundation
 /// ```
 ///
 /// A query is a value and reads nothing. It is run by ``Workspace/page(_:after:limit:)``, ``Workspace/live(_:limit:)``,
-/// ``Workspace/count(_:)`` and the same functions of ``ReadTransaction``. No index exists for properties: a filter or an
-/// order looks at each object of the type or parent.
+/// ``Workspace/count(_:)`` and the same functions of ``ReadTransaction``. No index exists for properties: a filter or
+/// an order looks at each object of the type or parent.
 public struct Query: Hashable, Sendable {
     enum Scope: Hashable, Sendable {
         case all
