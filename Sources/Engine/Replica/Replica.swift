@@ -9,13 +9,13 @@ struct Replica<Store: NodeStore & ~Copyable>: ~Copyable {
     mutating func transaction<Result>(
         _ body: (inout ReplicaAuthor, inout Store.Transaction) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
-        let before = self.author.state
+        let savepoint = self.author.state
         do throws(StoreError) {
             return try self.store.write { (transaction: inout Store.Transaction) throws(StoreError) in
                 try body(&self.author, &transaction)
             }
         } catch {
-            self.author.state = before
+            self.author.state = savepoint
             throw error
         }
     }
