@@ -46,7 +46,7 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         package var droppedWriteCount: Int
         /// How many writes they erased.
         package var erasedWriteCount: Int
-        /// How many changes they filled in again, since writes were needed that had been dropped.
+        /// How many changes they repaired, since writes were needed that had been dropped.
         package var repairedChangeCount: Int
     }
 
@@ -196,19 +196,19 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         return [lines.0, lines.1].map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n  ")
     }
 
-    /// Loads every line in pieces of random size: each piece must verify, so it is what was stored to the last bit.
+    /// Loads every segment in pieces of random size: each piece must verify, so it is what was stored to the last bit.
     private func readBack(
         _ node: TestNode<Store>,
         _ history: GeneratedHistory,
         _ random: inout SplitMix64
     ) throws {
         var hashes: Set<Hash256> = []
-        for (line, sequences) in try node.segments() {
+        for (segment, sequences) in try node.segments() {
             var next = sequences.lowerBound
             let limits = RunLimits(changeCountMax: 1 + random.below(6), operationCountMax: 1 + random.below(40))
-            while let loaded = try node.load(line, from: next, limits: limits) {
+            while let loaded = try node.load(segment, from: next, limits: limits) {
                 guard loaded.run.firstSequence == next, !loaded.run.changes.isEmpty else {
-                    throw Disagreement(.log, "asked for \(line) from \(next), got \(loaded.run.firstSequence)")
+                    throw Disagreement(.log, "asked for \(segment) from \(next), got \(loaded.run.firstSequence)")
                 }
                 let verified = try history.verified(loaded.run, previous: loaded.previous)
                 guard hashes.isDisjoint(with: verified.hashes) else {
@@ -218,7 +218,7 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
                 next = loaded.run.lastSequence + 1
             }
             guard next == sequences.upperBound + 1 else {
-                throw Disagreement(.log, "\(line) ends before \(next)")
+                throw Disagreement(.log, "\(segment) ends before \(next)")
             }
         }
         guard hashes == node.stored else { throw Disagreement(.log, "the log is not what was stored") }
@@ -271,21 +271,21 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         return stretch
     }
 
-    /// What another node would send on of one of its lines, from anywhere on.
+    /// What another node would send on of one of its segments, from anywhere on.
     private func relayed(
         by other: TestNode<Store>,
         _ history: GeneratedHistory,
         _ random: inout SplitMix64
     ) throws -> VerifiedRun? {
-        guard let (line, sequences) = try other.segments().randomElement(using: &random) else { return nil }
+        guard let (segment, sequences) = try other.segments().randomElement(using: &random) else { return nil }
         let limits = RunLimits(
             changeCountMax: 1 + random.below(5),
             operationCountMax: 1 + random.below(30),
             byteCountMax: 1 + random.below(2000)
         )
         let sequence = sequences.lowerBound + UInt64(random.below(sequences.count))
-        guard let loaded = try other.load(line, from: sequence, limits: limits) else {
-            throw Disagreement(.log, "nothing to relay of \(line) from \(sequence)")
+        guard let loaded = try other.load(segment, from: sequence, limits: limits) else {
+            throw Disagreement(.log, "nothing to relay of \(segment) from \(sequence)")
         }
         return try history.verified(loaded.run, previous: loaded.previous)
     }

@@ -190,7 +190,7 @@ package enum ModelWords {
                 + self.short(restamp.lastHash)
         case .undo(let undo):
             "\(undo.isRedo ? "redo" : "undo") \(self.short(undo.replica)):\(undo.sequence)"
-        case .branch: "timeline"
+        case .branch: "branch"
         case .erase(let erasure): "erase \(self.short(erasure.object)).\(ModelText(erasure.name))"
         case .unknown(let kind, _): "unknown \(kind)"
         case .leftOut: "left out"

@@ -104,9 +104,9 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
         try self.store.read { transaction throws(StoreError) in try transaction.incompleteProperties().isEmpty }
     }
 
-    /// Fills in what is needed of stored changes, from runs that have them in full.
+    /// Repairs what is needed of stored changes, from runs that have them in full.
     ///
-    /// - Returns: the number of changes that were filled in.
+    /// - Returns: the number of changes that were repaired.
     @discardableResult
     package func repair(from runs: [VerifiedRun]) throws -> Int {
         let (now, number) = (self.now, self.number)

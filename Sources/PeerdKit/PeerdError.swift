@@ -26,7 +26,7 @@ public struct PeerdError: Error, Hashable, Sendable, Codable, CustomStringConver
         case noSuchBranch
         /// A branch has that name already.
         case branchExists
-        /// An open branch shows an earlier value of the property that is to be forgotten.
+        /// An open branch shows an earlier value of the property whose past is to be erased.
         case shownOnBranch
         /// The move would put an object below itself.
         case wouldCloseCycle

@@ -4,7 +4,7 @@ import Testing
 
 /// What the author of a change had seen, for changes that are long past.
 struct ContextTests {
-    /// How far each of the chains `a`, `b` and `d`, and the branch `c` that leaves `a` behind `a300`, was seen.
+    /// How far each of the chains `a`, `b` and `d`, and the fork `c` that leaves `a` behind `a300`, was seen.
     private typealias View = [Character: Int]
 
     private static func number(_ name: String) -> Int { Int(name.dropFirst()) ?? 0 }
@@ -30,7 +30,7 @@ struct ContextTests {
             write("b\(number)", after: "b\(number - 1)", saw: number % 101 == 0 ? ["a\(number - 1)"] : [])
         }
         for number in 301...620 {
-            // The branch sees the other one, too.
+            // The fork sees the other one, too.
             let seen = [400: ["a500"], 450: ["a600", "b650"]][number] ?? []
             write("c\(number)", after: number == 301 ? "a300" : "c\(number - 1)", saw: seen)
         }
@@ -39,8 +39,7 @@ struct ContextTests {
     }
 
     @Test(arguments: [false, true])
-    func `contexts are right at, before and behind checkpoints, whichever branch came first`(_ branchFirst: Bool) throws
-    {
+    func `contexts are right at, before and behind checkpoints, whichever fork came first`(_ branchFirst: Bool) throws {
         let (sample, views) = Self.sample()
         let a = (1...700).map { "a\($0)" }
         let b = (1...700).map { "b\($0)" }

@@ -101,7 +101,7 @@ struct LateKnowledgeTests {
         #expect(waits == [segment: .held(until: due)])
     }
 
-    @Test func `a restamp names one branch alone`() throws {
+    @Test func `a restamp names one fork alone`() throws {
         var sample = Self.sample()
         sample.write("a2'", after: "a1", at: Self.ahead)
         sample.write("r", after: "f1", at: Self.present + 9, [sample.restamp(to: "a2'")])
@@ -169,7 +169,7 @@ struct OpenMoveTests {
         for order in sample.orders(of: names) {
             let store = try sample.store(order)
             let (moves, isListed) = try self.open(store)
-            // Tied branches are in the order of their hashes.
+            // Tied forks are in the order of their hashes.
             #expect(moves == [sample["b2"].hash] + branches, "\(order)")
             #expect(isListed)
             try store.receive([sample.run("c1", "c2")])

@@ -47,7 +47,7 @@ import Testing
         try self.check(first: 3000, count: 40, [.lies])
     }
 
-    @Test func `all branches of a chain count`() throws {
+    @Test func `all forks of a chain count`() throws {
         try self.check(first: 4000, count: 60, [.forks])
     }
 

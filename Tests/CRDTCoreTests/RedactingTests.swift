@@ -80,7 +80,7 @@ struct RedactingTests {
             #expect(throws: WireError.self) { try run.validate() }
             #expect(throws: (any Error).self) { try Run(decoding: run.encoded()) }
         }
-        // Version 1 knows no redacted operations, and version 2 has some.
+        // There is no other version.
         for run in [run, whole, part] {
             var bytes = run.encoded()
             bytes[0] ^= 3

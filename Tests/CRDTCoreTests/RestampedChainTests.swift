@@ -2,7 +2,7 @@ import CRDTCore
 import MergeModel
 import Testing
 
-/// What is restamped of a chain with branches, against the set of its changes.
+/// What is restamped of a chain with forks, against the set of its changes.
 struct RestampedChainTests {
     /// A chain in which every change may have several that follow it.
     private static func sample(_ random: inout SplitMix64) -> (sample: TreeSample, names: [String]) {
@@ -10,7 +10,7 @@ struct RestampedChainTests {
         sample.open("0", device: 1)
         var names = ["0"]
         for number in 1..<40 {
-            // Mostly the newest goes on, so that stretches of segments and branches of branches come about.
+            // Mostly the newest goes on, so that long segments and forks of forks come about.
             let previous = random.chance(60) ? names[names.count - 1] : random.pick(names)
             sample.write("\(number)", after: previous)
             names.append("\(number)")

@@ -130,7 +130,7 @@ import Testing
                 name: ChangeName(rawValue: name)
             )
         }
-        // Several branches of one chain, of the author's own too.
+        // Several forks of one chain, of the author's own too.
         let sound = [point(1, 1, 9), point(1, 2, 3), point(1, 2, 4), point(5, 1, 0), point(6, 1, .max)]
         #expect(try decoded(sound).contextEntries == sound)
         #expect(throws: WireError.notCanonical) { try decoded([point(2, 1, 1), point(1, 1, 1)]) }

@@ -18,7 +18,7 @@ enum SampleRuns {
             stamp: Stamp(rawValue: 1 << 40),
             context: [
                 Point(replica: other, sequence: 1, name: ChangeName(rawValue: 7)),
-                // Two branches of one chain.
+                // Two forks of one chain.
                 Point(replica: another, sequence: 200, name: ChangeName(rawValue: 1)),
                 Point(replica: another, sequence: 200, name: ChangeName(rawValue: .max)),
             ],

@@ -64,7 +64,7 @@ struct SegmentTests {
         }
     }
 
-    @Test func `runs that begin or end on a branch are cut where the store needs it`() throws {
+    @Test func `runs that begin or end on a fork are cut where the store needs it`() throws {
         let sample = Self.sample
         let store = SampleStore()
         let (first, _) = try store.receive([sample.run("a1", "a2", "a3")])

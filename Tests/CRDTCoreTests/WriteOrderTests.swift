@@ -6,7 +6,7 @@ import Testing
 struct WriteOrderTests {
     private static let names = ["a1", "a2", "a3", "a2'", "a3'", "a3''", "a1'", "a2\"", "b1", "b2"]
 
-    /// Two chains, one of which forks at its beginning, after its first change, and on a branch.
+    /// Two chains, one of which forks at its beginning, after its first change, and on a fork.
     private static let sample: TreeSample = {
         var sample = TreeSample()
         sample.open("a1", device: 1)
@@ -44,7 +44,7 @@ struct WriteOrderTests {
         return parting.map { $0.hash < $1.hash } ?? (left.index < right.index)
     }
 
-    @Test func `writes are in one strict total order, whichever branch came first`() throws {
+    @Test func `writes are in one strict total order, whichever fork came first`() throws {
         let expected = Self.writes.map { left in Self.writes.map { self.precedes(left, $0) } }
         var random = SplitMix64(seed: 1)
         for _ in 0..<20 {

@@ -105,7 +105,7 @@ struct ViolationTests {
         try self.expectViolation(network, peer, before)
     }
 
-    /// It may be of a branch that its sender takes us to hold: the frontiers are compared again.
+    /// It may be of a fork that its sender takes us to hold: the frontiers are compared again.
     @Test func `a run that continues what is not stored ends the session`() throws {
         let (network, member) = try self.world()
         let before = try network.export(0)
@@ -237,7 +237,7 @@ struct ViolationTests {
         #expect(notices == 1)
     }
 
-    @Test func `what continues either branch is stored on that branch`() throws {
+    @Test func `what continues either fork is stored on that fork`() throws {
         let (network, member) = try self.world()
         let peer = try RawPeer(member, to: 0, of: network, connection: 1)
         peer.send(peer.hello)

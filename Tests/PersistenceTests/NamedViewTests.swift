@@ -110,7 +110,7 @@ import Testing
         #expect(try directory.shell(joined) == "3")
     }
 
-    @Test func `versions of two branches have ids of their own`() throws {
+    @Test func `versions of two forks have ids of their own`() throws {
         let directory = try TemporaryDirectory()
         let store = try SQLiteStoreHandle(directory)
         var author = try self.fill(store)

@@ -3,7 +3,7 @@ import MergeModel
 import Persistence
 import Testing
 
-/// Two properties that very many branches write, each having seen some of the others, in any order of arrival.
+/// Two properties that very many forks write, each having seen some of the others, in any order of arrival.
 ///
 /// Other histories have few writes that conflict; here there are more than a store loads at once, and contexts of more
 /// segments than a row has room for.
@@ -59,7 +59,7 @@ import Testing
         let node = TestNode(store: store, objects: history.objects, now: history.end)
         var rest = history.changes
         while !rest.isEmpty {
-            // What follows from each other stays in order: only then can a branch be hung on.
+            // What follows from each other stays in order: only then can a fork be hung on.
             var batch: [NaiveChange] = []
             for _ in 0..<1 + random.below(40) {
                 let fits = rest.indices.filter { position in

@@ -116,7 +116,7 @@ import Testing
 
     /// Chains that have forked, one of them so often that no range of it could ever be listed if it were split.
     @Test(arguments: [(1, 1), (3, 0), (100, 2), (1_500, 1_500), (9_000, 4), (9_000, 9_000)])
-    func `branches of one chain stay together however many there are`(mineCount: Int, theirCount: Int) throws {
+    func `forks of one chain stay together however many there are`(mineCount: Int, theirCount: Int) throws {
         func branches(_ count: Int, of number: UInt64, _ side: UInt64) -> [FrontierEntry] {
             (0..<UInt64(count)).map { place in
                 let hash = Hash256(bytes: Bytes32(side, place, 0, 0))

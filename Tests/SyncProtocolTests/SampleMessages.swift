@@ -67,7 +67,7 @@ enum SampleMessages {
         FrontierEntry(replica: self.replica(number), sequence: UInt64(number), hash: self.hash)
     }
 
-    /// The end of another branch of a chain.
+    /// The end of another fork of a chain.
     static func branch(_ number: Int, sequence: UInt64) -> FrontierEntry {
         FrontierEntry(replica: self.replica(number), sequence: sequence, hash: .zero)
     }

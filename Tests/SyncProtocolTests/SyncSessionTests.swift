@@ -169,9 +169,9 @@ import Testing
         #expect(try side.missingHere() == 1_000)
     }
 
-    /// The peer holds another branch: it is asked where the two part, in few messages however long they are.
+    /// The peer holds another fork: it is asked where the two part, in few messages however long they are.
     @Test(arguments: [1, 2, 500, 4_990, 4_999] as [UInt64])
-    func `what a peer holds of a long segment is found by asking`(parting: UInt64) throws {
+    func `what a peer holds of a long chain is found by asking`(parting: UInt64) throws {
         let ours = self.chain(5_000, 1)
         var side = Side()
         try side.store(ours)

@@ -27,7 +27,7 @@ class Change:
     stamp: int = -1
 
     def path(self):
-        """The hashes from the beginning of the chain on: they decide between two branches."""
+        """The hashes from the beginning of the chain on: they decide between two forks."""
         change, path = self, []
         while change is not None:
             path.append(change.hash)

@@ -1,4 +1,4 @@
-"""Erasure on real machines: no file of any of them holds a byte of what was forgotten, the state stays what it is, and
+"""Erasure on real machines: no file of any of them holds a byte of what was erased, the state stays what it is, and
 every signature holds. An edit that a machine made offline stays, a newcomer gets no erased value, and kill -9 at any
 moment leaves nothing behind."""
 
@@ -70,7 +70,7 @@ def machines(world):
     return SimpleNamespace(first=first, second=second, third=third, note=note, other=other)
 
 
-def test_what_is_forgotten_is_gone_from_every_file_and_nothing_else(machines):
+def test_what_is_erased_is_gone_from_every_file_and_nothing_else(machines):
     first, second, note = machines.first, machines.second, machines.note
     before = properties_of_all(first)
     report = first.json("erase", note, "text")
@@ -94,7 +94,7 @@ def test_what_is_forgotten_is_gone_from_every_file_and_nothing_else(machines):
     check(b"earlier values erased" in done.stdout, f"the history does not say so: {done}")
 
 
-def test_what_never_was_cannot_be_forgotten(world):
+def test_what_never_was_cannot_be_erased(world):
     peer = world.founder("first")
     note = peer.create("note", "title=begun")
     check(peer.result("erase", note, "never").returncode == 3, "a property that never was")
@@ -112,7 +112,7 @@ def test_a_newcomer_gets_no_erased_value_and_one_who_was_away_loses_it(world, ma
     for secret in SECRETS:
         check(not holds(fourth, secret), f"a newcomer got “{secret}”")
     check_healthy(fourth)
-    # The third comes back with its edit, which is a conflict or counts, and loses what was forgotten.
+    # The third comes back with its edit, which is a conflict or counts, and loses what was erased.
     third.start(peers=[first.address, second.address])
     in_step(first, second, third, fourth)
     for secret in SECRETS:
@@ -207,7 +207,7 @@ def test_who_writes_to_the_database_keeps_erased_bytes_for_so_long_and_is_told_o
     wait_until(lambda: not is_told_of(second), 60, "doctor finds nothing more")
 
 
-def test_a_kill_at_any_moment_leaves_nothing_of_what_was_forgotten(two, draw):
+def test_a_kill_at_any_moment_leaves_nothing_of_what_was_erased(two, draw):
     """Now the machine that erases is killed, and now the one that gets the erasure."""
     first, second, note = two
     for number in range(KILLS):

@@ -276,8 +276,8 @@ def test_a_signal_ends_it_and_nothing_is_left(world, previews, number):
     check(not output, f"ended by a signal, and printed {output}")
 
 
-def test_two_branches_of_one_chain_both_count(world, previews):
-    """A machine that was put back as a whole, and went on: two devices hold two branches of its chain."""
+def test_two_forks_of_one_chain_both_count(world, previews):
+    """A machine that was put back as a whole, and went on: two devices hold two forks of its chain."""
     f, g, h = world.paired("f", "g", "h")
     note = f.create("note", "title=old")
     met([f, g, h])

@@ -1,18 +1,18 @@
-/// Says something about a timeline: a named course of edits beside the main one, which users call a branch.
+/// Says something about a branch: a named course of edits beside the main timeline.
 ///
-/// A change belongs to the timeline of its chain, and a chain to the one that its first change says, or to the main
-/// one. The state of a timeline is what its chains have seen, together with what its opening names. So whoever writes
-/// to one timeline and had seen a change of another has merged that, and no more need be said.
+/// A change belongs to the timeline of its chain, and a chain to the branch that its first change says, or to the main
+/// timeline. The state of a timeline is what its chains have seen, together with what the opening of the branch names.
+/// So whoever writes to one timeline and had seen a change of another has merged that, and no more need be said.
 ///
-/// What opens or closes a timeline counts as soon as it is stored, wherever it stands.
+/// What opens or closes a branch counts as soon as it is stored, wherever it stands.
 package enum BranchStatement: Hashable, Sendable {
-    /// The chain belongs to a timeline. It counts in the first change of a chain alone.
+    /// The chain belongs to a branch. It counts in the first change of a chain alone.
     case belongs(BranchID)
-    /// Makes a timeline known, with its name and where it begins.
+    /// Makes a branch known, with its name and where it begins.
     case opens(BranchOpening)
-    /// The timeline is given up: it is listed no more.
+    /// The branch is given up: it is listed no more.
     case closes(BranchID)
-    /// The change takes in a timeline: a note for whoever reads the history.
+    /// The change takes in a branch: a note for whoever reads the history.
     case merges(BranchID)
 
     /// Appends the canonical bytes.
@@ -48,10 +48,10 @@ package enum BranchStatement: Hashable, Sendable {
     }
 }
 
-/// Where a timeline begins, and what it is called.
+/// Where a branch begins, and what it is called.
 package struct BranchOpening: Hashable, Sendable {
     package var id: BranchID
-    /// The timeline that it leaves; nil for the main one.
+    /// The branch that it leaves; nil for the main timeline.
     package var parent: BranchID?
     package var name: String
     /// What it begins with: these changes and all that their authors had seen.

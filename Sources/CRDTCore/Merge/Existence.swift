@@ -4,7 +4,7 @@
 /// touches. Space is bounded by the number of segments that touched the object, not by the number of deletions
 /// (A. Bieniusa et al., "An Optimized Conflict-free Replicated Set", 2012).
 package struct Existence: Hashable, Sendable {
-    /// What is known of one line's touches.
+    /// What is known of one segment's touches.
     package struct Entry: Hashable, Sendable {
         package var segment: SegmentIndex
         package var touched: ChainOrdinal
@@ -17,7 +17,7 @@ package struct Existence: Hashable, Sendable {
         }
     }
 
-    // Most objects are touched by one line only; that one needs no array.
+    // Most objects are touched by one segment only; that one needs no array.
     private var first: Entry?
     private var others: [Entry] = []
 

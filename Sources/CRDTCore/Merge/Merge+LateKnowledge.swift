@@ -253,7 +253,7 @@ extension Merge {
         guard !withdrawn.isEmpty else { return }
         let unmerged = withdrawn.filter { $0.sequence > transaction.progress(of: $0.segment).countedSequence }
         withdrawn.removeAll { $0.sequence > transaction.progress(of: $0.segment).countedSequence }
-        // Only now, since contexts and stamps of one line are read through others.
+        // Only now, since contexts and stamps of one segment are read through others.
         for (index, var record) in records {
             record.mergedSequence = min(record.mergedSequence, record.appliedSequence)
             try transaction.setSegment(record, at: index)

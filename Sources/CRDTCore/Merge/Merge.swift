@@ -22,7 +22,7 @@ package struct Merge {
         package var notedErasureCount = 0
         /// Dropped writes that count newly, and may be needed.
         package var countedRedactedCount = 0
-        /// Changes in which dropped writes that were needed have been filled in.
+        /// Changes in which dropped writes that were needed have been repaired.
         package var repairedChanges: [SegmentPoint] = []
         /// How many moves were done again for the sake of late ones.
         package var redoneMoveCount = 0

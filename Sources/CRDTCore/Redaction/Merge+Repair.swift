@@ -1,14 +1,13 @@
 /// Content of dropped writes that comes again, from somebody who has it.
 extension Merge {
-    /// Fills in what is needed of stored changes, from a run that has them.
+    /// Repairs what is needed of stored changes, from a run that has them.
     ///
-    /// Deletions that had seen a filled write may be applied already, so its object is computed anew from its history.
-    /// What is not needed stays dropped, so nothing that was compacted
-    /// or erased comes back.
+    /// Deletions that had seen a repaired write may be applied already, so its object is computed anew from its
+    /// history. What is not needed stays dropped, so nothing that was compacted or erased comes back.
     ///
     /// `hashes`: those of the run's changes, which show that they are the stored ones.
     /// - Complexity: O(*n* log *m*) for *n* operations of changes with dropped writes, and in the history of objects of
-    ///   which something is filled in, of *m* in the log.
+    ///   which something is repaired, of *m* in the log.
     package mutating func repair(
         from run: Run,
         hashes: [Hash256],
@@ -40,7 +39,7 @@ extension Merge {
     ) throws(StoreError) {
         guard stored.changes[0].operationCount == other.changes[0].operationCount else { return }
         let indexes = try self.indexes(of: stored, on: place.segment, in: &transaction)
-        // The operations of each property, of which all are filled in or none.
+        // The operations of each property, of which all are repaired or none.
         var wanted: [RegisterKey: Set<Int>] = [:]
         for (index, position) in stored.changes[0].operationRange.enumerated() {
             let operation = stored.operations[position]

@@ -1,4 +1,4 @@
-/// Filling in writes that were dropped, from a run that has them: the hash of the change says that they are the same.
+/// Repairing writes that were dropped, from a run that has them: the hash of the change says that they are the same.
 extension Run {
     /// This run of one change, with some operations that are redacted in it as another run has them.
     ///
@@ -53,7 +53,7 @@ extension Run {
         return builder.signed(self.signature)
     }
 
-    /// Where an operation of a change that is filled in comes from.
+    /// Where an operation of a change that is repaired comes from.
     private enum Source {
         case own(Operation)
         case other(Operation)

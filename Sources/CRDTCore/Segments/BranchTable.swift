@@ -1,6 +1,6 @@
-/// The timelines that a store knows of, by the statements about them.
+/// The branches that a store knows of, by the statements about them.
 package struct BranchTable: Sendable {
-    /// One timeline that was opened.
+    /// One branch that was opened.
     package struct Entry: Hashable, Sendable {
         package var opening: BranchOpening
         /// The change that opened it.
@@ -37,7 +37,7 @@ package struct BranchTable: Sendable {
 
     /// Takes in a statement.
     ///
-    /// Of two openings of one timeline, which its own user alone can make, the one with the lower bytes counts.
+    /// Of two openings of one branch, which its own user alone can make, the one with the lower bytes counts.
     package mutating func add(_ record: BranchRecord) {
         switch record.statement {
         case .opens(let opening):
@@ -65,7 +65,7 @@ package struct BranchTable: Sendable {
     }
 }
 
-/// A statement about a timeline that is stored, and the change that makes it.
+/// A statement about a branch that is stored, and the change that makes it.
 package struct BranchRecord: Hashable, Sendable {
     package var statement: BranchStatement
     package var author: SegmentPoint

@@ -89,7 +89,7 @@ package struct SeenSegments: Sendable {
         self.tree?.raise(segment.rawValue, to: sequence)
     }
 
-    /// These, but for one line, which was seen up to another sequence; 0 if it was not seen.
+    /// These, but for one segment, which was seen up to another sequence; 0 if it was not seen.
     func replacing(_ segment: SegmentIndex, by sequence: UInt64) -> SeenSegments {
         var replaced = SeenSegments()
         for (other, seen) in self.all where other != segment { _ = replaced.raise(other, to: seen) }

@@ -1,4 +1,4 @@
-/// The log of one line in memory: its runs as they were stored.
+/// The log of one segment in memory: its runs as they were stored.
 struct MemoryChain: Sendable {
     private(set) var runs: [VerifiedRun] = []
     /// In order.

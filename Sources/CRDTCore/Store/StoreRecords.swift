@@ -2,8 +2,8 @@
 
 /// Stands for a segment in one store: a stretch of a replica's chain without a fork.
 ///
-/// A chain that has not forked is one line. Each further fork is a line that hangs on a change of another. Which
-/// fork is which segment depends on what came first; nothing outside of the store does.
+/// A chain that has not forked is one segment. Each further fork is a segment that hangs on a change of another.
+/// Which fork is which segment depends on what came first; nothing outside of the store does.
 package struct SegmentIndex: RawRepresentable, Hashable, Sendable {
     package var rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -144,7 +144,7 @@ package struct RedactedWrites: Hashable, Sendable {
     package var count: Int64
     /// The first and the last change on each segment with one of them.
     ///
-    /// Of what was filled in or withdrawn, the last reaches as far as the change before it.
+    /// Of what was repaired or withdrawn, the last reaches as far as the change before it.
     package var first: SeenSegments
     package var last: SeenSegments
     /// None of them is ordered after this stamp.
@@ -297,7 +297,7 @@ package struct MoveRecord: Hashable, Sendable {
     }
 }
 
-/// Where a fork of a forked chain begins.
+/// Where a fork begins: what its segment hangs on.
 package struct SegmentOrigin: Hashable, Sendable {
     /// The change that the segment's first one extends: of another segment, or sequence 0 for the beginning of the
     /// chain.
@@ -314,7 +314,7 @@ package struct SegmentOrigin: Hashable, Sendable {
     }
 }
 
-/// What a store knows of one line.
+/// What a store knows of one segment.
 package struct SegmentRecord: Hashable, Sendable {
     /// The replica whose chain it belongs to.
     package var id: ReplicaID

@@ -29,8 +29,8 @@ struct ContentSearch {
 /// A write is dropped because another has seen it. If that one is lost with all who had it, machines that have the
 /// dropped write only by its hash would differ for ever from those that have all of it. So when a session has nothing
 /// more to send either way, each side looks which of its properties are incomplete, and asks for the writes that are in
-/// force with the other. What comes is a run that is stored already; `Merge.fill` takes from it what is needed, and
-/// whoever has filled something in sends it to its other peers too.
+/// force with the other. What comes is a run that is stored already; `Merge.repair` takes from it what is needed, and
+/// whoever has repaired something sends it to its other peers too.
 extension Node where Store: ~Copyable {
     /// When to go on; nil if there is nothing to look for, or nobody to ask.
     var completionDeadline: UInt64? {

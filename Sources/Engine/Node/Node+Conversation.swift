@@ -171,7 +171,7 @@ extension Node where Store: ~Copyable {
             guard self.meet(keys, introduction) else { return self.drop(connection) }
         }
         guard let entry = self.book[keys] else { return }
-        // Whoever broke the protocol waits as long as if we were to dial him: each breach costs us segments in a log.
+        // Whoever broke the protocol waits as long as if we were to dial him: each breach costs us lines in a log.
         guard entry.avoidedUntil <= self.now.monotonicMilliseconds else {
             self.counters.refusedConnectionCount += 1
             return self.sayGoodbye(connection)

@@ -74,7 +74,7 @@ package struct ReplicaWait: Hashable, Sendable {
 package struct ReplicaFork: Hashable, Sendable {
     package var replica: ReplicaID
     package var deviceName: String
-    /// How many branches it has; all of them count.
+    /// How many forks it has; all of them count.
     package var branchCount: Int
 }
 

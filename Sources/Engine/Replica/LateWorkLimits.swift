@@ -9,7 +9,7 @@ package struct LateWorkLimits: Hashable, Sendable {
     /// More than of restamps, since devices that come back have late moves, and what follows in their segments waits
     /// for them.
     package var lateMoves = CatchUpLimits(costMax: 200_000, costPerMillisecond: 40)
-    /// So many steps up the hierarchy are taken one by one for a move; see `Merge.climbedCountMax`.
+    /// So many steps up the hierarchy are taken one by one for a move; see `MergePolicy.climbedCountMax`.
     package var climbedCountMax = 64
 
     package init() {}

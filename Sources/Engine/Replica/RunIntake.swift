@@ -146,7 +146,7 @@ struct RunIntake {
         return .refused(.disputed)
     }
 
-    /// Fills in what is needed of dropped writes from a run that is stored.
+    /// Repairs what is needed of dropped writes from a run that is stored.
     ///
     /// The hash says that the content is the author's. Here it was never looked at.
     private mutating func repair(

@@ -162,7 +162,7 @@ package struct WaitAnswer: SparseAnswer {
     }
 }
 
-/// A chain with several branches.
+/// A chain with several forks.
 package struct ForkAnswer: Answer {
     package var replica: String
     package var deviceName: String
@@ -174,8 +174,8 @@ package struct ForkAnswer: Answer {
 
     package var sentence: String {
         """
-        \(self.deviceName): its database was restored or copied, and its chain has \(self.branches) branches; the \
-        changes of all count
+        \(self.deviceName): its database was restored or copied, and went on in \(self.branches) ways; the changes \
+        of all count
         """
     }
 }

@@ -1,8 +1,8 @@
 internal import NIOCore
 
-/// Closes a connection at a deadline, which may be put off as often as one likes.
+/// Closes a connection at a deadline, which may be moved as often as one likes.
 ///
-/// To put it off costs nothing: whatever is scheduled looks when it runs whether the time has come.
+/// To move it costs nothing: whatever is scheduled looks when it runs whether the time has come.
 final class Alarm {
     private var deadline: NIODeadline?
     private var scheduled: (time: NIODeadline, task: Scheduled<Void>)?

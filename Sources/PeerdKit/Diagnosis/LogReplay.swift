@@ -64,13 +64,13 @@ final class LogReplay: @unchecked Sendable {
                 let end = try self.end(of: index, record, &transaction)
                 guard end?.sequence != record.storedSequence else { continue }
                 isComplete = false
-                // A branch comes after the change that it hangs on.
+                // A segment comes after the change that it hangs on.
                 guard let end else { continue }
                 let run = try self.nextRun(of: index, record, after: end, in: &transaction)
                 self.content.ends[index] = (run.run.lastSequence, run.hashes.last ?? end.hash)
                 runs.append(run)
             }
-            if runs.isEmpty, !isComplete { throw StoreError.damaged("a branch hangs on nothing") }
+            if runs.isEmpty, !isComplete { throw StoreError.damaged("a segment hangs on nothing") }
             try self.receive(runs, now: HybridClock.dueTime(of: Self.latestStamp(in: transaction)))
             return isComplete
         }

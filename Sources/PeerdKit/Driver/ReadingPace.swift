@@ -13,7 +13,7 @@ package struct ReadingPace {
     package static let allowedMillisecondsPerKiB: UInt64 = 20
     /// What takes longer is a debt, of which one millisecond is paid in so many.
     package static let millisecondsPerDebt: UInt64 = 3
-    /// A debt is never larger: a peer that hears nothing for `ConnectionTimes.silenceMax` hangs up.
+    /// A debt is never larger: a peer that hears nothing for `ConnectionTimes.idleTimeout` hangs up.
     package static let debtMaxMilliseconds: UInt64 = 5_000
     /// So much is handled at once of what was kept back.
     package static let releasedByteCountMax = 64 << 10

@@ -18,7 +18,7 @@ public struct LogEntry: Identifiable, Hashable, Sendable, Codable {
         /// Changes no object: introduces a machine, restamps changes of a wrong clock, says that its transaction takes
         /// back another one, erases the past of a property, or is about a branch.
         case housekeeping
-        /// Has a kind that this version does not know, or was redacted by its sender.
+        /// Has a kind that this version does not know, or only its hash is here.
         case unread
     }
 
@@ -130,7 +130,7 @@ public enum OperationStatus: String, Hashable, Sendable, Codable {
     case held
     /// The operation builds on changes that have not arrived yet.
     case waiting
-    /// The operation has a kind that this version of peerd does not know, or was redacted by its sender.
+    /// The operation has a kind that this version of peerd does not know, or only its hash is here.
     case unread
 
     /// Tells whether the operation belongs to the set from which the state is computed.

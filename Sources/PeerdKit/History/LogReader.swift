@@ -96,7 +96,7 @@ struct LogReader: Sendable {
         return entries
     }
 
-    /// A branch goes on with what the change had seen on which it hangs.
+    /// A segment goes on with what the change had seen on which it hangs.
     private mutating func begin(_ record: SegmentRecord, in transaction: inout some StoreTransaction) throws {
         guard let before = record.origin?.parent, before.sequence > 0 else { return }
         self.previous = try transaction.hash(at: before)

@@ -26,8 +26,8 @@ extension Workspace {
     /// - Returns: the result of the closure.
     /// - Throws: the error of the closure; ``PeerdError`` with `noSuchMoment`, `closed`, or if the disk fails.
     ///   `CancellationError` if the task is cancelled while it waits for its turn.
-    /// - Complexity: For each property O(log *n*) in its writes. Lists of all objects, and the children of the root,
-    ///   look at all objects that ever were.
+    /// - Complexity: For each property O(log *n*) in its writes. A list of all objects looks at all that ever
+    ///   were, and the children of a parent at all that ever stood there.
     public func read<Result: Sendable>(
         at moment: Moment,
         _ body: @Sendable (inout ReadTransaction) throws -> Result

@@ -77,7 +77,7 @@ struct VersionOverlay {
     }
 
     struct Row {
-        /// In the order of the lines, and of the writes of one line.
+        /// In the order of the segments, and of the writes of one segment.
         fileprivate(set) var entries: [Entry] = []
         /// Whether the conflicts that the database has are among the entries.
         fileprivate(set) var hasStoredConflicts = false

@@ -101,8 +101,8 @@ extension SQLiteTransaction {
         return assembly.builder.signed(signature)
     }
 
-    /// The name of the change before another, if more than one line of the replica is here: whoever has one alone need
-    /// not know that there is another.
+    /// The name of the change before another, if more than one segment of the replica is here: whoever has one fork
+    /// alone need not know that there is another.
     private func name(before point: SegmentPoint) throws(StoreError) -> ChangeName? {
         guard point.sequence > 0, self.segments.isForked(point.segment) else { return nil }
         var before = SegmentPoint(segment: point.segment, sequence: point.sequence - 1)

@@ -47,7 +47,7 @@ struct SegmentTable {
     /// The hash of a segment's last stored change, without copying its record.
     func storedHash(of index: SegmentIndex) -> Hash256 { self.records[Int(index.rawValue)].storedHash }
 
-    /// Whether more than one line of the replica of a line is here.
+    /// Whether the replica of a segment has others here.
     func isForked(_ index: SegmentIndex) -> Bool {
         self.origin(index) != nil || self.records[Int(index.rawValue)].next != nil
     }

@@ -118,7 +118,7 @@ package struct MergeReplica: Sendable {
         return run
     }
 
-    /// The end of the line that a replica's changes extend.
+    /// The end of the segment that a replica's changes extend.
     private struct OwnEnd {
         var replica: ReplicaID
         var sequence: UInt64
@@ -154,7 +154,7 @@ package struct MergeReplica: Sendable {
         }
         guard news.count > 1 else { return news }
         news.sort()
-        // Two branches may share a name where names are cut short.
+        // Two forks may share a name where names are cut short.
         return news.enumerated().filter { $0 == 0 || news[$0 - 1] != $1 }.map(\.element)
     }
 
@@ -225,7 +225,7 @@ package struct MergeReplica: Sendable {
 
     // MARK: - As bytes
 
-    /// What would be sent of some changes of one branch as one run, as bytes: at least the first.
+    /// What would be sent of some changes of one fork as one run, as bytes: at least the first.
     ///
     /// Nil if that is not here, or not alone.
     package mutating func sent(_ changes: [VerifiedRun]) throws(StoreError) -> [UInt8]? {
@@ -235,7 +235,7 @@ package struct MergeReplica: Sendable {
                 let sequence = change.run.firstSequence
                 let replica = change.run.replica
                 let place = try transaction.place(of: replica, sequence: sequence, hash: change.hashes[0])
-                // A branch may go on in another segment.
+                // A fork may go on in another segment.
                 guard let place, places.isEmpty || place.segment == places[0].segment else { break }
                 places.append(place)
             }

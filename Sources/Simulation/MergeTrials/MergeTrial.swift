@@ -199,7 +199,7 @@ package struct MergeTrial {
         }
         var left = places[...]
         while let first = left.first {
-            // As many as follow each other on one branch.
+            // As many as follow each other on one fork.
             var stretch = [self.chains[first.chain][first.position]]
             for place in left.dropFirst() {
                 let next = self.chains[place.chain][place.position]
@@ -266,7 +266,7 @@ package struct MergeTrial {
 
     /// The state of a peer in one number.
     ///
-    /// Where changes wait in the end, a digest depends on which fork of a fork came first: the plain state does not.
+    /// Where changes wait in the end, a digest depends on which fork of a chain came first: the plain state does not.
     private mutating func bits(of digest: StateDigest, _ peer: Int) throws(StoreError) -> UInt64 {
         guard self.hasLies else { return digest.bits }
         return try self.state(of: peer).description.utf8.reduce(0) { StateDigest.mixed($0, UInt64($1), 0) }

@@ -44,7 +44,7 @@ struct LogReplayCheck {
         let record = transaction.segment(index)
         var previous = ChainHash.origin(self.membership.workspace)
         if let parent = record.origin?.parent, parent.sequence > 0 {
-            // A branch comes after what it hangs on, whatever the order.
+            // A segment comes after what it hangs on, whatever the order.
             try self.add(parent.segment, of: &transaction)
             previous = try transaction.hash(at: parent) ?? .zero
         }

@@ -13,7 +13,7 @@ extension StateChecks {
             if kept != logged {
                 let segment = kept.keys.first { kept[$0] != logged[$0] } ?? logged.keys.first { kept[$0] != logged[$0] }
                 guard let segment else { continue }
-                return "\(record.id) branch \(position) is said to have seen \(kept[segment] ?? 0) of branch "
+                return "\(record.id) segment \(position) is said to have seen \(kept[segment] ?? 0) of segment "
                     + "\(segment.rawValue), and has seen \(logged[segment] ?? 0)"
             }
         }

@@ -43,7 +43,7 @@ struct StoreContent: Hashable {
         }
     }
 
-    /// Whether a change was the last of its branch in the log.
+    /// Whether a change was the last of its segment in the log.
     func endsWith(_ change: FrontierEntry) -> Bool { self.segments.contains { $0.head == change } }
 
     /// What of `earlier` is not there any more; nil if everything is.

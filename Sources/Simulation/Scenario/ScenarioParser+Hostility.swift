@@ -35,7 +35,7 @@ extension ScenarioParser {
             return .stampAhead(try self.hostileChange(&line), milliseconds: ahead.milliseconds)
         case "backdates": return .backdate(try self.hostileChange(&line))
         case "forks":
-            let count = try line.number("a number of branches")
+            let count = try line.number("a number of forks")
             return .fork(try self.hostileChange(&line), count: count)
         case "restamps":
             let isOwn = line.take("own")

@@ -32,7 +32,7 @@ extension SyncSession {
             else { continue }
             switch try self.standing(of: segment, in: &transaction) {
             case .known:
-                // What the line hangs on comes first, whatever is known of the line that this is of.
+                // What the segment hangs on comes first, whatever is known of the segment that this is of.
                 let missing = transaction.firstMissing(toward: segment, in: self.sent)
                 guard missing.next.sequence <= missing.last else { continue }
                 candidates.append(missing)

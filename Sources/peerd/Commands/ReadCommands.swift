@@ -80,7 +80,7 @@ struct ConflictsCommand: AsyncParsableCommand {
 struct LogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "log",
-        abstract: "Print every operation ever stored, branch by branch of each replica's chain.",
+        abstract: "Print every operation ever stored, replica by replica.",
         discussion: LogEntryAnswer.fieldHelp,
         exitCodes: ExitStatus.commonWithObject
     )

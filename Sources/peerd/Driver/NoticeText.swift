@@ -35,7 +35,7 @@ enum NoticeText {
         case .forked(let device, let sequence):
             """
             Two machines write as \(self.name(device)), or its database was restored: its chain forks at change \
-            \(sequence). The changes of all branches count.
+            \(sequence). All changes count.
             """
         case .protocolViolation(let device, let reason):
             (device.map(self.name) ?? "A stranger")

@@ -3,7 +3,7 @@ internal import LocalAPI
 extension LogEntryAnswer {
     /// What each member means; also the help text of `log`.
     static let fieldHelp = """
-        With --json, prints one operation per line, in the order of each branch, as /api/openapi.json describes it:
+        With --json, prints one operation per line, in the order of the chains, as /api/openapi.json describes it:
           id         the same on all machines
           author     the machine that wrote it: {name, is_this_machine}
           time_ms    the milliseconds of the stamp

@@ -76,7 +76,7 @@ extension Workplace {
         [("at", try moment ?? self.branchMoment)]
     }
 
-    /// Prints operations in chain order, branch by branch.
+    /// Prints operations in the order of their chains, fork by fork.
     func log(_ object: String?) async throws {
         let request = try ObjectArgument.request(.get, object, "log")
         let isJSON = self.output.format.isJSON

@@ -111,11 +111,11 @@ package enum PlantedBug: String, CaseIterable, Sendable {
 
     // MARK: Forks and copies
 
-    /// Tied writes of two branches are ordered by which branch came first.
+    /// Tied writes of two forks are ordered by which fork came first.
     case branchesTieByArrival
     /// A name that two changes share means the first of them.
     case sameNameTakenForFirst
-    /// Of a chain that has forked only the branch that came first is sent.
+    /// Of a chain that has forked only the fork that came first is sent.
     case secondBranchNotSent
     /// Frontiers are compared by sequences alone.
     case fingerprintWithoutHashes
@@ -233,7 +233,7 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case stateCommittedApart
     /// How far the chains reach is not written when they grow.
     case frontierNotStored
-    /// What a branch had seen before it left is forgotten when the database is opened.
+    /// What a fork had seen before it left is forgotten when the database is opened.
     case inheritanceForgotten
     /// Numbers that a failed transaction gave out stay in use.
     case rolledBackNumbersKept

@@ -81,7 +81,7 @@ final class MutantProcess {
         try output.close()
     }
 
-    /// The time that processors have redacted on it: unlike time by the wall, it does not count what others do.
+    /// The time that processors have spent on it: unlike time by the wall, it does not count what others do.
     private var processorSeconds: Double {
         let path = "/proc/\(self.process.processIdentifier)/stat"
         guard let text = try? String(contentsOfFile: path, encoding: .utf8),
