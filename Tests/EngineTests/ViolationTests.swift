@@ -229,7 +229,7 @@ struct ViolationTests {
         #expect(!peer.isClosed)
         for text in ["\"a\":1", "\"b\":2"] { #expect(try network.export(0).contains(text)) }
         let status = try network.machines[0].node.status(at: network.moment(of: 0))
-        #expect(status.forks.map(\.branchCount) == [2])
+        #expect(status.forks.map(\.forkCount) == [2])
         #expect(status.forks.map(\.replica) == [first.run.replica])
         let ends = status.frontier.filter { $0.replica == first.run.replica }
         #expect(ends.map(\.hash) == [first.hashes[1], second.hashes[2]])

@@ -161,8 +161,8 @@ struct AnswerDocumentTests {
     }
 
     @Test func `what a newer version adds is ignored, and what it leaves out of the optional is nil`() throws {
-        let text = #"{"replica":"r","device_name":"d","branches":2,"color":{"deep":[[[1]]]}}"#
-        #expect(try JSON.answer(Array(text.utf8), as: ForkAnswer.self).branches == 2)
+        let text = #"{"replica":"r","device_name":"d","forks":2,"color":{"deep":[[[1]]]}}"#
+        #expect(try JSON.answer(Array(text.utf8), as: ForkAnswer.self).forks == 2)
         #expect(try JSON.answer(Array("{\"entries\":[]}".utf8), as: FolderAnswer.self).next == nil)
     }
 }

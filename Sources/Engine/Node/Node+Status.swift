@@ -97,7 +97,7 @@ private struct StatusView {
             let count = record.origin == nil && record.next != nil ? transaction.segments(of: record.id).count : 1
             guard count > 1 else { continue }
             let name = record.introduction?.deviceName ?? ""
-            self.forks.append(ReplicaFork(replica: record.id, deviceName: name, branchCount: count))
+            self.forks.append(ReplicaFork(replica: record.id, deviceName: name, forkCount: count))
         }
         for (index, wait) in try merge.waits(in: &transaction) {
             let record = transaction.segment(index)

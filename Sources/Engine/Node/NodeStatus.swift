@@ -75,7 +75,7 @@ package struct ReplicaFork: Hashable, Sendable {
     package var replica: ReplicaID
     package var deviceName: String
     /// How many forks it has; all of them count.
-    package var branchCount: Int
+    package var forkCount: Int
 }
 
 /// Things counted since the start, so that nothing is dropped silently.

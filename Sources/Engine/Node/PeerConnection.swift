@@ -5,7 +5,7 @@ internal import SyncProtocol
 ///
 /// A class only because a link cannot be copied and a dictionary wants its values to be; the node alone holds it.
 final class PeerConnection {
-    /// Transactions in which the runs are taken in that arrived together.
+    /// Transactions in which the runs are taken in that arrived together, and one more for all that is left.
     ///
     /// Where more messages stand between them, the runs come after these: what a late move has done again is done once
     /// for all that is in a transaction, and a member could have it done for each message.

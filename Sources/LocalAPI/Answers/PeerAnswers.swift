@@ -166,15 +166,15 @@ package struct WaitAnswer: SparseAnswer {
 package struct ForkAnswer: Answer {
     package var replica: String
     package var deviceName: String
-    package var branches: Int
+    package var forks: Int
 
     package init(_ fork: ReplicaFork) {
-        (self.replica, self.deviceName, self.branches) = (fork.replica.description, fork.deviceName, fork.branchCount)
+        (self.replica, self.deviceName, self.forks) = (fork.replica.description, fork.deviceName, fork.forkCount)
     }
 
     package var sentence: String {
         """
-        \(self.deviceName): its database was restored or copied, and went on in \(self.branches) ways; the changes \
+        \(self.deviceName): its database was restored or copied, and went on in \(self.forks) ways; the changes \
         of all count
         """
     }

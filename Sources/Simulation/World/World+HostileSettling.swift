@@ -15,7 +15,7 @@ extension World {
     /// Notes what became of forks, of those who are gone, and of hostile members, in a core that is equal.
     func markEnds(_ core: [Machine]) {
         guard let status = core.first?.observedStatus(at: self.time) else { return }
-        if status.forks.contains(where: { $0.branchCount > 2 }) { self.record.mark(.forkedTwice) }
+        if status.forks.contains(where: { $0.forkCount > 2 }) { self.record.mark(.forkedTwice) }
         let coming = Set(core.compactMap { $0.observedStatus(at: self.time)?.deviceName })
         for wait in status.waits {
             if case .held = wait.reason, !coming.contains(wait.deviceName) { self.record.mark(.heldOfTheGone) }

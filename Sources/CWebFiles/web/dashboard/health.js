@@ -48,7 +48,7 @@ export function showHealth() {
       status.store_failure && !subjects.has("store") ? notice("problem", foreign(status.store_failure)) : null,
       subjects.has("waiting") ? null : (status.waiting ?? []).map(wait => notice("warning", waiting(wait))),
       subjects.has("forked") ? null : (status.forks ?? []).map(fork => notice("", [foreign(fork.device_name),
-        `: its database was restored or copied, and went on in ${fork.branches} ways. The changes of all count.`])));
+        `: its database was restored or copied, and went on in ${fork.forks} ways. The changes of all count.`])));
   }
 
   const stop = on("status", draw);
