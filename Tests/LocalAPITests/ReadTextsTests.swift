@@ -40,10 +40,10 @@ struct ReadTextsTests {
 
     /// Compares the answer that is there at once, if there is one, with the one that is made anew.
     private func check(_ service: APIService, _ id: ObjectID) async throws -> Bool {
+        let object = try await service.workspace.object(id)
         guard let ready = self.ready(service, try self.head(id)) else { return false }
-        let object = try #require(try await service.workspace.object(id))
         var bytes: [UInt8] = []
-        let version = object.append(to: &bytes)
+        let version = try #require(object).append(to: &bytes)
         guard case .bytes(let found) = ready.body else { throw CancellationError() }
         #expect(ready.status == .ok && found == bytes)
         #expect(ready.headers["ETag"] == ["\"\(version)\""])

@@ -258,6 +258,15 @@ def test_a_body_that_waits_to_be_asked_for(entry, get):
         check(connection.read().status == 201, "a body after 100")
         connection.send(get)
         check(connection.read().status == 200, "behind a body after 100")
+    path = f"/api/objects/{entry.create()['id']}"
+    for end, status in ((b"", 200), (b"0\r\n\r\n", 404)):
+        with entry.connect() as connection:
+            connection.send(request_bytes("DELETE", path, [*expects[:-1], ("Transfer-Encoding", "chunked")]))
+            check(connection.read(skips_continue=False).status == 100, "the end of an empty body is not asked for")
+            connection.send(end)
+            if end:
+                check(connection.read().status == 204, "an empty body after 100")
+        check(entry.get("/healthz") and entry.ask("GET", path).status == status, f"{status}: begun without its body")
     if entry.name == "loopback":
         with entry.connect() as connection:
             connection.send(request_bytes("POST", "/api/objects", [entry.fields[0], *expects[2:]]))

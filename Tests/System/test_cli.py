@@ -281,7 +281,7 @@ def test_a_list_that_breaks_off_says_so(world):
     whole = peer.export()
     peer.start(words=["--no-http"])
     command = [program(), "export", "--dir", str(peer.directory)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0) as process:
         begin = process.stdout.read(1)
         peer.kill()
         output, error = process.communicate()

@@ -10,13 +10,13 @@ internal import Synchronization
 /// begins with what comes then. So what was given up because a daemon hung is not done once it goes on.
 package struct APIClient: APICaller {
     private let path: String
-    private let silenceMax: (first: TimeAmount, then: TimeAmount)
+    private let idleTimeout: (first: TimeAmount, then: TimeAmount)
     /// The connection that has shown that someone listens.
     private let reached: ReachedSocket?
 
     private static let connectPatience = Duration.seconds(5)
     /// Long work shows life more often.
-    private static let silenceSecondsMax: Int64 = 60
+    private static let idleTimeoutSecondsMax: Int64 = 60
     /// How long a daemon that lives needs at most to say that a request is there.
     private static let signSecondsMax: Int64 = 10
 
@@ -25,13 +25,13 @@ package struct APIClient: APICaller {
 
     /// Sends requests to whoever listens at the path of a socket.
     ///
-    /// `silenceMax`: how long to wait for a sign of life.
-    init(path: String, silenceMax: TimeAmount = .seconds(APIClient.signSecondsMax)) {
-        self.init(path: path, (silenceMax, silenceMax), nil)
+    /// `idleTimeout`: how long to wait for a sign of life.
+    init(path: String, idleTimeout: TimeAmount = .seconds(APIClient.signSecondsMax)) {
+        self.init(path: path, (idleTimeout, idleTimeout), nil)
     }
 
-    private init(path: String, _ silenceMax: (first: TimeAmount, then: TimeAmount), _ reached: ReachedSocket?) {
-        (self.path, self.silenceMax, self.reached) = (path, silenceMax, reached)
+    private init(path: String, _ idleTimeout: (first: TimeAmount, then: TimeAmount), _ reached: ReachedSocket?) {
+        (self.path, self.idleTimeout, self.reached) = (path, idleTimeout, reached)
     }
 
     /// Reaches whoever listens at the path of a socket, by the connection that the first request is sent on; nil if
@@ -44,9 +44,12 @@ package struct APIClient: APICaller {
             let reached = ReachedSocket(try await LocalSocketAddress.connect(path, patience: self.connectPatience))
             let first = min(max(1, patienceSeconds ?? self.signSecondsMax), self.signSecondsMax)
             // The answer to a request with a time limit comes a little later than that.
-            let then = min(patienceSeconds ?? self.silenceSecondsMax, self.silenceSecondsMax - self.signSecondsMax)
-            let silenceMax = (TimeAmount.seconds(first), TimeAmount.seconds(then + self.signSecondsMax))
-            return APIClient(path: path, silenceMax, reached)
+            let then = min(
+                patienceSeconds ?? self.idleTimeoutSecondsMax,
+                self.idleTimeoutSecondsMax - self.signSecondsMax
+            )
+            let idleTimeout = (TimeAmount.seconds(first), TimeAmount.seconds(then + self.signSecondsMax))
+            return APIClient(path: path, idleTimeout, reached)
         } catch let failure as SocketFailure where failure.isAbsence {
             return nil
         }
@@ -84,7 +87,7 @@ package struct APIClient: APICaller {
         ifNotTaken error: APIConnectionError,
         _ read: (APIAnswer) async throws -> Result
     ) async throws -> Result {
-        let alarm = SilenceAlarm.Record()
+        let alarm = IdleTimeout.Record()
         let connection = try await self.connection(on: descriptor, alarm)
         return try await connection.executeThenClose { inbound, outbound in
             var parts = inbound.makeAsyncIterator()
@@ -113,13 +116,13 @@ package struct APIClient: APICaller {
         }
     }
 
-    private func connection(on descriptor: Int32, _ alarm: SilenceAlarm.Record) async throws -> Connection {
-        let silenceMax = self.silenceMax
+    private func connection(on descriptor: Int32, _ alarm: IdleTimeout.Record) async throws -> Connection {
+        let idleTimeout = self.idleTimeout
         return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .withConnectedSocket(descriptor) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
-                    try pipeline.addHandler(SilenceAlarm(silenceMax, alarm))
+                    try pipeline.addHandler(IdleTimeout(idleTimeout, alarm))
                     // Left to itself, the encoder takes it that a request to read has no body.
                     var framing = HTTPRequestEncoder.Configuration()
                     framing.automaticallySetFramingHeaders = false
@@ -145,7 +148,7 @@ package struct APIClient: APICaller {
     private static func sendBody(
         of request: APIRequest,
         to outbound: NIOAsyncChannelOutboundWriter<HTTPClientRequestPart>,
-        _ alarm: SilenceAlarm.Record
+        _ alarm: IdleTimeout.Record
     ) async throws {
         func send(_ piece: [UInt8]) async throws {
             try await self.translating(alarm) { try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: piece)))) }
@@ -162,7 +165,7 @@ package struct APIClient: APICaller {
     }
 
     /// The next head of an answer: that of another answer to come, or of the answer itself.
-    private static func head(_ parts: inout Parts, _ alarm: SilenceAlarm.Record) async throws -> HTTPResponseHead {
+    private static func head(_ parts: inout Parts, _ alarm: IdleTimeout.Record) async throws -> HTTPResponseHead {
         try await self.translating(alarm) {
             guard case .head(let head) = try await parts.next(isolation: #isolation) else {
                 throw APIConnectionError.endedEarly
@@ -173,7 +176,7 @@ package struct APIClient: APICaller {
 
     /// Does something with the connection, and says what its failure means.
     private static func translating<Result>(
-        _ alarm: SilenceAlarm.Record,
+        _ alarm: IdleTimeout.Record,
         _ body: () async throws -> Result
     ) async throws -> Result {
         do {

@@ -58,13 +58,14 @@ struct ObjectRoutes: Sendable {
 
     /// An object with its version; nothing but the status if the client has it already.
     private func answer(_ text: ObjectText, to head: RequestHead, _ status: HTTPResponseStatus = .ok) -> Response {
-        var response = Response(status, json: text.bytes)
+        var response = text.response
+        response.status = status
         if head.method == .GET || head.method == .HEAD,
             EntityTag.none(of: head.headers["If-None-Match"], match: text.tag)
         {
-            response = Response(.notModified)
+            (response.status, response.body) = (.notModified, .none)
+            response.headers.remove(name: "Content-Type")
         }
-        response.headers.add(name: "ETag", value: text.tag.text)
         return response
     }
 

@@ -1,18 +1,22 @@
 internal import CRDTCore
 internal import FileServing
+internal import NIOHTTP1
 internal import PeerdKit
 internal import Persistence
 internal import Synchronization
 
-/// The JSON of an object, and the tag of its version.
+/// The JSON of an object as a response, and the tag of its version.
 struct ObjectText: Sendable {
-    let bytes: [UInt8]
     let tag: EntityTag
+    let response: Response
+    let byteCount: Int
 
     init(_ object: Object) {
         var bytes: [UInt8] = []
         self.tag = EntityTag(version: object.append(to: &bytes))
-        self.bytes = bytes
+        var response = Response(json: bytes)
+        response.headers.add(name: "ETag", value: self.tag.text)
+        (self.response, self.byteCount) = (response, bytes.count)
     }
 }
 
@@ -53,11 +57,11 @@ final class ReadTexts: Sendable {
     }
 
     private func keep(_ entry: Entry, for id: ObjectID) {
-        let byteCount = entry.text.bytes.count
+        let byteCount = entry.text.byteCount
         guard byteCount <= Self.textByteCountMax else { return }
         self.state.withLock { state in
             if let old = state.entries.removeValue(forKey: id) {
-                state.byteCount -= old.text.bytes.count + Self.entryByteCount
+                state.byteCount -= old.text.byteCount + Self.entryByteCount
             }
             // What is asked for often comes back at once.
             if state.byteCount >= Self.byteCountMax { state = State() }

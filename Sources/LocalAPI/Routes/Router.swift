@@ -44,14 +44,14 @@ package enum Answering: Sendable {
 }
 
 /// A route: a method and a template of a path, with what answers them.
-struct Route: Sendable {
-    var method: HTTPMethod
-    var path: String
-    var template: Template
-    var query: Query
+final class Route: Sendable {
+    let method: HTTPMethod
+    let path: String
+    let template: Template
+    let query: Query
     /// The types of the JSON with which it answers.
-    var answers: [any Answer.Type]
-    var handler: @Sendable (Request) throws -> Answering
+    let answers: [any Answer.Type]
+    let handler: @Sendable (Request) throws -> Answering
 
     /// The parameters behind the question mark that a route knows.
     enum Query: Sendable {
@@ -72,7 +72,7 @@ struct Route: Sendable {
 
     /// `template`: such as `/api/objects/{id}`; `{path…}` at the end stands for all that follows, and `{name?}` for
     /// one component, even an empty one.
-    init<Result: RouteResult>(
+    convenience init<Result: RouteResult>(
         _ method: HTTPMethod,
         _ template: String,
         query: Query = .none,
@@ -97,7 +97,9 @@ struct Route: Sendable {
 
     /// Throws if a request has a parameter that the route does not know.
     func check(_ parameters: QueryParameters) throws(Problem) {
-        guard case .only(let names) = self.query, let other = parameters.names.subtracting(names).min() else { return }
+        guard !parameters.isEmpty, case .only(let names) = self.query,
+            let other = parameters.names.subtracting(names).min()
+        else { return }
         throw Problem(
             .badRequest,
             "bad-request",
@@ -124,14 +126,14 @@ struct Route: Sendable {
             }
         }
 
-        /// The second word that a path must have; nil if that may differ.
-        var secondWord: String? {
-            if self.parts.count > 1, case .literal(let word) = self.parts[1] { word } else { nil }
+        /// The word that a path must have at a place; nil if it may differ.
+        func word(_ place: Int) -> String? {
+            if self.parts.count > place, case .literal(let word) = self.parts[place] { word } else { nil }
         }
 
         /// The parameters of a path; nil if the path does not fit.
         func parameters(of path: [String]) -> [String]? {
-            guard path.count >= self.parts.count || self.parts.last == .rest else { return nil }
+            guard path.count == self.parts.count || self.parts.last == .rest else { return nil }
             var parameters: [String] = []
             for (index, part) in self.parts.enumerated() {
                 switch part {
@@ -145,7 +147,7 @@ struct Route: Sendable {
                     parameters.append(path[index])
                 }
             }
-            return path.count == self.parts.count ? parameters : nil
+            return parameters
         }
     }
 }
@@ -153,12 +155,13 @@ struct Route: Sendable {
 /// Finds what answers a request.
 package struct Router: Sendable {
     let routes: [Route]
-    /// The same by the second word that their paths must have.
-    private let routesByWord: [String?: [Route]]
+    /// The same by the first two words that their paths must have.
+    private let routesByWords: [String?: [String?: [Route]]]
 
     init(_ routes: [Route]) {
         self.routes = routes
-        self.routesByWord = Dictionary(grouping: routes, by: \.template.secondWord)
+        self.routesByWords = Dictionary(grouping: routes) { $0.template.word(0) }
+            .mapValues { Dictionary(grouping: $0) { $0.template.word(1) } }
     }
 
     /// Answers a request; never throws, since whatever is wrong is an answer too.
@@ -177,11 +180,15 @@ package struct Router: Sendable {
     private func route(of head: RequestHead) throws(Problem) -> (Route, [String]) {
         // A HEAD is a GET whose body is not sent.
         let method = head.method == .HEAD ? .GET : head.method
-        let fitting = [head.path.dropFirst().first, nil].flatMap { self.routesByWord[$0] ?? [] }.compactMap { route in
-            route.template.parameters(of: head.path).map { (route: route, parameters: $0) }
+        let known = self.routesByWords[head.path.first] ?? [:]
+        var fitting: [(route: Route, parameters: [String])] = []
+        for word in [head.path.dropFirst().first, nil] {
+            for route in known[word] ?? [] {
+                if let parameters = route.template.parameters(of: head.path) { fitting.append((route, parameters)) }
+            }
         }
         // A word of a template counts more than a parameter: /api/objects/count is no object.
-        let parameterCount = fitting.map(\.parameters.count).min()
+        let parameterCount = fitting.lazy.map { $0.parameters.count }.min()
         var allowed: [String] = []
         for (route, parameters) in fitting where parameters.count == parameterCount {
             if route.method == method { return (route, parameters) }

@@ -11,14 +11,16 @@ enum ResponseHeaders {
         "frame-ancestors 'none'",
     ].joined(separator: "; ")
 
+    /// What keeps pages safe.
+    private static let safety: HTTPHeaders = [
+        "Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+        "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
+    ]
+
     /// Adds the time, what keeps pages safe, and that answers of the API are not to be stored.
     static func complete(_ headers: inout HTTPHeaders) {
+        headers.add(contentsOf: self.safety)
         headers.add(name: "Date", value: ClockText.now())
-        headers.add(name: "Content-Security-Policy", value: self.policy)
-        headers.add(name: "X-Content-Type-Options", value: "nosniff")
-        headers.add(name: "Referrer-Policy", value: "no-referrer")
-        headers.add(name: "Cross-Origin-Resource-Policy", value: "same-origin")
-        headers.add(name: "Cross-Origin-Opener-Policy", value: "same-origin")
         if !headers.contains(name: "Cache-Control") { headers.add(name: "Cache-Control", value: "no-cache") }
     }
 

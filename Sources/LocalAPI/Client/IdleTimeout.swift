@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// It is awaited whenever this side wants to read, once there is a request to answer. While this side takes its time,
 /// the clock stands.
-final class SilenceAlarm: ChannelDuplexHandler {
+final class IdleTimeout: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
 
