@@ -142,7 +142,7 @@ struct AnswerDocumentTests {
     }
 
     @Test func `nil is null, or missing where an answer has some members alone`() throws {
-        let fork = JSON.object(["replica": .string("r"), "device_name": .string("d"), "branches": .int(2)])
+        let fork = JSON.object(["replica": .string("r"), "device_name": .string("d"), "forks": .int(2)])
         #expect(JSON(try fork.decoded(as: ForkAnswer.self)) == fork)
         #expect(JSON(RestampAnswer(restamped: [])).canonicalText == "{\"restamped\":[]}")
         #expect(JSON(FolderAnswer(entries: [], next: nil)).canonicalText == "{\"entries\":[],\"next\":null}")
@@ -153,8 +153,8 @@ struct AnswerDocumentTests {
 
     @Test(arguments: [
         "", "[]", "null", "{}", #"{"replica":"r","device_name":"d"}"#,
-        #"{"replica":"r","device_name":"d","branches":null}"#, #"{"replica":"r","device_name":"d","branches":"2"}"#,
-        #"{"replica":"r","device_name":"d","branches":2.0}"#, #"{"replica":1,"device_name":"d","branches":2}"#,
+        #"{"replica":"r","device_name":"d","forks":null}"#, #"{"replica":"r","device_name":"d","forks":"2"}"#,
+        #"{"replica":"r","device_name":"d","forks":2.0}"#, #"{"replica":1,"device_name":"d","forks":2}"#,
     ])
     func `an answer without what must be there is not understood`(text: String) {
         #expect(throws: APIConnectionError.notUnderstood) { try JSON.answer(Array(text.utf8), as: ForkAnswer.self) }
