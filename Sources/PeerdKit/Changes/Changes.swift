@@ -121,8 +121,8 @@ public struct LivePages: AsyncSequence, Sendable {
                 let found: (commit: Int64, page: Page)
                 do {
                     found = try await self.workspace.reading { transaction in
-                        let snapshot = ReadTransaction(WorkspaceState(.present, of: transaction))
-                        return (transaction.lastCommit, try snapshot.page(query, limit: limit))
+                        let state = ReadTransaction(WorkspaceState(.present, of: transaction))
+                        return (transaction.lastCommit, try state.page(query, limit: limit))
                     }
                 } catch {
                     turns?.end()

@@ -21,7 +21,7 @@ private final class Gate: Sendable {
 }
 
 /// Readers beside the writer.
-@Suite struct SnapshotPoolTests {
+@Suite struct ReadPoolTests {
     private static func set(_ number: Int) -> Edit { .set(object(1), name: "n", value: .int(Int64(number))) }
 
     /// The value of the property, and how many segments there are.
