@@ -122,6 +122,8 @@ extension Merge {
         register.winner = last
         register.isRemoval = try transaction.edit(last)?.kind == .unset
         try self.put(register, at: key, in: &transaction)
+        // Whoever follows the object hears of it, also if another operation on it was the last.
+        try transaction.update(key.object) { _ in }
     }
 
     /// Finds the creation that counts anew.
