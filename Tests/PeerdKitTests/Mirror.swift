@@ -56,17 +56,17 @@ struct Mirror {
 
 extension Scope {
     /// What there is in the scope, read as a whole.
-    func state(in snapshot: borrowing ReadTransaction) throws -> [ObjectID: Object] {
+    func state(in transaction: borrowing ReadTransaction) throws -> [ObjectID: Object] {
         var objects: [Object] = []
         switch self {
-        case .everything: objects = try snapshot.page(.all, limit: 10_000).objects
-        case .query(let query): objects = try snapshot.page(query, limit: 10_000).objects
-        case .object(let id): objects = try [snapshot.object(id)].compactMap { $0 }
+        case .everything: objects = try transaction.page(.all, limit: 10_000).objects
+        case .query(let query): objects = try transaction.page(query, limit: 10_000).objects
+        case .object(let id): objects = try [transaction.object(id)].compactMap { $0 }
         case .subtree(let id):
-            var open = try [snapshot.object(id)].compactMap { $0 }
+            var open = try [transaction.object(id)].compactMap { $0 }
             while let next = open.popLast() {
                 objects.append(next)
-                if next.childCount > 0 { open += try snapshot.page(.children(of: next.id), limit: 10_000).objects }
+                if next.childCount > 0 { open += try transaction.page(.children(of: next.id), limit: 10_000).objects }
             }
         }
         return Dictionary(uniqueKeysWithValues: objects.map { ($0.id, $0) })

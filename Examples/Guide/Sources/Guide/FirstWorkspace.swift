@@ -63,10 +63,10 @@ enum FirstWorkspace {
         let names = try page.objects.map { try $0[title] ?? "no title" }
         try expect(names == ["Milk"] && page.next == nil, "the query finds the milk")
 
-        let (name, count) = try await workspace.read { snapshot in
-            (try snapshot.value(of: title, on: milk), try snapshot.count(.children(of: list)))
+        let (name, count) = try await workspace.read { transaction in
+            (try transaction.value(of: title, on: milk), try transaction.count(.children(of: list)))
         }
-        try expect(name == "Milk" && count == 1, "a snapshot reads the same")
+        try expect(name == "Milk" && count == 1, "a read transaction reads the same")
     }
 
     private static func edit(_ workspace: Workspace, _ list: ObjectID, _ milk: ObjectID) async throws {

@@ -28,9 +28,9 @@ public struct Habits: Sendable {
 
     /// Makes a day of each routine, with an entry for each task; what is there already is left as it is.
     public func prepare(_ date: String) async throws {
-        let templates = try await self.workspace.read { snapshot in
-            try snapshot.page(.objects(type: Schema.routine), limit: 1_000).objects.map { routine in
-                let children = try snapshot.page(.children(of: routine.id), limit: 1_000).objects
+        let templates = try await self.workspace.read { transaction in
+            try transaction.page(.objects(type: Schema.routine), limit: 1_000).objects.map { routine in
+                let children = try transaction.page(.children(of: routine.id), limit: 1_000).objects
                 return (routine, tasks: children.filter { $0.type == Schema.task })
             }
         }

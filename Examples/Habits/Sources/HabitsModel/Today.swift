@@ -21,12 +21,12 @@ public struct Today: Hashable, Sendable {
     public var isDone: Bool { !self.entries.isEmpty && self.entries.allSatisfy(\.isDone) }
 
     /// Reads a day at one moment.
-    public init(_ date: String, in snapshot: borrowing ReadTransaction) throws {
+    public init(_ date: String, in transaction: borrowing ReadTransaction) throws {
         var entries: [Entry] = []
-        for day in try snapshot.page(.objects(type: Schema.day).filtered(kind: date), limit: 1_000).objects {
-            let routine = try day.parent.flatMap { try snapshot.object($0)?.kind } ?? ""
-            for entry in try snapshot.page(.children(of: day.id), limit: 1_000).objects {
-                let sets = try snapshot.page(.children(of: entry.id), limit: 1_000).objects.map { added in
+        for day in try transaction.page(.objects(type: Schema.day).filtered(kind: date), limit: 1_000).objects {
+            let routine = try day.parent.flatMap { try transaction.object($0)?.kind } ?? ""
+            for entry in try transaction.page(.children(of: day.id), limit: 1_000).objects {
+                let sets = try transaction.page(.children(of: entry.id), limit: 1_000).objects.map { added in
                     "\(try added[Schema.repetitions] ?? 0) × \(try added[Schema.kilograms] ?? 0) kg"
                 }
                 let isDone = try entry[Schema.isDone] ?? false
