@@ -1,23 +1,23 @@
 internal import CRDTCore
 internal import SyncProtocol
 
+/// What waits for time to pass, in the order in which it is done if it is due at once.
+enum NodeTimer: CaseIterable {
+    case connections
+    case lapse
+    case dueChanges
+    case catchUp
+    case erasing
+    case completion
+    case dial
+    case beacon
+    case clock
+}
+
 /// Everything that happens because time passed. All of it is checked after every event; a spurious timer is harmless.
 extension Node where Store: ~Copyable {
-    /// What waits for time to pass, in the order in which it is done if it is due at once.
-    enum Timer: CaseIterable {
-        case connections
-        case lapse
-        case dueChanges
-        case catchUp
-        case erasing
-        case completion
-        case dial
-        case beacon
-        case clock
-    }
-
     /// When something is due, in monotonic milliseconds; nil if it does not wait.
-    private func deadline(of timer: Timer) -> UInt64? {
+    private func deadline(of timer: NodeTimer) -> UInt64? {
         switch timer {
         case .connections: self.connections.values.map(\.deadline).min()
         case .lapse:
@@ -34,7 +34,7 @@ extension Node where Store: ~Copyable {
     }
 
     /// Does what is due of one kind.
-    mutating func handleTimer(_ timer: Timer) {
+    mutating func handleTimer(_ timer: NodeTimer) {
         guard let deadline = self.deadline(of: timer), deadline <= self.now.monotonicMilliseconds else { return }
         switch timer {
         case .connections: self.checkConnections()
@@ -53,10 +53,16 @@ extension Node where Store: ~Copyable {
     /// Does what is due after an event; late work only when time alone has passed.
     mutating func handleTimers() {
         self.checkClock()
-        for timer in Timer.allCases where timer != .catchUp { self.handleTimer(timer) }
+        for timer in NodeTimer.allCases where timer != .catchUp { self.handleTimer(timer) }
     }
 
-    var earliestDeadline: UInt64? { Timer.allCases.compactMap { self.deadline(of: $0) }.min() }
+    var earliestDeadline: UInt64? {
+        var earliest: UInt64?
+        for timer in NodeTimer.allCases {
+            if let deadline = self.deadline(of: timer), deadline < earliest ?? .max { earliest = deadline }
+        }
+        return earliest
+    }
 
     private mutating func checkConnections() {
         let now = self.now.monotonicMilliseconds
