@@ -13,22 +13,29 @@ struct ObjectOverlay {
         /// Whether the object stands elsewhere than in the database, so that the index of places must be changed.
         fileprivate(set) var isMoved: Bool
         /// What the database has.
-        fileprivate let stored: ObjectRecord?
+        fileprivate let stored: Stored?
 
         fileprivate init(_ record: ObjectRecord, at index: ObjectIndex, isNew: Bool) {
             (self.index, self.record, self.isNew) = (index, record, isNew)
             (self.isChanged, self.isMoved, self.mayHaveRegisters) = (isNew, isNew, !isNew)
-            self.stored = isNew ? nil : record
+            self.stored = isNew ? nil : Stored(record)
         }
 
         /// Whether another creation decides what the object is than the one in the database, or that has another stamp.
-        var isCreationChanged: Bool { self.stored?.creation?.write != self.record.creation?.write }
+        var isCreationChanged: Bool { self.stored?.record.creation?.write != self.record.creation?.write }
         /// Whether anything is another than in the database that hardly any write changes.
         var isTurned: Bool {
-            self.isCreationChanged || self.stored?.isVisible != self.record.isVisible
-                || self.stored?.openMove != self.record.openMove
-                || self.stored?.otherOpenMoves != self.record.otherOpenMoves
+            self.isCreationChanged || self.stored?.record.isVisible != self.record.isVisible
+                || self.stored?.record.openMove != self.record.openMove
+                || self.stored?.record.otherOpenMoves != self.record.otherOpenMoves
         }
+    }
+
+    /// A record apart from its entry: a bulk merge holds many objects that the database does not have.
+    fileprivate final class Stored {
+        let record: ObjectRecord
+
+        init(_ record: ObjectRecord) { self.record = record }
     }
 
     /// Where an object is held, until all are let go.
