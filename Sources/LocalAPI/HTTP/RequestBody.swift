@@ -1,6 +1,5 @@
 internal import NIOCore
 internal import NIOHTTP1
-internal import Synchronization
 
 /// The body of a request: its pieces in order, each read when it is asked for.
 package struct RequestBody: Sendable {
@@ -55,10 +54,9 @@ final class BodyPieces: Sendable {
         var byteCount = 0
         var isPaused = false
         var ending: Result<Void, any Error>?
-        var reader: CheckedContinuation<Void, Never>?
     }
 
-    private let state = Mutex(State())
+    private let state = Awaited(State())
     /// Told when the connection should read on, or pause: whichever ``isPaused`` says once the connection looks.
     private let pauseChanged: @Sendable (BodyPieces) -> Void
 
@@ -86,66 +84,38 @@ final class BodyPieces: Sendable {
     }
 
     /// Whether the connection should not read on.
-    var isPaused: Bool { self.state.withLock { $0.isPaused } }
+    var isPaused: Bool { self.state.current.isPaused }
 
     func append(_ bytes: [UInt8]) {
-        let (reader, isFull) = self.state.withLock { state in
+        let isFull = self.state.change { state in
             state.pieces.append(bytes)
             state.byteCount += bytes.count
             let isFull = !state.isPaused && state.byteCount >= Self.waitingByteCountMax
             if isFull { state.isPaused = true }
-            return (state.reader.take(), isFull)
+            return isFull
         }
         if isFull { self.pauseChanged(self) }
-        reader?.resume()
     }
 
     /// Ends the body, in order or with an error; only the first call counts.
     func finish(_ error: (any Error)?) {
-        let reader = self.state.withLock { state in
+        self.state.change { state in
             if state.ending == nil { state.ending = error.map { .failure($0) } ?? .success(()) }
-            return state.reader.take()
         }
-        reader?.resume()
-    }
-
-    private enum Taken {
-        case piece([UInt8], wasPaused: Bool)
-        case ending(Result<Void, any Error>)
-        case nothing
     }
 
     func next() async throws -> [UInt8]? {
-        while true {
-            let taken: Taken = self.state.withLock { state in
-                guard !state.pieces.isEmpty else { return state.ending.map { .ending($0) } ?? .nothing }
-                let taken = self.joins ? state.pieces.count : 1
-                let piece = taken == 1 ? state.pieces[0] : Array(state.pieces.joined())
-                state.pieces.removeFirst(taken)
-                state.byteCount -= piece.count
-                defer { if state.pieces.isEmpty { state.isPaused = false } }
-                return .piece(piece, wasPaused: state.isPaused && state.pieces.isEmpty)
-            }
-            switch taken {
-            case .piece(let piece, let wasPaused):
-                if wasPaused { self.pauseChanged(self) }
-                return piece
-            case .ending(let ending):
-                try ending.get()
-                return nil
-            case .nothing: await self.waitForMore()
-            }
+        let next = await self.state.wait { state -> Result<(piece: [UInt8]?, wasPaused: Bool), any Error>? in
+            guard !state.pieces.isEmpty else { return state.ending?.map { (nil, false) } }
+            let taken = self.joins ? state.pieces.count : 1
+            let piece = taken == 1 ? state.pieces[0] : Array(state.pieces.joined())
+            state.pieces.removeFirst(taken)
+            state.byteCount -= piece.count
+            defer { if state.pieces.isEmpty { state.isPaused = false } }
+            return .success((piece, wasPaused: state.isPaused && state.pieces.isEmpty))
         }
-    }
-
-    private func waitForMore() async {
-        await withCheckedContinuation { continuation in
-            let isThere = self.state.withLock { state in
-                let isThere = !state.pieces.isEmpty || state.ending != nil
-                if !isThere { state.reader = continuation }
-                return isThere
-            }
-            if isThere { continuation.resume() }
-        }
+        let (piece, wasPaused) = try next.get()
+        if wasPaused { self.pauseChanged(self) }
+        return piece
     }
 }
