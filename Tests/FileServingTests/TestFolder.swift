@@ -61,7 +61,13 @@ extension HTTPDate {
 }
 
 extension FilePath {
-    static func of(_ text: String) throws -> FilePath { try FilePath(percentEncoded: text) }
+    static var root: FilePath { get throws { try FilePath(components: []) } }
+
+    /// The path of names with slashes between them; the root if there is nothing.
+    static func of(_ text: String) throws(Objection) -> FilePath {
+        let names = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        return try FilePath(components: text.isEmpty ? [] : names.map { Array($0) })
+    }
 }
 
 extension FileTree {
