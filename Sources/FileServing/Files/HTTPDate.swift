@@ -1,10 +1,11 @@
+internal import Glibc
+
 /// A time of HTTP: whole seconds since 1970, within the years that a header can name (RFC 9110, section 5.6.7).
 package struct HTTPDate: Comparable, Hashable, Sendable {
     let secondsSince1970: Int64
 
     /// The first second of the year 0 and the last one of the year 9999.
     private static let representable: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
-    private static let secondsPerDay: Int64 = 86_400
 
     /// Clamps what no header can name: a file system may hold any number.
     package init(secondsSince1970: Int64) {
@@ -18,16 +19,18 @@ package struct HTTPDate: Comparable, Hashable, Sendable {
 extension HTTPDate {
     /// The preferred form: `Sun, 06 Nov 1994 08:49:37 GMT`.
     package var text: String {
-        let (day, second) = Self.floored(self.secondsSince1970, by: Self.secondsPerDay)
-        let date = CivilDate(daySince1970: day)
-        // The first of January 1970 was a Thursday.
-        let weekday = Self.floored(day + 4, by: 7).rest
-        let clock = [second / 3_600, second / 60 % 60, second % 60].map { Self.padded($0, to: 2) }.joined(
-            separator: ":"
-        )
-        let month = Self.months[Int(date.month) - 1]
-        return "\(Self.weekdays[Int(weekday)].prefix(3)), \(Self.padded(date.day, to: 2)) \(month)"
-            + " \(Self.padded(date.year, to: 4)) \(clock) GMT"
+        let parts = self.parts
+        let clock = [parts.tm_hour, parts.tm_min, parts.tm_sec].map { Self.padded($0, to: 2) }.joined(separator: ":")
+        let (weekday, month) = (Self.shortWeekdays[Int(parts.tm_wday)], Self.months[Int(parts.tm_mon)])
+        return "\(weekday), \(Self.padded(parts.tm_mday, to: 2)) \(month) "
+            + "\(Self.padded(parts.tm_year + 1900, to: 4)) \(clock) GMT"
+    }
+
+    /// The time in the Gregorian calendar.
+    private var parts: tm {
+        var (time, parts) = (time_t(self.secondsSince1970), tm())
+        gmtime_r(&time, &parts)
+        return parts
     }
 
     /// Reads any of the three forms; nil for anything else.
@@ -58,7 +61,7 @@ extension HTTPDate {
             let year = text.number(digits: 4), text.skip(" "),
             let second = text.timeOfDay(), text.skip(" GMT"), text.isAtEnd
         else { return nil }
-        return self.init(CivilDate(year: year, month: Int64(month) + 1, day: day), second)
+        return self.init(year: year, month: month, day: day, second)
     }
 
     /// Reads the form `Sunday, 06-Nov-94 08:49:37 GMT`.
@@ -70,14 +73,14 @@ extension HTTPDate {
             let yearInCentury = text.number(digits: 2), text.skip(" "),
             let second = text.timeOfDay(), text.skip(" GMT"), text.isAtEnd
         else { return nil }
-        let present = CivilDate(daySince1970: self.floored(now.secondsSince1970, by: self.secondsPerDay).quotient)
+        let present = now.parts
         // A time that would be more than 50 years ahead is of the century before.
-        let latest = CivilDate(year: present.year + 50, month: present.month, day: present.day)
-        var year = self.floored(latest.year, by: 100).quotient * 100 + yearInCentury
-        let date = CivilDate(year: year, month: Int64(month) + 1, day: day)
-        let secondOfNow = self.floored(now.secondsSince1970, by: self.secondsPerDay).rest
-        if (date.order, second) > (latest.order, secondOfNow) { year -= 100 }
-        return self.init(CivilDate(year: year, month: Int64(month) + 1, day: day), second)
+        let latestYear = Int(present.tm_year) + 1900 + 50
+        let secondOfNow = Int(present.tm_hour * 3_600 + present.tm_min * 60 + present.tm_sec)
+        let latest = (latestYear, Int(present.tm_mon), Int(present.tm_mday), secondOfNow)
+        var year = latestYear / 100 * 100 + yearInCentury
+        if (year, month, day, second) > latest { year -= 100 }
+        return self.init(year: year, month: month, day: day, second)
     }
 
     /// Reads the form `Sun Nov  6 08:49:37 1994`.
@@ -89,88 +92,22 @@ extension HTTPDate {
             let second = text.timeOfDay(), text.skip(" "),
             let year = text.number(digits: 4), text.isAtEnd
         else { return nil }
-        return self.init(CivilDate(year: year, month: Int64(month) + 1, day: day), second)
+        return self.init(year: year, month: month, day: day, second)
     }
 
-    private init?(_ date: CivilDate, _ secondOfDay: Int64) {
-        guard date.year >= 0, date.exists else { return nil }
-        self.init(secondsSince1970: date.daySince1970 * Self.secondsPerDay + secondOfDay)
+    /// nil if there is no such day.
+    private init?(year: Int, month: Int, day: Int, _ secondOfDay: Int) {
+        var parts = tm()
+        (parts.tm_year, parts.tm_mon, parts.tm_mday) = (Int32(year - 1900), Int32(month), Int32(day))
+        let midnight = timegm(&parts)
+        // Of a day that does not exist, the calendar makes one of the next month, or the one before.
+        guard Int(parts.tm_mon) == month, year >= 0 else { return nil }
+        self.init(secondsSince1970: Int64(midnight + secondOfDay))
     }
 
-    private static func floored(_ number: Int64, by divisor: Int64) -> (quotient: Int64, rest: Int64) {
-        let (quotient, rest) = number.quotientAndRemainder(dividingBy: divisor)
-        return rest < 0 ? (quotient - 1, rest + divisor) : (quotient, rest)
-    }
-
-    private static func padded(_ number: Int64, to digits: Int) -> String {
+    private static func padded(_ number: Int32, to digits: Int) -> String {
         let text = String(number)
         return String(repeating: "0", count: max(0, digits - text.count)) + text
-    }
-}
-
-/// A day of the Gregorian calendar, also of years before there was one.
-private struct CivilDate {
-    let year: Int64
-    let month: Int64
-    let day: Int64
-
-    private static let daysBeforeMonth: [Int64] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365]
-    /// The days of 400 years, after which the calendar repeats.
-    private static let daysPerEra: Int64 = 146_097
-    private static let yearsPerEra: Int64 = 400
-    /// The days from the first of January of the year 0 to that of 1970.
-    private static let daysTo1970: Int64 = 719_528
-
-    init(year: Int64, month: Int64, day: Int64) {
-        self.year = year
-        self.month = month
-        self.day = day
-    }
-
-    init(daySince1970 number: Int64) {
-        let day = number + Self.daysTo1970
-        var era = day / Self.daysPerEra
-        if day < era * Self.daysPerEra { era -= 1 }
-        var rest = day - era * Self.daysPerEra
-        // The estimate is at most one year too high: leap days are spread evenly enough.
-        var year = rest / 365
-        if Self.daysBefore(year) > rest { year -= 1 }
-        rest -= Self.daysBefore(year)
-        let month = (1...12).last { Self.daysBefore(month: $0, leap: Self.isLeap(year)) <= rest } ?? 1
-        self.year = era * Self.yearsPerEra + year
-        self.month = month
-        self.day = rest - Self.daysBefore(month: month, leap: Self.isLeap(year)) + 1
-    }
-
-    var exists: Bool {
-        guard (1...12).contains(self.month), self.day >= 1 else { return false }
-        let leap = Self.isLeap(self.year)
-        let next = self.month == 12 ? 365 + (leap ? 1 : 0) : Self.daysBefore(month: self.month + 1, leap: leap)
-        return self.day <= next - Self.daysBefore(month: self.month, leap: leap)
-    }
-
-    /// For years from 0 on.
-    var daySince1970: Int64 {
-        Self.daysBefore(self.year) + Self.daysBefore(month: self.month, leap: Self.isLeap(self.year)) + self.day - 1
-            - Self.daysTo1970
-    }
-
-    /// A number that is greater for later dates, whether or not they exist.
-    var order: Int64 { (self.year * 12 + self.month) * 31 + self.day }
-
-    /// The days from the first of January of the year 0 to that of another year.
-    private static func daysBefore(_ year: Int64) -> Int64 {
-        guard year > 0 else { return 0 }
-        let last = year - 1
-        return year * 365 + last / 4 - last / 100 + last / 400 + 1
-    }
-
-    private static func daysBefore(month: Int64, leap: Bool) -> Int64 {
-        self.daysBeforeMonth[Int(month) - 1] + (leap && month > 2 ? 1 : 0)
-    }
-
-    private static func isLeap(_ year: Int64) -> Bool {
-        year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
     }
 }
 
@@ -198,19 +135,19 @@ private struct DateScanner {
         names.indices.first { self.skip(names[$0]) }
     }
 
-    mutating func number(digits: Int) -> Int64? {
+    mutating func number(digits: Int) -> Int? {
         guard self.bytes.count - self.place >= digits else { return nil }
-        var number: Int64 = 0
+        var number = 0
         for byte in self.bytes[self.place..<(self.place + digits)] {
             guard (0x30...0x39).contains(byte) else { return nil }
-            number = number * 10 + Int64(byte - 0x30)
+            number = number * 10 + Int(byte - 0x30)
         }
         self.place += digits
         return number
     }
 
     /// The seconds since midnight; a leap second is the first second of the next day.
-    mutating func timeOfDay() -> Int64? {
+    mutating func timeOfDay() -> Int? {
         guard let hour = self.number(digits: 2), hour < 24, self.skip(":"),
             let minute = self.number(digits: 2), minute < 60, self.skip(":"),
             let second = self.number(digits: 2), second <= 60
