@@ -16,11 +16,7 @@ struct MovieBox {
     private var boxCount = 0
 
     /// The reason why a movie cannot be moved.
-    struct Objection: Error, Equatable {
-        let reason: MovieIndex.Reason
-
-        static let damaged = Objection(reason: .damaged)
-    }
+    typealias Objection = MovieIndex.Reason
 
     /// A box whose length changes with that of a table in it.
     private struct Container {
@@ -93,7 +89,7 @@ extension MovieBox {
         while place < range.upperBound {
             let header = try self.header(in: place..<range.upperBound)
             guard allowed.contains(header.type) || header.extendedType == Self.harmlessExtendedType else {
-                throw Objection(reason: header.type == "mvex" ? .fragmented : .unknownBox(header.type))
+                throw header.type == "mvex" ? .fragmented : .unknownBox(header.type)
             }
             // It fits: the box is within the bytes in memory.
             let end = place + Int(header.boxLength)
@@ -123,7 +119,7 @@ extension MovieBox {
 
     private mutating func header(in range: Range<Int>) throws(Objection) -> BoxHeader {
         self.boxCount += 1
-        guard self.boxCount <= Self.boxCountMax else { throw Objection(reason: .tooLarge) }
+        guard self.boxCount <= Self.boxCountMax else { throw .tooLarge }
         guard let header = BoxHeader(self.bytes[range], available: UInt64(range.count)),
             header.lengthField != .toTheEnd
         else { throw .damaged }
@@ -159,7 +155,7 @@ extension MovieBox {
             let end = place + Int(header.boxLength)
             var flags = BigEndianReader(self.bytes[(place + Int(header.length))..<end])
             guard let value = flags.read(UInt32.self) else { throw .damaged }
-            guard value & 1 == 1 else { throw Objection(reason: .externalMedia) }
+            guard value & 1 == 1 else { throw .externalMedia }
             foundCount += 1
             place = end
         }
@@ -179,7 +175,7 @@ extension MovieBox {
             if header.type == "meta" {
                 try self.checkMetadata((place + Int(header.length))..<end)
             } else if header.type == "uuid", header.extendedType != Self.harmlessExtendedType {
-                throw Objection(reason: .unknownBox(header.type))
+                throw .unknownBox(header.type)
             }
             place = end
         }

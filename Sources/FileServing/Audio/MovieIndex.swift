@@ -32,7 +32,7 @@ package enum MovieIndex {
     }
 
     /// The reason why a file is served as it is.
-    enum Reason: Equatable, Sendable {
+    enum Reason: Error, Equatable {
         /// The index is in front, or there are no media.
         case alreadyInFront
         case notAMovie
@@ -50,7 +50,7 @@ package enum MovieIndex {
     static func arrangement<Source: RandomAccessBytes>(of source: Source) throws(Source.Failure) -> Arrangement {
         let layout: Layout
         switch try self.layout(of: source) {
-        case .failure(let reason): return .asIs(reason.value)
+        case .failure(let reason): return .asIs(reason)
         case .success(let found): layout = found
         }
         let range = layout.movie.range
@@ -70,7 +70,7 @@ package enum MovieIndex {
             ]
             return VirtualFile(segments).map { .indexInFront($0) } ?? .asIs(.damaged)
         } catch {
-            return .asIs(error.reason)
+            return .asIs(error)
         }
     }
 
@@ -87,7 +87,7 @@ package enum MovieIndex {
 
     private static func layout<Source: RandomAccessBytes>(
         of source: Source
-    ) throws(Source.Failure) -> Result<Layout, ReasonError> {
+    ) throws(Source.Failure) -> Result<Layout, Reason> {
         var place: UInt64 = 0
         var insertion: UInt64 = 0
         var movie: (header: BoxHeader, range: Range<UInt64>)?
@@ -95,22 +95,22 @@ package enum MovieIndex {
         var hasMediaBefore = false
         for boxCount in 0... {
             if place == source.length { break }
-            guard boxCount < self.topLevelBoxCountMax else { return .failure(.init(value: .tooLarge)) }
+            guard boxCount < self.topLevelBoxCountMax else { return .failure(.tooLarge) }
             let available = source.length - place
             let bytes = try source.read(Int(min(available, UInt64(BoxHeader.lengthMax))), at: place)
             guard let header = BoxHeader(bytes, available: available) else {
-                return .failure(.init(value: boxCount == 0 ? .notAMovie : .damaged))
+                return .failure(boxCount == 0 ? .notAMovie : .damaged)
             }
             if let reason = self.objection(to: header, isFirst: boxCount == 0) {
-                return .failure(.init(value: reason))
+                return .failure(reason)
             }
             let end = place + header.boxLength
             switch header.type {
             case "ftyp":
-                guard boxCount == 0 else { return .failure(.init(value: .damaged)) }
+                guard boxCount == 0 else { return .failure(.damaged) }
                 insertion = end
             case "moov":
-                guard movie == nil else { return .failure(.init(value: .damaged)) }
+                guard movie == nil else { return .failure(.damaged) }
                 movie = (header, place..<end)
                 hasMediaBefore = hasMedia
             case "mdat":
@@ -120,8 +120,8 @@ package enum MovieIndex {
             }
             place = end
         }
-        guard let movie else { return .failure(.init(value: hasMedia ? .damaged : .notAMovie)) }
-        guard hasMediaBefore else { return .failure(.init(value: .alreadyInFront)) }
+        guard let movie else { return .failure(hasMedia ? .damaged : .notAMovie) }
+        guard hasMediaBefore else { return .failure(.alreadyInFront) }
         return .success(Layout(insertion: insertion, movie: movie))
     }
 
@@ -131,11 +131,6 @@ package enum MovieIndex {
         if self.fragmentTypes.contains(header.type) { return .fragmented }
         if header.extendedType == MovieBox.harmlessExtendedType { return nil }
         return .unknownBox(header.type)
-    }
-
-    /// A reason as an error, for `Result`.
-    private struct ReasonError: Error {
-        var value: Reason
     }
 }
 

@@ -7,19 +7,13 @@ extension EntityTag {
 
     /// Whether a condition of If-Match holds: one of its tags is strongly the same, or it is `*`.
     package static func any(of fields: [String], match tag: EntityTag) -> Bool {
-        switch EntityTagCondition(fieldLines: fields) {
-        case .any?: true
-        case .tags(let tags)?: tags.contains { $0.matchesStrongly(tag) }
-        case nil: false
-        }
+        let condition = EntityTagCondition(fieldLines: fields)
+        return condition?.isMet(by: Validators(entityTag: tag)) { $0.matchesStrongly($1) } ?? false
     }
 
     /// Whether a condition of If-None-Match fails: one of its tags is weakly the same, or it is `*`.
     package static func none(of fields: [String], match tag: EntityTag) -> Bool {
-        switch EntityTagCondition(fieldLines: fields) {
-        case .any?: true
-        case .tags(let tags)?: tags.contains { $0.matchesWeakly(tag) }
-        case nil: false
-        }
+        let condition = EntityTagCondition(fieldLines: fields)
+        return condition?.isMet(by: Validators(entityTag: tag)) { $0.matchesWeakly($1) } ?? false
     }
 }

@@ -10,12 +10,8 @@ package final class FileUpload: Sendable {
     private let tree: FileTree
     private let path: FilePath
     private let byteCountMax: UInt64
-    private let state: Mutex<State>
-
-    private enum State {
-        case writing(Writing)
-        case ended
-    }
+    /// What is being written; nil once the upload has ended.
+    private let writing: Mutex<Writing?>
 
     private struct Writing {
         var folder: OwnedDescriptor
@@ -39,24 +35,24 @@ package final class FileUpload: Sendable {
         self.tree = tree
         self.path = path
         self.byteCountMax = byteCountMax
-        self.state = Mutex(.writing(try Self.begin(tree, path, name)))
+        self.writing = Mutex(try Self.begin(tree, path, name))
     }
 
     deinit { self.abort() }
 
     /// Writes the next bytes; after a failure, nothing is left.
     func append(_ bytes: UnsafeRawBufferPointer) throws(FileTreeError) {
-        try self.state.withLock { state throws(FileTreeError) in
-            guard case .writing(var writing) = state else { throw .uploadEnded }
+        try self.writing.withLock { state throws(FileTreeError) in
+            guard var writing = state else { throw .uploadEnded }
             do throws(FileTreeError) {
                 let (length, overflow) = writing.length.addingReportingOverflow(UInt64(bytes.count))
                 guard !overflow, length <= self.byteCountMax else { throw FileTreeError.tooLarge }
                 try Self.write(bytes, to: writing.file)
                 writing.length = length
-                state = .writing(writing)
+                state = writing
             } catch {
                 Self.remove(writing)
-                state = .ended
+                state = nil
                 throw error
             }
         }
@@ -74,9 +70,8 @@ package final class FileUpload: Sendable {
     /// After a failure nothing is left, with one exception: if the disk fails after the file is in its place, it stays
     /// there, as it may or may not survive a power cut.
     package func commit(if conditions: Preconditions = .none, now: HTTPDate) throws(FileTreeError) -> Committed {
-        try self.state.withLock { state throws(FileTreeError) in
-            guard case .writing(let writing) = state else { throw .uploadEnded }
-            state = .ended
+        try self.writing.withLock { state throws(FileTreeError) in
+            guard let writing = state.take() else { throw .uploadEnded }
             do throws(FileTreeError) {
                 try writing.file.synchronize()
                 let isNew = try self.tree.changes.withLock { _ throws(FileTreeError) in
@@ -93,10 +88,8 @@ package final class FileUpload: Sendable {
 
     /// Removes what was written, and the folders that were made for it.
     package func abort() {
-        self.state.withLock { state in
-            guard case .writing(let writing) = state else { return }
-            Self.remove(writing)
-            state = .ended
+        self.writing.withLock { state in
+            if let writing = state.take() { Self.remove(writing) }
         }
     }
 }

@@ -1,22 +1,10 @@
 /// The conditions of a request, and the verdict on them (RFC 9110, section 13).
 package struct Preconditions: Equatable, Sendable {
     /// The lines of each field, as they came; empty if the field is absent.
-    var ifMatch: [String]
-    var ifNoneMatch: [String]
-    var ifModifiedSince: [String]
-    var ifUnmodifiedSince: [String]
-
-    package init(
-        ifMatch: [String] = [],
-        ifNoneMatch: [String] = [],
-        ifModifiedSince: [String] = [],
-        ifUnmodifiedSince: [String] = []
-    ) {
-        self.ifMatch = ifMatch
-        self.ifNoneMatch = ifNoneMatch
-        self.ifModifiedSince = ifModifiedSince
-        self.ifUnmodifiedSince = ifUnmodifiedSince
-    }
+    var ifMatch: [String] = []
+    var ifNoneMatch: [String] = []
+    var ifModifiedSince: [String] = []
+    var ifUnmodifiedSince: [String] = []
 
     /// No condition.
     package static let none = Preconditions()
@@ -77,8 +65,20 @@ package struct Validators: Equatable, Sendable {
     package var lastModified: HTTPDate?
 }
 
+extension Preconditions {
+    /// Takes the fields of a request; `lines`: those of a field by its name.
+    package init(_ lines: (String) -> [String]) {
+        self.init(
+            ifMatch: lines("If-Match"),
+            ifNoneMatch: lines("If-None-Match"),
+            ifModifiedSince: lines("If-Modified-Since"),
+            ifUnmodifiedSince: lines("If-Unmodified-Since")
+        )
+    }
+}
+
 extension EntityTagCondition {
-    fileprivate func isMet(by current: Validators?, comparison: (EntityTag, EntityTag) -> Bool) -> Bool {
+    func isMet(by current: Validators?, comparison: (EntityTag, EntityTag) -> Bool) -> Bool {
         guard let current else { return false }
         switch self {
         case .any: return true

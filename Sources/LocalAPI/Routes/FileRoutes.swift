@@ -81,7 +81,8 @@ struct FileRoutes: Sendable {
         var validators = file.version.validators(now: now)
         validators.entityTag = validators.entityTag.flatMap { virtual.entityTag(for: $0) }
         let method = head.method.rawValue
-        switch Preconditions(head.headers).verdict(method: method, current: validators, now: now) {
+        let conditions = Preconditions { head.headers[$0] }
+        switch conditions.verdict(method: method, current: validators, now: now) {
         case .proceed: break
         case .notModified: return Self.described(Response(.notModified), validators)
         case .failed: throw Problem(FileTreeError.preconditionFailed)
@@ -176,7 +177,7 @@ struct FileRoutes: Sendable {
             throw Problem.badRequest("A part of a file cannot be written; send all of it.")
         }
         let tree = try await self.tree.open()
-        let conditions = Preconditions(request.head.headers)
+        let conditions = Preconditions { request.head.headers[$0] }
         let now = HTTPDate(secondsSince1970: Int64(time(nil)))
         let upload = try await Self.translating { () throws(FileTreeError) in
             try tree.upload(path, if: conditions, now: now)
@@ -199,7 +200,7 @@ struct FileRoutes: Sendable {
     private func delete(_ request: Request) async throws -> Response {
         let (path, _) = try Self.path(of: request)
         let tree = try await self.tree.open()
-        let conditions = Preconditions(request.head.headers)
+        let conditions = Preconditions { request.head.headers[$0] }
         let now = HTTPDate(secondsSince1970: Int64(time(nil)))
         try await Self.translating { () throws(FileTreeError) in try tree.delete(path, if: conditions, now: now) }
         return .noContent
@@ -279,17 +280,6 @@ private final class Arrangements: Sendable {
             if known.count > Self.countMax { known.removeFirst() }
         }
         return found
-    }
-}
-
-extension Preconditions {
-    init(_ headers: HTTPHeaders) {
-        self.init(
-            ifMatch: headers["If-Match"],
-            ifNoneMatch: headers["If-None-Match"],
-            ifModifiedSince: headers["If-Modified-Since"],
-            ifUnmodifiedSince: headers["If-Unmodified-Since"]
-        )
     }
 }
 
