@@ -1,5 +1,6 @@
 internal import CRDTCore
 internal import Engine
+internal import FileServing
 package import NIOHTTP1
 package import PeerdKit
 
@@ -87,6 +88,7 @@ package struct Problem: Answer, Error {
         case let error as PeerdError: self.init(error)
         case WriteRefusal.nameTaken(let name): self = .idOfAnotherWrite(name)
         case let error as StoreError: self.init(PeerdError(error))
+        case let error as FileTreeError: self.init(error)
         case is CancellationError:
             self.init(.serviceUnavailable, "unavailable", "The server is ending.", advice: "Try again in a moment.")
         default: self.init(.internalServerError, "failed", "The server failed: \(error)", advice: "Run “peerd doctor”.")

@@ -85,8 +85,8 @@ struct FileRoutes: Sendable {
         switch conditions.verdict(method: method, current: validators, now: now) {
         case .proceed: break
         case .notModified: return Self.described(Response(.notModified), validators)
-        case .failed: throw Problem(FileTreeError.preconditionFailed)
-        case .malformed(let field): throw Problem(FileTreeError.malformedPrecondition(field))
+        case .failed: throw FileTreeError.preconditionFailed
+        case .malformed(let field): throw FileTreeError.malformedPrecondition(field)
         }
         let selection = ByteRanges.select(
             method: method,
@@ -154,9 +154,7 @@ struct FileRoutes: Sendable {
     private static func list(_ path: FilePath, in tree: FileTree, _ request: Request) async throws -> Response {
         let limit = try request.head.query.number("limit", in: 1...Self.entryCount) ?? Self.entryCount
         let after = try request.head.query.one("after")
-        let page = try await Self.translating { () throws(FileTreeError) in
-            try tree.list(path, after: after, limit: limit)
-        }
+        let page = try await BlockingCall.run { try tree.list(path, after: after, limit: limit) }
         let entries = page.entries.map { entry in
             FolderAnswer.Entry(
                 name: entry.name,
@@ -172,27 +170,23 @@ struct FileRoutes: Sendable {
 
     private func write(_ request: Request) async throws -> Response {
         let (path, isFolder) = try Self.path(of: request)
-        guard !isFolder, path.name != nil else { throw Problem(FileTreeError.isFolder) }
+        guard !isFolder, path.name != nil else { throw FileTreeError.isFolder }
         guard !request.head.headers.contains(name: "Content-Range") else {
             throw Problem.badRequest("A part of a file cannot be written; send all of it.")
         }
         let tree = try await self.tree.open()
         let conditions = Preconditions { request.head.headers[$0] }
         let now = HTTPDate(secondsSince1970: Int64(time(nil)))
-        let upload = try await Self.translating { () throws(FileTreeError) in
-            try tree.upload(path, if: conditions, now: now)
-        }
+        let upload = try await BlockingCall.run { try tree.upload(path, if: conditions, now: now) }
         do {
             while let piece = try await request.body.next() {
-                try await Self.translating { () throws(FileTreeError) in try upload.append(piece) }
+                try await BlockingCall.run { try upload.append(piece) }
             }
-            let committed = try await Self.translating { () throws(FileTreeError) in
-                try upload.commit(if: conditions, now: now)
-            }
+            let committed = try await BlockingCall.run { try upload.commit(if: conditions, now: now) }
             let validators = committed.version.validators(now: now)
             return Self.described(Response(committed.isNew ? .created : .noContent), validators)
         } catch {
-            try? await Self.translating { () throws(FileTreeError) in upload.abort() }
+            try? await BlockingCall.run { upload.abort() }
             throw error
         }
     }
@@ -202,7 +196,7 @@ struct FileRoutes: Sendable {
         let tree = try await self.tree.open()
         let conditions = Preconditions { request.head.headers[$0] }
         let now = HTTPDate(secondsSince1970: Int64(time(nil)))
-        try await Self.translating { () throws(FileTreeError) in try tree.delete(path, if: conditions, now: now) }
+        try await BlockingCall.run { try tree.delete(path, if: conditions, now: now) }
         return .noContent
     }
 
@@ -228,19 +222,7 @@ struct FileRoutes: Sendable {
                 return try await BlockingCall.run(answer)
             } catch FileTreeError.changed where repetition < self.repetitionMax {
                 repetition += 1
-            } catch let error as FileTreeError {
-                throw Problem(error)
             }
-        }
-    }
-
-    static func translating<Result: Sendable>(
-        _ body: @escaping @Sendable () throws(FileTreeError) -> Result
-    ) async throws -> Result {
-        do {
-            return try await BlockingCall.run(body)
-        } catch let error as FileTreeError {
-            throw Problem(error)
         }
     }
 }
@@ -254,8 +236,8 @@ final class LazyFileTree: Sendable {
 
     func open() async throws -> FileTree {
         if let tree = self.opened.withLock({ $0 }) { return tree }
-        return try await FileRoutes.translating { () throws(FileTreeError) in
-            try self.opened.withLock { opened throws(FileTreeError) in
+        return try await BlockingCall.run {
+            try self.opened.withLock { opened in
                 if let opened { return opened }
                 let tree = try FileTree(path: self.path)
                 opened = tree

@@ -3,10 +3,8 @@ internal import NIOPosix
 
 /// Threads for calls that block on the disk.
 enum BlockingCall {
-    static func run<Result: Sendable, Failure: Error>(
-        _ body: @escaping @Sendable () throws(Failure) -> Result
-    ) async throws -> Result {
-        try await NIOThreadPool.singleton.runIfActive { try body() }
+    static func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+        try await NIOThreadPool.singleton.runIfActive(body)
     }
 
     /// Makes the result known on an event loop.
