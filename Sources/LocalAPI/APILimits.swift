@@ -26,8 +26,9 @@ package enum APILimits {
     package static let lingerSeconds: Int64 = 5
     /// Seconds between two pings on a WebSocket; a client that answers neither of two is gone.
     package static let pingSeconds: Int64 = 20
-    /// Objects of a page.
+    /// Elements of a page, at most, and where the client does not say.
     package static let pageCountMax = 1_000
+    package static let pageCount = 100
     /// Edits of a transaction.
     package static let editCountMax = 10_000
     /// Seconds for which a request may wait for changes.

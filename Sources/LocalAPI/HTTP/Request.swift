@@ -101,6 +101,20 @@ package struct QueryParameters: Hashable, Sendable {
         }
         return number
     }
+
+    /// How many elements a page is to have at most.
+    var limit: Int {
+        get throws(Problem) { try self.number("limit", in: 1...APILimits.pageCountMax) ?? APILimits.pageCount }
+    }
+
+    /// The place behind which a page begins; nil for the first page.
+    ///
+    /// `list`: what the place is in, for error messages.
+    func after<Place>(in list: String, _ place: (String) -> Place?) throws(Problem) -> Place? {
+        guard let text = try self.one("after") else { return nil }
+        guard let place = place(text) else { throw .badRequest("“after” is not a cursor of \(list).") }
+        return place
+    }
 }
 
 /// Percent-encoding of RFC 3986 §2.1.

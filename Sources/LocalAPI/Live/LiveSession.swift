@@ -110,8 +110,8 @@ final class LiveSession: Sendable {
                 try self.start(id, members, &group) { credit in try await self.follow(changes, id, credit) }
             case "live":
                 let query = try await ObjectQuery(members["query"] ?? .object([:]), in: self.workspace).query
-                let limit = try members.number("limit", in: 1...APILimits.pageCountMax) ?? 100
-                let pages = self.workspace.live(query, limit: limit)
+                let limit = try members.number("limit", in: 1...APILimits.pageCountMax)
+                let pages = self.workspace.live(query, limit: limit ?? APILimits.pageCount)
                 try self.start(id, members, &group) { credit in try await self.follow(pages, id, credit) }
             case "watch":
                 guard try members.requiredText("what") == "status" else {

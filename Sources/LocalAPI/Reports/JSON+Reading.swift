@@ -68,13 +68,7 @@ struct Members {
     }
 
     /// The text of a member; nil if it is missing or null.
-    func text(_ name: String) throws(Problem) -> String? {
-        switch self[name] {
-        case .string(let text)?: return text
-        case nil, .null?: return nil
-        default: throw self.wrong(name, "text")
-        }
-    }
+    func text(_ name: String) throws(Problem) -> String? { try self.read(name, "text") { $0.text } }
 
     func requiredText(_ name: String) throws(Problem) -> String {
         guard let text = try self.text(name) else { throw self.wrong(name, "text") }
@@ -82,18 +76,13 @@ struct Members {
     }
 
     func flag(_ name: String) throws(Problem) -> Bool {
-        switch self[name] {
-        case .bool(let flag)?: return flag
-        case nil, .null?: return false
-        default: throw self.wrong(name, "true or false")
-        }
+        try self.read(name, "true or false") { if case .bool(let flag) = $0 { flag } else { nil } } ?? false
     }
 
     func number(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
-        switch self[name] {
-        case .int(let number)? where range.contains(Int(clamping: number)): return Int(clamping: number)
-        case nil, .null?: return nil
-        default: throw self.wrong(name, "a number from \(range.lowerBound) to \(range.upperBound)")
+        try self.read(name, "a number from \(range.lowerBound) to \(range.upperBound)") { json in
+            guard case .int(let number) = json, range.contains(Int(clamping: number)) else { return nil }
+            return Int(clamping: number)
         }
     }
 
@@ -105,20 +94,24 @@ struct Members {
     }
 
     func array(_ name: String) throws(Problem) -> [JSON] {
-        switch self[name] {
-        case .array(let elements)?: return elements
-        case nil, .null?: return []
-        default: throw self.wrong(name, "an array")
-        }
+        try self.read(name, "an array") { if case .array(let elements) = $0 { elements } else { nil } } ?? []
     }
 
     /// The members of a member that is an object; none if it is missing or null.
     func object(_ name: String) throws(Problem) -> [(name: String, value: JSON)] {
-        switch self[name] {
-        case .object(let members)?: return members.map { ($0.key.text, $0.value) }.sorted { $0.0 < $1.0 }
-        case nil, .null?: return []
-        default: throw self.wrong(name, "an object")
-        }
+        let members = try self.read(name, "an object") { if case .object(let members) = $0 { members } else { nil } }
+        return (members ?? [:]).map { ($0.key.text, $0.value) }.sorted { $0.0 < $1.0 }
+    }
+
+    /// A member of some kind; nil if it is missing or null.
+    private func read<Content>(
+        _ name: String,
+        _ kind: @autoclosure () -> String,
+        _ content: (JSON) -> Content?
+    ) throws(Problem) -> Content? {
+        guard let json = self[name], json != .null else { return nil }
+        guard let content = content(json) else { throw self.wrong(name, kind()) }
+        return content
     }
 
     private func wrong(_ name: String, _ what: String) -> Problem {

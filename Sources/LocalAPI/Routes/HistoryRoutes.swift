@@ -6,7 +6,6 @@ internal import PeerdKit
 struct HistoryRoutes: Sendable {
     let workspace: Workspace
 
-    private static let entryCount = 100
     private static let conflictParameters: Set = ["limit", "after", "summaries"]
     private static let logParameters: Set = ["limit", "order", "after"]
 
@@ -31,11 +30,8 @@ struct HistoryRoutes: Sendable {
         }
         // It adds to lines alone; a value that is wrong is wrong here, too.
         _ = try request.head.query.flag("summaries")
-        let limit = try request.head.query.number("limit", in: 1...APILimits.pageCountMax) ?? Self.entryCount
-        let after = try request.head.query.one("after").map { text throws(Problem) in
-            guard let place = ConflictPlace(text) else { throw .badRequest("“after” is not a cursor of conflicts.") }
-            return place
-        }
+        let limit = try request.head.query.limit
+        let after = try request.head.query.after(in: "conflicts") { ConflictPlace($0) }
         let page = try await self.workspace.conflictPage(in: scope, after: after, limit: limit)
         let answer = ConflictPageAnswer(
             conflicts: page.conflicts.map { ConflictAnswer($0) },
@@ -76,15 +72,12 @@ struct HistoryRoutes: Sendable {
         if request.wantsLines { return Shaped(try await LineRoutes(workspace: self.workspace).log(of: name, request)) }
         var object: ObjectID?
         if let name { object = try await ObjectLookup.id(name, in: self.workspace) }
-        let limit = try request.head.query.number("limit", in: 1...APILimits.pageCountMax) ?? Self.entryCount
+        let limit = try request.head.query.limit
         let order = try request.head.query.one("order") ?? "newest"
         guard ["newest", "oldest"].contains(order) else {
             throw Problem.badRequest("The parameter order is “newest” or “oldest”.")
         }
-        let after = try request.head.query.one("after").map { text throws(Problem) in
-            guard let place = LogPlace(text) else { throw .badRequest("“after” is not a cursor of a log.") }
-            return place
-        }
+        let after = try request.head.query.after(in: "a log") { LogPlace($0) }
         let page = try await self.workspace.logPage(
             of: object,
             after: after,

@@ -123,12 +123,7 @@ struct LineRoutes: Sendable {
     /// What is written meanwhile is not waited for.
     func log(of name: String?, _ request: Request) async throws -> Response {
         var id: ObjectID?
-        if let name {
-            id = try await self.workspace.reading { transaction in
-                let found = try ObjectLookup.find(name, includingDeleted: true, in: &transaction)
-                return found.id
-            }
-        }
+        if let name { id = try await ObjectLookup.idOfAny(name, in: self.workspace) }
         let (workspace, object) = (self.workspace, id)
         return LineStream.response { writer in
             var lines = LineBuffer()

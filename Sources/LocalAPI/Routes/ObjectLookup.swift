@@ -52,6 +52,11 @@ package enum ObjectLookup {
         return try await workspace.readingBriefly(at: moment) { try self.find(text, in: &$0).id }
     }
 
+    /// The same for a text that may also name an object that is deleted, by its whole id.
+    static func idOfAny(_ text: String, in workspace: Workspace, at moment: Moment? = nil) async throws -> ObjectID {
+        try await workspace.reading(at: moment) { try self.find(text, includingDeleted: true, in: &$0).id }
+    }
+
     /// The parent that a text names; nil for the root.
     static func parent(_ text: String, in workspace: Workspace, at moment: Moment?) async throws -> ObjectID? {
         text == "root" ? nil : try await self.id(text, in: workspace, at: moment)

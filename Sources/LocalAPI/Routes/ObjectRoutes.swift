@@ -10,7 +10,6 @@ struct ObjectRoutes: Sendable {
 
     init(workspace: Workspace) { self.workspace = workspace }
 
-    private static let pageCount = 100
     private static let pageParameters: Set = ["limit", "after", "fields", "at"]
     private static let treeParameters: Set = ["limit", "after", "fields", "depth", "top", "at"]
 
@@ -87,13 +86,8 @@ struct ObjectRoutes: Sendable {
     }
 
     private func page(of query: Query, _ request: Request) async throws -> Objects {
-        let limit = try request.head.query.number("limit", in: 1...APILimits.pageCountMax) ?? Self.pageCount
-        let cursor = try request.head.query.one("after").map { text throws(Problem) in
-            guard let cursor = Cursor(text, of: query) else {
-                throw .badRequest("“after” is not a cursor of this list.")
-            }
-            return cursor
-        }
+        let limit = try request.head.query.limit
+        let cursor = try request.head.query.after(in: "this list") { Cursor($0, of: query) }
         let fields = try ObjectFields(request.head.query)
         let page: Page
         if let moment = try request.moment {
@@ -148,12 +142,9 @@ struct ObjectRoutes: Sendable {
         if let name = request.parameters.first {
             root = try await ObjectLookup.object(name, in: self.workspace, at: try request.moment).id
         }
-        let limit = try request.head.query.number("limit", in: 1...APILimits.pageCountMax) ?? Self.pageCount
+        let limit = try request.head.query.limit
         let depth = try request.head.query.number("depth", in: 0...1_000_000)
-        let after = try request.head.query.one("after").map { text throws(Problem) in
-            guard let id = ObjectID(text: text) else { throw .badRequest("“after” is not a cursor of a tree.") }
-            return id
-        }
+        let after = try request.head.query.after(in: "a tree") { ObjectID(text: $0) }
         let fields = try ObjectFields(request.head.query)
         // It adds to lines alone; a value that is wrong is wrong here, too.
         _ = try request.head.query.flag("top")

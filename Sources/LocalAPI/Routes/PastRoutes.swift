@@ -6,8 +6,6 @@ internal import PeerdKit
 struct PastRoutes: Sendable {
     let workspace: Workspace
 
-    private static let entryCount = 100
-
     var routes: [Route] {
         [
             Route(.GET, "/api/moment") { _ in
@@ -32,16 +30,10 @@ struct PastRoutes: Sendable {
     private func history(_ request: Request) async throws -> HistoryPageAnswer {
         let query = request.head.query
         let property = try query.one("property")
-        let limit = try query.number("limit", in: 1...APILimits.pageCountMax) ?? Self.entryCount
-        let after = try query.one("after").map { text throws(Problem) in
-            guard let cursor = HistoryCursor(text) else { throw .badRequest("“after” is not a cursor of a history.") }
-            return cursor
-        }
+        let limit = try query.limit
+        let after = try query.after(in: "a history") { HistoryCursor($0) }
         let name = request.parameters[0]
-        let object = try await self.workspace.reading { transaction in
-            let found = try ObjectLookup.find(name, includingDeleted: true, in: &transaction)
-            return found.id
-        }
+        let object = try await ObjectLookup.idOfAny(name, in: self.workspace)
         let page = try await self.workspace.history(of: object, property: property, after: after, limit: limit)
         if let property, after == nil, page.entries.isEmpty { throw Self.neverWritten(property, of: object) }
         return HistoryPageAnswer(page)
@@ -54,12 +46,7 @@ struct PastRoutes: Sendable {
         }
         let (first, second) = (try Moment(from), try query.one("to").map { try Moment($0) })
         var under: ObjectID?
-        if let name = try query.one("under") {
-            under = try await self.workspace.reading { transaction in
-                let found = try ObjectLookup.find(name, includingDeleted: true, in: &transaction)
-                return found.id
-            }
-        }
+        if let name = try query.one("under") { under = try await ObjectLookup.idOfAny(name, in: self.workspace) }
         let found = try await self.workspace.differences(from: first, to: second, under: under)
         guard request.wantsLines else {
             return Shaped(Response(DifferenceList(objects: found.map { DifferenceAnswer($0) })))
@@ -84,10 +71,7 @@ struct PastRoutes: Sendable {
         try members.requireNoOthers()
         let branch = try await request.branch(in: self.workspace)
         let name = request.parameters[0]
-        let object = try await self.workspace.reading(at: branch.map { .branch($0) }) { state in
-            let found = try ObjectLookup.find(name, includingDeleted: true, in: &state)
-            return found.id
-        }
+        let object = try await ObjectLookup.idOfAny(name, in: self.workspace, at: branch.map { .branch($0) })
         let restoration: Restoration
         if let property {
             guard try await !self.workspace.history(of: object, property: property, limit: 1).entries.isEmpty else {

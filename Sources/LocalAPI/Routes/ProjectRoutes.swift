@@ -10,7 +10,6 @@ struct ProjectRoutes: Sendable {
     private static let type = "project"
     private static let name = Property<String>("name")
     private static let document = Property<Value>("document")
-    private static let pageCount = 100
     private static let nameByteCountMax = 255
 
     var routes: [Route] {
@@ -24,13 +23,8 @@ struct ProjectRoutes: Sendable {
 
     private func list(_ request: Request) async throws -> ProjectPageAnswer {
         let query = Query.objects(type: Self.type)
-        let limit = try request.head.query.number("limit", in: 1...APILimits.pageCountMax) ?? Self.pageCount
-        let cursor = try request.head.query.one("after").map { text throws(Problem) in
-            guard let cursor = Cursor(text, of: query) else {
-                throw .badRequest("“after” is not a cursor of this list.")
-            }
-            return cursor
-        }
+        let limit = try request.head.query.limit
+        let cursor = try request.head.query.after(in: "this list") { Cursor($0, of: query) }
         let page = try await self.workspace.page(query, after: cursor, limit: limit)
         let projects = page.objects.compactMap { object -> ProjectAnswer? in
             guard let name = try? object[Self.name] else { return nil }
