@@ -109,7 +109,7 @@ final class LiveSession: Sendable {
                 let changes = try self.workspace.changes(of: scope, since: since.map { try ChangeToken($0) })
                 try self.start(id, members, &group) { credit in try await self.follow(changes, id, credit) }
             case "live":
-                let query = try await ObjectQuery(members["query"] ?? .object([:]), in: self.workspace).query
+                let query = try await ObjectQuery.read(members["query"] ?? .object([:]), in: self.workspace)
                 let limit = try members.number("limit", in: 1...APILimits.pageCountMax)
                 let pages = self.workspace.live(query, limit: limit ?? APILimits.pageCount)
                 try self.start(id, members, &group) { credit in try await self.follow(pages, id, credit) }
@@ -231,7 +231,7 @@ final class LiveSession: Sendable {
         if let top = try members.text("subtree") {
             return .subtree(try await ObjectLookup.id(top, in: self.workspace))
         }
-        if let query = members["query"] { return .query(try await ObjectQuery(query, in: self.workspace).query) }
+        if let query = members["query"] { return .query(try await ObjectQuery.read(query, in: self.workspace)) }
         guard try members.flag("all") else {
             throw Problem.badRequest("A scope has one of “object”, “subtree”, “query” and “all”.")
         }

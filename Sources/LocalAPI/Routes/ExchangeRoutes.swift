@@ -71,7 +71,7 @@ struct ExchangeRoutes: Sendable {
         if let top = try parameters.one("subtree") {
             return .subtree(try await ObjectLookup.id(top, in: self.workspace))
         }
-        let query = try await ObjectQuery(parameters, in: self.workspace).query
+        let query = try await ObjectQuery.read(parameters, in: self.workspace)
         return query == .all ? .everything : .query(query)
     }
 }

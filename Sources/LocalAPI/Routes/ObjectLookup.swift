@@ -57,11 +57,6 @@ package enum ObjectLookup {
         try await workspace.reading(at: moment) { try self.find(text, includingDeleted: true, in: &$0).id }
     }
 
-    /// The parent that a text names; nil for the root.
-    static func parent(_ text: String, in workspace: Workspace, at moment: Moment?) async throws -> ObjectID? {
-        text == "root" ? nil : try await self.id(text, in: workspace, at: moment)
-    }
-
     /// Throws if a text cannot name any object.
     package static func checkForm(_ text: String) throws(Problem) {
         guard IdentifierRange(prefix: text) == nil else { return }

@@ -72,7 +72,7 @@ struct ObjectRoutes: Sendable {
     private typealias Edited = Shaped<ObjectAnswer, ReceiptAnswer>
 
     private func list(_ request: Request) async throws -> Objects {
-        let query = try await ObjectQuery(request.head.query, in: self.workspace).query
+        let query = try await ObjectQuery.read(request.head.query, in: self.workspace)
         return try await self.page(of: query, request)
     }
 
@@ -107,7 +107,7 @@ struct ObjectRoutes: Sendable {
     }
 
     private func count(_ request: Request) async throws -> CountAnswer {
-        let query = try await ObjectQuery(request.head.query, in: self.workspace).query
+        let query = try await ObjectQuery.read(request.head.query, in: self.workspace)
         var count = 0
         if let moment = try request.moment {
             count = try await self.workspace.read(at: moment) { try $0.count(query) }
