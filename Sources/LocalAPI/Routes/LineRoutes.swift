@@ -15,30 +15,27 @@ struct LineRoutes: Sendable {
 
     /// The children of an object, or of the root.
     func children(_ request: Request) async throws -> Response {
-        let (parent, fields) = (request.parameters.first, try ObjectFields(request.head.query))
-        let moment = try request.moment
-        try await self.check(parent, at: moment)
-        let workspace = self.workspace
-        return LineStream.response { writer in
-            try await workspace.reading(at: moment, to: { try await writer.write($0) }) { transaction, put in
-                let top = try parent.map { try ObjectLookup.find($0, in: &transaction) }
-                var lines = LineBuffer()
-                var children = ChildPages(of: top?.index)
-                while let (child, _) = try children.next(in: &transaction) {
-                    try lines.add(try fields.json(of: child, in: &transaction)).map(put)
-                }
-                try put(lines.rest())
-            }
-        }
+        try await self.objects(request, try ObjectFields(request.head.query)) { object, _ in object }
     }
 
     /// Everything below an object, or all: each object before what is below it, with its depth, and whether it is the
     /// last among its siblings.
     func tree(_ request: Request) async throws -> Response {
-        let (name, fields) = (request.parameters.first, try ObjectFields(request.head.query))
+        let fields = try ObjectFields(request.head.query)
         let includesTop = try request.head.query.flag("top")
         let depthMax = try request.head.query.number("depth", in: 0...1_000_000) ?? .max
-        let moment = try request.moment
+        return try await self.objects(request, fields, includesTop: includesTop, depthMax: depthMax) { $0.with($1) }
+    }
+
+    /// Objects below the one that a request names, or below the root, in the order of a tree.
+    private func objects(
+        _ request: Request,
+        _ fields: ObjectFields,
+        includesTop: Bool = false,
+        depthMax: Int = 0,
+        _ line: @escaping @Sendable (JSON, TreePlace) -> JSON
+    ) async throws -> Response {
+        let (name, moment) = (request.parameters.first, try request.moment)
         try await self.check(name, at: moment)
         let workspace = self.workspace
         return LineStream.response { writer in
@@ -54,7 +51,7 @@ struct LineRoutes: Sendable {
                         continue
                     }
                     let object = try fields.json(of: child, in: &transaction)
-                    try lines.add(object.with(TreePlace(depth: depth, isLast: isLast))).map(put)
+                    try lines.add(line(object, TreePlace(depth: depth, isLast: isLast))).map(put)
                     if depth < depthMax, try transaction.showsAnything(below: child) {
                         levels.append(ChildPages(of: child))
                     }
