@@ -19,8 +19,9 @@ enum LineStream {
 
     /// Answers with the lines that `write` makes; each piece must consist of whole lines.
     static func response(_ write: @escaping @Sendable (any BodyWriter) async throws -> Void) -> Response {
-        var response = Response(
+        Response(
             .ok,
+            headers: ["Content-Type": self.mediaType],
             body: .stream { writer in
                 do {
                     try await write(writer)
@@ -31,8 +32,6 @@ enum LineStream {
                 }
             }
         )
-        response.headers.add(name: "Content-Type", value: self.mediaType)
-        return response
     }
 
     /// Answers with the result of work that may take long, and its progress if the client wants lines.

@@ -36,12 +36,11 @@ package struct Response: Sendable {
     }
 
     package var status: HTTPResponseStatus
-    package var headers = HTTPHeaders()
+    package var headers: HTTPHeaders
     package var body: Body
 
-    package init(_ status: HTTPResponseStatus, body: Body = .none) {
-        self.status = status
-        self.body = body
+    package init(_ status: HTTPResponseStatus, headers: HTTPHeaders = [:], body: Body = .none) {
+        (self.status, self.headers, self.body) = (status, headers, body)
     }
 
     package init(_ answer: some Encodable) { self.init(.ok, answer) }
@@ -58,11 +57,18 @@ package struct Response: Sendable {
     }
 
     package init(_ status: HTTPResponseStatus = .ok, _ bytes: [UInt8], type: String) {
-        self.init(status, body: .bytes(bytes))
-        self.headers.add(name: "Content-Type", value: type)
+        self.init(status, headers: ["Content-Type": type], body: .bytes(bytes))
     }
 
     package static let noContent = Response(.noContent)
+
+    /// The answer to a client that may have this version already: with its tag, and without a body if so.
+    func tagged(_ tag: EntityTag, for head: RequestHead) -> Response {
+        let isKnown = EntityTag.none(of: head.headers["If-None-Match"], match: tag)
+        var response = isKnown ? Response(.notModified) : self
+        response.headers.add(name: "ETag", value: tag.text)
+        return response
+    }
 }
 
 /// What a route makes of a request.

@@ -28,14 +28,13 @@ struct ExchangeRoutes: Sendable {
             try await self.workspace.requireKept(at: moment)
         }
         let top = root
-        var response = Response(
+        return Response(
             .ok,
+            headers: ["Content-Type": "application/json"],
             body: .stream { writer in
                 try await self.workspace.writeExport(under: top, at: moment) { try await writer.write($0) }
             }
         )
-        response.headers.add(name: "Content-Type", value: "application/json")
-        return response
     }
 
     private func changes(_ request: Request) async throws -> DeltaAnswer {

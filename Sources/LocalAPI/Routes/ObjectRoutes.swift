@@ -123,13 +123,7 @@ struct ObjectRoutes: Sendable {
         guard let value = object.properties[request.parameters[1]] else {
             throw Problem.noSuchProperty(request.parameters[1], of: object.id)
         }
-        let tag = EntityTag(version: object.version)
-        var response = Response(.notModified)
-        if !EntityTag.none(of: request.head.headers["If-None-Match"], match: tag) {
-            response = Response(value.json)
-        }
-        response.headers.add(name: "ETag", value: tag.text)
-        return response
+        return Response(value.json).tagged(EntityTag(version: object.version), for: request.head)
     }
 
     private func tree(

@@ -17,21 +17,15 @@ struct PageRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route(.GET, "/app", query: .any) { _ in
-                var response = Response(.permanentRedirect)
-                response.headers.add(name: "Location", value: "/app/")
-                return response
-            },
+            Route(.GET, "/app", query: .any) { _ in Response(.permanentRedirect, headers: ["Location": "/app/"]) },
             Route(.GET, "/app/{path…}", query: .any) { try await self.read($0) },
         ]
     }
 
     /// The addresses in a page count from the last slash, so a folder has one at its end.
     private static func redirect(to folder: FilePath) -> Response {
-        var response = Response(.permanentRedirect)
         let path = folder.components.map { PercentCoding.encoded($0) + "/" }.joined()
-        response.headers.add(name: "Location", value: "/app/\(path)")
-        return response
+        return Response(.permanentRedirect, headers: ["Location": "/app/\(path)"])
     }
 
     private func read(_ request: Request) async throws -> Response {

@@ -53,13 +53,8 @@ struct ProjectRoutes: Sendable {
 
     private func get(_ request: Request) async throws -> Response {
         let object = try await self.found(request.parameters[0])
-        let tag = EntityTag(version: object.version)
-        var response = Response(.notModified)
-        if !EntityTag.none(of: request.head.headers["If-None-Match"], match: tag) {
-            response = Response(object.properties[Self.document.name]?.json ?? .null)
-        }
-        response.headers.add(name: "ETag", value: tag.text)
-        return response
+        let response = Response(object.properties[Self.document.name]?.json ?? .null)
+        return response.tagged(EntityTag(version: object.version), for: request.head)
     }
 
     private func put(_ request: Request) async throws -> Response {
@@ -80,9 +75,8 @@ struct ProjectRoutes: Sendable {
             try transaction.set(Self.name, to: name, on: object)
             try transaction.set(Self.document, to: document, on: object)
         }
-        var response = Response(old == nil ? .created : .noContent)
-        response.headers.add(name: "ETag", value: EntityTag(version: try await self.found(name).version).text)
-        return response
+        let tag = EntityTag(version: try await self.found(name).version)
+        return Response(old == nil ? .created : .noContent, headers: ["ETag": tag.text])
     }
 
     private func delete(_ request: Request) async throws -> Response {

@@ -38,12 +38,7 @@ struct WebFileRoutes: Sendable {
 
     private func route(_ path: String, _ file: File) -> Route {
         Route(.GET, path, query: .any) { request in
-            var response = Response(.notModified)
-            if !EntityTag.none(of: request.head.headers["If-None-Match"], match: file.tag) {
-                response = Response(.ok, file.bytes, type: file.mediaType)
-            }
-            response.headers.add(name: "ETag", value: file.tag.text)
-            return response
+            Response(.ok, file.bytes, type: file.mediaType).tagged(file.tag, for: request.head)
         }
     }
 }

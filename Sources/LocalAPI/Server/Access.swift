@@ -159,10 +159,7 @@ package struct Access: Sendable {
         guard self.isOfPage(headers) else { throw Self.badLink }
         let deadline = self.codes.deadlines.withLock { $0.removeValue(forKey: code) }
         guard let deadline, deadline > .now else { throw Self.badLink }
-        var response = Response(.seeOther)
-        response.headers.add(name: "Location", value: "/")
-        response.headers.add(name: "Set-Cookie", value: self.cookieField)
-        return response
+        return Response(.seeOther, headers: ["Location": "/", "Set-Cookie": self.cookieField])
     }
 
     private static let badLink = Problem(

@@ -33,17 +33,14 @@ enum ResponseHeaders {
     }
 
     /// The answer to a preflight of such a page.
-    static var preflight: Response {
-        var response = Response(.noContent)
-        let methods = "GET, HEAD, POST, PUT, PATCH, DELETE"
-        response.headers.add(name: "Access-Control-Allow-Methods", value: methods)
-        response.headers.add(
-            name: "Access-Control-Allow-Headers",
-            value: "Authorization, Content-Type, If-Match, If-None-Match, If-Range, Range"
-        )
-        response.headers.add(name: "Access-Control-Max-Age", value: "600")
-        return response
-    }
+    static let preflight = Response(
+        .noContent,
+        headers: [
+            "Access-Control-Allow-Methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
+            "Access-Control-Allow-Headers": "Authorization, Content-Type, If-Match, If-None-Match, If-Range, Range",
+            "Access-Control-Max-Age": "600",
+        ]
+    )
 }
 
 /// The present second as HTTP writes it, which is made once a second.
