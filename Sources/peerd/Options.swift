@@ -53,14 +53,17 @@ struct DataOptions: ParsableArguments {
     ) async throws -> Result {
         try await Workplace.with(
             try self.directory.paths,
-            self.format,
+            isJSON: self.isJSON,
             mayWrite: mayWrite,
             patienceMilliseconds: patienceMilliseconds,
             body
         )
     }
 
-    var format: OutputFormat {
-        OutputFormat(isJSON: self.isJSON)
+    /// Prints what a command has done: as JSON, or as a line for people.
+    func show(_ answer: some Encodable, _ text: @autoclosure () -> String) throws {
+        let output = CommandOutput(isJSON: self.isJSON)
+        try output.show(answer, text())
+        try output.flush()
     }
 }

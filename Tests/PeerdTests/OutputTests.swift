@@ -13,10 +13,10 @@ import Testing
 
     @Test func `a line for people is one line, and JSON is what it is`() async throws {
         let text = try await CommandOutput.text { output in
-            try await output.line("a\nb\u{9b}")
-            try await output.table([["c\u{202e}"]])
-            try await output.write("d\u{1b}\n".utf8)
-            try await output.json("\u{202e}\n")
+            try output.line("a\nb\u{9b}")
+            try output.table([["c\u{202e}"]])
+            try output.write("d\u{1b}\n".utf8)
+            try output.json("\u{202e}\n")
         }
         #expect(text == "a\\nb\\u009b\nc\\u202e\nd\u{1b}\n\"\u{202e}\\n\"\n")
     }

@@ -99,7 +99,7 @@ import Testing
         let text = try await CommandOutput.text { output in
             var drawing = TreeDrawing(output, beginsWithTop: false)
             for (summary, depth, isLast) in try Self.tree() {
-                try await drawing.add(summary, depth: depth, isLast: isLast)
+                try drawing.add(summary, depth: depth, isLast: isLast)
             }
         }
         let expected = """
@@ -126,7 +126,7 @@ import Testing
         let summary = try Self.tree()[0].0
         let text = try await CommandOutput.text { output in
             var drawing = TreeDrawing(output, beginsWithTop: true)
-            for depth in 0...102 { try await drawing.add(summary, depth: depth, isLast: depth % 2 == 0) }
+            for depth in 0...102 { try drawing.add(summary, depth: depth, isLast: depth % 2 == 0) }
         }
         let lines = text.split(separator: "\n")
         #expect(lines[0] == summary.line && lines[1] == "├── \(summary.line)" && lines[2] == "│   └── \(summary.line)")
@@ -137,10 +137,10 @@ import Testing
     @Test func `the tree as JSON nests the children`() async throws {
         let text = try await CommandOutput.text { output in
             var tree = TreeText(output)
-            for (summary, depth, _) in try Self.tree() { try await tree.add(summary, depth: depth) }
-            try await tree.end()
+            for (summary, depth, _) in try Self.tree() { try tree.add(summary, depth: depth) }
+            try tree.end()
             var none = TreeText(output)
-            try await none.end()
+            try none.end()
         }
         #expect(text.hasSuffix("]}]\n[]\n"))
         guard case .array(let roots)? = JSON(parsing: text.dropLast(3).utf8),
@@ -186,11 +186,9 @@ extension CommandOutput {
     /// What a body prints.
     static func text(of body: (CommandOutput) async throws -> Void) async throws -> String {
         var bytes: [UInt8] = []
-        let output = CommandOutput(format: OutputFormat(isJSON: false)) { piece in
-            if case .data(let data) = piece { bytes += data }
-        }
+        let output = CommandOutput(isJSON: false) { bytes += $0 }
         try await body(output)
-        try await output.flush()
+        try output.flush()
         return String(decoding: bytes, as: UTF8.self)
     }
 }

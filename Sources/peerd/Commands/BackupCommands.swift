@@ -108,9 +108,9 @@ struct BackupVerifyCommand: AsyncParsableCommand {
             defer { StandardStreams.progress("") }
             return try await Backup.verify(at: file) { StandardStreams.progress($0) }
         }
-        let output = CommandOutput.standard(self.options.format)
-        try await output.report(DiagnosisAnswer(diagnosis))
-        try await output.flush()
+        let output = CommandOutput(isJSON: self.options.isJSON)
+        try output.report(DiagnosisAnswer(diagnosis))
+        try output.flush()
         if !diagnosis.isHealthy { throw CommandFailure(.failure, "The backup has a problem; follow the advice above.") }
     }
 }
@@ -142,22 +142,13 @@ struct BackupRestoreCommand: AsyncParsableCommand {
                 StandardStreams.progress("restored \(Int(part * 100)) %")
             }
         }
-        let output = CommandOutput.standard(self.options.format)
-        if self.options.isJSON {
-            try await output.json(
-                JSON.object([
-                    "directory": .string(directory.path), "workspace": .string(backup.workspace),
-                    "device": .string(backup.device), "device_name": .string(backup.deviceName),
-                    "time_ms": .int(backup.date.millisecondsSince1970),
-                ])
-            )
-        } else {
-            let time = PlainText.time(backup.date.millisecondsSince1970)
-            try await output.line(
-                "Restored \"\(backup.deviceName)\" as it was at \(time) to \(directory.path); start \"peerd run\"."
-            )
-        }
-        try await output.flush()
+        let milliseconds = backup.date.millisecondsSince1970
+        let json = JSON.object([
+            "directory": .string(directory.path), "workspace": .string(backup.workspace),
+            "device": .string(backup.device), "device_name": .string(backup.deviceName), "time_ms": .int(milliseconds),
+        ])
+        let state = "\"\(backup.deviceName)\" as it was at \(PlainText.time(milliseconds))"
+        try self.options.show(json, "Restored \(state) to \(directory.path); start \"peerd run\".")
     }
 }
 

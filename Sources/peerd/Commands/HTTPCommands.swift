@@ -92,10 +92,10 @@ struct APICommand: AsyncParsableCommand {
     func run() async throws {
         let paths = try self.options.directory.paths
         try paths.requireWorkspace()
-        let output = CommandOutput.standard(self.options.format)
+        let output = CommandOutput(isJSON: self.options.isJSON)
         if self.printsSocket {
-            try await output.line(paths.socket)
-            return try await output.flush()
+            try output.line(paths.socket)
+            return try output.flush()
         }
         let isRunning = try await paths.hasDaemonSoon
         guard isRunning, let endpoint = Endpoint.load(paths) else {
@@ -110,17 +110,17 @@ struct APICommand: AsyncParsableCommand {
             let json = JSON.object([
                 "url": .string(endpoint.url), "token": .string(endpoint.token), "socket": .string(paths.socket),
             ])
-            try await output.json(json)
+            try output.json(json)
         } else if self.printsURL {
-            try await output.line(endpoint.url)
+            try output.line(endpoint.url)
         } else if self.printsHeader {
-            try await output.line("Authorization: Bearer \(endpoint.token)")
+            try output.line("Authorization: Bearer \(endpoint.token)")
         } else {
-            try await output.table([
+            try output.table([
                 ["url", endpoint.url], ["token", endpoint.token], ["socket", paths.socket],
             ])
         }
-        try await output.flush()
+        try output.flush()
     }
 }
 
@@ -146,13 +146,7 @@ struct OpenCommand: AsyncParsableCommand {
         guard let link: LinkAnswer = try await paths.answerOfDaemon(APIRequest(.post, "api", "links")) else {
             throw CommandFailure(.busy, "No daemon runs for \(paths.directory); start \"peerd run\" first.")
         }
-        let output = CommandOutput.standard(self.options.format)
-        if self.options.isJSON {
-            try await output.json(link)
-        } else {
-            try await output.line(link.url)
-        }
-        try await output.flush()
+        try self.options.show(link, link.url)
         if !self.onlyPrints, !self.options.isJSON { StandardStreams.openInDesktop(link.url) }
     }
 }

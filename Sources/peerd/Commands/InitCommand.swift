@@ -28,19 +28,11 @@ struct InitCommand: AsyncParsableCommand {
         }
         let workspace = identity.workspace
         try await NewWorkspace.create(identity, at: paths)
-        let output = CommandOutput.standard(self.options.format)
-        if self.options.isJSON {
-            let json = JSON.object([
-                "workspace": .string(workspace.description),
-                "device": .string(identity.device.description),
-                "device_name": .string(name),
-                "directory": .string(paths.directory),
-            ])
-            try await output.json(json)
-        } else {
-            try await output.line("Made workspace \(workspace) in \(paths.directory); this machine is \"\(name)\".")
-        }
-        try await output.flush()
+        let json = JSON.object([
+            "workspace": .string(workspace.description), "device": .string(identity.device.description),
+            "device_name": .string(name), "directory": .string(paths.directory),
+        ])
+        try self.options.show(json, "Made workspace \(workspace) in \(paths.directory); this machine is \"\(name)\".")
     }
 }
 

@@ -54,12 +54,12 @@ struct JoinCommand: AsyncParsableCommand {
         }
         try PrivateFile.makeDirectory(paths.directory)
         let address = try await Pairing(invite: invite, deviceName: name).join(paths)
-        let output = CommandOutput.standard(self.options.format)
+        let output = CommandOutput(isJSON: self.options.isJSON)
         if !self.options.isJSON {
-            try await output.line("Joined the workspace through \(address); this machine is \"\(name)\".")
-            try await output.flush()
+            try output.line("Joined the workspace through \(address); this machine is \"\(name)\".")
+            try output.flush()
         }
-        try await Workplace.with(paths, self.options.format, mayWrite: true) { workplace in
+        try await Workplace.with(paths, isJSON: self.options.isJSON, mayWrite: true) { workplace in
             try await workplace.meet(hosts: [address.host], port: address.port)
             do {
                 try await workplace.sync(.anyone, timeoutMilliseconds: timeout)
@@ -88,7 +88,8 @@ extension JoinCommand {
 
     /// The workspace is here already: the machine that invites may be one that this one has not heard of.
     private func meet(_ invite: Invite, _ paths: DirectoryPaths, _ timeout: UInt64) async throws {
-        try await Workplace.with(paths, self.options.format, mayWrite: true, mayLackDatabase: true) { workplace in
+        let isJSON = self.options.isJSON
+        try await Workplace.with(paths, isJSON: isJSON, mayWrite: true, mayLackDatabase: true) { workplace in
             try await workplace.meet(hosts: invite.addresses, port: invite.port)
             try await workplace.sync(.anyone, timeoutMilliseconds: timeout)
         }

@@ -56,13 +56,13 @@ struct PreviewCommand: AsyncParsableCommand {
                 StandardStreams.progress(PlainText.count(count, "sync"))
             }
         }
-        let output = CommandOutput.standard(OutputFormat(isJSON: self.isJSON))
+        let output = CommandOutput(isJSON: self.isJSON)
         if self.isJSON {
-            try await output.json(preview.json)
+            try output.json(preview.json)
         } else {
-            for line in preview.lines { try await output.line(line) }
+            for line in preview.lines { try output.line(line) }
         }
-        try await output.flush()
+        try output.flush()
         switch preview.verdict {
         case .same: break
         case .conflicts: throw CommandFailure(.failure, "Some of it needs a decision; see above.")

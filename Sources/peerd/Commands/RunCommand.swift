@@ -75,24 +75,12 @@ struct RunCommand: AsyncParsableCommand {
             http: http,
             logger: logger
         )
-        try await self.announce(daemon)
+        let json = JSON.object([
+            "event": .string("listening"), "address": .string(daemon.address.description),
+            "host": .string(daemon.address.host), "port": .int(Int64(daemon.address.port)),
+        ])
+        try self.options.show(json, "listening on \(daemon.address)")
         await daemon.run(until: signals)
-    }
-
-    private func announce(_ daemon: Daemon) async throws {
-        let output = CommandOutput.standard(self.options.format)
-        if self.options.isJSON {
-            let json = JSON.object([
-                "event": .string("listening"),
-                "address": .string(daemon.address.description),
-                "host": .string(daemon.address.host),
-                "port": .int(Int64(daemon.address.port)),
-            ])
-            try await output.json(json)
-        } else {
-            try await output.line("listening on \(daemon.address)")
-        }
-        try await output.flush()
     }
 
     static func address(_ text: String) throws -> PeerAddress {

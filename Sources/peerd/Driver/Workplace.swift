@@ -8,24 +8,16 @@ struct Workplace {
     let caller: any APICaller
     let output: CommandOutput
     let paths: DirectoryPaths
-    private let place: Place
-
-    private enum Place {
-        case daemon
-        /// Open in this process.
-        case here(WorkspaceRuntime)
-        /// Open in this process for reading, where nothing can be written.
-        case readOnly(Workspace)
-    }
-
-    var daemonRuns: Bool { if case .daemon = self.place { true } else { false } }
+    let daemonRuns: Bool
+    /// Closes what was opened in this process.
+    private let close: () async -> Void
 
     /// Opens the workplace of a directory, and closes it behind `body`.
     ///
     /// `mayWrite`: whether one of the requests may. `mayLackDatabase`: whether everything may be fetched from others.
     static func with<Result>(
         _ paths: DirectoryPaths,
-        _ format: OutputFormat,
+        isJSON: Bool,
         mayWrite: Bool,
         mayLackDatabase: Bool = false,
         patienceMilliseconds: UInt64? = nil,
@@ -33,7 +25,7 @@ struct Workplace {
     ) async throws -> Result {
         try paths.requireWorkspace(mayLackDatabase: mayLackDatabase)
         let patience = patienceMilliseconds.map { Int64(clamping: $0 / 1000) }
-        let output = CommandOutput.standard(format)
+        let output = CommandOutput(isJSON: isJSON)
         do {
             return try await self.open(paths, output, mayWrite: mayWrite, patience).perform(body)
         } catch APIConnectionError.notTaken {
@@ -45,22 +37,14 @@ struct Workplace {
     private func perform<Result>(_ body: (Workplace) async throws -> Result) async throws -> Result {
         do {
             let result = try await body(self)
-            try await self.output.flush()
+            try self.output.flush()
             await self.close()
             return result
         } catch {
             // What was there to say before is said before the reason.
-            try? await self.output.flush()
+            try? self.output.flush()
             await self.close()
             throw self.explained(error)
-        }
-    }
-
-    private func close() async {
-        switch self.place {
-        case .daemon: break
-        case .here(let runtime): await runtime.stop()
-        case .readOnly(let workspace): await workspace.close()
         }
     }
 
@@ -69,9 +53,9 @@ struct Workplace {
         var isShown = false
         let result: Content = try await self.caller.work(request) { text in
             isShown = true
-            try await self.output.progress(text)
+            try self.output.progress(text)
         }
-        if isShown { try await self.output.progress("") }
+        if isShown { try self.output.progress("") }
         return result
     }
 
@@ -99,7 +83,7 @@ struct Workplace {
         _ patienceSeconds: Int64?
     ) async throws -> Workplace? {
         try await paths.daemon(patienceSeconds: patienceSeconds).map {
-            Workplace(caller: $0, output: output, paths: paths, place: .daemon)
+            Workplace(caller: $0, output: output, paths: paths, daemonRuns: true) {}
         }
     }
 
@@ -107,12 +91,9 @@ struct Workplace {
         let directory = URL(fileURLWithPath: paths.directory, isDirectory: true)
         let workspace = try await Workspace.open(at: directory, access: .readOnly)
         let service = APIService(workspace, self.serverDescription(paths), access: nil, servesPages: false)
-        return Workplace(
-            caller: ProcessCaller(service),
-            output: output,
-            paths: paths,
-            place: .readOnly(workspace)
-        )
+        return Workplace(caller: ProcessCaller(service), output: output, paths: paths, daemonRuns: false) {
+            await workspace.close()
+        }
     }
 
     private static func openLocally(
@@ -130,7 +111,9 @@ struct Workplace {
         )
         let server = self.serverDescription(paths)
         let service = APIService(try Workspace(runtime, at: paths), server, access: nil, servesPages: false)
-        return Workplace(caller: ProcessCaller(service), output: output, paths: paths, place: .here(runtime))
+        return Workplace(caller: ProcessCaller(service), output: output, paths: paths, daemonRuns: false) {
+            await runtime.stop()
+        }
     }
 
     private static func serverDescription(_ paths: DirectoryPaths) -> ServerDescription {
@@ -179,19 +162,5 @@ extension DirectoryPaths {
     /// Whether a daemon runs that serves the directory; it may have been started a moment ago.
     var hasDaemonSoon: Bool {
         get async throws { try await self.answerOfDaemon(APIRequest(.get, "healthz")) as HealthAnswer? != nil }
-    }
-}
-
-extension CommandOutput {
-    /// Output on this process's own streams.
-    static func standard(_ format: OutputFormat) -> CommandOutput {
-        CommandOutput(format: format) { piece in
-            switch piece {
-            case .data(let bytes): try StandardStreams.output(bytes)
-            case .qrCode(let text): try StandardStreams.draw(qrCodeOf: text)
-            case .progress(let text): StandardStreams.progress(text)
-            case .note(let text): StandardStreams.note(text)
-            }
-        }
     }
 }

@@ -35,13 +35,13 @@ struct TreeDrawing {
         self.beginsWithTop = beginsWithTop
     }
 
-    mutating func add(_ summary: ObjectSummary, depth: Int, isLast: Bool) async throws {
+    mutating func add(_ summary: ObjectSummary, depth: Int, isLast: Bool) throws {
         let level = self.beginsWithTop ? depth - 1 : depth
-        guard level >= 0 else { return try await self.output.line(summary.line) }
+        guard level >= 0 else { return try self.output.line(summary.line) }
         let isDrawn = level < Self.drawnLevelCountMax
         let indent = isDrawn && level < self.indents.count ? self.indents[level] : ""
         let branch = isDrawn ? "\(indent)\(isLast ? "└── " : "├── ")" : "(level \(level + 1)) "
-        try await self.output.line("\(branch)\(summary.line)")
+        try self.output.line("\(branch)\(summary.line)")
         guard isDrawn else { return }
         self.indents.removeSubrange(min(level + 1, self.indents.count)...)
         self.indents.append(indent + (isLast ? "    " : "│   "))
@@ -58,23 +58,23 @@ struct TreeText {
 
     init(_ output: CommandOutput) { self.output = output }
 
-    mutating func add(_ summary: ObjectSummary, depth: Int) async throws {
-        try await self.close(to: depth)
+    mutating func add(_ summary: ObjectSummary, depth: Int) throws {
+        try self.close(to: depth)
         let text = JSON(summary).canonicalText
         let separator = self.isEmpty ? "[" : self.isFirst ? "" : ","
-        try await self.output.write("\(separator)\n\(text.dropLast()),\"children\":[".utf8)
+        try self.output.write("\(separator)\n\(text.dropLast()),\"children\":[".utf8)
         self.openCount += 1
         (self.isEmpty, self.isFirst) = (false, true)
     }
 
-    mutating func end() async throws {
-        try await self.close(to: 0)
-        try await self.output.write((self.isEmpty ? "[]\n" : "]\n").utf8)
+    mutating func end() throws {
+        try self.close(to: 0)
+        try self.output.write((self.isEmpty ? "[]\n" : "]\n").utf8)
     }
 
-    private mutating func close(to depth: Int) async throws {
+    private mutating func close(to depth: Int) throws {
         while self.openCount > depth {
-            try await self.output.write("]}".utf8)
+            try self.output.write("]}".utf8)
             self.openCount -= 1
             self.isFirst = false
         }

@@ -7,8 +7,7 @@ extension Workplace {
     func backUp(to path: String?) async throws {
         let request = APIRequest(.post, "api", "backup", body: ["path": path.map { .string($0) }])
         let backup: BackupAnswer = try await self.work(request)
-        if self.output.format.isJSON { return try await self.output.json(backup) }
-        try await self.output.line("Wrote \(backup.path), \(PlainText.bytes(backup.bytes)). It holds secret keys.")
+        try self.output.show(backup, "Wrote \(backup.path), \(PlainText.bytes(backup.bytes)). It holds secret keys.")
     }
 
     /// Has the daemon write backups; what is not named stays as it was.
@@ -20,37 +19,37 @@ extension Workplace {
         var request = APIRequest(.put, "api", "backup", "schedule")
         let keep = keep ?? before?.keep ?? defaultKeep
         request.body = .json(JSON(BackupScheduleAnswer(everySeconds: seconds, keep: keep, folder: folder)))
-        try await self.report(try await self.caller.answer(request))
+        try self.report(try await self.caller.answer(request))
         if !self.daemonRuns {
-            try await self.output.note("No daemon runs yet; the backups begin once \"peerd run\" does.")
+            try self.output.note("No daemon runs yet; the backups begin once \"peerd run\" does.")
         }
     }
 
     /// Ends regular backups.
     func endBackups() async throws {
         try await self.caller.send(APIRequest(.delete, "api", "backup", "schedule"))
-        try await self.report(try await self.backups())
+        try self.report(try await self.backups())
     }
 
     private func backups() async throws -> BackupStatusAnswer {
         try await self.caller.answer(APIRequest(.get, "api", "backup"))
     }
 
-    private func report(_ status: BackupStatusAnswer) async throws {
-        if self.output.format.isJSON { return try await self.output.json(status) }
-        for sentence in status.sentences { try await self.output.line(sentence) }
+    private func report(_ status: BackupStatusAnswer) throws {
+        if self.output.isJSON { return try self.output.json(status) }
+        for sentence in status.sentences { try self.output.line(sentence) }
     }
 }
 
 extension CommandOutput {
     /// Prints the findings of a check.
-    func report(_ diagnosis: DiagnosisAnswer) async throws {
-        if self.format.isJSON { return try await self.json(diagnosis) }
+    func report(_ diagnosis: DiagnosisAnswer) throws {
+        if self.isJSON { return try self.json(diagnosis) }
         for finding in diagnosis.findings {
             let level = finding.level.known
             let mark = level == .ok ? "ok      " : level == .warning ? "warning " : "PROBLEM "
-            try await self.line("\(mark) \(finding.subject): \(finding.detail)")
-            if let advice = finding.advice { try await self.line("          -> \(advice)") }
+            try self.line("\(mark) \(finding.subject): \(finding.detail)")
+            if let advice = finding.advice { try self.line("          -> \(advice)") }
         }
     }
 }

@@ -11,26 +11,24 @@ extension Workplace {
         let members = texts.mapValues { $0.map { JSON.string($0) } }
         let request = APIRequest(.post, "api", "branches", body: members)
         let branch: BranchAnswer = try await self.caller.answer(request)
-        if self.output.format.isJSON { return try await self.output.json(branch) }
-        try await self.output.line(branch.id)
+        try self.output.show(branch, branch.id)
     }
 
     func listBranches() async throws {
         let list: BranchList = try await self.caller.answer(APIRequest(.get, "api", "branches"))
         let current = try self.currentBranch?.description
-        if self.output.format.isJSON {
-            return try await self.output.json(list.branches.map { JSON($0).with(["current": $0.id == current]) })
+        if self.output.isJSON {
+            return try self.output.json(list.branches.map { JSON($0).with(["current": $0.id == current]) })
         }
         let names = Dictionary(list.branches.map { ($0.id, $0.name) }) { first, _ in first }
         let rows = list.branches.map { $0.row(isCurrent: $0.id == current, names) }
-        try await self.output.table([[current == nil ? "*" : "", Branch.mainName]] + rows)
+        try self.output.table([[current == nil ? "*" : "", Branch.mainName]] + rows)
     }
 
     func switchBranch(to name: String) async throws {
         let branch = try await self.branch(name)
         try CurrentBranch.save(branch.flatMap { BranchID(text: $0.id) }, self.paths)
-        if self.output.format.isJSON { return try await self.output.json(branch) }
-        try await self.output.line("on \(branch.name) now")
+        try self.output.show(branch, "on \(branch.name) now")
     }
 
     /// No other branch is the one that it leaves.
@@ -46,12 +44,12 @@ extension Workplace {
         let target = try await self.target(other, of: branch)
         let names = (branch.name, target.name)
         let look = APIRequest(.get, "api", "branches", branch.id, "conflicts", query: [("into", target.id)])
-        let isJSON = self.output.format.isJSON
+        let isJSON = self.output.isJSON
         var conflicts: [MergeConflictAnswer] = []
         do {
             conflicts = try await self.caller.answer(look, as: MergeConflictList.self).conflicts
         } catch let problem as Problem where problem.code == "no-such-moment" {
-            try await self.output.note(
+            try self.output.note(
                 "What both sides changed cannot be listed: values that the branch began with were dropped by a "
                     + "compaction, or erased."
             )
@@ -59,23 +57,21 @@ extension Workplace {
         if !isJSON {
             var last: String?
             for conflict in conflicts {
-                if conflict.object != last { try await self.output.line("~ \(conflict.object)") }
+                if conflict.object != last { try self.output.line("~ \(conflict.object)") }
                 last = conflict.object
-                try await self.output.line("    \(conflict.text(names))")
+                try self.output.line("    \(conflict.text(names))")
             }
-            try await self.output.flush()
+            try self.output.flush()
         }
         if isTrial {
-            if isJSON { return try await self.output.json(MergeAnswer(merged: false, conflicts: conflicts)) }
-            return try await self.output.line("Nothing was written; without --dry-run \(names.0) goes into \(names.1).")
+            let answer = MergeAnswer(merged: false, conflicts: conflicts)
+            let text = "Nothing was written; without --dry-run \(names.0) goes into \(names.1)."
+            return try self.output.show(answer, text)
         }
         let request = APIRequest(.post, "api", "branches", branch.id, "merge", body: ["into": .string(target.id)])
         let result: MergeAnswer = try await self.caller.answer(request)
-        if isJSON { return try await self.output.json(result) }
-        guard result.merged else {
-            return try await self.output.line("\(names.1) has everything of \(names.0) already; nothing was written.")
-        }
-        try await self.output.line("merged \(names.0) into \(names.1)")
+        let isThere = "\(names.1) has everything of \(names.0) already; nothing was written."
+        try self.output.show(result, result.merged ? "merged \(names.0) into \(names.1)" : isThere)
     }
 
     func deleteBranch(_ name: String) async throws {
@@ -85,9 +81,9 @@ extension Workplace {
         // What is gone cannot be acted on.
         let wasCurrent = try self.currentBranch?.description == branch.id
         if wasCurrent { try CurrentBranch.save(nil, self.paths) }
-        if self.output.format.isJSON { return try await self.output.json(branch) }
-        try await self.output.line("deleted \(branch.name)")
-        if wasCurrent { try await self.output.note("It was the current branch; commands act on main now.") }
+        if self.output.isJSON { return try self.output.json(branch) }
+        try self.output.line("deleted \(branch.name)")
+        if wasCurrent { try self.output.note("It was the current branch; commands act on main now.") }
     }
 
     /// The current branch as `status` shows it; nil for the main timeline.

@@ -5,7 +5,7 @@ internal import LocalAPI
 extension Workplace {
     func conflicts() async throws {
         try await self.requireMainTimeline("conflicts")
-        let isJSON = self.output.format.isJSON
+        let isJSON = self.output.isJSON
         let request = APIRequest(.get, "api", "conflicts", query: [("summaries", isJSON ? nil : "true")])
         var conflicts: [ConflictAnswer.Subject: [ConflictLine]] = [:]
         var withoutEffect: [ConflictLine] = []
@@ -18,7 +18,7 @@ extension Workplace {
             func json(_ subject: ConflictAnswer.Subject) -> JSON {
                 .array(lines(subject).compactMap(\.conflict).map { ConflictJSON.of($0) })
             }
-            return try await self.output.json(
+            return try self.output.json(
                 JSON.object([
                     "properties": json(.property), "creations": json(.creation), "moves": json(.place),
                     "moves_without_effect": .array(
@@ -28,8 +28,8 @@ extension Workplace {
             )
         }
         let all = lines(.property) + lines(.creation) + lines(.place) + withoutEffect
-        if all.isEmpty { return try await self.output.line("No conflicts.") }
-        for text in all.flatMap(\.lines) { try await self.output.line(text) }
+        if all.isEmpty { return try self.output.line("No conflicts.") }
+        for text in all.flatMap(\.lines) { try self.output.line(text) }
     }
 }
 

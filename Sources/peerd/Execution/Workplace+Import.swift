@@ -14,9 +14,8 @@ extension Workplace {
         } catch {
             throw file.failure ?? error
         }
-        for note in report.notes { try await self.output.note(note) }
-        if self.output.format.isJSON { return try await self.output.json(report) }
-        try await self.output.line("imported \(PlainText.count(report.objects, "object"))")
+        for note in report.notes { try self.output.note(note) }
+        try self.output.show(report, "imported \(PlainText.count(report.objects, "object"))")
     }
 }
 

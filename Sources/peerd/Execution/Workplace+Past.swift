@@ -6,7 +6,7 @@ extension Workplace {
     private static let pageCount = 1000
 
     func history(_ object: String, _ name: String?, limit: Int?) async throws {
-        let isJSON = self.output.format.isJSON
+        let isJSON = self.output.isJSON
         var (after, rest): (String?, Int) = (nil, limit ?? .max)
         var array = ArrayText(self.output)
         repeat {
@@ -20,27 +20,27 @@ extension Workplace {
             for entry in page.entries {
                 rest -= 1
                 if isJSON {
-                    try await array.add(JSON(entry).canonicalText.utf8)
+                    try array.add(JSON(entry).canonicalText.utf8)
                 } else {
-                    try await self.output.line(PastText.line(of: entry))
+                    try self.output.line(PastText.line(of: entry))
                 }
             }
             after = page.next
         } while after != nil && rest > 0
-        if isJSON { try await array.end() }
+        if isJSON { try array.end() }
     }
 
     func diff(_ from: String, _ to: String?, _ object: String?) async throws {
         let under = try object.map { try ObjectArgument.checked($0) }
         let moments = [("from", from), ("to", try to ?? self.branchMoment)]
         let request = APIRequest(.get, "api", "diff", query: moments + [("under", under)])
-        let isJSON = self.output.format.isJSON
+        let isJSON = self.output.isJSON
         var array = ArrayText(self.output)
         try await self.caller.lines(request) { line in
-            if isJSON { return try await array.add(line) }
-            for text in PastText.lines(of: try JSON.answer(line)) { try await self.output.line(text) }
+            if isJSON { return try array.add(line) }
+            for text in PastText.lines(of: try JSON.answer(line)) { try self.output.line(text) }
         }
-        if isJSON { try await array.end() }
+        if isJSON { try array.end() }
     }
 
     func restore(_ object: String, _ name: String?, at moment: String) async throws {
@@ -48,14 +48,14 @@ extension Workplace {
         let branch = try self.branchQuery
         let request = try ObjectArgument.request(.post, object, "restore", query: branch, body: members)
         let restoration: RestorationAnswer = try await self.caller.answer(request)
-        if self.output.format.isJSON { return try await self.output.json(restoration) }
+        if self.output.isJSON { return try self.output.json(restoration) }
         guard name == nil else { return }
         let (count, revived) = (restoration.objectCount, restoration.revivedCount)
-        try await self.output.line(count == 1 ? "1 object is what it was" : "\(count) objects are what they were")
-        if revived == 1 { try await self.output.line("1 of them was deleted and is created again") }
-        if revived > 1 { try await self.output.line("\(revived) of them were deleted and are created again") }
+        try self.output.line(count == 1 ? "1 object is what it was" : "\(count) objects are what they were")
+        if revived == 1 { try self.output.line("1 of them was deleted and is created again") }
+        if revived > 1 { try self.output.line("\(revived) of them were deleted and are created again") }
         if restoration.staysInPlace {
-            try await self.output.line("not put where it was: its parent of then is gone, or is below it now")
+            try self.output.line("not put where it was: its parent of then is gone, or is below it now")
         }
     }
 
@@ -64,10 +64,10 @@ extension Workplace {
         guard (1...1000).contains(count) else { throw CommandFailure(.usage, "\(verb) takes 1 to 1000 transactions.") }
         let request = APIRequest(.post, "api", verb, query: try self.branchQuery, body: ["count": .int(Int64(count))])
         let transactions = try await self.caller.answer(request, as: UndoAnswer.self).transactions
-        if self.output.format.isJSON { return try await self.output.json(transactions) }
+        if self.output.isJSON { return try self.output.json(transactions) }
         if transactions.isEmpty { throw CommandFailure(.failure, "There is nothing to \(verb).") }
         for transaction in transactions {
-            for line in PastText.lines(of: transaction, verb) { try await self.output.line(line) }
+            for line in PastText.lines(of: transaction, verb) { try self.output.line(line) }
         }
     }
 }

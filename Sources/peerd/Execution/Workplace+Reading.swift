@@ -6,25 +6,25 @@ extension Workplace {
     func get(_ object: String, _ name: String?, at moment: String?) async throws {
         let query = try self.query(at: moment) + [("property", name)]
         let request = try ObjectArgument.request(.get, object, "export", query: query)
-        guard let name else { return try await self.describe(try await self.caller.answer(request)) }
+        guard let name else { return try self.describe(try await self.caller.answer(request)) }
         let answer: ExportedProperty = try await self.caller.answer(request)
         guard case .object(let properties) = answer.properties, let value = properties[ExactText(name)] else {
             throw APIConnectionError.notUnderstood
         }
-        if case .string(let text) = value, !self.output.format.isJSON {
+        if case .string(let text) = value, !self.output.isJSON {
             // Byte for byte, for scripts.
-            try await self.output.write((text + "\n").utf8)
+            try self.output.write((text + "\n").utf8)
         } else {
-            try await self.output.json(value)
+            try self.output.json(value)
         }
     }
 
     /// An object with all its properties.
-    private func describe(_ object: ExportedObject) async throws {
-        if self.output.format.isJSON {
+    private func describe(_ object: ExportedObject) throws {
+        if self.output.isJSON {
             guard case .object(var members) = JSON(object) else { return }
             members["created_by"] = nil
-            return try await self.output.json(JSON.object(members))
+            return try self.output.json(JSON.object(members))
         }
         var rows = [["id", object.id], ["type", object.type ?? ""]]
         if let kind = object.kind, !kind.isEmpty { rows.append(["kind", kind]) }
@@ -33,42 +33,42 @@ extension Workplace {
             rows.append(["created", object.createdBy.map { "\(time) on \($0)" } ?? time])
         }
         rows.append(["updated", PlainText.time(object.updatedAt)])
-        try await self.output.table(rows)
+        try self.output.table(rows)
         guard case .object(let properties) = object.properties, !properties.isEmpty else { return }
-        try await self.output.line("")
+        try self.output.line("")
         let sorted = properties.sorted { $0.key < $1.key }
-        try await self.output.table(sorted.map { [$0.key.text, PlainText.of(Value($0.value))] })
+        try self.output.table(sorted.map { [$0.key.text, PlainText.of(Value($0.value))] })
     }
 
     func list(_ object: String?, at moment: String?) async throws {
         let query = try self.query(at: moment) + [("fields", "summary")]
         let request = try ObjectArgument.request(.get, object, "children", query: query)
-        let isJSON = self.output.format.isJSON
+        let isJSON = self.output.isJSON
         var array = ArrayText(self.output)
         try await self.caller.lines(request) { line in
-            if isJSON { return try await array.add(line) }
-            try await self.output.line(try JSON.answer(line, as: ObjectSummary.self).line)
+            if isJSON { return try array.add(line) }
+            try self.output.line(try JSON.answer(line, as: ObjectSummary.self).line)
         }
-        if isJSON { try await array.end() }
+        if isJSON { try array.end() }
     }
 
     func tree(_ object: String?, at moment: String?) async throws {
         let query = try self.query(at: moment) + [("fields", "summary"), ("top", "true")]
         let request = try ObjectArgument.request(.get, object, "tree", query: query)
-        let isJSON = self.output.format.isJSON
+        let isJSON = self.output.isJSON
         var drawing = TreeDrawing(self.output, beginsWithTop: object != nil)
         var text = TreeText(self.output)
         try await self.caller.elements(request) { (object: Joined<ObjectSummary, TreePlace>) in
-            if isJSON { return try await text.add(object.first, depth: object.depth) }
-            try await drawing.add(object.first, depth: object.depth, isLast: object.isLast ?? false)
+            if isJSON { return try text.add(object.first, depth: object.depth) }
+            try drawing.add(object.first, depth: object.depth, isLast: object.isLast ?? false)
         }
-        if isJSON { try await text.end() }
+        if isJSON { try text.end() }
     }
 
     func export(_ object: String?, at moment: String?) async throws {
         let under = try object.map { try ObjectArgument.checked($0) }
         let request = APIRequest(.get, "api", "export", query: try self.query(at: moment) + [("under", under)])
-        try await self.caller.pieces(request) { try await self.output.write($0) }
+        try await self.caller.pieces(request) { try self.output.write($0) }
     }
 
     /// The parameter that names a moment to the routes; without one, that of the current branch.
@@ -79,12 +79,12 @@ extension Workplace {
     /// Prints operations in the order of their chains, fork by fork.
     func log(_ object: String?) async throws {
         let request = try ObjectArgument.request(.get, object, "log")
-        let isJSON = self.output.format.isJSON
+        let isJSON = self.output.isJSON
         try await self.caller.lines(request) { line in
             if isJSON {
-                try await self.output.write(line + [UInt8(ascii: "\n")])
+                try self.output.write(line + [UInt8(ascii: "\n")])
             } else {
-                try await self.output.line(try JSON.answer(line, as: LogEntryAnswer.self).text)
+                try self.output.line(try JSON.answer(line, as: LogEntryAnswer.self).text)
             }
         }
     }
@@ -119,11 +119,11 @@ struct ArrayText {
     init(_ output: CommandOutput) { self.output = output }
 
     /// Adds the canonical JSON of an element.
-    mutating func add(_ element: some Sequence<UInt8>) async throws {
-        try await self.output.write((self.isEmpty ? "[\n" : ",\n").utf8)
-        try await self.output.write(element)
+    mutating func add(_ element: some Sequence<UInt8>) throws {
+        try self.output.write((self.isEmpty ? "[\n" : ",\n").utf8)
+        try self.output.write(element)
         self.isEmpty = false
     }
 
-    func end() async throws { try await self.output.write((self.isEmpty ? "[]\n" : "\n]\n").utf8) }
+    func end() throws { try self.output.write((self.isEmpty ? "[]\n" : "\n]\n").utf8) }
 }

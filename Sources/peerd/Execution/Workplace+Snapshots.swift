@@ -9,27 +9,28 @@ extension Workplace {
         let object = JSON.string(try ObjectArgument.checked(object))
         let members: [ExactText: JSON?] = ["object": object, "name": name.map { .string($0) }]
         let request = APIRequest(.post, "api", "snapshots", query: try self.branchQuery, body: members)
-        try await self.printID(of: try await self.caller.answer(request))
+        let snapshot: SnapshotAnswer = try await self.caller.answer(request)
+        try self.output.show(snapshot, snapshot.id)
     }
 
     func listSnapshots(of object: String?) async throws {
         let object = try object.map { try ObjectArgument.checked($0) }
         let request = APIRequest(.get, "api", "snapshots", query: [("object", object)])
         let snapshots = try await self.caller.answer(request, as: SnapshotList.self).snapshots
-        if self.output.format.isJSON { return try await self.output.json(snapshots) }
-        try await self.output.table(snapshots.map { Self.row($0) })
+        if self.output.isJSON { return try self.output.json(snapshots) }
+        try self.output.table(snapshots.map { Self.row($0) })
     }
 
     func showSnapshot(_ snapshot: String) async throws {
         let bytes = try await self.content(of: snapshot)
-        if self.output.format.isJSON { return try await self.output.write(bytes) }
+        if self.output.isJSON { return try self.output.write(bytes) }
         let content = try SnapshotContent(parsing: bytes)
-        if let name = content.name { try await self.output.line(name) }
+        if let name = content.name { try self.output.line(name) }
         let places = content.inTreeOrder
         var drawing = TreeDrawing(self.output, beginsWithTop: true)
         let isLast = Self.lastAmongSiblings(places.map(\.depth))
         for (place, entry) in places.enumerated() {
-            try await drawing.add(ObjectSummary(entry.element), depth: entry.depth, isLast: isLast[place])
+            try drawing.add(ObjectSummary(entry.element), depth: entry.depth, isLast: isLast[place])
         }
     }
 
@@ -37,17 +38,17 @@ extension Workplace {
         let (id, branch) = (try ObjectArgument.checked(snapshot), try self.branchQuery)
         let request = APIRequest(.post, "api", "snapshots", id, "restore", query: branch)
         let result: SnapshotRestorationAnswer = try await self.work(request)
-        if self.output.format.isJSON { return try await self.output.json(result) }
+        if self.output.isJSON { return try self.output.json(result) }
         if result.transactions == 0 {
-            try await self.output.line("Nothing differs from the snapshot; nothing was written.")
+            try self.output.line("Nothing differs from the snapshot; nothing was written.")
         } else {
-            try await self.output.line(
+            try self.output.line(
                 "restored: \(result.created) created, \(result.changed) changed, \(result.moved) moved, in "
                     + PlainText.count(result.transactions, "transaction")
             )
         }
         if let parent = result.missingParent {
-            try await self.output.note(
+            try self.output.note(
                 "The parent \(parent) is gone, or below the object; the object stays where it is, or is at the root."
             )
         }
@@ -55,7 +56,7 @@ extension Workplace {
 
     func exportSnapshot(_ snapshot: String, to path: String?) async throws {
         let bytes = try await self.content(of: snapshot)
-        guard let path else { return try await self.output.write(bytes) }
+        guard let path else { return try self.output.write(bytes) }
         do {
             try bytes.withUnsafeBytes { try PrivateFile.write($0, to: path, existing: .refuse) }
         } catch is PrivateFile.AlreadyThere {
@@ -72,7 +73,7 @@ extension Workplace {
         } catch {
             throw file.failure ?? error
         }
-        try await self.printID(of: snapshot)
+        try self.output.show(snapshot, snapshot.id)
     }
 
     func deleteSnapshot(_ snapshot: String) async throws {
@@ -99,11 +100,6 @@ extension Workplace {
             bytes += $0
         }
         return bytes
-    }
-
-    private func printID(of snapshot: SnapshotAnswer) async throws {
-        if self.output.format.isJSON { return try await self.output.json(snapshot) }
-        try await self.output.line(snapshot.id)
     }
 
     private static func row(_ snapshot: SnapshotAnswer) -> [String] {

@@ -6,56 +6,56 @@ internal import PeerdKit
 extension Workplace {
     func status() async throws {
         if let damage = Settings.damage(self.paths) {
-            try await self.output.note("\(damage): \(Settings.damageAdvice).")
+            try self.output.note("\(damage): \(Settings.damageAdvice).")
         }
         let status: StatusAnswer = try await self.caller.answer(APIRequest(.get, "api", "status"))
         let branch = try await self.branchReport()
-        if self.output.format.isJSON { return try await self.output.json(JSON(status).with(["branch": branch])) }
-        try await self.output.table(status.rows(branch))
+        if self.output.isJSON { return try self.output.json(JSON(status).with(["branch": branch])) }
+        try self.output.table(status.rows(branch))
     }
 
     func peers() async throws {
         let list: PeerList = try await self.caller.answer(APIRequest(.get, "api", "peers"))
-        if self.output.format.isJSON {
-            return try await self.output.json(list.peers.map { JSON($0) } + list.addresses.map { JSON($0) })
+        if self.output.isJSON {
+            return try self.output.json(list.peers.map { JSON($0) } + list.addresses.map { JSON($0) })
         }
         if list.peers.isEmpty {
-            try await self.output.line("No other machine is known. \"peerd invite\" prints a line that lets one join.")
+            try self.output.line("No other machine is known. \"peerd invite\" prints a line that lets one join.")
         } else {
-            try await self.output.table(list.peers.map(\.row))
+            try self.output.table(list.peers.map(\.row))
         }
-        for address in list.addresses { try await self.output.line(address.sentence) }
+        for address in list.addresses { try self.output.line(address.sentence) }
     }
 
     /// Forgets a machine that is gone.
     func forget(_ device: String) async throws {
         try await self.caller.send(APIRequest(.delete, "api", "peers", device))
-        if !self.output.format.isJSON {
-            try await self.output.line("Forgot \(device); nobody waits for it until it comes back by itself.")
+        if !self.output.isJSON {
+            try self.output.line("Forgot \(device); nobody waits for it until it comes back by itself.")
         }
     }
 
     func invite() async throws {
         let invite: InviteAnswer = try await self.caller.answer(APIRequest(.post, "api", "invites"))
-        if self.output.format.isJSON {
-            return try await self.output.json(JSON(invite).only(["invite", "addresses", "port", "lifetime_ms"]))
+        if self.output.isJSON {
+            return try self.output.json(JSON(invite).only(["invite", "addresses", "port", "lifetime_ms"]))
         }
-        try await self.output.line(invite.invite)
-        try await self.output.qrCode(of: invite.invite)
+        try self.output.line(invite.invite)
+        try self.output.qrCode(of: invite.invite)
         if invite.endsOldest {
-            try await self.output.note(
+            try self.output.note(
                 "Eight invites were open, which is the most there can be; the oldest of them does not work any more."
             )
         }
         if !self.daemonRuns {
-            try await self.output.note("No daemon runs yet; start \"peerd run\" before the other machine joins.")
+            try self.output.note("No daemon runs yet; start \"peerd run\" before the other machine joins.")
         }
     }
 
     /// Checks everything there is to check; returns whether all is well.
     func doctor() async throws -> Bool {
         let diagnosis: DiagnosisAnswer = try await self.work(APIRequest(.post, "api", "doctor"))
-        try await self.output.report(diagnosis)
+        try self.output.report(diagnosis)
         return diagnosis.healthy
     }
 }

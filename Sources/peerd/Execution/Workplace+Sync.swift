@@ -18,7 +18,7 @@ extension Workplace {
             "with": .string(partners.rawValue), "timeout_ms": .int(Int64(clamping: max(1, timeoutMilliseconds))),
         ]
         let state: SyncAnswer = try await self.work(APIRequest(.post, "api", "sync", body: wishes))
-        if !state.isAlone { try await self.report(state) }
+        if !state.isAlone { try self.report(state) }
         if let failure = state.storeFailure { throw CommandFailure(failure) }
         if let shortcoming = state.shortcoming { throw CommandFailure(.syncIncomplete, shortcoming) }
     }
@@ -29,10 +29,10 @@ extension Workplace {
         try await self.caller.send(APIRequest(.post, "api", "peers", body: ["addresses": .array(addresses)]))
     }
 
-    private func report(_ state: SyncAnswer) async throws {
-        if self.output.format.isJSON {
+    private func report(_ state: SyncAnswer) throws {
+        if self.output.isJSON {
             let names: Set<ExactText> = ["pushed", "pulled", "traffic", "in_sync", "waiting", "peers"]
-            return try await self.output.json(JSON(state).only(names))
+            return try self.output.json(JSON(state).only(names))
         }
         func amount(_ operations: Int, _ bytes: Int) -> String {
             "\(PlainText.count(operations, "operation")) (\(PlainText.bytes(bytes)))"
@@ -40,11 +40,11 @@ extension Workplace {
         let (pushed, pulled) = (
             amount(state.pushed, state.traffic.sentBytes), amount(state.pulled, state.traffic.receivedBytes)
         )
-        try await self.output.line("pushed \(pushed), pulled \(pulled)")
-        for wait in state.waiting { try await self.output.line("waiting: \(wait.sentence)") }
+        try self.output.line("pushed \(pushed), pulled \(pulled)")
+        for wait in state.waiting { try self.output.line("waiting: \(wait.sentence)") }
         for peer in state.peers {
             let sentence = peer.sentence(someWait: !state.waiting.isEmpty)
-            try await self.output.line(peer.connected ? sentence : "\(peer.name): offline")
+            try self.output.line(peer.connected ? sentence : "\(peer.name): offline")
         }
     }
 }

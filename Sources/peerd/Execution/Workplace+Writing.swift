@@ -14,22 +14,19 @@ extension Workplace {
         ]
         let request = APIRequest(.post, "api", "objects", query: try self.branchQuery, body: members)
         let receipt = try await self.receipt(request)
-        if self.output.format.isJSON { return try await self.output.json(receipt) }
-        try await self.output.line(receipt.id)
+        try self.output.show(receipt, receipt.id)
     }
 
     func set(_ object: String, _ assignments: [Assignment]) async throws {
         let (id, branch) = (try ObjectArgument.checked(object), try self.branchQuery)
         let members: [ExactText: JSON?] = ["properties": try Assignment.json(assignments)]
-        try await self.report(
-            try await self.receipt(APIRequest(.patch, "api", "objects", id, query: branch, body: members))
-        )
+        try self.report(try await self.receipt(APIRequest(.patch, "api", "objects", id, query: branch, body: members)))
     }
 
     func unset(_ object: String, _ name: String) async throws {
         let (id, branch) = (try ObjectArgument.checked(object), try self.branchQuery)
         let request = APIRequest(.delete, "api", "objects", id, "properties", name, query: branch)
-        try await self.report(try await self.receipt(request))
+        try self.report(try await self.receipt(request))
     }
 
     /// No parent is the root.
@@ -38,23 +35,23 @@ extension Workplace {
         let before = try before.map { JSON.string(try ObjectArgument.checked($0)) }
         let (branch, members) = (try self.branchQuery, ["parent": parent, "before": before] as [ExactText: JSON?])
         let request = try ObjectArgument.request(.post, object, "move", query: branch, body: members)
-        try await self.report(try await self.receipt(request))
+        try self.report(try await self.receipt(request))
     }
 
     func remove(_ object: String) async throws {
         let (id, branch) = (try ObjectArgument.checked(object), try self.branchQuery)
-        try await self.report(try await self.work(APIRequest(.delete, "api", "objects", id, query: branch)))
+        try self.report(try await self.work(APIRequest(.delete, "api", "objects", id, query: branch)))
     }
 
     /// Orders held changes of the user's devices directly after what they had seen.
     func restamp(isClockRight: Bool) async throws {
         let request = APIRequest(.post, "api", "restamp", body: ["clock_is_right": .bool(isClockRight)])
         let restamped = try await self.caller.answer(request, as: RestampAnswer.self).restamped
-        if self.output.format.isJSON { return try await self.output.json(restamped) }
+        if self.output.isJSON { return try self.output.json(restamped) }
         for entry in restamped {
-            try await self.output.line("restamped \(PlainText.count(entry.changes, "change")) of \(entry.deviceName)")
+            try self.output.line("restamped \(PlainText.count(entry.changes, "change")) of \(entry.deviceName)")
         }
-        if restamped.isEmpty { try await self.output.line("Nothing is held.") }
+        if restamped.isEmpty { try self.output.line("Nothing is held.") }
     }
 
     private func receipt(_ request: APIRequest) async throws -> ReceiptAnswer {
@@ -63,8 +60,8 @@ extension Workplace {
         return try await self.caller.answer(request)
     }
 
-    private func report(_ receipt: ReceiptAnswer) async throws {
-        if self.output.format.isJSON { try await self.output.json(receipt) }
+    private func report(_ receipt: ReceiptAnswer) throws {
+        if self.output.isJSON { try self.output.json(receipt) }
     }
 }
 

@@ -1,74 +1,64 @@
 internal import CRDTCore
 internal import LocalAPI
 
-/// Where a command's output goes: standard output here, or a socket to the caller.
+/// What a command prints: data on standard output, progress and notes on standard error.
 ///
 /// Collects small pieces; `flush` hands them on.
 final class CommandOutput {
-    let format: OutputFormat
-    private let emit: (Piece) async throws -> Void
+    /// Whether data is wanted as JSON, and not as text for people.
+    let isJSON: Bool
+    private let emit: ([UInt8]) throws -> Void
     private var buffer: [UInt8] = []
 
-    enum Piece {
-        case data(ArraySlice<UInt8>)
-        /// A text to draw as a QR code where a person looks.
-        case qrCode(String)
-        /// A line on how far long work has come.
-        case progress(String)
-        /// A sentence for standard error that is not a failure.
-        case note(String)
-    }
+    private static let chunkByteCount = 32 << 10
 
-    static let chunkByteCount = 32 << 10
-
-    init(format: OutputFormat, emit: @escaping (Piece) async throws -> Void) {
-        self.format = format
+    /// `emit`: where data goes.
+    init(isJSON: Bool, emit: @escaping ([UInt8]) throws -> Void = { try StandardStreams.output($0) }) {
+        self.isJSON = isJSON
         self.emit = emit
     }
 
     /// Prints bytes that programs take as they are.
-    func write(_ bytes: some Sequence<UInt8>) async throws {
+    func write(_ bytes: some Sequence<UInt8>) throws {
         self.buffer.append(contentsOf: bytes)
-        if self.buffer.count >= Self.chunkByteCount { try await self.flush() }
+        if self.buffer.count >= Self.chunkByteCount { try self.flush() }
     }
 
     /// Prints text for people: one line, in which nothing breaks it or steers a terminal.
-    func line(_ text: String) async throws {
-        try await self.write((TerminalText.line(text) + "\n").utf8)
-    }
+    func line(_ text: String) throws { try self.write((TerminalText.line(text) + "\n").utf8) }
 
     /// Prints lines of columns for people.
-    func table(_ rows: [[String]]) async throws {
-        try await self.write(PlainText.table(rows).utf8)
-    }
+    func table(_ rows: [[String]]) throws { try self.write(PlainText.table(rows).utf8) }
 
     /// Prints canonical JSON, on one line.
-    func json(_ answer: some Encodable) async throws {
-        try await self.write((JSON(answer).canonicalText + "\n").utf8)
+    func json(_ answer: some Encodable) throws { try self.write((JSON(answer).canonicalText + "\n").utf8) }
+
+    /// Prints an answer as JSON, or else a line that says it to people.
+    func show(_ answer: some Encodable, _ text: @autoclosure () -> String) throws {
+        if self.isJSON { try self.json(answer) } else { try self.line(text()) }
     }
 
-    func qrCode(of text: String) async throws {
-        try await self.flush()
-        try await self.emit(.qrCode(text))
+    /// Draws a QR code of a text where a person looks.
+    func qrCode(of text: String) throws {
+        try self.flush()
+        try StandardStreams.draw(qrCodeOf: text)
     }
 
-    func progress(_ text: String) async throws {
-        try await self.flush()
-        try await self.emit(.progress(text))
+    /// Shows how far long work has come.
+    func progress(_ text: String) throws {
+        try self.flush()
+        StandardStreams.progress(text)
     }
 
-    func note(_ text: String) async throws {
-        try await self.flush()
-        try await self.emit(.note(text))
+    /// Writes a sentence to standard error that is not a failure.
+    func note(_ text: String) throws {
+        try self.flush()
+        StandardStreams.note(text)
     }
 
-    func flush() async throws {
+    func flush() throws {
         let bytes = self.buffer
         self.buffer = []
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            try await self.emit(.data(rest.prefix(Self.chunkByteCount)))
-            rest = rest.dropFirst(Self.chunkByteCount)
-        }
+        if !bytes.isEmpty { try self.emit(bytes) }
     }
 }
