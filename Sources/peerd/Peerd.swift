@@ -73,9 +73,18 @@ struct Peerd: AsyncParsableCommand {
     }
 }
 
-/// The version of this program.
+/// The version of this program, and what it runs on.
 enum Version {
     static let text = "0.1.0"
+
+    static var platform: String {
+        var name = utsname()
+        guard uname(&name) == 0 else { return "Linux" }
+        func text<Content>(_ content: Content) -> String {
+            withUnsafeBytes(of: content) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        }
+        return "\(text(name.sysname)) \(text(name.machine))"
+    }
 }
 
 /// Lets `--dir` and `--json` stand before the verb, too, as they do in git.

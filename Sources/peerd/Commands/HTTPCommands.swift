@@ -38,30 +38,23 @@ struct HTTPOptions: ParsableArguments {
     )
     var pagesDirectory: String?
 
-    var choice: HTTPChoice {
-        get throws {
-            if let folder = self.pagesDirectory {
-                var isFolder: ObjCBool = false
-                guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
-                    throw CommandFailure(.usage, "There is no folder \(folder) to serve.")
-                }
+    /// Throws for a folder that is not there, and for what is no origin.
+    func check() throws(CommandFailure) {
+        if let folder = self.pagesDirectory {
+            var isFolder: ObjCBool = false
+            guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
+                throw CommandFailure(.usage, "There is no folder \(folder) to serve.")
             }
-            for origin in self.allowedOrigins {
-                guard let url = URL(string: origin), let scheme = url.scheme, ["http", "https"].contains(scheme),
-                    url.host() != nil, url.path().isEmpty, url.query() == nil
-                else {
-                    throw CommandFailure(
-                        .usage,
-                        "\"\(origin)\" is not an origin; write one like https://example.org, without a path."
-                    )
-                }
+        }
+        for origin in self.allowedOrigins {
+            guard let url = URL(string: origin), let scheme = url.scheme, ["http", "https"].contains(scheme),
+                url.host() != nil, url.path().isEmpty, url.query() == nil
+            else {
+                throw CommandFailure(
+                    .usage,
+                    "\"\(origin)\" is not an origin; write one like https://example.org, without a path."
+                )
             }
-            return HTTPChoice(
-                servesLoopback: !self.hasNoHTTP,
-                port: self.port,
-                allowedOrigins: self.allowedOrigins,
-                pagesDirectory: self.pagesDirectory.map { URL(fileURLWithPath: $0).resolvingSymlinksInPath().path }
-            )
         }
     }
 }

@@ -64,7 +64,7 @@ struct RunCommand: AsyncParsableCommand {
         guard try await paths.daemon() == nil else {
             throw CommandFailure(.busy, "A daemon already runs for \(paths.directory); stop it first.")
         }
-        let http = try self.http.choice
+        try self.http.check()
         // From here on a signal is heard, and ends the daemon in order once it has started.
         let signals = await TrappedSignals.trap(SIGTERM, SIGINT)
         let daemon = try await Daemon.start(
@@ -72,7 +72,7 @@ struct RunCommand: AsyncParsableCommand {
             listen: listen,
             staticAddresses: peers.map { NetworkAddress(host: $0.host, port: $0.port) },
             discovers: !self.hasNoDiscovery,
-            http: http,
+            http: self.http,
             logger: logger
         )
         let json = JSON.object([

@@ -37,14 +37,10 @@ struct CreateCommand: AsyncParsableCommand {
         guard !self.type.isEmpty, !self.type.contains("=") else {
             throw CommandFailure(.usage, "The type is missing; begin with the type of the object, such as \"note\".")
         }
-        let creation = ObjectCreation(
-            type: self.type,
-            kind: self.kind,
-            parent: self.parent,
-            key: self.key,
-            assignments: try Assignment.parse(self.assignments + SetAsideAssignments.rest)
-        )
-        try await self.options.work(mayWrite: true) { try await $0.create(creation) }
+        let assignments = try Assignment.parse(self.assignments + SetAsideAssignments.rest)
+        try await self.options.work(mayWrite: true) {
+            try await $0.create(self.type, kind: self.kind, in: self.parent, key: self.key, assignments)
+        }
     }
 }
 

@@ -21,7 +21,7 @@ struct Daemon {
         listen: ListenChoice,
         staticAddresses: [NetworkAddress],
         discovers: Bool,
-        http: HTTPChoice,
+        http: HTTPOptions,
         logger: Logger
     ) async throws -> Daemon {
         let inbox = NodeInbox()
@@ -45,7 +45,7 @@ struct Daemon {
         do {
             let server = ServerDescription(
                 version: Version.text,
-                platform: HTTPChoice.platform,
+                platform: Version.platform,
                 listen: NetworkAddress(host: address.host, port: address.port),
                 reachableHosts: ListenAddress.reachableHosts(address.host),
                 filesDirectory: paths.files

@@ -121,7 +121,7 @@ struct Workplace {
         let last = Settings.load(paths).listen.flatMap { try? PeerAddress.parse($0) }
         return ServerDescription(
             version: Version.text,
-            platform: HTTPChoice.platform,
+            platform: Version.platform,
             listen: nil,
             reachableHosts: last.map { ListenAddress.reachableHosts($0.host) } ?? [],
             invitePort: last?.port,

@@ -3,14 +3,20 @@ internal import LocalAPI
 
 /// The verbs that change objects. Without `--json` they print nothing but the id of a new object.
 extension Workplace {
-    func create(_ creation: ObjectCreation) async throws {
-        let parent = try creation.parent.map { JSON.string(try ObjectArgument.checked($0)) }
+    /// No parent is the root.
+    func create(
+        _ type: String,
+        kind: String,
+        in parent: String?,
+        key: String?,
+        _ assignments: [Assignment]
+    ) async throws {
         let members: [ExactText: JSON?] = [
-            "type": .string(creation.type),
-            "kind": .string(creation.kind),
-            "properties": try Assignment.json(creation.assignments),
-            "parent": parent,
-            "key": creation.key.map { .string($0) },
+            "type": .string(type),
+            "kind": .string(kind),
+            "parent": try parent.map { .string(try ObjectArgument.checked($0)) },
+            "properties": try Assignment.json(assignments),
+            "key": key.map { .string($0) },
         ]
         let request = APIRequest(.post, "api", "objects", query: try self.branchQuery, body: members)
         let receipt = try await self.receipt(request)
@@ -63,13 +69,4 @@ extension Workplace {
     private func report(_ receipt: ReceiptAnswer) throws {
         if self.output.isJSON { try self.output.json(receipt) }
     }
-}
-
-/// An object to create.
-struct ObjectCreation: Hashable, Sendable {
-    var type: String
-    var kind: String
-    var parent: String?
-    var key: String?
-    var assignments: [Assignment]
 }

@@ -3,17 +3,8 @@ internal import LocalAPI
 internal import Logging
 internal import PeerdKit
 
-/// How a daemon serves the local API.
-struct HTTPChoice: Sendable {
-    /// Whether it serves programs and pages over loopback, and not only over its Unix socket.
-    var servesLoopback: Bool
-    /// The port that was asked for; nil for 8080 or the next that is free.
-    var port: UInt16?
-    /// Origins of pages that may use the API with the token.
-    var allowedOrigins: [String]
-    /// The folder of the user's own pages; nil for none.
-    var pagesDirectory: String?
-
+/// Serving the local API.
+extension HTTPOptions {
     private static let firstPort: UInt16 = 8080
     private static let triedPortCount: UInt16 = 100
 
@@ -26,17 +17,17 @@ struct HTTPChoice: Sendable {
     ) async throws -> LocalServer {
         let paths = workspace.paths
         var server = server
-        server.pagesDirectory = self.pagesDirectory
+        server.pagesDirectory = self.pagesDirectory.map { URL(fileURLWithPath: $0).resolvingSymlinksInPath().path }
         var (access, reservation): (Access?, LoopbackReservation?)
-        if self.servesLoopback {
+        if self.hasNoHTTP {
+            unlink(paths.api)
+        } else {
             reservation = try self.reserve()
             let token = try Endpoint.token(paths)
             let port = reservation?.port ?? 0
             server.origins = ["http://127.0.0.1:\(port)", "http://localhost:\(port)", "http://[::1]:\(port)"]
             access = Access(token: token, port: port, allowedOrigins: self.allowedOrigins)
             try Endpoint(url: server.origins[0], token: token).save(paths)
-        } else {
-            unlink(paths.api)
         }
         let api = LocalServer(APIService(workspace, server, access: access))
         try await api.serve(socket: socket.descriptor)
@@ -58,15 +49,6 @@ struct HTTPChoice: Sendable {
         }
         if let reservation = LoopbackReservation(port: 0) { return reservation }
         throw CommandFailure(.failure, "No port of loopback is free. Run without browsers by --no-http.")
-    }
-
-    static var platform: String {
-        var name = utsname()
-        guard uname(&name) == 0 else { return "Linux" }
-        func text<Content>(_ content: Content) -> String {
-            withUnsafeBytes(of: content) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-        }
-        return "\(text(name.sysname)) \(text(name.machine))"
     }
 }
 
