@@ -55,7 +55,7 @@ extension Workplace {
     /// Stops a verb that acts on the main timeline only, while another is chosen.
     func requireMainTimeline(_ verb: String) async throws {
         guard let branch = try self.currentBranch else { return }
-        let name = try await self.branchName(branch.description)
+        let name = try await self.branchName(branch.description) ?? branch.description
         throw CommandFailure(
             .usage,
             "\"peerd \(verb)\" acts on the main timeline only, and the current branch is “\(name)”; run "
@@ -63,12 +63,12 @@ extension Workplace {
         )
     }
 
-    /// The name of a branch; its id if it is gone.
-    func branchName(_ id: String) async throws -> String {
+    /// The name of a branch; nil if it is gone.
+    func branchName(_ id: String) async throws -> String? {
         do {
             return try await self.caller.answer(APIRequest(.get, "api", "branches", id), as: BranchAnswer.self).name
         } catch let problem as Problem where problem.code == "no-such-branch" {
-            return id
+            return nil
         }
     }
 

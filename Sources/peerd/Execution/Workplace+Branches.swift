@@ -89,12 +89,7 @@ extension Workplace {
     /// The current branch as `status` shows it; nil for the main timeline.
     func branchReport() async throws -> BranchReport? {
         guard let id = try self.currentBranch?.description else { return nil }
-        do {
-            let branch: BranchAnswer = try await self.caller.answer(APIRequest(.get, "api", "branches", id))
-            return BranchReport(id: id, name: branch.name)
-        } catch let problem as Problem where problem.code == "no-such-branch" {
-            return BranchReport(id: id)
-        }
+        return BranchReport(id: id, name: try await self.branchName(id))
     }
 
     /// What the API says of a branch; nil for the main timeline.

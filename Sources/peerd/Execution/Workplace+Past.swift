@@ -34,13 +34,7 @@ extension Workplace {
         let under = try object.map { try ObjectArgument.checked($0) }
         let moments = [("from", from), ("to", try to ?? self.branchMoment)]
         let request = APIRequest(.get, "api", "diff", query: moments + [("under", under)])
-        let isJSON = self.output.isJSON
-        var array = ArrayText(self.output)
-        try await self.caller.lines(request) { line in
-            if isJSON { return try array.add(line) }
-            for text in PastText.lines(of: try JSON.answer(line)) { try self.output.line(text) }
-        }
-        if isJSON { try array.end() }
+        try await self.printElements(request) { PastText.lines(of: $0) }
     }
 
     func restore(_ object: String, _ name: String?, at moment: String) async throws {

@@ -43,11 +43,16 @@ extension Workplace {
     func list(_ object: String?, at moment: String?) async throws {
         let query = try self.query(at: moment) + [("fields", "summary")]
         let request = try ObjectArgument.request(.get, object, "children", query: query)
+        try await self.printElements(request) { (object: ObjectSummary) in [object.line] }
+    }
+
+    /// Prints the elements that the API answers with, as they come: as an array, or each in lines for people.
+    func printElements<Element: Answer>(_ request: APIRequest, _ lines: (Element) -> [String]) async throws {
         let isJSON = self.output.isJSON
         var array = ArrayText(self.output)
         try await self.caller.lines(request) { line in
             if isJSON { return try array.add(line) }
-            try self.output.line(try JSON.answer(line, as: ObjectSummary.self).line)
+            for text in lines(try JSON.answer(line)) { try self.output.line(text) }
         }
         if isJSON { try array.end() }
     }
