@@ -180,7 +180,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
             if case .segments(let segments) = response.body, head.method != .HEAD {
                 return writer.eventLoop.execute { this.value.write(segments, of: response, writer, head, loop.value) }
             }
-            let isComplete = await writer.write(response, closes: !head.staysOpen)
+            let isComplete = (try? await writer.write(response, closes: !head.staysOpen)) != nil
             writer.eventLoop.execute { this.value.finish(isComplete, head, loop.value) }
         }
     }

@@ -42,25 +42,15 @@ struct ResponseWriter: Sendable {
         return HTTPResponseHead(version: version, status: response.status, headers: headers)
     }
 
-    /// Writes an answer up to its end, which is left to the caller; returns false if the connection has to end.
-    func write(_ response: Response, closes: Bool) async -> Bool {
-        do {
-            try await self.writeWhole(response, closes: closes)
-            return true
-        } catch {
-            return false
-        }
-    }
-
-    private func writeWhole(_ response: Response, closes: Bool) async throws {
+    /// Writes an answer that is made piece by piece, or needs no body, up to its end, which is left to the caller.
+    ///
+    /// If it throws, the connection has to end.
+    func write(_ response: Response, closes: Bool) async throws {
         self.writeHead(of: response, closes: closes)
-        guard self.request.method != .HEAD, response.status.mayHaveResponseBody else { return }
-        switch response.body {
-        case .none: break
-        case .bytes(let bytes): try await self.send(.byteBuffer(ByteBuffer(bytes: bytes)))
-        case .segments(let segments): try await self.eventLoop.flatSubmit { self.send(segments) }.get()
-        case .stream(let write): try await write(self)
-        }
+        guard self.request.method != .HEAD, response.status.mayHaveResponseBody,
+            case .stream(let write) = response.body
+        else { return }
+        try await write(self)
     }
 
     private func writeHead(of response: Response, closes: Bool) {
@@ -86,23 +76,17 @@ struct ResponseWriter: Sendable {
     /// Call it on the event loop.
     func write(_ segments: Response.Segments, of response: Response, closes: Bool) -> EventLoopFuture<Void> {
         self.writeHead(of: response, closes: closes)
-        return self.send(segments)
-    }
-
-    private func send(_ segments: Response.Segments) -> EventLoopFuture<Void> {
-        SegmentSender(self.channel, segments, patience: self.patience).send()
-    }
-
-    /// Sends a piece; closes the connection if the client does not take it in time.
-    private func send(_ data: IOData) async throws {
-        let channel = self.channel
-        let alarm = self.patience.map { channel.eventLoop.scheduleTask(in: $0) { channel.close(promise: nil) } }
-        defer { alarm?.cancel() }
-        try Task.checkCancellation()
-        try await channel.writeAndFlush(HTTPServerResponsePart.body(data)).get()
+        return SegmentSender(self.channel, segments, patience: self.patience).send()
     }
 }
 
 extension ResponseWriter: BodyWriter {
-    func write(_ bytes: [UInt8]) async throws { try await self.send(.byteBuffer(ByteBuffer(bytes: bytes))) }
+    /// Sends a piece; closes the connection if the client does not take it in time.
+    func write(_ bytes: [UInt8]) async throws {
+        let channel = self.channel
+        let alarm = self.patience.map { channel.eventLoop.scheduleTask(in: $0) { channel.close(promise: nil) } }
+        defer { alarm?.cancel() }
+        try Task.checkCancellation()
+        try await channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: bytes)))).get()
+    }
 }
