@@ -9,9 +9,7 @@ struct ExchangeRoutes: Sendable {
     var routes: [Route] {
         [
             Route(.GET, "/api/export", query: .only(["under", "at"])) { try await self.export($0) },
-            Route(.POST, "/api/import", query: .branch) { request in
-                try await ImportRoute(workspace: self.workspace).respond(to: request)
-            },
+            Route(.POST, "/api/import", query: .branch) { try await self.importObjects($0) },
             Route(.GET, "/api/changes", query: .objects + ["object", "subtree", "since", "wait"]) { request in
                 try await self.changes(request)
             },

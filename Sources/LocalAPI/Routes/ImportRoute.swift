@@ -2,26 +2,24 @@ internal import Foundation
 internal import PeerdKit
 internal import Synchronization
 
-/// Takes in objects of a file.
-struct ImportRoute: Sendable {
-    let workspace: Workspace
-
-    func respond(to request: Request) async throws -> Work<ImportAnswer> {
+extension ExchangeRoutes {
+    /// Takes in objects of a file.
+    func importObjects(_ request: Request) async throws -> Work<ImportAnswer> {
         let workspace = self.workspace
         try request.requireJSON()
         let branch = try await request.branch(in: workspace)
         return Work { progress in
             // Read within the work, so that a client hears of it while its file is on the way.
             let file = try await ImportBody(request.body, in: workspace.paths.directory)
-            let done = Progress()
+            let done = Mutex<Workspace.ImportReport?>(nil)
             do {
                 let report = try await workspace.importObjects(from: file.text, on: branch) { report in
-                    done.report.withLock { $0 = report }
+                    done.withLock { $0 = report }
                     progress("imported \(report.objectCount) of \(report.totalCount) objects")
                 }
                 return ImportAnswer(objects: report.objectCount, notes: report.notes)
             } catch {
-                guard let report = done.report.withLock({ $0 }) else { throw error }
+                guard let report = done.withLock({ $0 }) else { throw error }
                 let total = PlainText.count(report.totalCount, "object")
                 let part = """
                     Of \(total), \(report.objectCount) were imported, parents before children; importing the file \
@@ -33,10 +31,6 @@ struct ImportRoute: Sendable {
                 throw problem
             }
         }
-    }
-
-    private final class Progress: Sendable {
-        let report = Mutex<Workspace.ImportReport?>(nil)
     }
 }
 

@@ -226,14 +226,13 @@ struct ObjectRoutes: Sendable {
         let name = request.parameters[0]
         let object = try await ObjectLookup.object(name, in: self.workspace, at: branch.map { .branch($0) })
         let conditions = try self.conditions(request, object, object.id.description)
-        let removal = Removal(object: object.id, branch: branch, conditions: conditions)
-        let workspace = self.workspace
+        let (workspace, id) = (self.workspace, object.id)
         guard request.wantsReceipt || request.wantsLines else {
-            _ = try await removal.perform(in: workspace) { _ in }
+            _ = try await workspace.remove(id, on: branch, if: conditions) { _ in }
             return Shaped(.noContent)
         }
         let response = try await LineStream.response(to: request) { progress in
-            ReceiptAnswer(try await removal.perform(in: workspace, progress: progress), object.id)
+            ReceiptAnswer(try await workspace.remove(id, on: branch, if: conditions, progress: progress), id)
         }
         return Shaped(response)
     }

@@ -31,6 +31,9 @@ enum RequestedEdit: Sendable {
         var before: String?
         var isFirst: Bool
 
+        /// The texts that name objects.
+        var names: [String] { [self.parent, self.before].compactMap { $0 } }
+
         init(_ members: Members) throws(Problem) {
             self.parent = try members.text("parent")
             self.before = try members.text("before")
@@ -113,14 +116,9 @@ struct EditBatch: Sendable {
         var names = Set(self.conditions.map(\.object))
         for edit in self.edits {
             switch edit {
-            case .create(let creation):
-                for name in [creation.destination.parent, creation.destination.before] {
-                    name.map { _ = names.insert($0) }
-                }
+            case .create(let creation): names.formUnion(creation.destination.names)
             case .set(let object, _), .unset(let object, _), .delete(let object): names.insert(object)
-            case .move(let object, let destination):
-                names.insert(object)
-                for name in [destination.parent, destination.before] { name.map { _ = names.insert($0) } }
+            case .move(let object, let destination): names.formUnion([object] + destination.names)
             }
         }
         return names.filter { !$0.hasPrefix("$") }

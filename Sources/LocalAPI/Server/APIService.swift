@@ -25,8 +25,7 @@ package struct APIService: Sendable {
         routes += ExchangeRoutes(workspace: workspace).routes
         routes += SnapshotRoutes(workspace: workspace).routes
         routes += BackupRoutes(workspace: workspace).routes
-        routes += CompactionRoutes(workspace: workspace).routes
-        routes += ErasureRoutes(workspace: workspace).routes
+        routes += PruningRoutes(workspace: workspace).routes
         routes += ProjectRoutes(workspace: workspace).routes
         routes += SystemRoutes(workspace: workspace, server: server, metrics: metrics).routes
         routes += SyncRoutes(workspace: workspace, server: server).routes
