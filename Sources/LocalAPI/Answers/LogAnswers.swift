@@ -144,7 +144,8 @@ package enum StampText {
 }
 
 extension Hexadecimal {
-    fileprivate static func text(_ number: UInt64) -> String {
+    /// Sixteen digits.
+    static func text(_ number: UInt64) -> String {
         var bytes: [UInt8] = []
         bytes.appendBigEndian(number)
         return self.text(bytes)

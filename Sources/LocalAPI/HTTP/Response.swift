@@ -13,6 +13,16 @@ package struct Response: Sendable {
         case stream(@Sendable (any BodyWriter) async throws -> Void)
         /// Parts of files and bytes between them; the number of bytes is the sum of all.
         case segments(Segments)
+
+        /// Nil if it is not known before the end.
+        var byteCount: UInt64? {
+            switch self {
+            case .none: 0
+            case .bytes(let bytes): UInt64(bytes.count)
+            case .segments(let segments): segments.byteCount
+            case .stream: nil
+            }
+        }
     }
 
     /// Parts of files and bytes in memory, in order.

@@ -27,7 +27,9 @@ final class LiveConnection: ChannelInboundHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         let socket = LiveSocket(channel: context.channel)
         let (channel, connections) = (context.channel, self.connections)
-        let session = LiveSession(self.service, socket, isLetIn: self.isLetIn) { connections.note(channel) }
+        let session = LiveSession(self.service, socket, isLetIn: self.isLetIn) {
+            connections.note(channel, letsIn: true)
+        }
         let (inbox, metrics) = (self.inbox, self.service.metrics)
         metrics.noteSockets(1)
         self.task = Task {
@@ -59,7 +61,7 @@ final class LiveConnection: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = self.unwrapInboundIn(data)
         self.unansweredCount = 0
-        self.connections.noteActivity(context.channel)
+        self.connections.note(context.channel)
         guard !self.isClosing else { return }
         switch frame.opcode {
         case .text:

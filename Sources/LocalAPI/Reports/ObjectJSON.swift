@@ -49,9 +49,6 @@ extension Object {
     }
 
     private static func version(of bytes: [UInt8]) -> String {
-        let digest = bytes.withUnsafeBytes { Blake2b.unpersonalised256($0) }
-        var version: [UInt8] = []
-        version.appendBigEndian(digest.0)
-        return Hexadecimal.text(version)
+        Hexadecimal.text(bytes.withUnsafeBytes { Blake2b.unpersonalised256($0) }.0)
     }
 }

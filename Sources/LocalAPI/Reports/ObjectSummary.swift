@@ -25,7 +25,7 @@ package struct ObjectSummary: Answer {
         }
         for property in Self.nameProperties {
             guard let value = try transaction.property(property, of: object), value != .null else { continue }
-            self.name = Self.name(value)
+            self.name = PlainText.of(value)
             break
         }
     }
@@ -35,7 +35,8 @@ package struct ObjectSummary: Answer {
         self.id = object.id.description
         (self.type, self.kind) = (object.type, object.kind)
         self.childCount = object.childCount
-        self.name = Self.nameProperties.lazy.compactMap { object.properties[$0] }.first { $0 != .null }.map(Self.name)
+        self.name = Self.nameProperties.lazy.compactMap { object.properties[$0] }.first { $0 != .null }
+            .map(PlainText.of)
     }
 
     /// The same of an object of a snapshot.
@@ -44,10 +45,6 @@ package struct ObjectSummary: Answer {
         (self.type, self.kind) = (element.type, element.kind)
         self.childCount = 0
         let values = Self.nameProperties.lazy.compactMap { element.properties[ExactText($0)] }
-        self.name = values.first { $0 != .null }.map { Self.name(Value($0)) }
-    }
-
-    private static func name(_ value: Value) -> String {
-        if case .string(let text) = value { text } else { value.json.canonicalText }
+        self.name = values.first { $0 != .null }.map { PlainText.of(Value($0)) }
     }
 }

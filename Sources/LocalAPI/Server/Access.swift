@@ -36,14 +36,10 @@ package struct Access: Sendable {
         self.cookieName = "peerd-\(port)"
         // The cookie is not the token: what reads the one cannot use the other.
         let digest = Array("peerd cookie ".utf8 + text).withUnsafeBytes { Blake2b.unpersonalised256($0) }
-        var bytes: [UInt8] = []
-        for word in [digest.0, digest.1, digest.2, digest.3] { bytes.appendBigEndian(word) }
-        self.cookie = Array(Hexadecimal.text(bytes).utf8)
+        self.cookie = [digest.0, digest.1, digest.2, digest.3].flatMap { Hexadecimal.text($0).utf8 }
         self.hosts = ["127.0.0.1:\(port)", "localhost:\(port)", "[::1]:\(port)"]
         let name = Array("peerd host ".utf8 + text).withUnsafeBytes { Blake2b.unpersonalised256($0) }
-        var label: [UInt8] = []
-        label.appendBigEndian(name.0)
-        self.pageHost = "\(Hexadecimal.text(label)).localhost:\(port)"
+        self.pageHost = "\(Hexadecimal.text(name.0)).localhost:\(port)"
         self.allowedOrigins = Set(allowedOrigins)
     }
 

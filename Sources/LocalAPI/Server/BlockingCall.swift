@@ -6,12 +6,4 @@ enum BlockingCall {
     static func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
         try await NIOThreadPool.singleton.runIfActive(body)
     }
-
-    /// Makes the result known on an event loop.
-    static func run<Result: Sendable>(
-        for eventLoop: any EventLoop,
-        _ body: @escaping @Sendable () throws -> Result
-    ) -> EventLoopFuture<Result> {
-        NIOThreadPool.singleton.runIfActive(eventLoop: eventLoop, body)
-    }
 }

@@ -50,24 +50,13 @@ final class ConnectionBook: Sendable {
         channel.closeFuture.whenComplete { _ in self.state.withLock { $0.entries[id] = nil } }
     }
 
-    /// Notes that a client that may asked for something.
-    func note(_ channel: any Channel) {
+    /// Notes that something came; of a stranger it changes nothing, unless it shows now that he may ask.
+    func note(_ channel: any Channel, letsIn: Bool = false) {
         let id = ObjectIdentifier(channel)
         self.state.withLock { state in
-            guard state.entries[id] != nil else { return }
-            let turn = state.nextTurn()
-            state.entries[id]?.hasBeenLetIn = true
-            state.entries[id]?.turn = turn
-        }
-    }
-
-    /// Notes that something came; of a stranger it changes nothing.
-    func noteActivity(_ channel: any Channel) {
-        let id = ObjectIdentifier(channel)
-        self.state.withLock { state in
-            guard let entry = state.entries[id], entry.hasBeenLetIn else { return }
-            let turn = state.nextTurn()
-            state.entries[id]?.turn = turn
+            guard var entry = state.entries[id], entry.hasBeenLetIn || letsIn else { return }
+            (entry.hasBeenLetIn, entry.turn) = (true, state.nextTurn())
+            state.entries[id] = entry
         }
     }
 

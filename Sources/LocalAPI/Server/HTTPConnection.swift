@@ -141,7 +141,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private func answer(_ request: RequestHead, _ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        self.connections.note(context.channel)
+        self.connections.note(context.channel, letsIn: true)
         guard head.hasBody else {
             // A request without a body ends with its head, so nothing more of it changes the phase.
             self.phase = .answering
@@ -220,18 +220,11 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
         closes: Bool,
         _ context: ChannelHandlerContext
     ) {
-        var bytes: [UInt8] = []
-        if case .bytes(let content) = response.body { bytes = content }
-        let version = head?.version ?? .http1_1
-        let answer = ResponseWriter.head(
-            response,
-            to: head?.method,
-            version: version,
-            byteCount: UInt64(bytes.count),
-            closes: closes
-        )
+        let answer = ResponseWriter.head(response, to: head, closes: closes)
         context.write(self.wrapOutboundOut(.head(answer)), promise: nil)
-        if !bytes.isEmpty, head?.method != .HEAD, answer.status.mayHaveResponseBody {
+        if case .bytes(let bytes) = response.body, !bytes.isEmpty, head?.method != .HEAD,
+            answer.status.mayHaveResponseBody
+        {
             context.write(self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: bytes)))), promise: nil)
         }
         self.writeEnd(closes: closes, context)

@@ -19,22 +19,15 @@ struct ResponseWriter: Sendable {
         self.request = request
     }
 
-    /// The head of an answer with all fields.
-    ///
-    /// `byteCount`: nil if it is not known before the end.
-    static func head(
-        _ response: Response,
-        to method: HTTPMethod?,
-        version: HTTPVersion,
-        byteCount: UInt64?,
-        closes: Bool
-    ) -> HTTPResponseHead {
+    /// The head of an answer with all fields; `request`: nil if it was not understood.
+    static func head(_ response: Response, to request: HTTPRequestHead?, closes: Bool) -> HTTPResponseHead {
+        let version = request?.version ?? .http1_1
         var headers = response.headers
         ResponseHeaders.complete(&headers)
         if response.status.mayHaveResponseBody, !headers.contains(name: "Content-Length") {
-            if let byteCount {
+            if let byteCount = response.body.byteCount {
                 headers.add(name: "Content-Length", value: String(byteCount))
-            } else if version == .http1_1, method != .HEAD {
+            } else if version == .http1_1, request?.method != .HEAD {
                 headers.add(name: "Transfer-Encoding", value: "chunked")
             }
         }
@@ -54,20 +47,7 @@ struct ResponseWriter: Sendable {
     }
 
     private func writeHead(of response: Response, closes: Bool) {
-        let byteCount: UInt64? =
-            switch response.body {
-            case .none: 0
-            case .bytes(let bytes): UInt64(bytes.count)
-            case .segments(let segments): segments.byteCount
-            case .stream: nil
-            }
-        let head = Self.head(
-            response,
-            to: self.request.method,
-            version: self.request.version,
-            byteCount: byteCount,
-            closes: closes
-        )
+        let head = Self.head(response, to: self.request, closes: closes)
         self.channel.write(HTTPServerResponsePart.head(head), promise: nil)
     }
 

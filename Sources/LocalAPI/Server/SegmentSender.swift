@@ -1,6 +1,7 @@
 internal import FileServing
 internal import NIOCore
 internal import NIOHTTP1
+internal import NIOPosix
 
 /// Sends parts of files and bytes between them: while the client takes a piece, a thread of the disk reads the next.
 ///
@@ -39,7 +40,9 @@ final class SegmentSender {
             if end < range.upperBound {
                 self.rest = ([.file(file, end..<range.upperBound)] + self.rest)[...]
             }
-            return BlockingCall.run(for: self.channel.eventLoop) { try file.content(range.lowerBound..<end) }
+            return NIOThreadPool.singleton.runIfActive(eventLoop: self.channel.eventLoop) {
+                try file.content(range.lowerBound..<end)
+            }
         }
     }
 
