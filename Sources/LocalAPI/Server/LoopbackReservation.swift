@@ -1,4 +1,5 @@
 internal import Foundation
+internal import NIOCore
 
 /// A port that is ours on the loopback addresses of IPv4 and, where there is one, IPv6.
 package final class LoopbackReservation {
@@ -7,10 +8,10 @@ package final class LoopbackReservation {
 
     /// Nil if another program listens on the port.
     package init?(port: UInt16) {
-        guard let first = Self.listen(AF_INET, port) else { return nil }
+        guard let first = Self.listen("127.0.0.1", port) else { return nil }
         self.port = Self.port(of: first) ?? port
         self.descriptors = [first]
-        switch Self.listen(AF_INET6, self.port) {
+        switch Self.listen("::1", self.port) {
         case let second?: self.descriptors.append(second)
         // Without IPv6 the other address is enough; a port that is taken there would lead to another program.
         case nil where errno == EADDRINUSE:
@@ -28,26 +29,17 @@ package final class LoopbackReservation {
         return self.descriptors
     }
 
-    private static func listen(_ family: Int32, _ port: UInt16) -> Int32? {
-        let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    private static func listen(_ host: String, _ port: UInt16) -> Int32? {
+        guard let address = try? SocketAddress(ipAddress: host, port: Int(port)) else { return nil }
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(address.protocol.rawValue, type, 0)
         guard descriptor >= 0 else { return nil }
         var on: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
-        let isBound: Bool
-        if family == AF_INET {
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = port.bigEndian
-            address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-            isBound = Self.bind(descriptor, &address)
-        } else {
+        if address.protocol == .inet6 {
             setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &on, socklen_t(MemoryLayout<Int32>.size))
-            var address = sockaddr_in6()
-            address.sin6_family = sa_family_t(AF_INET6)
-            address.sin6_port = port.bigEndian
-            address.sin6_addr = in6addr_loopback
-            isBound = Self.bind(descriptor, &address)
         }
+        let isBound = address.withSockAddr { bind(descriptor, $0, socklen_t($1)) == 0 }
         guard isBound, Foundation.listen(descriptor, 128) == 0 else {
             let code = errno
             close(descriptor)
@@ -55,14 +47,6 @@ package final class LoopbackReservation {
             return nil
         }
         return descriptor
-    }
-
-    private static func bind<Address>(_ descriptor: Int32, _ address: inout Address) -> Bool {
-        withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Foundation.bind(descriptor, $0, socklen_t(MemoryLayout<Address>.size)) == 0
-            }
-        }
     }
 
     private static func port(of descriptor: Int32) -> UInt16? {
