@@ -19,7 +19,7 @@ package struct SyncAnswer: Answer {
         self.pushed = state.traffic.pushedOperationCount
         self.pulled = state.traffic.pulledOperationCount
         self.traffic = TrafficAnswer(state.traffic)
-        (self.isAlone, self.shortcoming) = (state.isAlone, state.shortcoming)
+        (self.isAlone, self.shortcoming) = (state.status.isAlone, state.shortcoming)
         // Whether a machine that is there holds what is in force here counts, too.
         let isHeldThere = state.connected.contains { $0.holdsUntil != nil }
         self.inSync = self.shortcoming == nil && state.status.waits.isEmpty && !isHeldThere
@@ -33,7 +33,7 @@ package struct SyncAnswer: Answer {
 extension SyncState {
     /// What is wrong if the sync ends now; nil if it has done what was asked.
     fileprivate var shortcoming: String? {
-        if self.isAlone { return "No other machine is known; let one join with \"peerd invite\"." }
+        if self.status.isAlone { return "No other machine is known; let one join with \"peerd invite\"." }
         if !self.departed.isEmpty {
             return "The connection to \(Self.names(self.departed)) ended before everything was exchanged; run it again."
         }
@@ -55,13 +55,14 @@ extension SyncState {
         return nil
     }
 
-    fileprivate var isAlone: Bool {
-        self.status.peers.isEmpty && !self.status.isDialling && self.status.failingAddresses.isEmpty
-    }
-
     private static func names(_ peers: [PeerStatus]) -> String {
         peers.map(\.name).joined(separator: ", ")
     }
+}
+
+extension NodeStatus {
+    /// Whether no other machine is known, and none is looked for.
+    var isAlone: Bool { self.peers.isEmpty && !self.isDialling && self.failingAddresses.isEmpty }
 }
 
 /// The findings of a check.

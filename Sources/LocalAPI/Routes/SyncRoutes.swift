@@ -30,8 +30,7 @@ struct SyncRoutes: Sendable {
         try members.requireNoOthers()
         let workspace = self.workspace
         let (before, isForProgram) = (try await workspace.nodeStatus(), request.wantsLines)
-        let isAlone = before.peers.isEmpty && !before.isDialling && before.failingAddresses.isEmpty
-        let timeout = isAlone ? Duration.zero : .milliseconds(milliseconds)
+        let timeout = before.isAlone ? Duration.zero : .milliseconds(milliseconds)
         return Work { progress in
             let state = try await workspace.sync(scope, since: before, timeout: timeout) { state in
                 let (pushed, pulled) = (state.traffic.pushedOperationCount, state.traffic.pulledOperationCount)
@@ -43,12 +42,11 @@ struct SyncRoutes: Sendable {
     }
 
     private static func scope(_ text: String?) throws(Problem) -> SyncScope {
-        switch text {
-        case nil, "whoever_answers": return .whoeverAnswers
-        case "anyone": return .anyone
-        case "everyone": return .everyone
-        default: throw .badRequest("The member “with” is “whoever_answers”, “anyone” or “everyone”.")
+        guard let text else { return .whoeverAnswers }
+        guard let scope = SyncScope(rawValue: text) else {
+            throw .badRequest("The member “with” is “whoever_answers”, “anyone” or “everyone”.")
         }
+        return scope
     }
 
     /// Keeps addresses at which there may be machines of the workspace.

@@ -1,10 +1,10 @@
 internal import CRDTCore
 package import Engine
 
-/// With whom a sync exchanges before it ends.
+/// With whom a sync exchanges before it ends; the words are those of the local API.
 package enum SyncScope: String, Hashable, Codable, Sendable {
     /// Whoever answers within a few seconds.
-    case whoeverAnswers
+    case whoeverAnswers = "whoever_answers"
     /// At least one machine, waited for as long as the time limit allows.
     case anyone
     /// Every machine known.

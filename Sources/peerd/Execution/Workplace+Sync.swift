@@ -1,21 +1,12 @@
 internal import CRDTCore
 internal import LocalAPI
-
-/// With whom a sync exchanges before it ends, in the words of the API.
-enum SyncPartners: String {
-    /// Whoever answers within a few seconds.
-    case whoeverAnswers = "whoever_answers"
-    /// At least one machine, waited for as long as the time limit allows.
-    case anyone
-    /// Every machine known.
-    case everyone
-}
+internal import PeerdKit
 
 extension Workplace {
     /// Exchanges changes with the peers until nothing is missing on either side.
-    func sync(_ partners: SyncPartners, timeoutMilliseconds: UInt64) async throws {
+    func sync(_ scope: SyncScope, timeoutMilliseconds: UInt64) async throws {
         let wishes: [ExactText: JSON?] = [
-            "with": .string(partners.rawValue), "timeout_ms": .int(Int64(clamping: max(1, timeoutMilliseconds))),
+            "with": .string(scope.rawValue), "timeout_ms": .int(Int64(clamping: max(1, timeoutMilliseconds))),
         ]
         let state: SyncAnswer = try await self.work(APIRequest(.post, "api", "sync", body: wishes))
         if !state.isAlone { try self.report(state) }
