@@ -59,7 +59,7 @@ struct CommandFailure: Error, Hashable, Codable, Sendable {
 }
 
 extension CommandConfiguration {
-    /// The configuration of one verb: its help ends with its exit codes.
+    /// The configuration of one verb: its help ends with its exit codes, the common ones unless it names them.
     init(verb: String, abstract: String, discussion: String = "", exitCodes: [ExitStatus] = ExitStatus.common) {
         let codes = ExitStatus.line(exitCodes)
         self.init(

@@ -15,11 +15,7 @@ struct DirectoryOption: ParsableArguments {
     var path: String?
 
     /// The directory, from the option or the environment.
-    var paths: DirectoryPaths {
-        get throws {
-            try DirectoryPaths.chosen(option: self.path)
-        }
-    }
+    var paths: DirectoryPaths { get throws { try DirectoryPaths.chosen(option: self.path) } }
 }
 
 /// The moment that a command reads, or now.

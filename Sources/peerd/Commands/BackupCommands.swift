@@ -36,8 +36,7 @@ struct BackupWriteCommand: AsyncParsableCommand {
             With --every, the daemon writes backups to the folder, now and after each such time, and removes the \
             oldest ones of this machine beyond --keep. It makes up for those that it missed. "peerd status" shows the \
             last backup and failures; --every off ends it. Each backup holds the SECRET KEYS of this machine.
-            """,
-        exitCodes: ExitStatus.common
+            """
     )
 
     @OptionGroup var options: DataOptions

@@ -60,8 +60,7 @@ struct BranchListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "list",
         abstract: "List the branches, and what of them is not merged into what they leave.",
-        discussion: "An asterisk is before the current one.",
-        exitCodes: ExitStatus.common
+        discussion: "An asterisk is before the current one."
     )
 
     @OptionGroup var options: DataOptions

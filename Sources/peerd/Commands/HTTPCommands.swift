@@ -67,8 +67,7 @@ struct APICommand: AsyncParsableCommand {
             The token is a secret: any program that has it can read and change the workspace. A shell keeps it out of \
             the list of processes like this: curl -H @<(peerd api --header) "$(peerd api --url)/api/status". On the \
             Unix socket no token is needed: curl --unix-socket "$(peerd api --socket)" http://localhost/api/status.
-            """,
-        exitCodes: ExitStatus.common
+            """
     )
 
     @OptionGroup var options: DataOptions
@@ -124,8 +123,7 @@ struct OpenCommand: AsyncParsableCommand {
         discussion: """
             Prints a link that lets one browser in. It works once, within two minutes. If there is a desktop, the \
             browser opens it.
-            """,
-        exitCodes: ExitStatus.common
+            """
     )
 
     @OptionGroup var options: DataOptions

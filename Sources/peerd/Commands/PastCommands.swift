@@ -90,8 +90,7 @@ struct UndoCommand: AsyncParsableCommand {
         discussion: """
             Takes back what you wrote on any of your machines, the latest first, each transaction as a whole. What \
             somebody has edited since stays as it is, and is named. "peerd redo" does it again.
-            """,
-        exitCodes: ExitStatus.common
+            """
     )
 
     @OptionGroup var options: DataOptions
@@ -106,8 +105,7 @@ struct RedoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "redo",
         abstract: "Do transactions again that \"peerd undo\" took back.",
-        discussion: "Once you have written something else, there is nothing to redo.",
-        exitCodes: ExitStatus.common
+        discussion: "Once you have written something else, there is nothing to redo."
     )
 
     @OptionGroup var options: DataOptions

@@ -9,8 +9,7 @@ struct InviteCommand: AsyncParsableCommand {
             The line holds a secret: anyone who has it can join. It works once, within ten minutes, and at most eight \
             invites are open at a time. The daemon must run to let the other machine in. On a terminal the command \
             also draws the line as a QR code.
-            """,
-        exitCodes: ExitStatus.common
+            """
     )
 
     @OptionGroup var options: DataOptions
@@ -58,8 +57,7 @@ struct PeersCommand: AsyncParsableCommand {
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         verb: "status",
-        abstract: "Show what this machine holds, and anything that is wrong.",
-        exitCodes: ExitStatus.common
+        abstract: "Show what this machine holds, and anything that is wrong."
     )
 
     @OptionGroup var options: DataOptions

@@ -15,8 +15,7 @@ struct PreviewCommand: AsyncParsableCommand {
 
             Ends with exit code 0 if all orders end the same and nothing needs a decision, and with 1 if there are \
             conflicts or devices would differ; the member "verdict" of the JSON is "same", "conflicts" or "diverges".
-            """,
-        exitCodes: ExitStatus.common
+            """
     )
 
     @Argument(

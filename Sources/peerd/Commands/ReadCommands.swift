@@ -68,8 +68,7 @@ struct ConflictsCommand: AsyncParsableCommand {
         discussion: """
             Lists values of properties until someone writes the property again, and moves until someone moves the \
             object again. Also lists moves that have no effect because they would have put an object below itself.
-            """,
-        exitCodes: ExitStatus.common
+            """
     )
 
     @OptionGroup var options: DataOptions

@@ -124,8 +124,7 @@ struct SnapshotImportCommand: AsyncParsableCommand {
         discussion: """
             The objects do not change until it is restored. FILE.json has at most 32 MiB, and may be - for standard \
             input.
-            """,
-        exitCodes: ExitStatus.common
+            """
     )
 
     @OptionGroup var options: DataOptions

@@ -34,8 +34,7 @@ struct DoctorCommand: AsyncParsableCommand {
             Checks every hash and every signature of the log, rebuilds the whole state from it in the data directory, \
             and compares that with the stored state. Exits with code 1 if there is a problem; warnings alone do not \
             count.
-            """,
-        exitCodes: ExitStatus.common
+            """
     )
 
     @OptionGroup var options: DataOptions
