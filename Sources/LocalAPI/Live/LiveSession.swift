@@ -153,10 +153,10 @@ final class LiveSession: Sendable {
         let number = Self.number(id)
         guard number >= 0 else { throw Problem.badRequest("A subscription needs an “id”, a number from 0.") }
         let credit = Credit(try members.number("credit", in: 0...APILimits.creditMax) ?? Self.creditInitially)
-        let problem = self.subscriptions.withLock { subscriptions -> Problem? in
-            if subscriptions[number] != nil { return .badRequest("The subscription \(number) is there already.") }
+        try self.subscriptions.withLock { subscriptions throws(Problem) in
+            if subscriptions[number] != nil { throw .badRequest("The subscription \(number) is there already.") }
             guard subscriptions.count < APILimits.subscriptionCountMax else {
-                return Problem(
+                throw Problem(
                     .tooManyRequests,
                     "too-many-requests",
                     "A connection has at most \(APILimits.subscriptionCountMax) subscriptions.",
@@ -164,9 +164,7 @@ final class LiveSession: Sendable {
                 )
             }
             subscriptions[number] = credit
-            return nil
         }
-        if let problem { throw problem }
         group.addTask {
             defer { self.end(number, credit) }
             do {

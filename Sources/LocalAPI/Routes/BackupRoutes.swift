@@ -28,11 +28,10 @@ struct BackupRoutes: Sendable {
         let members = try Members(try await request.jsonOrNothing(), of: "The body")
         let file = try Self.url(try members.text("path"), "path")
         try members.requireNoOthers()
-        let workspace = self.workspace
         return Work { progress in
             let tell: @Sendable (Double) -> Void = { progress("backed up \(Int($0 * 100)) %") }
-            guard let file else { return BackupAnswer(try await workspace.backUpBySchedule(progress: tell)) }
-            return BackupAnswer(try await workspace.backUp(to: file, progress: tell))
+            guard let file else { return BackupAnswer(try await self.workspace.backUpBySchedule(progress: tell)) }
+            return BackupAnswer(try await self.workspace.backUp(to: file, progress: tell))
         }
     }
 

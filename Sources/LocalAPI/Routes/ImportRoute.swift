@@ -5,15 +5,14 @@ internal import Synchronization
 extension ExchangeRoutes {
     /// Takes in objects of a file.
     func importObjects(_ request: Request) async throws -> Work<ImportAnswer> {
-        let workspace = self.workspace
         try request.requireJSON()
-        let branch = try await request.branch(in: workspace)
+        let branch = try await request.branch(in: self.workspace)
         return Work { progress in
             // Read within the work, so that a client hears of it while its file is on the way.
-            let file = try await ImportBody(request.body, in: workspace.paths.directory)
+            let file = try await ImportBody(request.body, in: self.workspace.paths.directory)
             let done = Mutex<Workspace.ImportReport?>(nil)
             do {
-                let report = try await workspace.importObjects(from: file.text, on: branch) { report in
+                let report = try await self.workspace.importObjects(from: file.text, on: branch) { report in
                     done.withLock { $0 = report }
                     progress("imported \(report.objectCount) of \(report.totalCount) objects")
                 }

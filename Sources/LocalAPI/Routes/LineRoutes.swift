@@ -37,9 +37,8 @@ struct LineRoutes: Sendable {
     ) async throws -> Response {
         let (name, moment) = (request.parameters.first, try request.moment)
         try await self.check(name, at: moment)
-        let workspace = self.workspace
         return LineStream.response { writer in
-            try await workspace.reading(at: moment, to: { try await writer.write($0) }) { transaction, put in
+            try await self.workspace.reading(at: moment, to: { try await writer.write($0) }) { transaction, put in
                 let top = try name.map { try ObjectLookup.find($0, in: &transaction) }
                 var lines = LineBuffer()
                 var levels = [ChildPages(of: top?.index)]
@@ -93,12 +92,11 @@ struct LineRoutes: Sendable {
         let withSummaries = try request.head.query.flag("summaries")
         let conflicts = try await self.workspace.conflicts(in: scope)
         let moves = try await self.workspace.movesWithoutEffect(in: scope)
-        let workspace = self.workspace
         return LineStream.response { writer in
             func send(_ line: ConflictLine, _ object: ObjectID) async throws {
                 var line = line
                 if withSummaries {
-                    line.object = try await workspace.reading { transaction in
+                    line.object = try await self.workspace.reading { transaction in
                         // It may be gone by now.
                         guard let index = try transaction.existingObjectIndex(of: object) else { return .null }
                         return JSON(try ObjectSummary(of: index, in: &transaction))
@@ -121,10 +119,10 @@ struct LineRoutes: Sendable {
     func log(of name: String?, _ request: Request) async throws -> Response {
         var id: ObjectID?
         if let name { id = try await ObjectLookup.idOfAny(name, in: self.workspace) }
-        let (workspace, object) = (self.workspace, id)
+        let object = id
         return LineStream.response { writer in
             var lines = LineBuffer()
-            for try await entry in workspace.log(of: object) {
+            for try await entry in self.workspace.log(of: object) {
                 guard let piece = lines.add(LogEntryAnswer(entry, isWhole: true)) else { continue }
                 try await writer.write(piece)
             }

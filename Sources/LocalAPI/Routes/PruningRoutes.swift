@@ -22,9 +22,8 @@ struct PruningRoutes: Sendable {
         let isDryRun = try members.flag("dry_run")
         try members.requireNoOthers()
         guard let seconds else { throw Problem.badRequest("The body needs “keep_seconds”.") }
-        let workspace = self.workspace
         return Work { progress in
-            let report = try await workspace.compact(keepingSeconds: seconds, isDryRun: isDryRun) { count in
+            let report = try await self.workspace.compact(keepingSeconds: seconds, isDryRun: isDryRun) { count in
                 progress("examined \(count) changes")
             }
             return CompactionAnswer(report)
@@ -38,7 +37,6 @@ struct PruningRoutes: Sendable {
         let property = try members.requiredText("property")
         try members.requireNoOthers()
         let id = try await ObjectLookup.id(object, in: self.workspace)
-        let workspace = self.workspace
-        return Work { _ in ErasureAnswer(try await workspace.erase(property, of: id)) }
+        return Work { _ in ErasureAnswer(try await self.workspace.erase(property, of: id)) }
     }
 }

@@ -58,10 +58,10 @@ struct SnapshotRoutes: Sendable {
     private func restore(_ request: Request) async throws -> Work<SnapshotRestorationAnswer> {
         let members = try Members(try await request.jsonOrNothing(), of: "The body")
         try members.requireNoOthers()
-        let (workspace, id) = (self.workspace, try await self.snapshot(request).id)
-        let branch = try await request.branch(in: workspace)
+        let id = try await self.snapshot(request).id
+        let branch = try await request.branch(in: self.workspace)
         return Work { progress in
-            let restoration = try await workspace.restoreSnapshot(id, on: branch) { part in
+            let restoration = try await self.workspace.restoreSnapshot(id, on: branch) { part in
                 let count = part.createdCount + part.changedCount + part.movedCount
                 progress("restored \(PlainText.count(count, "object"))")
             }

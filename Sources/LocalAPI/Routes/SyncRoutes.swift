@@ -28,11 +28,10 @@ struct SyncRoutes: Sendable {
             try members.number("timeout_ms", in: 1...Self.timeoutMillisecondsMax) ?? Self.timeoutMilliseconds
         let scope = try Self.scope(try members.text("with"))
         try members.requireNoOthers()
-        let workspace = self.workspace
-        let (before, isForProgram) = (try await workspace.nodeStatus(), request.wantsLines)
+        let (before, isForProgram) = (try await self.workspace.nodeStatus(), request.wantsLines)
         let timeout = before.isAlone ? Duration.zero : .milliseconds(milliseconds)
         return Work { progress in
-            let state = try await workspace.sync(scope, since: before, timeout: timeout) { state in
+            let state = try await self.workspace.sync(scope, since: before, timeout: timeout) { state in
                 let (pushed, pulled) = (state.traffic.pushedOperationCount, state.traffic.pulledOperationCount)
                 progress("pushed \(pushed), pulled \(pulled) operations")
             }
@@ -102,19 +101,18 @@ struct SyncRoutes: Sendable {
 
     /// Checks everything there is to check, and says what to do about what is wrong.
     private func doctor(_ request: Request) async throws -> Work<DiagnosisAnswer> {
-        let (workspace, server) = (self.workspace, self.server)
-        return Work { progress in
-            var diagnosis = try await workspace.diagnose { text in progress(text) }
-            let daemonRuns = server.listen != nil
-            if !daemonRuns, PrivateFile.mode(of: workspace.paths.socket) != nil {
+        Work { progress in
+            var diagnosis = try await self.workspace.diagnose { text in progress(text) }
+            let daemonRuns = self.server.listen != nil
+            if !daemonRuns, PrivateFile.mode(of: self.workspace.paths.socket) != nil {
                 diagnosis.add(.ok, "socket", "a stopped daemon left its socket; the next daemon replaces it")
             }
-            if let damage = Settings.damage(workspace.paths) {
+            if let damage = Settings.damage(self.workspace.paths) {
                 diagnosis.add(.warning, "config", damage, Settings.damageAdvice)
             }
-            let status = try await workspace.nodeStatus()
+            let status = try await self.workspace.nodeStatus()
             diagnosis.checkNode(status, daemonRuns: daemonRuns)
-            let findings = try await workspace.status(server).clockFindings
+            let findings = try await self.workspace.status(self.server).clockFindings
             diagnosis.checkClock(findings, now: SystemClock.now().wall)
             return DiagnosisAnswer(diagnosis)
         }
