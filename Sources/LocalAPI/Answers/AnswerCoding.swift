@@ -34,7 +34,8 @@ extension JSON {
     ///
     /// - Throws: ``APIConnectionError`` if something is missing that must be there, or is of another kind.
     package func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
-        if Value.self == JSON.self, let json = self as? Value { return json }
+        // What needs no coder gets no reader.
+        if let value = self.value(as: type) { return value }
         return try Value(from: JSONReader(json: self))
     }
 
@@ -204,32 +205,20 @@ private struct MemberReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return try json.decoded()
     }
 
-    // What most members are, without a reader for each.
-    func decode(_ type: String.Type, forKey key: Key) throws -> String { try self.plain(key) }
-    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try self.plain(key) }
-    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try self.plain(key) }
-    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try self.plain(key) }
+    // Those of the protocol look for the member three times.
+    func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try self.ifPresent(key) }
+    func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try self.ifPresent(key) }
+    func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try self.ifPresent(key) }
+    func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? { try self.ifPresent(key) }
 
-    func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try self.plainIfPresent(key) }
-    func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try self.plainIfPresent(key) }
-    func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try self.plainIfPresent(key) }
-    func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? { try self.plainIfPresent(key) }
-
-    private func plain<Value>(_ key: Key) throws -> Value {
-        guard let value: Value = try self.plainIfPresent(key) else { throw APIConnectionError.notUnderstood }
-        return value
-    }
-
-    private func plainIfPresent<Value>(_ key: Key) throws -> Value? {
-        guard let json = self.members[key.nameInJSON], json != .null else { return nil }
-        guard let value = json.value(as: Value.self) else { throw APIConnectionError.notUnderstood }
-        return value
+    func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+        try self.ifPresent(key)
     }
 
     /// Null is nothing, unless it is a value.
-    func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
-        guard let json = self.members[key.nameInJSON], json != .null || type == JSON.self else { return nil }
-        return try json.decoded(as: type)
+    private func ifPresent<Value: Decodable>(_ key: Key) throws -> Value? {
+        guard let json = self.members[key.nameInJSON], json != .null || Value.self == JSON.self else { return nil }
+        return try json.decoded()
     }
 
     func nestedContainer<Other>(keyedBy type: Other.Type, forKey key: Key) -> KeyedDecodingContainer<Other> {

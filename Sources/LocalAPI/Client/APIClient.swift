@@ -155,10 +155,7 @@ package struct APIClient: APICaller {
         }
         switch request.body {
         case .none: break
-        case .json(let json):
-            var bytes: [UInt8] = []
-            json.append(to: &bytes)
-            try await send(bytes)
+        case .json(let json): try await send(json.bytes)
         case .pieces(let next): while let piece = try await next() { try await send(piece) }
         }
         try await self.translating(alarm) { try await outbound.write(.end(nil)) }

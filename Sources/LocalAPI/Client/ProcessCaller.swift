@@ -66,10 +66,7 @@ extension RequestBody {
     fileprivate init(of request: APIRequest) {
         switch request.body {
         case .none: self = .empty
-        case .json(let json):
-            var bytes: [UInt8] = []
-            json.append(to: &bytes)
-            self.init(bytes)
+        case .json(let json): self.init(json.bytes)
         case .pieces(let next): self.init(reading: next)
         }
     }

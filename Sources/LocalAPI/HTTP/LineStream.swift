@@ -72,8 +72,7 @@ enum LineStream {
 
     /// The JSON of an answer, and the end of its line.
     static func line(_ answer: some Encodable) -> [UInt8] {
-        var bytes: [UInt8] = []
-        JSON(answer).append(to: &bytes)
+        var bytes = JSON(answer).bytes
         bytes.append(UInt8(ascii: "\n"))
         return bytes
     }

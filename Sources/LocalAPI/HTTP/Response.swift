@@ -56,9 +56,7 @@ package struct Response: Sendable {
     package init(_ answer: some Encodable) { self.init(.ok, answer) }
 
     package init(_ status: HTTPResponseStatus, _ answer: some Encodable) {
-        var bytes: [UInt8] = []
-        JSON(answer).append(to: &bytes)
-        self.init(status, json: bytes)
+        self.init(status, json: JSON(answer).bytes)
     }
 
     /// `bytes`: JSON.

@@ -252,8 +252,6 @@ final class LiveSession: Sendable {
     }
 
     private func send(_ message: some Encodable) async throws {
-        var bytes: [UInt8] = []
-        JSON(message).append(to: &bytes)
-        try await self.socket.send(bytes)
+        try await self.socket.send(JSON(message).bytes)
     }
 }

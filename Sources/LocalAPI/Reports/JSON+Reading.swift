@@ -16,6 +16,13 @@ extension JSON {
         return try json.decoded()
     }
 
+    /// The canonical text.
+    var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        self.append(to: &bytes)
+        return bytes
+    }
+
     /// Whether something in it lies deeper than some number of arrays and objects.
     func isDeeper(than depth: Int) -> Bool {
         if depth < 0 { return true }

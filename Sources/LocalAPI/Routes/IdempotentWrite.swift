@@ -22,12 +22,10 @@ struct IdempotentWrite: Sendable {
         self.batch = try EditBatch(members)
         self.branch = branch
         // In the canonical form, so that order and white space make no difference.
-        var content: [UInt8] = []
         var parts: [ExactText: JSON] = ["edits": members["edits"] ?? .null, "if": members["if"] ?? .null]
         // Without a branch, the content is what it was before there were branches.
         if let branch { parts["branch"] = .string(branch.description) }
-        JSON.object(parts).append(to: &content)
-        let digest = content.withUnsafeBytes { Blake2b.unpersonalised256($0) }
+        let digest = JSON.object(parts).bytes.withUnsafeBytes { Blake2b.unpersonalised256($0) }
         let hash = Hash256(bytes: Bytes32(digest.0, digest.1, digest.2, digest.3))
         self.name = IdempotencyKey(name, content: hash)
     }
