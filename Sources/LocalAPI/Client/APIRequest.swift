@@ -64,15 +64,9 @@ extension PercentCoding {
 
     /// The text with each byte escaped that is not an unreserved character.
     static func encoded(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        let digits = Array("0123456789ABCDEF".utf8)
-        for byte in text.utf8 {
-            if self.unreserved.contains(byte) {
-                bytes.append(byte)
-            } else {
-                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        text.utf8.map { byte in
+            self.unreserved.contains(byte)
+                ? String(UnicodeScalar(byte)) : "%\(Hexadecimal.text([byte]).uppercased())"
+        }.joined()
     }
 }

@@ -54,25 +54,20 @@ extension Request {
 extension Problem {
     /// The problem that text is not JSON that can be kept.
     init(_ failure: JSON.ParseFailure, in owner: String, depthMax: Int) {
-        switch failure.reason {
-        case .notJSON: self = .badRequest("\(owner) is not JSON; it cannot be read behind byte \(failure.offset).")
-        case .tooDeep:
-            self = .badRequest(
-                "\(owner) has more than \(depthMax) levels of arrays and objects at byte \(failure.offset)."
-            )
-        case .numberTooLarge:
-            self = .badRequest(
-                "\(owner) has a number before byte \(failure.offset) that is beyond the range of a double."
-            )
-        case .numberTooSmall:
-            self = .badRequest("\(owner) has a number before byte \(failure.offset) that a double would make zero.")
-        case .integerTooLarge:
-            self = .badRequest(
-                "\(owner) has an integer before byte \(failure.offset) that has more than 64 bits; write it as text."
-            )
-        case .repeatedMember:
-            let name = JSON.string(String((failure.path.last ?? "").prefix(40))).canonicalText
-            self = .badRequest("\(owner) has two members \(name) in one object before byte \(failure.offset).")
-        }
+        let (place, path) = (failure.offset, failure.path)
+        let fault =
+            switch failure.reason {
+            case .notJSON: "is not JSON; it cannot be read behind byte \(place)."
+            case .tooDeep: "has more than \(depthMax) levels of arrays and objects at byte \(place)."
+            case .numberTooLarge: "has a number before byte \(place) that is beyond the range of a double."
+            case .numberTooSmall: "has a number before byte \(place) that a double would make zero."
+            case .integerTooLarge: "has an integer before byte \(place) that has more than 64 bits; write it as text."
+            case .repeatedMember: "has two members \(Self.name(path.last)) in one object before byte \(place)."
+            }
+        self = .badRequest("\(owner) \(fault)")
+    }
+
+    private static func name(_ member: String?) -> String {
+        JSON.string(String((member ?? "").prefix(40))).canonicalText
     }
 }

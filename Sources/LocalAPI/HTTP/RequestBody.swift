@@ -3,10 +3,9 @@ internal import NIOHTTP1
 
 /// The body of a request: its pieces in order, each read when it is asked for.
 package struct RequestBody: Sendable {
-    /// Returns the next piece; nil for a request without a body.
-    private let read: (@Sendable () async throws -> [UInt8]?)?
+    private let read: @Sendable () async throws -> [UInt8]?
 
-    package static let empty = RequestBody(pieces: nil)
+    package static let empty = RequestBody { nil }
 
     /// A body that is there already.
     package init(_ bytes: [UInt8]) {
@@ -16,19 +15,13 @@ package struct RequestBody: Sendable {
         self.init(pieces: pieces)
     }
 
-    init(pieces: BodyPieces?) {
-        guard let pieces else {
-            self.read = nil
-            return
-        }
-        self.read = { try await pieces.next() }
-    }
+    init(pieces: BodyPieces?) { self.init { try await pieces?.next() } }
 
     /// A body whose pieces a function returns, one after the other; nil ends it.
     init(reading read: @escaping @Sendable () async throws -> [UInt8]?) { self.read = read }
 
     /// Returns the next piece; nil at the end.
-    package func next() async throws -> [UInt8]? { try await self.read?() }
+    package func next() async throws -> [UInt8]? { try await self.read() }
 
     /// Reads all of it.
     ///
