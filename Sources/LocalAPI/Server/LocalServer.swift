@@ -47,37 +47,36 @@ package final class LocalServer: Sendable {
     }
 
     private func bootstrap(_ entryPoint: EntryPoint) -> ServerBootstrap {
-        let (service, connections, requests) = (self.service, self.connections, self.requests)
-        return ServerBootstrap(group: connections.group)
+        let entry = Entry(service: self.service, point: entryPoint, connections: self.connections)
+        let requests = self.requests
+        return ServerBootstrap(group: self.connections.group)
             .serverChannelOption(.backlog, value: Self.backlog)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    if entryPoint == .loopback { connections.add(channel) }
-                    let counter = entryPoint == .socket ? requests.handler() : nil
-                    try Self.configure(channel, service, entryPoint, connections, counter)
+                    if entryPoint == .loopback { entry.connections.add(channel) }
+                    try entry.configure(channel, entryPoint == .socket ? requests.handler() : nil)
                 }
             }
     }
+}
 
-    private static func configure(
-        _ channel: any Channel,
-        _ service: APIService,
-        _ entryPoint: EntryPoint,
-        _ connections: ConnectionBook,
-        _ counter: RunningRequests.Counter?
-    ) throws {
-        let connection = HTTPConnection(service, entryPoint, connections)
+/// What makes connections of channels that came one way.
+private struct Entry: Sendable {
+    let service: APIService
+    let point: EntryPoint
+    let connections: ConnectionBook
+
+    func configure(_ channel: any Channel, _ counter: RunningRequests.Counter?) throws {
+        let connection = HTTPConnection(self.service, self.point, self.connections)
         let bound = NIOLoopBound((counter, connection), eventLoop: channel.eventLoop)
         let upgrader = NIOWebSocketServerUpgrader(
             maxFrameSize: APILimits.messageByteCountMax,
             automaticErrorHandling: false,
             shouldUpgrade: { channel, head in
-                channel.eventLoop.makeSucceededFuture(Self.mayUpgrade(head, service, entryPoint) ? [:] : nil)
+                channel.eventLoop.makeSucceededFuture(self.mayUpgrade(head) ? [:] : nil)
             },
             upgradePipelineHandler: { channel, head in
-                channel.eventLoop.makeCompletedFuture {
-                    try Self.upgrade(channel, head, service, entryPoint, connections)
-                }
+                channel.eventLoop.makeCompletedFuture { try self.upgrade(channel, head) }
             }
         )
         // The writer of an answer says how it is framed; left to itself, the encoder ends a HEAD with an empty chunk.
@@ -100,25 +99,19 @@ package final class LocalServer: Sendable {
         try channel.pipeline.syncOperations.addHandler(connection)
     }
 
-    private static func head(_ head: HTTPRequestHead, _ entryPoint: EntryPoint) -> RequestHead? {
-        try? RequestHead(method: head.method, target: head.uri, headers: head.headers, entryPoint: entryPoint)
+    private func request(_ head: HTTPRequestHead) -> RequestHead? {
+        try? RequestHead(method: head.method, target: head.uri, headers: head.headers, entryPoint: self.point)
     }
 
-    private static func mayUpgrade(_ head: HTTPRequestHead, _ service: APIService, _ entryPoint: EntryPoint) -> Bool {
-        guard let request = self.head(head, entryPoint), request.path == ["ws", "sync"] else { return false }
+    private func mayUpgrade(_ head: HTTPRequestHead) -> Bool {
+        guard let request = self.request(head), request.path == ["ws", "sync"] else { return false }
         // Programs may show their token in the first message.
-        let problem = service.refusal(of: request, isWebSocket: true)
+        let problem = self.service.refusal(of: request, isWebSocket: true)
         return problem == nil || problem?.code == "unauthorized"
     }
 
-    private static func upgrade(
-        _ channel: any Channel,
-        _ head: HTTPRequestHead,
-        _ service: APIService,
-        _ entryPoint: EntryPoint,
-        _ connections: ConnectionBook
-    ) throws {
-        let isLetIn = self.head(head, entryPoint).map { service.isLetIn($0) } ?? false
+    private func upgrade(_ channel: any Channel, _ head: HTTPRequestHead) throws {
+        let isLetIn = self.request(head).map { self.service.isLetIn($0) } ?? false
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(FrameRules())
         try pipeline.addHandler(
@@ -128,6 +121,6 @@ package final class LocalServer: Sendable {
                 maxAccumulatedFrameSize: APILimits.messageByteCountMax
             )
         )
-        try pipeline.addHandler(LiveConnection(service, isLetIn: isLetIn, channel, connections))
+        try pipeline.addHandler(LiveConnection(self.service, isLetIn: isLetIn, channel, self.connections))
     }
 }
