@@ -94,15 +94,9 @@ struct BigEndianReader<Bytes: Collection> where Bytes.Element == UInt8 {
 
 extension FixedWidthInteger {
     /// The bytes of the number, the highest first.
-    var bigEndianBytes: [UInt8] {
-        var bytes: [UInt8] = []
-        self.appendBigEndian(to: &bytes)
-        return bytes
-    }
+    var bigEndianBytes: [UInt8] { withUnsafeBytes(of: self.bigEndian) { Array($0) } }
 
     func appendBigEndian(to bytes: inout [UInt8]) {
-        for shift in stride(from: Self.bitWidth - 8, through: 0, by: -8) {
-            bytes.append(UInt8(truncatingIfNeeded: self >> Self(shift)))
-        }
+        withUnsafeBytes(of: self.bigEndian) { bytes.append(contentsOf: $0) }
     }
 }

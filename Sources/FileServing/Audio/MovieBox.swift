@@ -21,8 +21,7 @@ struct MovieBox {
     /// A box whose length changes with that of a table in it.
     private struct Container {
         var place: Int
-        var lengthField: BoxHeader.LengthField
-        var length: UInt64
+        var header: BoxHeader
     }
 
     /// An `stco` or `co64` box: the file offset of each chunk of a track.
@@ -43,7 +42,7 @@ struct MovieBox {
         guard let header = BoxHeader(bytes, available: UInt64(bytes.count)), header.type == "moov",
             header.boxLength == UInt64(bytes.count)
         else { throw .damaged }
-        self.containers.append(Container(place: 0, lengthField: header.lengthField, length: header.boxLength))
+        self.containers.append(Container(place: 0, header: header))
         try self.readChildren(Int(header.length)..<bytes.count, of: "moov", within: [0])
     }
 }
@@ -96,9 +95,7 @@ extension MovieBox {
             let content = (place + Int(header.length))..<end
             switch header.type {
             case "trak", "mdia", "minf", "dinf", "stbl":
-                self.containers.append(
-                    Container(place: place, lengthField: header.lengthField, length: header.boxLength)
-                )
+                self.containers.append(Container(place: place, header: header))
                 try self.readChildren(content, of: header.type, within: containers + [self.containers.count - 1])
             case "stco", "co64":
                 tableCount += 1
@@ -281,9 +278,8 @@ extension MovieBox {
             while nextContainer < self.containers.count, self.containers[nextContainer].place < end {
                 let container = self.containers[nextContainer]
                 copy(to: container.place)
-                let type = self.bytes[(container.place + 4)..<(container.place + 8)]
-                let field = container.lengthField
-                let header = try Self.header(type, field, container.length + containerGrowth[nextContainer])
+                let length = container.header.boxLength + containerGrowth[nextContainer]
+                let header = try Self.header(container.header.type, container.header.lengthField, length)
                 result += header
                 copied = container.place + header.count
                 nextContainer += 1
@@ -292,7 +288,7 @@ extension MovieBox {
         for (index, table) in self.tables.enumerated() {
             try writeContainers(before: table.place)
             copy(to: table.place)
-            let type = widened[index] ? Array("co64".utf8)[...] : self.bytes[(table.place + 4)..<(table.place + 8)]
+            let type = widened[index] ? "co64" : table.header.type
             let header = try Self.header(type, table.header.lengthField, table.header.boxLength + growth[index])
             result += header
             copied = table.place + header.count
@@ -317,17 +313,17 @@ extension MovieBox {
 
     /// The header of a box, of the same form and length as before.
     private static func header(
-        _ type: ArraySlice<UInt8>,
+        _ type: BoxType,
         _ field: BoxHeader.LengthField,
         _ length: UInt64
     ) throws(Objection) -> [UInt8] {
         switch field {
         case .bits64:
-            return UInt32(1).bigEndianBytes + type + length.bigEndianBytes
+            return UInt32(1).bigEndianBytes + type.code.bigEndianBytes + length.bigEndianBytes
         case .bits32, .toTheEnd:
             // In front of the media, nothing reaches to the end of the file.
             guard let length = UInt32(exactly: length) else { throw .damaged }
-            return length.bigEndianBytes + type
+            return length.bigEndianBytes + type.code.bigEndianBytes
         }
     }
 }

@@ -68,14 +68,7 @@ package struct FilePath: Hashable, Sendable {
     var parent: FilePath { FilePath(valid: Array(self.components.dropLast())) }
 
     /// Whether a name in a folder can be part of a path.
-    static func canName(_ bytes: [UInt8]) -> Bool {
-        do {
-            _ = try self.name(bytes)
-            return true
-        } catch {
-            return false
-        }
-    }
+    static func canName(_ bytes: [UInt8]) -> Bool { (try? self.name(bytes)) != nil }
 
     private static func name(_ bytes: [UInt8]) throws(Objection) -> String {
         guard !bytes.isEmpty else { throw .emptyComponent }

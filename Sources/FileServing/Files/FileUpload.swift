@@ -59,10 +59,9 @@ package final class FileUpload: Sendable {
     }
 
     package func append(_ bytes: [UInt8]) throws(FileTreeError) {
-        let result = bytes.withUnsafeBytes { bytes in
-            Result { () throws(FileTreeError) in try self.append(bytes) }
+        try bytes.withUnsafeBufferPointer { bytes throws(FileTreeError) in
+            try self.append(UnsafeRawBufferPointer(bytes))
         }
-        try result.get()
     }
 
     /// Puts the file in its place, once it is on the disk and if the conditions hold then.

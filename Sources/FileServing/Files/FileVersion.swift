@@ -60,16 +60,9 @@ package struct OpenFile: RandomAccessBytes, Sendable {
     func read(_ count: Int, at offset: UInt64) throws(FileTreeError) -> [UInt8] {
         guard offset < self.length else { return [] }
         let wanted = min(count, Int(clamping: self.length - offset))
-        var failure: FileTreeError?
-        let bytes = [UInt8](unsafeUninitializedCapacity: max(0, wanted)) { buffer, filled in
-            do throws(FileTreeError) {
-                filled = try self.read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
-            } catch {
-                failure = error
-            }
+        return try [UInt8](unsafeUninitializedCapacity: max(0, wanted)) { buffer, filled throws(FileTreeError) in
+            filled = try self.read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
         }
-        if let failure { throw failure }
-        return bytes
     }
 
     /// Fills a buffer, and returns the number of bytes: fewer than it has room for only at the end of the file.

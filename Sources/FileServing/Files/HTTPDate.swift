@@ -38,12 +38,11 @@ extension HTTPDate {
     /// `now` decides the century of the obsolete form with two digits. The weekday must be one, but need not fit the
     /// date: servers and clients that compute it wrongly mean the date.
     init?(_ text: String, now: HTTPDate) {
-        var text = DateScanner(text)
-        if let date = Self.fixedForm(&text) ?? Self.twoDigitForm(&text, now) ?? Self.asctimeForm(&text) {
-            self = date
-        } else {
+        let text = DateScanner(text)
+        guard let date = Self.fixedForm(text) ?? Self.twoDigitForm(text, now) ?? Self.asctimeForm(text) else {
             return nil
         }
+        self = date
     }
 
     private static let weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
@@ -53,8 +52,8 @@ extension HTTPDate {
     ]
 
     /// Reads the form `Sun, 06 Nov 1994 08:49:37 GMT`.
-    private static func fixedForm(_ text: inout DateScanner) -> HTTPDate? {
-        text.restart()
+    private static func fixedForm(_ text: DateScanner) -> HTTPDate? {
+        var text = text
         guard text.name(of: self.shortWeekdays) != nil, text.skip(", "),
             let day = text.number(digits: 2), text.skip(" "),
             let month = text.name(of: self.months), text.skip(" "),
@@ -65,8 +64,8 @@ extension HTTPDate {
     }
 
     /// Reads the form `Sunday, 06-Nov-94 08:49:37 GMT`.
-    private static func twoDigitForm(_ text: inout DateScanner, _ now: HTTPDate) -> HTTPDate? {
-        text.restart()
+    private static func twoDigitForm(_ text: DateScanner, _ now: HTTPDate) -> HTTPDate? {
+        var text = text
         guard text.name(of: self.weekdays) != nil, text.skip(", "),
             let day = text.number(digits: 2), text.skip("-"),
             let month = text.name(of: self.months), text.skip("-"),
@@ -84,8 +83,8 @@ extension HTTPDate {
     }
 
     /// Reads the form `Sun Nov  6 08:49:37 1994`.
-    private static func asctimeForm(_ text: inout DateScanner) -> HTTPDate? {
-        text.restart()
+    private static func asctimeForm(_ text: DateScanner) -> HTTPDate? {
+        var text = text
         guard text.name(of: self.shortWeekdays) != nil, text.skip(" "),
             let month = text.name(of: self.months), text.skip(" "),
             let day = text.skip(" ") ? text.number(digits: 1) : text.number(digits: 2), text.skip(" "),
@@ -121,8 +120,6 @@ private struct DateScanner {
     }
 
     var isAtEnd: Bool { self.place == self.bytes.count }
-
-    mutating func restart() { self.place = 0 }
 
     mutating func skip(_ text: String) -> Bool {
         guard self.bytes[self.place...].starts(with: text.utf8) else { return false }

@@ -75,29 +75,19 @@ extension OpenFile {
     /// Some bytes of the state in which the file was opened.
     ///
     /// Throws ``FileTreeError/changed`` if the file has another state by now. Blocks on the disk.
-    func content(_ range: Range<UInt64>) throws(FileTreeError) -> ByteBuffer {
+    func content(_ range: Range<UInt64>) throws -> ByteBuffer {
         var bytes = ByteBuffer()
         try self.append(range, to: &bytes)
         return bytes
     }
 
-    fileprivate func append(_ range: Range<UInt64>, to bytes: inout ByteBuffer) throws(FileTreeError) {
+    fileprivate func append(_ range: Range<UInt64>, to bytes: inout ByteBuffer) throws {
         let count = range.count
         bytes.reserveCapacity(minimumWritableBytes: count)
-        var failure: FileTreeError?
-        let filled = bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { buffer in
-            do throws(FileTreeError) {
-                return try self.read(
-                    into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]),
-                    at: range.lowerBound
-                )
-            } catch {
-                failure = error
-                return 0
-            }
+        let filled = try bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { buffer in
+            try self.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), at: range.lowerBound)
         }
-        if let failure { throw failure }
-        guard filled == count, try self.hasSameContent() else { throw .changed }
+        guard filled == count, try self.hasSameContent() else { throw FileTreeError.changed }
     }
 }
 
@@ -105,7 +95,7 @@ extension Response.Segments {
     /// The same with the first bytes in memory.
     ///
     /// Whoever opens a file reads them at once, without another change of threads. Blocks on the disk.
-    func withFirstBytesRead() throws(FileTreeError) -> Response.Segments {
+    func withFirstBytesRead() throws -> Response.Segments {
         var first = ByteBuffer()
         var rest = self.parts[...]
         while let part = rest.first, first.readableBytes < Int(SegmentSender.pieceByteCount) {
@@ -123,7 +113,7 @@ extension Response.Segments {
         return Response.Segments(parts: (first.readableBytes == 0 ? [] : [.bytes(first)]) + rest)
     }
 
-    private static func append(_ part: Response.Segment, to bytes: inout ByteBuffer) throws(FileTreeError) {
+    private static func append(_ part: Response.Segment, to bytes: inout ByteBuffer) throws {
         switch part {
         case .bytes(let content): bytes.writeImmutableBuffer(content)
         case .file(let file, let range): try file.append(range, to: &bytes)
