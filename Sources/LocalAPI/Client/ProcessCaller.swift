@@ -20,34 +20,12 @@ package struct ProcessCaller: APICaller {
             entryPoint: .process
         )
         let response = await self.service.respond(to: Request(head: head, body: RequestBody(of: request)))
-        func answer(_ next: @escaping () async throws -> [UInt8]?) -> APIAnswer {
-            APIAnswer(status: response.status, headers: response.headers, body: AnswerBody(next: next))
-        }
-        switch response.body {
-        case .none: return try await read(answer { nil })
-        case .bytes(let bytes):
-            var rest: [UInt8]? = bytes
-            return try await read(answer { rest.take() })
-        case .segments(let segments):
-            return try await Self.exchange(
-                write: { try await $0.write(segments.parts) },
-                read: { try await read(answer($0)) }
-            )
-        case .stream(let write):
-            return try await Self.exchange(write: { try await write($0) }, read: { try await read(answer($0)) })
-        }
-    }
-
-    /// Has a body written by one task while another one reads it.
-    private static func exchange<Result>(
-        write: @escaping @Sendable (PieceChannel) async throws -> Void,
-        read: (@escaping () async throws -> [UInt8]?) async throws -> Result
-    ) async throws -> Result {
+        // One task writes the body while another one reads it.
         let channel = PieceChannel()
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 do {
-                    try await write(channel)
+                    try await response.body.write(to: channel)
                     channel.finish(nil)
                 } catch {
                     channel.finish(error)
@@ -57,7 +35,8 @@ package struct ProcessCaller: APICaller {
                 channel.abandon()
                 group.cancelAll()
             }
-            return try await read { try await channel.next() }
+            let body = AnswerBody { try await channel.next() }
+            return try await read(APIAnswer(status: response.status, headers: response.headers, body: body))
         }
     }
 }
@@ -72,21 +51,28 @@ extension RequestBody {
     }
 }
 
-extension PieceChannel {
+extension Response.Body {
     private static let fileByteCount: UInt64 = 256 << 10
 
-    fileprivate func write(_ segments: [Response.Segment]) async throws {
-        for segment in segments {
-            switch segment {
-            case .bytes(let bytes): try await self.write(Array(bytes.readableBytesView))
-            case .file(let file, let range):
-                var rest = range
-                while let start = rest.first {
-                    let end = start + min(Self.fileByteCount, rest.upperBound - start)
-                    guard let bytes = try? file.content(start..<end) else { throw APIConnectionError.endedEarly }
-                    try await self.write(Array(bytes.readableBytesView))
-                    rest = end..<rest.upperBound
-                }
+    fileprivate func write(to writer: any BodyWriter) async throws {
+        switch self {
+        case .none: break
+        case .bytes(let bytes): try await writer.write(bytes)
+        case .stream(let write): try await write(writer)
+        case .segments(let segments): for segment in segments.parts { try await Self.write(segment, to: writer) }
+        }
+    }
+
+    private static func write(_ segment: Response.Segment, to writer: any BodyWriter) async throws {
+        switch segment {
+        case .bytes(let bytes): try await writer.write(Array(bytes.readableBytesView))
+        case .file(let file, let range):
+            var rest = range
+            while let start = rest.first {
+                let end = start + min(Self.fileByteCount, rest.upperBound - start)
+                guard let bytes = try? file.content(start..<end) else { throw APIConnectionError.endedEarly }
+                try await writer.write(Array(bytes.readableBytesView))
+                rest = end..<rest.upperBound
             }
         }
     }

@@ -8,11 +8,19 @@ extension ExchangeRoutes {
         try request.requireJSON()
         let branch = try await request.branch(in: self.workspace)
         return Work { progress in
-            // Read within the work, so that a client hears of it while its file is on the way.
-            let file = try await ImportBody(request.body, in: self.workspace.paths.directory)
+            // Read within the work, so that a client hears of it while its file is on the way. Its objects are read in
+            // another order than they come, so it is kept in a nameless file.
+            let directory = self.workspace.paths.directory
+            let descriptor = NamelessFile.open(in: directory)
+            guard descriptor >= 0 else {
+                throw PrivateFile.failure("A temporary file in \(directory)", "cannot be made")
+            }
+            defer { close(descriptor) }
+            let byteCount = try await Self.fill(descriptor, with: request.body, directory)
+            let text = ImportText(file: descriptor, byteCount: byteCount)
             let done = Mutex<Workspace.ImportReport?>(nil)
             do {
-                let report = try await self.workspace.importObjects(from: file.text, on: branch) { report in
+                let report = try await self.workspace.importObjects(from: text, on: branch) { report in
                     done.withLock { $0 = report }
                     progress("imported \(report.objectCount) of \(report.totalCount) objects")
                 }
@@ -31,28 +39,6 @@ extension ExchangeRoutes {
             }
         }
     }
-}
-
-/// The body of an import, kept in a nameless file, since its objects are read in another order than they come.
-private final class ImportBody: Sendable {
-    private let descriptor: Int32
-    let text: ImportText
-
-    /// `directory`: where the file is.
-    init(_ body: RequestBody, in directory: String) async throws {
-        let descriptor = NamelessFile.open(in: directory)
-        guard descriptor >= 0 else { throw PrivateFile.failure("A temporary file in \(directory)", "cannot be made") }
-        do {
-            let byteCount = try await Self.fill(descriptor, with: body, directory)
-            self.text = ImportText(file: descriptor, byteCount: byteCount)
-        } catch {
-            close(descriptor)
-            throw error
-        }
-        self.descriptor = descriptor
-    }
-
-    deinit { close(self.descriptor) }
 
     private static func fill(_ file: Int32, with body: RequestBody, _ directory: String) async throws -> Int {
         var byteCount = 0

@@ -3,7 +3,6 @@ internal import NIOHTTP1
 /// How browsers get in.
 struct SessionRoutes: Sendable {
     let access: Access?
-    let server: ServerDescription
 
     var routes: [Route] {
         [

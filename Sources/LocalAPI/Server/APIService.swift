@@ -30,7 +30,7 @@ package struct APIService: Sendable {
         routes += SystemRoutes(workspace: workspace, server: server, metrics: metrics).routes
         routes += SyncRoutes(workspace: workspace, server: server).routes
         routes += LineRoutes(workspace: workspace).routes
-        routes += SessionRoutes(access: access, server: server).routes
+        routes += SessionRoutes(access: access).routes
         if servesPages {
             routes += FileRoutes(path: server.filesDirectory).routes
             if let folder = server.pagesDirectory { routes += PageRoutes(path: folder).routes }

@@ -44,7 +44,8 @@ struct JoinCommand: AsyncParsableCommand {
             throw CommandFailure(.usage, "The invite names no address; print a new one.")
         }
         if paths.hasWorkspace {
-            guard try !invite.isOf(paths) else {
+            // Whoever has these keys is the machine that made it.
+            guard try KeyFile.load(paths).publicStaticKey != invite.staticKey else {
                 throw CommandFailure(
                     .usage,
                     "This machine made the invite, or a copy of it did; use it on another machine."
@@ -93,13 +94,6 @@ extension JoinCommand {
             try await workplace.meet(hosts: invite.addresses, port: invite.port)
             try await workplace.sync(.anyone, timeoutMilliseconds: timeout)
         }
-    }
-}
-
-extension Invite {
-    /// Whether the machine of a data directory has made the invite, or one with the same keys.
-    fileprivate func isOf(_ paths: DirectoryPaths) throws -> Bool {
-        try KeyFile.load(paths).publicStaticKey == self.staticKey
     }
 }
 
