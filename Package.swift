@@ -100,6 +100,7 @@ let package = Package(
             name: "LocalAPI",
             dependencies: [
                 "CQREncode", "CRDTCore", "CWebFiles", "Engine", "FileServing", "PeerCrypto", "PeerdKit", "Persistence",
+                .product(name: "NIOConcurrencyHelpers", package: nio),
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOHTTP1", package: nio),
                 .product(name: "NIOPosix", package: nio),

@@ -1,4 +1,5 @@
 internal import CRDTCore
+internal import NIOConcurrencyHelpers
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -87,7 +88,7 @@ package struct APIClient: APICaller {
         ifNotTaken error: APIConnectionError,
         _ read: (APIAnswer) async throws -> Result
     ) async throws -> Result {
-        let alarm = IdleTimeout.Record()
+        let alarm = IdleTimeout.Record(nil)
         let connection = try await self.connection(on: descriptor, alarm)
         return try await connection.executeThenClose { inbound, outbound in
             var parts = inbound.makeAsyncIterator()
@@ -179,7 +180,7 @@ package struct APIClient: APICaller {
         do {
             return try await body()
         } catch {
-            if let error = alarm.error { throw error }
+            if let error = alarm.withLockedValue({ $0 }) { throw error }
             switch error {
             case is CancellationError, is APIConnectionError: throw error
             case let error as HTTPParserError where error != .invalidEOFState: throw APIConnectionError.notUnderstood

@@ -1,5 +1,5 @@
+internal import NIOConcurrencyHelpers
 internal import NIOCore
-internal import Synchronization
 
 /// Closes a connection whose other side shows no life for some time while it is awaited; less for the first sign.
 ///
@@ -15,15 +15,8 @@ final class IdleTimeout: ChannelDuplexHandler {
     private var isAsked = false
     private var isHeard = false
 
-    /// Whether the alarm went off, for whoever finds the connection closed.
-    final class Record: Sendable {
-        private let state = Mutex<APIConnectionError?>(nil)
-
-        /// The reason; nil if the connection ended for another one.
-        var error: APIConnectionError? { self.state.withLock { $0 } }
-
-        fileprivate func note(_ error: APIConnectionError) { self.state.withLock { $0 = error } }
-    }
+    /// That the alarm went off, for whoever finds the connection closed; nil if it ended for another reason.
+    typealias Record = NIOLockedValueBox<APIConnectionError?>
 
     init(_ limits: (first: TimeAmount, then: TimeAmount), _ record: Record) {
         self.limits = limits
@@ -70,7 +63,7 @@ final class IdleTimeout: ChannelDuplexHandler {
             let (this, context) = bound.value
             this.alarm = nil
             let seconds = limit.nanoseconds / 1_000_000_000
-            this.record.note(.silent(seconds: seconds))
+            this.record.withLockedValue { $0 = .silent(seconds: seconds) }
             context.close(promise: nil)
         }
     }

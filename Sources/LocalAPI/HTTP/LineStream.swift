@@ -1,6 +1,6 @@
 internal import CRDTCore
+internal import NIOConcurrencyHelpers
 internal import NIOHTTP1
-internal import Synchronization
 
 /// Answers of JSON values, one a line.
 ///
@@ -41,9 +41,9 @@ enum LineStream {
     ) async throws -> Response {
         guard request.wantsLines else { return Response(try await work { _ in }) }
         return self.response { writer in
-            let progress = Progress()
+            let progress = NIOLockedValueBox<String?>(nil)
             let result = try await withThrowingTaskGroup(of: Result?.self) { group in
-                group.addTask { try await work { text in progress.text.withLock { $0 = text } } }
+                group.addTask { try await work { text in progress.withLockedValue { $0 = text } } }
                 group.addTask {
                     try await self.tell(progress, to: writer)
                     return nil
@@ -55,15 +55,11 @@ enum LineStream {
         }
     }
 
-    private final class Progress: Sendable {
-        let text = Mutex<String?>(nil)
-    }
-
-    private static func tell(_ progress: Progress, to writer: any BodyWriter) async throws {
+    private static func tell(_ progress: NIOLockedValueBox<String?>, to writer: any BodyWriter) async throws {
         var (told, last): (String?, ContinuousClock.Instant) = (nil, .now)
         while true {
             try await Task.sleep(for: self.progressInterval)
-            let text = progress.text.withLock { $0 }
+            let text = progress.withLockedValue { $0 }
             guard text != told || .now - last >= self.lifeInterval else { continue }
             try await writer.write(self.line(ProgressLine(progress: text ?? "")))
             (told, last) = (text, .now)

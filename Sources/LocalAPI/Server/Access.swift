@@ -1,7 +1,7 @@
 internal import CRDTCore
+internal import NIOConcurrencyHelpers
 package import NIOHTTP1
 internal import PeerCrypto
-internal import Synchronization
 
 /// Who may use the local API over loopback, where every program and every page of the machine can connect.
 ///
@@ -21,11 +21,8 @@ package struct Access: Sendable {
     package let pageHost: String
     /// Origins of the user's own pages, which may use the API with the token.
     private let allowedOrigins: Set<String>
-    private let codes = LoginCodes()
-
-    private final class LoginCodes: Sendable {
-        let deadlines = Mutex<[String: ContinuousClock.Instant]>([:])
-    }
+    /// When the codes of links end.
+    private let deadlines = NIOLockedValueBox<[String: ContinuousClock.Instant]>([:])
 
     private static let loginPatience = Duration.seconds(120)
     private static let loginCountMax = 64
@@ -139,7 +136,7 @@ package struct Access: Sendable {
         var entropy = EntropyStream(seed: SystemEntropy.seed())
         let code = Hexadecimal.text(entropy?.bytes(16) ?? [])
         guard !code.isEmpty else { return code }
-        self.codes.deadlines.withLock { deadlines in
+        self.deadlines.withLockedValue { deadlines in
             let now = ContinuousClock.now
             deadlines = deadlines.filter { $0.value > now }
             if deadlines.count >= Self.loginCountMax, let oldest = deadlines.min(by: { $0.value < $1.value }) {
@@ -153,7 +150,7 @@ package struct Access: Sendable {
     /// Answers the link; the second time it is of no use, nor by another name.
     package func login(code: String, _ headers: HTTPHeaders) throws(Problem) -> Response {
         guard self.isOfPage(headers) else { throw Self.badLink }
-        let deadline = self.codes.deadlines.withLock { $0.removeValue(forKey: code) }
+        let deadline = self.deadlines.withLockedValue { $0.removeValue(forKey: code) }
         guard let deadline, deadline > .now else { throw Self.badLink }
         return Response(.seeOther, headers: ["Location": "/", "Set-Cookie": self.cookieField])
     }
