@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import LocalAPI
 internal import PeerdKit
 
 /// Which data directory a command works on.
@@ -41,19 +42,23 @@ struct DataOptions: ParsableArguments {
 
     /// Does something with the workspace, through the daemon if one runs.
     ///
-    /// `mayWrite`: whether it may write. `patienceMilliseconds`: how long the user is ready to wait, if he has said so.
+    /// `mayWrite`: whether it may write. `mayLackDatabase`: whether everything may be fetched from others.
+    /// `patienceMilliseconds`: how long the user is ready to wait, if he has said so.
     func work<Result>(
         mayWrite: Bool = false,
+        mayLackDatabase: Bool = false,
         patienceMilliseconds: UInt64? = nil,
         _ body: (Workplace) async throws -> Result
     ) async throws -> Result {
-        try await Workplace.with(
-            try self.directory.paths,
-            isJSON: self.isJSON,
-            mayWrite: mayWrite,
-            patienceMilliseconds: patienceMilliseconds,
-            body
-        )
+        let (paths, output) = (try self.directory.paths, CommandOutput(isJSON: self.isJSON))
+        try paths.requireWorkspace(mayLackDatabase: mayLackDatabase)
+        let patience = patienceMilliseconds.map { Int64(clamping: $0 / 1000) }
+        do {
+            return try await Workplace.open(paths, output, mayWrite: mayWrite, patience).perform(body)
+        } catch APIConnectionError.notTaken {
+            // The daemon was ending, and has done nothing.
+            return try await Workplace.open(paths, output, mayWrite: mayWrite, patience).perform(body)
+        }
     }
 
     /// Prints what a command has done: as JSON, or as a line for people.

@@ -51,7 +51,7 @@ struct JoinCommand: AsyncParsableCommand {
                     "This machine made the invite, or a copy of it did; use it on another machine."
                 )
             }
-            return try await self.meet(invite, paths, timeout)
+            return try await self.meet(invite, timeout)
         }
         try PrivateFile.makeDirectory(paths.directory)
         let address = try await Pairing(invite: invite, deviceName: name).join(paths)
@@ -60,7 +60,7 @@ struct JoinCommand: AsyncParsableCommand {
             try output.line("Joined the workspace through \(address); this machine is \"\(name)\".")
             try output.flush()
         }
-        try await Workplace.with(paths, isJSON: self.options.isJSON, mayWrite: true) { workplace in
+        try await self.options.work(mayWrite: true) { workplace in
             try await workplace.meet(hosts: [address.host], port: address.port)
             do {
                 try await workplace.sync(.anyone, timeoutMilliseconds: timeout)
@@ -88,9 +88,8 @@ extension JoinCommand {
     }
 
     /// The workspace is here already: the machine that invites may be one that this one has not heard of.
-    private func meet(_ invite: Invite, _ paths: DirectoryPaths, _ timeout: UInt64) async throws {
-        let isJSON = self.options.isJSON
-        try await Workplace.with(paths, isJSON: isJSON, mayWrite: true, mayLackDatabase: true) { workplace in
+    private func meet(_ invite: Invite, _ timeout: UInt64) async throws {
+        try await self.options.work(mayWrite: true, mayLackDatabase: true) { workplace in
             try await workplace.meet(hosts: invite.addresses, port: invite.port)
             try await workplace.sync(.anyone, timeoutMilliseconds: timeout)
         }

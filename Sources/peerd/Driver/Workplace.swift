@@ -12,29 +12,8 @@ struct Workplace {
     /// Closes what was opened in this process.
     private let close: () async -> Void
 
-    /// Opens the workplace of a directory, and closes it behind `body`.
-    ///
-    /// `mayWrite`: whether one of the requests may. `mayLackDatabase`: whether everything may be fetched from others.
-    static func with<Result>(
-        _ paths: DirectoryPaths,
-        isJSON: Bool,
-        mayWrite: Bool,
-        mayLackDatabase: Bool = false,
-        patienceMilliseconds: UInt64? = nil,
-        _ body: (Workplace) async throws -> Result
-    ) async throws -> Result {
-        try paths.requireWorkspace(mayLackDatabase: mayLackDatabase)
-        let patience = patienceMilliseconds.map { Int64(clamping: $0 / 1000) }
-        let output = CommandOutput(isJSON: isJSON)
-        do {
-            return try await self.open(paths, output, mayWrite: mayWrite, patience).perform(body)
-        } catch APIConnectionError.notTaken {
-            // The daemon was ending, and has done nothing.
-            return try await self.open(paths, output, mayWrite: mayWrite, patience).perform(body)
-        }
-    }
-
-    private func perform<Result>(_ body: (Workplace) async throws -> Result) async throws -> Result {
+    /// Does something with the workplace, and closes it.
+    func perform<Result>(_ body: (Workplace) async throws -> Result) async throws -> Result {
         do {
             let result = try await body(self)
             try self.output.flush()
@@ -59,8 +38,10 @@ struct Workplace {
         return result
     }
 
+    /// Opens the workplace of a directory.
+    ///
     /// `patienceSeconds`: how long whoever calls is ready to wait; nil for as long as the work takes.
-    private static func open(
+    static func open(
         _ paths: DirectoryPaths,
         _ output: CommandOutput,
         mayWrite: Bool,
