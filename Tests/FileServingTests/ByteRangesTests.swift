@@ -17,12 +17,13 @@ import Testing
             lastModified: HTTPDate(secondsSince1970: 784_111_777)
         )
     ) -> ByteRanges.Selection {
-        let whole = ByteRanges.Representation(length: length, contentType: "audio/mp4", validators: validators)
-        return ByteRanges.select(
+        ByteRanges.select(
             method: method,
             range: range,
             ifRange: ifRange,
-            of: whole,
+            length: length,
+            contentType: "audio/mp4",
+            validators: validators,
             boundary: self.boundary,
             now: self.now
         )

@@ -3,19 +3,6 @@ package enum ByteRanges {
     /// The greatest number of ranges in one request; for more, the whole is sent.
     static let rangeCountMax = 64
 
-    /// The whole representation, as far as ranges are concerned.
-    package struct Representation: Equatable, Sendable {
-        let length: UInt64
-        let contentType: String
-        let validators: Validators
-
-        package init(length: UInt64, contentType: String, validators: Validators) {
-            self.length = length
-            self.contentType = contentType
-            self.validators = validators
-        }
-    }
-
     package enum Selection: Equatable, Sendable {
         /// 200.
         case whole
@@ -29,20 +16,22 @@ package enum ByteRanges {
 
     /// Chooses the bytes for a request whose other conditions hold.
     ///
-    /// Each field comes as its lines. `boundary` separates several parts; it must not occur in them, so it is random.
+    /// Each field comes as its lines; `length`, `contentType` and `validators` are those of the whole. `boundary`
+    /// separates several parts; it must not occur in them, so it is random.
     package static func select(
         method: String,
         range: [String],
         ifRange: [String],
-        of representation: Representation,
+        length: UInt64,
+        contentType: String,
+        validators: Validators,
         boundary: @autoclosure () -> MultipartBoundary = .random(),
         now: HTTPDate
     ) -> Selection {
         // Ranges of other methods, `HEAD` included, are not defined.
         guard method == "GET", range.count == 1, let specs = self.specs(range[0]),
-            ifRange.isEmpty || self.isMet(ifRange, by: representation.validators, now)
+            ifRange.isEmpty || self.isMet(ifRange, by: validators, now)
         else { return .whole }
-        let length = representation.length
         if length == 0 {
             // No `Content-Range` can name a part of nothing, so the last bytes of nothing are the whole.
             return specs.contains { $0.isSuffixOfSomeBytes } ? .whole : self.unsatisfiable(length)
@@ -53,7 +42,7 @@ package enum ByteRanges {
         case 1: return .part(ContentRange(bytes: ranges[0], length: length))
         default:
             let contents = ranges.map { ContentRange(bytes: $0, length: length) }
-            let parts = MultipartRanges(contents, contentType: representation.contentType, boundary: boundary())
+            let parts = MultipartRanges(contents, contentType: contentType, boundary: boundary())
             return parts.map { .parts($0) } ?? .whole
         }
     }

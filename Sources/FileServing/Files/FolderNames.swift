@@ -47,11 +47,7 @@ struct FolderNames: ~Copyable {
 /// What uploads of a process left behind that was killed.
 enum LeftoverUploads {
     /// Removes them in all folders; what cannot be read or removed is left for the next time.
-    static func remove(below root: OwnedDescriptor) {
-        self.remove(in: root, depth: 0)
-    }
-
-    private static func remove(in folder: OwnedDescriptor, depth: Int) {
+    static func remove(below folder: OwnedDescriptor, depth: Int = 0) {
         // No path leads deeper.
         guard depth <= FilePath.depthMax else { return }
         do {
@@ -61,7 +57,7 @@ enum LeftoverUploads {
                 if name.utf8.starts(with: FilePath.uploadPrefix.utf8) {
                     if let status = try folder.status(of: name), status.isRegular { unlinkat(folder.number, name, 0) }
                 } else if entry.type == Int32(DT_DIR) || entry.type == Int32(DT_UNKNOWN) {
-                    if let inner = try? folder.folder(name) { self.remove(in: inner, depth: depth + 1) }
+                    if let inner = try? folder.folder(name) { self.remove(below: inner, depth: depth + 1) }
                 }
             }
         } catch {

@@ -92,7 +92,9 @@ struct FileRoutes: Sendable {
             method: method,
             range: head.headers["Range"],
             ifRange: head.headers["If-Range"],
-            of: ByteRanges.Representation(length: virtual.length, contentType: type.text, validators: validators),
+            length: virtual.length,
+            contentType: type.text,
+            validators: validators,
             now: now
         )
         var response = Response(.ok)
