@@ -6,17 +6,14 @@ package protocol APICaller: Sendable {
     /// Sends a request, and calls `read` with the answer, whose body comes as it is asked for.
     ///
     /// - Throws: ``APIConnectionError`` if the other side fails; what `read` throws.
-    func exchange<Result>(
-        _ request: APIRequest,
-        _ read: (APIAnswer) async throws -> Result
-    ) async throws -> Result
+    func exchange(_ request: APIRequest, _ read: (APIAnswer) async throws -> Void) async throws
 }
 
 /// An answer whose body is still to come.
 package struct APIAnswer {
     package var status: HTTPResponseStatus
-    package var headers: HTTPHeaders
-    package var body: AnswerBody
+    /// Returns the next piece of the body; nil behind the last.
+    package var next: () async throws -> [UInt8]?
 
     private static let problemByteCountMax = 1 << 20
 
@@ -24,25 +21,12 @@ package struct APIAnswer {
     func requireSuccess() async throws {
         guard !(200..<300).contains(self.status.code) else { return }
         var bytes: [UInt8] = []
-        for try await piece in self.body where bytes.count < Self.problemByteCountMax { bytes += piece }
+        while let piece = try await self.next() {
+            if bytes.count < Self.problemByteCountMax { bytes += piece }
+        }
         throw (try? JSON.answer(bytes, as: Problem.self))
             ?? Problem(self.status, "failed", "The answer is \(self.status) without a reason.")
     }
-}
-
-/// The pieces of a body, each read when it is asked for, once.
-package struct AnswerBody: AsyncSequence {
-    package typealias Element = [UInt8]
-
-    let next: () async throws -> [UInt8]?
-
-    package struct AsyncIterator: AsyncIteratorProtocol {
-        fileprivate let body: AnswerBody
-
-        package mutating func next() async throws -> [UInt8]? { try await self.body.next() }
-    }
-
-    package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(body: self) }
 }
 
 /// Why a daemon did not answer.
@@ -79,7 +63,7 @@ extension APICaller {
     package func pieces(_ request: APIRequest, _ take: ([UInt8]) async throws -> Void) async throws {
         try await self.exchange(request) { answer in
             try await answer.requireSuccess()
-            for try await piece in answer.body { try await take(piece) }
+            while let piece = try await answer.next() { try await take(piece) }
         }
     }
 

@@ -71,10 +71,7 @@ package struct APIClient: APICaller {
     ///
     /// - Throws: ``APIConnectionError`` with `notTaken` if whoever was reached has ended before it took the first
     ///   request.
-    package func exchange<Result>(
-        _ request: APIRequest,
-        _ read: (APIAnswer) async throws -> Result
-    ) async throws -> Result {
+    package func exchange(_ request: APIRequest, _ read: (APIAnswer) async throws -> Void) async throws {
         guard let descriptor = self.reached?.take() else {
             let descriptor = try await LocalSocketAddress.connect(self.path, patience: Self.connectPatience)
             return try await self.exchange(request, on: descriptor, ifNotTaken: .endedEarly, read)
@@ -82,12 +79,12 @@ package struct APIClient: APICaller {
         return try await self.exchange(request, on: descriptor, ifNotTaken: .notTaken, read)
     }
 
-    private func exchange<Result>(
+    private func exchange(
         _ request: APIRequest,
         on descriptor: Int32,
         ifNotTaken error: APIConnectionError,
-        _ read: (APIAnswer) async throws -> Result
-    ) async throws -> Result {
+        _ read: (APIAnswer) async throws -> Void
+    ) async throws {
         let alarm = IdleTimeout.Record(nil)
         let connection = try await self.connection(on: descriptor, alarm)
         return try await connection.executeThenClose { inbound, outbound in
@@ -104,7 +101,7 @@ package struct APIClient: APICaller {
                 do { try await Self.sendBody(of: request, to: outbound, alarm) } catch is APIConnectionError {}
                 head = try await Self.head(&parts, alarm)
             }
-            let body = AnswerBody {
+            let answer = APIAnswer(status: head.status) {
                 try await Self.translating(alarm) {
                     switch try await parts.next(isolation: #isolation) {
                     case .body(let buffer): return Array(buffer.readableBytesView)
@@ -113,7 +110,7 @@ package struct APIClient: APICaller {
                     }
                 }
             }
-            return try await read(APIAnswer(status: head.status, headers: head.headers, body: body))
+            return try await read(answer)
         }
     }
 

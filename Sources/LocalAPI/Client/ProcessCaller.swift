@@ -9,10 +9,7 @@ package struct ProcessCaller: APICaller {
 
     package init(_ service: APIService) { self.service = service }
 
-    package func exchange<Result>(
-        _ request: APIRequest,
-        _ read: (APIAnswer) async throws -> Result
-    ) async throws -> Result {
+    package func exchange(_ request: APIRequest, _ read: (APIAnswer) async throws -> Void) async throws {
         let head = try RequestHead(
             method: HTTPMethod(rawValue: request.method.rawValue),
             target: request.target,
@@ -35,8 +32,8 @@ package struct ProcessCaller: APICaller {
                 channel.abandon()
                 group.cancelAll()
             }
-            let body = AnswerBody { try await channel.next() }
-            return try await read(APIAnswer(status: response.status, headers: response.headers, body: body))
+            let answer = APIAnswer(status: response.status) { try await channel.next() }
+            return try await read(answer)
         }
     }
 }
