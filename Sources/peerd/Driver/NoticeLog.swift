@@ -29,35 +29,26 @@ final class NoticeLog: Sendable {
     }
 
     func write(_ notice: Notice) {
-        let subject = notice.subject
-        switch subject.map({ self.admit($0.kind, $0.device) }) ?? .told {
-        case .told: self.logger.log(level: notice.logLevel, "\(NoticeText.of(notice))")
-        case .last:
-            self.logger.log(level: notice.logLevel, "\(NoticeText.of(notice))")
-            let minutes = Self.windowMilliseconds / 60_000
-            self.logger.notice("More lines like this are suppressed for up to \(minutes) minutes.")
-        case .leftOut: break
-        }
+        guard let isLast = self.admit(notice.subject) else { return }
+        self.logger.log(level: notice.logLevel, "\(NoticeText.of(notice))")
+        guard isLast else { return }
+        let minutes = Self.windowMilliseconds / 60_000
+        self.logger.notice("More lines like this are suppressed for up to \(minutes) minutes.")
     }
 
-    private enum Admission {
-        case told
-        /// The last one that is told.
-        case last
-        case leftOut
-    }
-
-    private func admit(_ kind: String, _ device: String) -> Admission {
+    /// Whether a notice is the last of its kind that is told in this window; nil if that was told before.
+    private func admit(_ subject: (kind: String, device: String)?) -> Bool? {
+        guard let (kind, device) = subject else { return false }
         let now = self.now()
         return self.windows.withLockedValue { windows in
             var window = windows[kind] ?? Window(start: now)
             if now >= window.start + Self.windowMilliseconds { window = Window(start: now) }
             let count = window.countByDevice[device] ?? 0
-            guard count < Self.countMaxByDevice, window.count < Self.countMax else { return .leftOut }
+            guard count < Self.countMaxByDevice, window.count < Self.countMax else { return nil }
             window.countByDevice[device] = count + 1
             window.count += 1
             windows[kind] = window
-            return count + 1 == Self.countMaxByDevice || window.count == Self.countMax ? .last : .told
+            return count + 1 == Self.countMaxByDevice || window.count == Self.countMax
         }
     }
 }

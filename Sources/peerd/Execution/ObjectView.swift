@@ -2,18 +2,12 @@ internal import CRDTCore
 internal import LocalAPI
 
 extension ObjectSummary {
-    private static let nameLengthMax = 60
-
     /// One line: name, type and kind, id.
     var line: String {
         let what = self.kind.isEmpty ? self.type : "\(self.type)/\(self.kind)"
-        let name = self.name.map { Self.shortened($0) + "  " } ?? ""
+        let name = self.name.map { PlainText.shortened($0) + "  " } ?? ""
         let more = self.childCount > 0 ? "  (\(self.childCount))" : ""
         return "\(name)\(what)  \(self.id)\(more)"
-    }
-
-    private static func shortened(_ name: String) -> String {
-        name.count > self.nameLengthMax ? name.prefix(self.nameLengthMax - 1) + "…" : name
     }
 }
 

@@ -147,7 +147,7 @@ extension Preview.Write {
         let what =
             switch self.action {
             case .create: "(made)"
-            case .set(let name, let value): "\(name) = \(ShortText.of(value))"
+            case .set(let name, let value): "\(name) = \(PlainText.shortened(value.json.canonicalText))"
             case .unset(let name): "\(name) (removed)"
             case .move(let parent): "under \(parent?.description ?? "the root")"
             case .delete: "(deleted)"
@@ -163,7 +163,7 @@ extension Conflict.Version {
         let what =
             switch self.content {
             case .place(let parent): "under \(parent?.description ?? "the root")"
-            case .value(let value): ShortText.of(value)
+            case .value(let value): PlainText.shortened(value.json.canonicalText)
             case .removal: "(removed)"
             case .creation(let type, let kind): "type \(type), kind \(kind.isEmpty ? "none" : kind)"
             }
@@ -181,16 +181,6 @@ extension Status.Wait {
             return "\(changes): stamped in the future, applied from \(time) on"
         case .missingChanges: return "\(changes): made on changes that none of these devices has"
         }
-    }
-}
-
-/// Values on one line of a screen.
-private enum ShortText {
-    private static let lengthMax = 60
-
-    static func of(_ value: Value) -> String {
-        let text = value.json.canonicalText
-        return text.count > self.lengthMax ? text.prefix(self.lengthMax - 1) + "…" : text
     }
 }
 

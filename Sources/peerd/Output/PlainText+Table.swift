@@ -1,6 +1,13 @@
 internal import LocalAPI
 
 extension PlainText {
+    private static let shortLengthMax = 60
+
+    /// The text, or as much of it as a line has room for.
+    static func shortened(_ text: String) -> String {
+        text.count > self.shortLengthMax ? text.prefix(self.shortLengthMax - 1) + "…" : text
+    }
+
     /// Lines of columns, each as wide as its widest cell; the last one is not padded.
     ///
     /// A cell is one line, and steers no terminal.
