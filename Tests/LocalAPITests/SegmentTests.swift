@@ -29,7 +29,7 @@ final class SegmentTests {
         try handle.write(contentsOf: Data("HELLO, WORLD".utf8))
         try handle.close()
         #expect(throws: FileTreeError.changed) { try file.content(0..<5) }
-        let segments = Response.Segments(parts: [.file(file, 0..<5)])
+        let segments: [Response.Segment] = [.file(file, 0..<5)]
         #expect(throws: FileTreeError.changed) { try segments.withFirstBytesRead() }
     }
 
@@ -43,10 +43,10 @@ final class SegmentTests {
                 .bytes(ByteBuffer(string: "<")), .file(file, UInt64(start)..<UInt64(end)),
                 .bytes(ByteBuffer(string: ">")),
             ]
-            let read = try Response.Segments(parts: parts).withFirstBytesRead()
-            #expect(read.byteCount == UInt64(end - start + 2))
+            let read = try parts.withFirstBytesRead()
+            #expect(Response.Body.segments(read).byteCount == UInt64(end - start + 2))
             var found: [UInt8] = []
-            for (place, part) in read.parts.enumerated() {
+            for (place, part) in read.enumerated() {
                 switch part {
                 case .bytes(let bytes):
                     if place == 0 { #expect(bytes.readableBytes == min(count, end - start + 2)) }

@@ -56,7 +56,7 @@ extension Response.Body {
         case .none: break
         case .bytes(let bytes): try await writer.write(bytes)
         case .stream(let write): try await write(writer)
-        case .segments(let segments): for segment in segments.parts { try await Self.write(segment, to: writer) }
+        case .segments(let segments): for segment in segments { try await Self.write(segment, to: writer) }
         }
     }
 

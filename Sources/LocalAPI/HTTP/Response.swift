@@ -1,6 +1,6 @@
 internal import CRDTCore
-internal import FileServing
-internal import NIOCore
+package import FileServing
+package import NIOCore
 package import NIOHTTP1
 
 /// The answer to a request.
@@ -12,28 +12,21 @@ package struct Response: Sendable {
         /// Written piece by piece; each piece waits until the client has taken enough of the ones before.
         case stream(@Sendable (any BodyWriter) async throws -> Void)
         /// Parts of files and bytes between them; the number of bytes is the sum of all.
-        case segments(Segments)
+        case segments([Segment])
 
         /// Nil if it is not known before the end.
         var byteCount: UInt64? {
             switch self {
             case .none: 0
             case .bytes(let bytes): UInt64(bytes.count)
-            case .segments(let segments): segments.byteCount
+            case .segments(let segments): segments.reduce(0) { $0 + $1.byteCount }
             case .stream: nil
             }
         }
     }
 
-    /// Parts of files and bytes in memory, in order.
-    package struct Segments: Sendable {
-        let parts: [Segment]
-
-        var byteCount: UInt64 { self.parts.reduce(0) { $0 + $1.byteCount } }
-    }
-
-    /// A part of a body.
-    enum Segment: Sendable {
+    /// A part of a body: bytes in memory, or a part of a file.
+    package enum Segment: Sendable {
         case bytes(ByteBuffer)
         case file(OpenFile, Range<UInt64>)
 

@@ -108,10 +108,10 @@ struct FileRoutes: Sendable {
             let segments = parts.pieces.flatMap { piece -> [Response.Segment] in
                 switch piece {
                 case .text(let bytes): [.bytes(ByteBuffer(bytes: bytes))]
-                case .content(let range): Self.segments(of: virtual, range, file).parts
+                case .content(let range): Self.segments(of: virtual, range, file)
                 }
             }
-            response = Response(.partialContent, body: .segments(Response.Segments(parts: segments)))
+            response = Response(.partialContent, body: .segments(segments))
             contentType = parts.contentType
         case .unsatisfiable(let contentRange):
             throw Problem(
@@ -135,15 +135,13 @@ struct FileRoutes: Sendable {
         of virtual: VirtualFile,
         _ range: Range<UInt64>,
         _ file: OpenFile
-    ) -> Response.Segments {
-        Response.Segments(
-            parts: virtual.segments(in: range).map { segment in
-                switch segment {
-                case .memory(let bytes): .bytes(ByteBuffer(bytes: bytes))
-                case .file(let range): .file(file, range)
-                }
+    ) -> [Response.Segment] {
+        virtual.segments(in: range).map { segment in
+            switch segment {
+            case .memory(let bytes): .bytes(ByteBuffer(bytes: bytes))
+            case .file(let range): .file(file, range)
             }
-        )
+        }
     }
 
     private static func described(_ response: Response, _ validators: Validators) -> Response {

@@ -194,7 +194,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler {
 
     /// Writes an answer of which parts are in files.
     private func write(
-        _ segments: Response.Segments,
+        _ segments: [Response.Segment],
         of response: Response,
         _ writer: ResponseWriter,
         _ head: HTTPRequestHead,

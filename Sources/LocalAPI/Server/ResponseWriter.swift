@@ -54,7 +54,7 @@ struct ResponseWriter: Sendable {
     /// Writes an answer of which parts are in files, up to its end.
     ///
     /// Call it on the event loop.
-    func write(_ segments: Response.Segments, of response: Response, closes: Bool) -> EventLoopFuture<Void> {
+    func write(_ segments: [Response.Segment], of response: Response, closes: Bool) -> EventLoopFuture<Void> {
         self.writeHead(of: response, closes: closes)
         return SegmentSender(self.channel, segments, patience: self.patience).send()
     }

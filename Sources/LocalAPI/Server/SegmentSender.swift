@@ -18,9 +18,9 @@ final class SegmentSender {
     /// Bytes of a file that are read at once.
     static let pieceByteCount: UInt64 = 512 << 10
 
-    init(_ channel: any Channel, _ segments: Response.Segments, patience: TimeAmount?) {
+    init(_ channel: any Channel, _ segments: [Response.Segment], patience: TimeAmount?) {
         self.channel = channel
-        self.rest = segments.parts[...]
+        self.rest = segments[...]
         self.patience = patience
         self.whole = channel.eventLoop.makePromise()
     }
@@ -91,13 +91,13 @@ extension OpenFile {
     }
 }
 
-extension Response.Segments {
+extension [Response.Segment] {
     /// The same with the first bytes in memory.
     ///
     /// Whoever opens a file reads them at once, without another change of threads. Blocks on the disk.
-    func withFirstBytesRead() throws -> Response.Segments {
+    func withFirstBytesRead() throws -> [Response.Segment] {
         var first = ByteBuffer()
-        var rest = self.parts[...]
+        var rest = self[...]
         while let part = rest.first, first.readableBytes < Int(SegmentSender.pieceByteCount) {
             let room = SegmentSender.pieceByteCount - UInt64(first.readableBytes)
             guard part.byteCount > room else {
@@ -110,7 +110,7 @@ extension Response.Segments {
             try Self.append(.file(file, range.lowerBound..<end), to: &first)
             rest[rest.startIndex] = .file(file, end..<range.upperBound)
         }
-        return Response.Segments(parts: (first.readableBytes == 0 ? [] : [.bytes(first)]) + rest)
+        return (first.readableBytes == 0 ? [] : [.bytes(first)]) + rest
     }
 
     private static func append(_ part: Response.Segment, to bytes: inout ByteBuffer) throws {

@@ -99,15 +99,8 @@ struct ListenChoice: Hashable, Sendable {
     var isRemembered: Bool
 
     init(option: String?, remembered: String?) throws {
-        if let option {
-            self.address = try RunCommand.address(option)
-            self.isRemembered = false
-        } else if let remembered, let address = try? PeerAddress.parse(remembered) {
-            self.address = address
-            self.isRemembered = true
-        } else {
-            self.address = PeerAddress(host: "0.0.0.0", port: 0)
-            self.isRemembered = false
-        }
+        let former = option == nil ? remembered.flatMap { try? PeerAddress.parse($0) } : nil
+        let named = try option.map { try RunCommand.address($0) } ?? former
+        (self.address, self.isRemembered) = (named ?? PeerAddress(host: "0.0.0.0", port: 0), former != nil)
     }
 }
