@@ -8,7 +8,7 @@ extension Expense {
 
     /// A chain that is not the one that is written otherwise.
     private static func otherChain(_ member: CostlyMember) -> [Message] {
-        let draft = Draft(edits: [.set(self.object(0), name: "n", value: .null)])
+        let draft = Draft(edits: [self.touch(0)])
         return [member.run(Array(repeating: draft, count: 4_000), on: 1)]
     }
 
@@ -29,14 +29,34 @@ extension Expense {
     private static func restamps(_ member: CostlyMember, _ stretches: [ClosedRange<UInt64>]) -> [Message] {
         stretches.map { stretch in
             let hash = member.hash(of: stretch.upperBound, on: 1)
-            let restamp = Restamp(
-                replica: member.head(of: 1).replica,
+            return member.run([Draft(edits: [self.restamp(member.head(of: 1).replica, stretch, hash)])])
+        }
+    }
+
+    private static func restamp(_ replica: ReplicaID, _ stretch: ClosedRange<UInt64>, _ lastHash: Hash256) -> Edit {
+        .restamp(
+            Restamp(
+                replica: replica,
                 firstSequence: stretch.lowerBound,
                 lastSequence: stretch.upperBound,
-                lastHash: hash
+                lastHash: lastHash
             )
-            return member.run([Draft(edits: [.restamp(restamp)])])
-        }
+        )
+    }
+
+    /// A change that nobody has, for a context.
+    private static func unknownPoint(_ member: CostlyMember) -> Point {
+        Point(replica: member.unknownReplica(), sequence: 1, name: ChangeName(rawValue: 1))
+    }
+
+    /// A thousand changes, a run each.
+    private static func manyChanges(_ member: CostlyMember, on chain: Int = 0) -> [Message] {
+        (0..<1_000).map { _ in member.run([Draft(edits: [self.touch(0)])], on: chain) }
+    }
+
+    /// So many forks of the chain's last change.
+    private static func forks(_ member: CostlyMember, _ count: Int) -> [Message] {
+        (0..<count).map { member.run([Draft(edits: [self.touch($0)])], forking: true) }
     }
 
     /// Forks each of which writes every one of the same properties.
@@ -52,30 +72,27 @@ extension Expense {
     package static var chains: [Expense] {
         [
             Expense("introduce: 2,000 replicas") { member in
-                (0..<2_000).map { member.run([Draft(edits: [.set(self.object($0), name: "n", value: .null)])], on: $0) }
+                (0..<2_000).map { member.run([Draft(edits: [self.touch($0)])], on: $0) }
             },
             Expense("introduce: 1,000 replicas that set one property") { member in
-                (0..<1_000).map { member.run([Draft(edits: [.set(self.object(0), name: "n", value: .null)])], on: $0) }
+                (0..<1_000).map { member.run([Draft(edits: [self.touch(0)])], on: $0) }
             },
             Expense("context: 200 of 4,096 replicas that nobody knows") { member in
                 (0..<200).map { number in
-                    let context = (0..<Limits.contextEntryCountMax).map { _ in
-                        Point(replica: member.unknownReplica(), sequence: 1, name: ChangeName(rawValue: 1))
-                    }
+                    let context = (0..<Limits.contextEntryCountMax).map { _ in self.unknownPoint(member) }
                     return member.run([Draft(edits: [], context: context)], on: number)
                 }
             },
             Expense("context: 50 forks that wait, of 60,000 operations each", after: self.opening) { member in
                 (0..<50).map { number in
                     let edit = Edit.set(self.object(0), name: "n\(number)", value: .null)
-                    let point = Point(replica: member.unknownReplica(), sequence: 1, name: ChangeName(rawValue: 1))
-                    let draft = Draft(edits: Array(repeating: edit, count: 60_000), context: [point])
-                    return member.run([draft], forking: true)
+                    let edits = Array(repeating: edit, count: 60_000)
+                    return member.run([Draft(edits: edits, context: [self.unknownPoint(member)])], forking: true)
                 }
             },
             Expense("context: two chains of 1,500 changes that wait for each other") { member in
                 var runs: [Message] = []
-                let edits = (0..<16).map { Edit.set(self.object($0), name: "n", value: .null) }
+                let edits = (0..<16).map { self.touch($0) }
                 for number in 0..<3_000 {
                     let seen = number > 0 ? [self.point(member.head(of: 1 - number % 2))] : []
                     runs.append(member.run([Draft(edits: edits, context: seen)], on: number % 2))
@@ -86,34 +103,16 @@ extension Expense {
             },
             Expense("context: 1,000 chains that wait, and 1,000 changes") { member in
                 let waiting = (1...1_000).map { number in
-                    let point = Point(replica: member.unknownReplica(), sequence: 1, name: ChangeName(rawValue: 1))
-                    return member.run([Draft(edits: [], context: [point])], on: number)
+                    member.run([Draft(edits: [], context: [self.unknownPoint(member)])], on: number)
                 }
-                return waiting
-                    + (0..<1_000).map { _ in
-                        member.run([Draft(edits: [.set(self.object(0), name: "n", value: .null)])])
-                    }
+                return waiting + self.manyChanges(member)
             },
-            Expense(
-                "context: 2,000 replicas seen by each of 500 changes",
-                after: self.manyReplicas
-            ) { member in
+            Expense("context: 2,000 replicas seen by each of 500 changes", after: self.manyReplicas) { member in
                 let context = (1...2_000).map { self.point(member.head(of: $0)) }
-                return (0..<10).map { _ in
-                    member.run((0..<50).map { _ in Draft(edits: [], context: context) })
-                }
+                return (0..<10).map { _ in member.run(Array(repeating: Draft(edits: [], context: context), count: 50)) }
             },
             Expense("stamp: 4,000 changes that are held") { member in
-                [
-                    member.run(
-                        (0..<4_000).map {
-                            Draft(
-                                edits: [.set(self.object(0), name: "n", value: .null)],
-                                millisecond: 9_000_000 + UInt64($0)
-                            )
-                        }
-                    )
-                ]
+                [member.run((0..<4_000).map { Draft(edits: [self.touch(0)], millisecond: 9_000_000 + $0) })]
             },
             Expense("introduce: 8,000 replicas") { member in
                 (0..<8_000).map { member.run([], on: $0) }
@@ -122,7 +121,7 @@ extension Expense {
                 member in
                 (1...2_000).map { number in
                     let context = [self.point(member.head(of: number))]
-                    return member.run([Draft(edits: [.set(self.object(0), name: "n", value: .null)], context: context)])
+                    return member.run([Draft(edits: [self.touch(0)], context: context)])
                 }
             },
             Expense("context: 8,000 replicas, each of which has seen the one before") { member in
@@ -132,82 +131,47 @@ extension Expense {
                 }
             },
             Expense("fork: 16,000 forks of one change", after: self.opening) { member in
-                (0..<16_000).map { number in
-                    member.run([Draft(edits: [.set(self.object(number), name: "n", value: .null)])], forking: true)
-                }
+                self.forks(member, 16_000)
             },
             Expense("fork: a fork of each of 2,000 forks", after: self.opening) { member in
                 (0..<2_000).flatMap { number in
-                    let edits = [Edit.set(self.object(number), name: "n", value: .null)]
-                    return [member.run([Draft(edits: edits)], forking: true), member.run([Draft(edits: edits)])]
+                    let draft = Draft(edits: [self.touch(number)])
+                    return [member.run([draft], forking: true), member.run([draft])]
                 }
             },
             Expense("fork: 2,000 forks of a change that has seen 2,000 replicas", after: self.wideChange) { member in
-                (0..<2_000).map { number in
-                    let edit = Edit.set(self.object(number), name: "n", value: .null)
-                    return member.run([Draft(edits: [edit])], forking: true)
-                }
+                self.forks(member, 2_000)
             },
             Expense("fork: a fork of each of 2,000 changes after such a one", after: self.wideChange) { member in
                 let runs = (0..<2_000).map { number in
-                    let edits = [Edit.set(self.object(number), name: "n", value: .null)]
-                    let fork = member.run([Draft(edits: edits)], forking: true)
-                    return (fork, next: member.run([Draft(edits: edits)]))
+                    let draft = Draft(edits: [self.touch(number)])
+                    return (fork: member.run([draft], forking: true), next: member.run([draft]))
                 }
-                return runs.map(\.next) + runs.map(\.0)
+                return runs.map(\.next) + runs.map(\.fork)
             },
-            Expense(
-                "fork: 1,000 conflicts of one property, and 120,000 sets beside them",
-                after: self.opening
-            ) { member in
-                let edit = Edit.set(self.object(0), name: "n", value: .null)
+            Expense("fork: 1,000 conflicts of one property, and 120,000 sets beside them", after: self.opening) {
+                member in
+                let edit = self.touch(0)
                 let forks = (0..<1_000).map { _ in member.run([Draft(edits: [edit])], forking: true) }
                 let drafts = (0..<2).map { _ in Draft(edits: Array(repeating: edit, count: 60_000)) }
                 return forks + drafts.map { member.run([$0], on: 1) }
             },
-            Expense("fork: 1,000 forks that write the same 250 properties", after: self.opening) { member in
-                self.contest(member)
-            },
-            Expense("fork: the same, of a change that has seen 2,000 replicas", after: self.wideChange) { member in
-                self.contest(member)
-            },
+            Expense("fork: 1,000 forks that write the same 250 properties", after: self.opening, self.contest),
+            Expense("fork: the same, of a change that has seen 2,000 replicas", after: self.wideChange, self.contest),
             Expense("fork: 1,000 forks of one change", after: self.opening) { member in
-                (0..<1_000).map { number in
-                    member.run([Draft(edits: [.set(self.object(number), name: "n", value: .null)])], forking: true)
+                self.forks(member, 1_000)
+            },
+            Expense("restamp: 30,000 of one change", after: self.otherChain) { member in
+                let head = member.head(of: 1)
+                let edits = (1...30_000 as ClosedRange<UInt64>).map { number in
+                    self.restamp(head.replica, number % 4_000 + 1...head.sequence, head.hash)
                 }
+                return self.runs(member, edits)
             },
-            Expense(
-                "restamp: 30,000 of one change",
-                after: self.otherChain
-            ) { member in
+            Expense("restamp: 100 runs, each of 4,000 changes", after: self.otherChain) { member in
                 let head = member.head(of: 1)
-                return self.runs(
-                    member,
-                    (1...30_000).map { number in
-                        .restamp(
-                            Restamp(
-                                replica: head.replica,
-                                firstSequence: UInt64(number % 4_000 + 1),
-                                lastSequence: head.sequence,
-                                lastHash: head.hash
-                            )
-                        )
-                    }
-                )
-            },
-            Expense(
-                "restamp: 100 runs, each of 4,000 changes",
-                after: self.otherChain
-            ) { member in
-                let head = member.head(of: 1)
-                return (0..<100).map { number in
-                    let restamp = Restamp(
-                        replica: head.replica,
-                        firstSequence: UInt64(1 + number),
-                        lastSequence: head.sequence,
-                        lastHash: head.hash
-                    )
-                    return member.run([Draft(edits: [.restamp(restamp)])])
+                return (1...100).map { first in
+                    member.run([Draft(edits: [self.restamp(head.replica, first...head.sequence, head.hash)])])
                 }
             },
             Expense(
@@ -228,42 +192,14 @@ extension Expense {
             Expense("restamp: 30,000 of what a chain has yet to write, and 1,000 changes of it") { member in
                 let opening = member.run([], on: 1)
                 let head = member.head(of: 1)
-                let restamps = self.runs(
-                    member,
-                    (1...30_000).map { number in
-                        .restamp(
-                            Restamp(
-                                replica: head.replica,
-                                firstSequence: 1,
-                                lastSequence: 2 + UInt64(number % 1_000),
-                                lastHash: Hash256(bytes: Bytes32(UInt64(number), 1, 2, 3))
-                            )
-                        )
-                    }
-                )
-                return [opening] + restamps
-                    + (0..<1_000).map { _ in
-                        member.run([Draft(edits: [.set(self.object(0), name: "n", value: .null)])], on: 1)
-                    }
+                let edits = (1...30_000 as ClosedRange<UInt64>).map { number in
+                    self.restamp(head.replica, 1...2 + number % 1_000, Hash256(bytes: Bytes32(number, 1, 2, 3)))
+                }
+                return [opening] + self.runs(member, edits) + self.manyChanges(member, on: 1)
             },
             Expense("restamp: 30,000 of chains that nobody knows, and 1,000 changes") { member in
-                let restamps = self.runs(
-                    member,
-                    (1...30_000).map { _ in
-                        .restamp(
-                            Restamp(
-                                replica: member.unknownReplica(),
-                                firstSequence: 1,
-                                lastSequence: 1,
-                                lastHash: .zero
-                            )
-                        )
-                    }
-                )
-                return restamps
-                    + (0..<1_000).map { _ in
-                        member.run([Draft(edits: [.set(self.object(0), name: "n", value: .null)])])
-                    }
+                let edits = (1...30_000).map { _ in self.restamp(member.unknownReplica(), 1...1, .zero) }
+                return self.runs(member, edits) + self.manyChanges(member)
             },
         ]
     }

@@ -7,12 +7,15 @@ extension Expense {
         (1...2_000).map { member.run([], on: $0) }
     }
 
+    /// What 4,000 replicas would have that nobody knows.
+    private static func unknownEntries(_ member: CostlyMember) -> [FrontierEntry] {
+        (0..<4_000).map { _ in FrontierEntry(replica: member.unknownReplica(), sequence: 1, hash: .zero) }.sorted()
+    }
+
     package static var messages: [Expense] {
         [
             Expense("run: one of 100 changes 500 times") { member in
-                let run = member.run(
-                    (0..<100).map { _ in Draft(edits: [.set(self.object(0), name: "n", value: .null)]) }
-                )
+                let run = member.run(Array(repeating: Draft(edits: [self.touch(0)]), count: 100))
                 return Array(repeating: run, count: 500)
             },
             Expense("ping: 20,000", after: self.manyReplicas) { _ in
@@ -29,13 +32,7 @@ extension Expense {
                 (0..<20_000).map { .eagerness($0 % 2 == 0) }
             },
             Expense("stored: 100 of 4,000 entries that nobody knows", after: self.manyReplicas) { member in
-                (0..<100).map { _ in
-                    .stored(
-                        (0..<4_000).map { _ in
-                            FrontierEntry(replica: member.unknownReplica(), sequence: 1, hash: .zero)
-                        }.sorted()
-                    )
-                }
+                (0..<100).map { _ in .stored(self.unknownEntries(member)) }
             },
             Expense("stored: 20,000 of one entry of a chain that is longer", after: self.manyReplicas) { member in
                 let head = member.head(of: 1)
@@ -48,22 +45,13 @@ extension Expense {
             },
             Expense("ranges: 20 of 4,000 entries", after: self.manyReplicas) { member in
                 (0..<20).map { _ in
-                    let entries = (0..<4_000).map { _ in
-                        FrontierEntry(replica: member.unknownReplica(), sequence: 1, hash: .zero)
-                    }
-                    return .ranges([FrontierRange(end: nil, claim: .answer(entries.sorted()))])
+                    .ranges([FrontierRange(end: nil, claim: .answer(self.unknownEntries(member)))])
                 }
             },
             Expense("probe: 4,000 of 64 points", after: self.manyReplicas) { member in
-                let head = member.head(of: 1)
-                return (0..<4_000).map { _ in
-                    .probe(
-                        ChainProbe(
-                            replica: head.replica,
-                            points: (1...64).map { ChainPoint(sequence: UInt64($0), hash: .zero) }
-                        )
-                    )
-                }
+                let points = (1...64).map { ChainPoint(sequence: $0, hash: .zero) }
+                let probe = ChainProbe(replica: member.head(of: 1).replica, points: points)
+                return Array(repeating: .probe(probe), count: 4_000)
             },
         ]
     }

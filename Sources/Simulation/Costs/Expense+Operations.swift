@@ -15,15 +15,13 @@ extension Expense {
                 self.runs(member, (0..<60_000).map { .set(self.object(0), name: "n\($0)", value: .null) })
             },
             Expense("set: one property of each of 60,000 objects") { member in
-                self.runs(member, (0..<60_000).map { .set(self.object($0), name: "n", value: .null) })
+                self.runs(member, (0..<60_000).map { self.touch($0) })
             },
             Expense("set: one property 60,000 times in a change") { member in
                 self.runs(member, (0..<60_000).map { .set(self.object(0), name: "n", value: .int(Int64($0))) })
             },
             Expense("set: one property in each of 20,000 changes") { member in
-                (0..<5).map { _ in
-                    member.run((0..<4_000).map { _ in Draft(edits: [.set(self.object(0), name: "n", value: .null)]) })
-                }
+                (0..<5).map { _ in member.run(Array(repeating: Draft(edits: [self.touch(0)]), count: 4_000)) }
             },
             Expense("set: 10,000 names of 500 bytes") { member in
                 let name = String(repeating: "n", count: 500)
@@ -40,10 +38,8 @@ extension Expense {
             },
             Expense("unknown: bodies of 1 MiB") { member in
                 (0..<3).flatMap { _ in
-                    self.runs(
-                        member,
-                        (0..<5).map { _ in .unknown(kind: 200, body: member.randomBytes(Limits.opaqueByteCountMax)) }
-                    )
+                    let bodies = (0..<5).map { _ in member.randomBytes(Limits.opaqueByteCountMax) }
+                    return self.runs(member, bodies.map { .unknown(kind: 200, body: $0) })
                 }
             },
             Expense("unknown: 60,000 empty ones") { member in

@@ -52,13 +52,11 @@ extension Expense {
             },
             Expense("move: a tower of 8,000") { member in self.runs(member, self.tower(8_000)) },
             Expense("move: 8,000 within a tower of 8,000", after: self.livingTower) { member in
-                self.runs(
-                    member,
-                    (0..<8_000).map { _ in
-                        let object = 1 + member.random.below(7_000)
-                        return self.move(object, object + member.random.below(900))
-                    }
-                )
+                let edits = (0..<8_000).map { _ in
+                    let object = 1 + member.random.below(7_000)
+                    return self.move(object, object + member.random.below(900))
+                }
+                return self.runs(member, edits)
             },
             Expense("move: one object 8,000 times to the foot of a tower of 8,000", after: self.towerAndFolder) {
                 member in
@@ -71,30 +69,19 @@ extension Expense {
             Expense("move: 100 runs within a tower of 8,000", after: self.livingTower) { member in
                 (0..<100).map { number in member.run([Draft(edits: [self.move(7_000 - number, 7_100 - number / 2)])]) }
             },
-            Expense(
-                "move: 100 late runs before 10,000 others",
-                after: self.manyMoves
-            ) { member in
-                self.lateMoves(member)
-            },
+            Expense("move: 100 late runs before 10,000 others", after: self.manyMoves, self.lateMoves),
             Expense(
                 "move: 100 late runs, each alone, before 10,000 others",
                 dripped: true,
-                after: self.manyMoves
-            ) { member in
-                self.lateMoves(member)
-            },
+                after: self.manyMoves,
+                self.lateMoves
+            ),
             Expense("move: one object in each of 1,000 chains") { member in
                 (0..<1_000).map { number in member.run([Draft(edits: [self.move(0, 1 + number)])], on: number) }
             },
-            Expense(
-                "set: 100 changes below a tower of 20,000 that does not live",
-                after: self.deadTower
-            ) { member in
+            Expense("set: 100 changes below a tower of 20,000 that does not live", after: self.deadTower) { member in
                 (0..<100).map { number in
-                    let edit: Edit =
-                        number % 2 == 0
-                        ? .set(self.object(19_999), name: "n", value: .null) : .delete(self.object(19_999))
+                    let edit = number % 2 == 0 ? self.touch(19_999) : .delete(self.object(19_999))
                     return member.run([Draft(edits: [edit])])
                 }
             },

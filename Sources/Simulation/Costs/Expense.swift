@@ -29,6 +29,9 @@ package struct Expense {
 
     package static func object(_ number: Int) -> ObjectID { Workload.object(number) }
 
+    /// The least that can be written to an object.
+    static func touch(_ number: Int) -> Edit { .set(self.object(number), name: "n", value: .null) }
+
     /// Edits, as many to a change as it may hold.
     package static func changes(_ edits: [Edit]) -> [Draft] {
         var drafts: [Draft] = []
