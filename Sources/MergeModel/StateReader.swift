@@ -35,8 +35,7 @@ package enum StateReader {
     private static func heads(_ transaction: inout some StoreTransaction) throws(StoreError) -> [FrontierEntry] {
         var heads: [SegmentPoint: FrontierEntry] = [:]
         var parents: [SegmentPoint] = []
-        for number in 0..<transaction.segmentCount {
-            let index = SegmentIndex(rawValue: UInt32(number))
+        for index in transaction.segmentIndices {
             let record = transaction.segment(index)
             guard record.appliedSequence >= record.firstSequence else { continue }
             let place = SegmentPoint(segment: index, sequence: record.appliedSequence)

@@ -68,8 +68,7 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
         let now = self.now
         return try self.store.write { transaction throws(StoreError) in
             var acknowledged = SeenSegments()
-            for position in 0..<transaction.segmentCount {
-                let segment = SegmentIndex(rawValue: UInt32(position))
+            for segment in transaction.segmentIndices {
                 let last = transaction.progress(of: segment).appliedSequence
                 if last > 0 { _ = acknowledged.raise(segment, to: last) }
             }
@@ -137,10 +136,10 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
     package func segments() throws -> [(SegmentIndex, ClosedRange<UInt64>)] {
         try self.store.read { transaction throws(StoreError) in
             var segments: [(SegmentIndex, ClosedRange<UInt64>)] = []
-            for number in 0..<transaction.segmentCount {
-                let record = transaction.segment(SegmentIndex(rawValue: UInt32(number)))
+            for segment in transaction.segmentIndices {
+                let record = transaction.segment(segment)
                 guard record.firstSequence <= record.storedSequence else { throw .damaged("a segment is empty") }
-                segments.append((SegmentIndex(rawValue: UInt32(number)), record.firstSequence...record.storedSequence))
+                segments.append((segment, record.firstSequence...record.storedSequence))
             }
             return segments
         }

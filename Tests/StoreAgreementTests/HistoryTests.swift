@@ -60,8 +60,7 @@ import Testing
         for change in history.changes { try node.receive([history.sealed([change])]) }
         var (points, stamps): ([Hash256: SegmentPoint], [Hash256: Stamp]) = ([:], [:])
         try node.read { transaction throws(StoreError) in
-            for position in 0..<transaction.segmentCount {
-                let segment = SegmentIndex(rawValue: UInt32(position))
+            for segment in transaction.segmentIndices {
                 let record = transaction.segment(segment)
                 for sequence in record.firstSequence...max(record.firstSequence, record.appliedSequence) {
                     let point = SegmentPoint(segment: segment, sequence: sequence)

@@ -50,6 +50,9 @@ package protocol StateReading {
 }
 
 extension StateReading {
+    /// All segments, in the order in which they became known.
+    package var segmentIndices: [SegmentIndex] { (0..<UInt32(self.segmentCount)).map { SegmentIndex(rawValue: $0) } }
+
     package mutating func parent(of index: ObjectIndex) throws(StoreError) -> ObjectIndex? {
         try self.object(index).parent
     }

@@ -140,8 +140,7 @@ package struct MergeReplica: Sendable {
         in transaction: inout MemoryTransaction
     ) -> [Point] {
         var news: [Point] = []
-        for position in 0..<transaction.segmentCount {
-            let index = SegmentIndex(rawValue: UInt32(position))
+        for index in transaction.segmentIndices {
             if index == ownSegment { continue }
             let progress = transaction.progress(of: index)
             let applied = progress.appliedSequence
@@ -208,8 +207,8 @@ package struct MergeReplica: Sendable {
             let result = try body(&merge, &transaction)
             try merge.finish(in: &transaction)
             var isEarly = false
-            for position in 0..<transaction.segmentCount {
-                let stamp = transaction.progress(of: SegmentIndex(rawValue: UInt32(position))).appliedStamp
+            for segment in transaction.segmentIndices {
+                let stamp = transaction.progress(of: segment).appliedStamp
                 clock.observe(stamp)
                 if HybridClock.isHeld(stamp, at: wall) { isEarly = true }
             }

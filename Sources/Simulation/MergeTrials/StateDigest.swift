@@ -19,8 +19,8 @@ struct StateDigest {
 
     init(of transaction: inout MemoryTransaction) {
         var segments: [(id: UInt64, isForked: Bool)] = []
-        for position in 0..<transaction.segmentCount {
-            let record = transaction.segment(SegmentIndex(rawValue: UInt32(position)))
+        for segment in transaction.segmentIndices {
+            let record = transaction.segment(segment)
             segments.append((record.id.bytes.low, record.origin != nil || record.next != nil))
             self.bits &+= StateDigest.mixed(
                 record.id.bytes.low ^ record.storedHash.bytes.words.0,

@@ -45,10 +45,10 @@ struct DerivedRows: Equatable {
                 rows.insert("\(name) \(effect) by \(try Self.text(move.write, &transaction))")
             }
         }
-        for position in 0..<transaction.segmentCount {
-            let progress = transaction.progress(of: SegmentIndex(rawValue: UInt32(position)))
+        for segment in transaction.segmentIndices {
+            let progress = transaction.progress(of: segment)
             guard progress.branch != nil else { continue }
-            let replica = ModelWords.short(transaction.replicaID(SegmentIndex(rawValue: UInt32(position))))
+            let replica = ModelWords.short(transaction.replicaID(segment))
             rows.insert("\(replica) is merged from \(progress.firstSequence) to \(progress.countedSequence)")
         }
         self.rows = rows

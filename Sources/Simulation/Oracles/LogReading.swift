@@ -10,8 +10,7 @@ struct LogReading {
 
     init(of transaction: inout some StoreTransaction, founder: UserID, now: WallTime) throws(StoreError) {
         self.history = NaiveHistory([], founder: founder, now: now)
-        for position in 0..<transaction.segmentCount {
-            let index = SegmentIndex(rawValue: UInt32(position))
+        for index in transaction.segmentIndices {
             let record = transaction.segment(index)
             var previous: Hash256?
             if let parent = record.origin?.parent, parent.sequence > 0 { previous = try transaction.hash(at: parent) }

@@ -28,10 +28,8 @@ struct LogReplayCheck {
             now: now,
             cryptography: SodiumCryptography(memo: memo)
         )
-        let positions = Array(0..<transaction.segmentCount)
-        for position in isReversed ? positions.reversed() : positions {
-            try replay.add(SegmentIndex(rawValue: UInt32(position)), of: &transaction)
-        }
+        let segments = transaction.segmentIndices
+        for segment in isReversed ? segments.reversed() : segments { try replay.add(segment, of: &transaction) }
         return try replay.copy.read { (copy: inout MemoryTransaction) throws(StoreError) in
             try StateExport.json(of: &copy)
         }

@@ -29,9 +29,7 @@ struct RecordedVersion {
 
     /// All that counts on the main timeline: what is on branches may be merged later.
     static func frontier(of transaction: inout some StoreTransaction) throws(StoreError) -> Frontier {
-        let hasBranches = (0..<transaction.segmentCount).contains { position in
-            transaction.progress(of: SegmentIndex(rawValue: UInt32(position))).branch != nil
-        }
+        let hasBranches = transaction.segmentIndices.contains { transaction.progress(of: $0).branch != nil }
         guard hasBranches else { return try Frontier(of: &transaction) }
         var entries: [FrontierEntry] = []
         for (segment, sequence) in try transaction.closure(of: transaction.heads()).all {

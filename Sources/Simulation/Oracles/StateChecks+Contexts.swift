@@ -3,8 +3,7 @@ internal import CRDTCore
 extension StateChecks {
     /// P12: what each segment has seen is what its log says, read from the beginning.
     static func contexts(in transaction: inout some StoreTransaction) throws(StoreError) -> String? {
-        for position in 0..<transaction.segmentCount {
-            let index = SegmentIndex(rawValue: UInt32(position))
+        for index in transaction.segmentIndices {
             let record = transaction.segment(index)
             guard record.progress.hasApplied else { continue }
             let last = SegmentPoint(segment: index, sequence: record.appliedSequence)
@@ -13,7 +12,7 @@ extension StateChecks {
             if kept != logged {
                 let segment = kept.keys.first { kept[$0] != logged[$0] } ?? logged.keys.first { kept[$0] != logged[$0] }
                 guard let segment else { continue }
-                return "\(record.id) segment \(position) is said to have seen \(kept[segment] ?? 0) of segment "
+                return "\(record.id) segment \(index.rawValue) is said to have seen \(kept[segment] ?? 0) of segment "
                     + "\(segment.rawValue), and has seen \(logged[segment] ?? 0)"
             }
         }

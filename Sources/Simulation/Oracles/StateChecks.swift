@@ -27,11 +27,11 @@ struct VisibleObjects {
 enum StateChecks {
     /// P12: what a segment's last applied change had seen is applied.
     static func causality(in transaction: borrowing some StoreTransaction) -> String? {
-        for position in 0..<transaction.segmentCount {
-            let record = transaction.segment(SegmentIndex(rawValue: UInt32(position)))
+        for segment in transaction.segmentIndices {
+            let record = transaction.segment(segment)
             guard record.appliedSequence >= record.firstSequence else { continue }
-            for (segment, seen) in record.context.all where Int(segment.rawValue) != position {
-                let other = transaction.segment(segment)
+            for (cause, seen) in record.context.all where cause != segment {
+                let other = transaction.segment(cause)
                 if other.appliedSequence < seen {
                     return "\(record.id):\(record.appliedSequence) is applied and had seen \(other.id):\(seen), "
                         + "which is applied up to \(other.appliedSequence)"
@@ -63,17 +63,16 @@ enum StateChecks {
     /// The segments of which something is stored and not applied.
     static func waitingSegments(in transaction: borrowing some StoreTransaction) -> [SegmentIndex] {
         var waiting: [SegmentIndex] = []
-        for position in 0..<transaction.segmentCount {
-            let index = SegmentIndex(rawValue: UInt32(position))
-            if transaction.progress(of: index).isPending { waiting.append(index) }
+        for segment in transaction.segmentIndices where transaction.progress(of: segment).isPending {
+            waiting.append(segment)
         }
         return waiting
     }
 
     /// Whether something of a branch counts on the main timeline.
     static func hasMerged(in transaction: borrowing some StoreTransaction) -> Bool {
-        for position in 0..<transaction.segmentCount {
-            let progress = transaction.progress(of: SegmentIndex(rawValue: UInt32(position)))
+        for segment in transaction.segmentIndices {
+            let progress = transaction.progress(of: segment)
             if progress.branch != nil, progress.countedSequence >= progress.firstSequence { return true }
         }
         return false
@@ -81,8 +80,8 @@ enum StateChecks {
 
     /// Whether something is applied that would be held by a clock.
     static func hasAppliedHeld(at now: WallTime, in transaction: borrowing some StoreTransaction) -> Bool {
-        for position in 0..<transaction.segmentCount {
-            let record = transaction.segment(SegmentIndex(rawValue: UInt32(position)))
+        for segment in transaction.segmentIndices {
+            let record = transaction.segment(segment)
             if HybridClock.isHeld(record.appliedStamp, at: now) { return true }
         }
         return false
@@ -93,8 +92,8 @@ enum StateChecks {
         after latest: WallTime,
         in transaction: borrowing some StoreTransaction
     ) -> String? {
-        for position in 0..<transaction.segmentCount {
-            let record = transaction.segment(SegmentIndex(rawValue: UInt32(position)))
+        for segment in transaction.segmentIndices {
+            let record = transaction.segment(segment)
             guard HybridClock.isHeld(record.appliedStamp, at: latest) else { continue }
             return "\(record.id):\(record.appliedSequence) is stamped \(record.appliedStamp.milliseconds)"
         }

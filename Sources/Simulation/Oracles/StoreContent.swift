@@ -14,8 +14,8 @@ struct StoreContent: Hashable {
     init() {}
 
     init(of transaction: borrowing some StoreTransaction) {
-        for position in 0..<transaction.segmentCount {
-            let record = transaction.segment(SegmentIndex(rawValue: UInt32(position)))
+        for segment in transaction.segmentIndices {
+            let record = transaction.segment(segment)
             self.segments.append(
                 Segment(
                     head: FrontierEntry(

@@ -37,9 +37,7 @@ struct UndoCheck {
             } else {
                 self.visible = try VisibleObject.all(of: &transaction)
             }
-            let segments = (0..<transaction.segmentCount).map {
-                transaction.progress(of: SegmentIndex(rawValue: UInt32($0)))
-            }
+            let segments = transaction.segmentIndices.map { transaction.progress(of: $0) }
             self.applied = segments.map { $0.hasApplied ? $0.appliedSequence : 0 }
             let count = segments.reduce(0) { $0 &+ $1.storedSequence &+ 1 &- $1.firstSequence }
             let isShort = count <= UndoCheck.modelChangeCountMax

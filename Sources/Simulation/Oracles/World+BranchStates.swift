@@ -22,8 +22,7 @@ struct BranchStates: Hashable {
             self.branches.append(Branch(opening: entry.opening, isClosed: entry.isClosed, export: export))
         }
         guard !self.branches.isEmpty else { return }
-        for position in 0..<transaction.segmentCount {
-            let segment = SegmentIndex(rawValue: UInt32(position))
+        for segment in transaction.segmentIndices {
             let progress = transaction.progress(of: segment)
             let last = SegmentPoint(segment: segment, sequence: progress.appliedSequence)
             guard progress.hasApplied, let hash = try transaction.hash(at: last) else { continue }
@@ -83,8 +82,8 @@ extension World {
         let found = self.readPast(of: machine) { transaction throws(StoreError) -> String? in
             guard !StateChecks.hasAppliedHeld(at: now, in: transaction) else { return nil }
             if !isSettled, try StateChecks.isWaiting(of: founder, in: &transaction) { return nil }
-            let count = (0..<transaction.segmentCount).reduce(0) { count, position in
-                count + Int(clamping: transaction.progress(of: SegmentIndex(rawValue: UInt32(position))).storedSequence)
+            let count = transaction.segmentIndices.reduce(0) {
+                $0 + Int(clamping: transaction.progress(of: $1).storedSequence)
             }
             guard count <= changeCountMax else { return nil }
             let history = try LogReading(of: &transaction, founder: founder, now: now).history

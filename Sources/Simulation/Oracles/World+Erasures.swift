@@ -39,7 +39,7 @@ extension World {
         countingIn transaction: inout some StoreTransaction
     ) throws(StoreError) -> (count: Int, left: String?) {
         var count = 0
-        for segment in (0..<UInt32(transaction.segmentCount)).map({ SegmentIndex(rawValue: $0) }) {
+        for segment in transaction.segmentIndices {
             let progress = transaction.progress(of: segment)
             guard progress.hasApplied else { continue }
             var sequence = progress.firstSequence

@@ -92,8 +92,8 @@ extension World {
         let found = try? machine.read { transaction throws(StoreError) -> [UInt64]? in
             guard try !StateChecks.isWaiting(of: machine.founder, in: &transaction) else { return nil }
             var applied: [UInt64] = []
-            for position in 0..<transaction.segmentCount {
-                let progress = transaction.progress(of: SegmentIndex(rawValue: UInt32(position)))
+            for segment in transaction.segmentIndices {
+                let progress = transaction.progress(of: segment)
                 if progress.branch == nil, progress.hasApplied { applied.append(progress.appliedSequence) }
             }
             return applied

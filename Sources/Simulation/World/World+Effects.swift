@@ -100,8 +100,8 @@ extension World {
     private func hasFormerReplica(_ machine: Machine) -> Bool {
         let device = machine.observedStatus(at: self.time)?.device
         let count = try? machine.read { transaction throws(StoreError) in
-            (0..<transaction.segmentCount).count {
-                let segment = transaction.segment(SegmentIndex(rawValue: UInt32($0)))
+            transaction.segmentIndices.count {
+                let segment = transaction.segment($0)
                 return segment.device == device && segment.branch == nil
             }
         }

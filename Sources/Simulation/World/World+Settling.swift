@@ -229,9 +229,7 @@ extension World {
         for machine in core {
             guard let status = machine.observedStatus(at: self.time) else { continue }
             let introduced = try? machine.read { transaction throws(StoreError) in
-                (0..<transaction.segmentCount).compactMap {
-                    transaction.segment(SegmentIndex(rawValue: UInt32($0))).device
-                }
+                transaction.segmentIndices.compactMap { transaction.segment($0).device }
             }
             let known = Set(status.peers.map(\.device) + [status.device])
             guard let stranger = (introduced ?? nil)?.first(where: { !known.contains($0) }) else { continue }
