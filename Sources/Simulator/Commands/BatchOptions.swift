@@ -35,6 +35,27 @@ struct BatchOptions: ParsableArguments {
 
     var jobCount: Int { self.jobs ?? ProcessInfo.processInfo.activeProcessorCount }
 
-    /// Whether a batch that has gone on for some seconds is over.
-    func isOver(afterSeconds seconds: Double) -> Bool { self.minutes.map { seconds >= $0 * 60 } ?? false }
+    /// Runs a batch until it is over, and says every ten seconds on standard error how far it is.
+    ///
+    /// - Returns: How many seconds it took.
+    func run<Summary>(
+        _ pool: WorkerPool<Summary>,
+        _ launch: SeedWorker.Launch,
+        progress: (Summary, _ seconds: Double) -> String,
+        _ work: @escaping WorkerPool<Summary>.Work
+    ) throws -> Double {
+        let start = WallClock.seconds()
+        var shown = start
+        let tick = {
+            let now = WallClock.seconds()
+            if now - shown >= 10 {
+                shown = now
+                StandardError.write(progress(pool.summary, now - start))
+            }
+            if let minutes = self.minutes, now - start >= minutes * 60 { pool.stop() }
+        }
+        pool.run(jobs: self.jobCount, launch, tick: tick, work)
+        if let failure = pool.launchFailure { throw ValidationError("A worker cannot be started: \(failure)") }
+        return WallClock.seconds() - start
+    }
 }

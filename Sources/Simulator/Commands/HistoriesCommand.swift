@@ -40,30 +40,19 @@ struct HistoriesCommand: ParsableCommand {
     func run() throws {
         let shape = try self.options.shape()
         if let caseName { return try self.runCase(caseName) }
-        let start = WallClock.seconds()
-        var shown = start
-        let pool = MergePool(
-            seeds: try self.batch.seeds(self.seeds),
-            shape: shape,
-            // A batch takes less than a second, and to shrink one plan some.
-            launch: .ofThisProgram(self.options.text, command: MergeWorkerCommand.name, patienceSeconds: 60)
-        )
+        // A batch takes less than a second, and to shrink one plan some.
+        let command = MergeWorkerCommand.name
+        let launch = SeedWorker.Launch.ofThisProgram(self.options.text, command: command, patienceSeconds: 60)
+        let pool = MergePool(seeds: try self.batch.seeds(self.seeds), shape: shape, launch: launch)
         // Whoever ends a long run early still sees what it has shown.
-        let interruption = Interruption { pool.stop() }
+        let interruption = Interruption { pool.workers.stop() }
         defer { interruption.stop() }
-        pool.run(jobs: self.batch.jobCount) {
-            let now = WallClock.seconds()
-            if now - shown >= 10 {
-                shown = now
-                let report = pool.report
-                StandardError.write("\(report.trialCount) histories, \(report.findings.count) failures")
-            }
-            if self.batch.isOver(afterSeconds: now - start) { pool.stop() }
+        let progress = { (report: MergeReport, _: Double) in
+            "\(report.trialCount) histories, \(report.findings.count) failures"
         }
-        let seconds = WallClock.seconds() - start
-        if let failure = pool.launchFailure { throw ValidationError("A worker cannot be started: \(failure)") }
-        let jobs = self.batch.jobCount
-        let summary = MergeSummary(pool.report, shape, seconds: seconds, jobs: jobs) { pool.shrunk(seed: $0) }
+        let seconds = try self.batch.run(pool.workers, launch, progress: progress, pool.run)
+        let (report, jobs) = (pool.workers.summary, self.batch.jobCount)
+        let summary = MergeSummary(report, shape, seconds: seconds, jobs: jobs) { pool.shrunk(seed: $0) }
         print(self.json ? summary.json : summary.text)
         if !summary.isClean { throw ExitCode.failure }
     }

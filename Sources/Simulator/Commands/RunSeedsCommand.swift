@@ -24,23 +24,13 @@ struct RunSeedsCommand: ParsableCommand {
 
     func run() throws {
         _ = try self.world.limits()
-        let start = WallClock.seconds()
-        var shown = start
         let pool = SeedPool(seeds: try self.batch.seeds(self.seeds), twicePercent: self.twice)
         // Whoever ends a long run early still sees what it has shown.
-        let interruption = Interruption { pool.stop() }
+        let interruption = Interruption { pool.workers.stop() }
         defer { interruption.stop() }
-        pool.run(jobs: self.batch.jobCount, self.world.launch) {
-            let now = WallClock.seconds()
-            if now - shown >= 10 {
-                shown = now
-                StandardError.write(pool.summary.progress(wallSeconds: now - start))
-            }
-            if self.batch.isOver(afterSeconds: now - start) { pool.stop() }
-        }
-        if let failure = pool.launchFailure { throw ValidationError("A worker cannot be started: \(failure)") }
-        let summary = pool.summary
-        let wall = WallClock.seconds() - start
+        let progress = { (summary: BatchSummary, seconds: Double) in summary.progress(wallSeconds: seconds) }
+        let wall = try self.batch.run(pool.workers, self.world.launch, progress: progress, pool.run)
+        let summary = pool.workers.summary
         let world = self.world
         print(self.json ? summary.json(wallSeconds: wall, world: world) : summary.text(wallSeconds: wall, world: world))
         if !summary.isClean(self.world) { throw ExitCode.failure }
