@@ -15,10 +15,10 @@ struct TimelineTests {
         return limits
     }
 
-    private func traced() throws -> (outcome: Simulation.Outcome, trace: Trace) {
+    private func traced() throws -> (outcome: RunOutcome, trace: Trace) {
         let tape = ChoiceTape(seed: self.seed)
         let plan = PlanGenerator.plan(tape, self.limits)
-        let outcome = Simulation.run(plan, tape, seed: self.seed, isTraced: true)
+        let outcome = Simulation.run(plan, tape, isTraced: true)
         return (outcome, try #require(outcome.trace))
     }
 

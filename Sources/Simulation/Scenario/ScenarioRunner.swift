@@ -3,20 +3,6 @@ internal import Engine
 
 /// Makes a scenario happen.
 package struct ScenarioRunner {
-    /// What it came to.
-    package struct Outcome: Sendable {
-        package var record: RunRecord
-        /// The first expectation that was not met.
-        package var failure: ScenarioError?
-        package var hash: String
-        package var eventCount: Int
-        package var simulated: VirtualTime
-        /// What happened, if it was recorded.
-        package var trace: Trace?
-
-        package var isPassed: Bool { self.failure == nil && self.record.findings.isEmpty }
-    }
-
     /// The time from one statement to the next.
     private static let pace = VirtualTime.milliseconds(20)
 
@@ -24,20 +10,14 @@ package struct ScenarioRunner {
     private let hasExpectations: Bool
 
     /// `watchesSilence`: whether equal machines are watched for saying nothing more, which takes the longest.
-    package static func run(_ scenario: Scenario, watchesSilence: Bool = true, isTraced: Bool = false) -> Outcome {
+    package static func run(_ scenario: Scenario, watchesSilence: Bool = true, isTraced: Bool = false) -> RunOutcome {
         let runner = ScenarioRunner(scenario)
         runner.world.watchesSilence = watchesSilence
         if isTraced { runner.world.trace = Trace() }
         let failure = runner.perform(scenario)
-        for finding in runner.world.record.findings { runner.world.trace?.add(finding, at: runner.world.time) }
-        return Outcome(
-            record: runner.world.record,
-            failure: failure,
-            hash: runner.world.hash.text,
-            eventCount: runner.world.hash.eventCount,
-            simulated: runner.world.time,
-            trace: runner.world.trace
-        )
+        var outcome = RunOutcome(of: runner.world)
+        outcome.failure = failure
+        return outcome
     }
 
     private init(_ scenario: Scenario) {

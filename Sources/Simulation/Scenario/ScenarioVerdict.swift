@@ -4,7 +4,7 @@ package struct ScenarioVerdict: Codable, Hashable, Sendable {
     /// When it was found, or the run over.
     package var simulatedMicroseconds: UInt64
 
-    package init(_ outcome: ScenarioRunner.Outcome) {
+    package init(_ outcome: RunOutcome) {
         self.finding = outcome.record.findings.first
         self.simulatedMicroseconds = outcome.simulated.microseconds
     }

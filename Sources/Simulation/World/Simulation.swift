@@ -1,47 +1,22 @@
 /// One run from its seed to its verdict.
 package struct Simulation {
-    /// What a run came to.
-    package struct Outcome: Sendable {
-        package var seed: UInt64
-        package var record: RunRecord
-        /// The hash over every event.
-        package var hash: String
-        package var eventCount: Int
-        package var simulated: VirtualTime
-        package var peerCount: Int
-        package var acknowledgedCount: Int
-        /// What happened, if it was recorded.
-        package var trace: Trace?
-    }
-
     /// When the actions of a plan begin: after everyone has joined.
     static let preparation = VirtualTime.seconds(2)
 
     /// Runs a seed.
-    package static func run(seed: UInt64, limits: PlanLimits = PlanLimits()) -> Outcome {
+    package static func run(seed: UInt64, limits: PlanLimits = PlanLimits()) -> RunOutcome {
         let tape = ChoiceTape(seed: seed)
-        let plan = PlanGenerator.plan(tape, limits)
-        return self.run(plan, tape, seed: seed)
+        return self.run(PlanGenerator.plan(tape, limits), tape)
     }
 
     /// Runs a plan, with what it leaves open taken from a tape.
-    package static func run(_ plan: Plan, _ tape: ChoiceTape, seed: UInt64, isTraced: Bool = false) -> Outcome {
+    package static func run(_ plan: Plan, _ tape: ChoiceTape, isTraced: Bool = false) -> RunOutcome {
         let world = World(plan: plan, tape: tape)
         if isTraced { world.trace = Trace() }
         world.begin()
         world.run(until: Simulation.preparation + plan.duration)
         if !world.record.hasFatalFinding { world.settle(core: plan.core) }
-        for finding in world.record.findings { world.trace?.add(finding, at: world.time) }
-        return Outcome(
-            seed: seed,
-            record: world.record,
-            hash: world.hash.text,
-            eventCount: world.hash.eventCount,
-            simulated: world.time,
-            peerCount: plan.peerCount,
-            acknowledgedCount: world.work.acknowledgedCount,
-            trace: world.trace
-        )
+        return RunOutcome(of: world)
     }
 }
 

@@ -26,14 +26,13 @@ struct ReplayCommand: ParsableCommand {
             StandardError.write("seed \(self.seed) draws plan \(hash) in this build (\(Checkout.commit)), not \(plan)")
             throw ExitCode.failure
         }
-        let outcome = Simulation.run(recipe.plan, tape, seed: self.seed, isTraced: self.pictures.areWanted)
+        let outcome = Simulation.run(recipe.plan, tape, isTraced: self.pictures.areWanted)
         if let trace = outcome.trace {
             try self.pictures.make(trace, title: "Simulator replay \(self.seed)\(self.world.text)")
         }
         let line = Checkout.replayLine(seed: self.seed, self.world)
-        let report = RunReport(outcome)
         if self.json {
-            var members = report.members
+            var members = outcome.members
             members["seed"] = .string(String(self.seed))
             members["plan"] = .string(hash)
             members["commit"] = .string(Checkout.commit)
@@ -42,7 +41,7 @@ struct ReplayCommand: ParsableCommand {
             print(JSON.object(members).text)
         } else {
             print("# \(line)")
-            for line in recipe.scenario.lines + [""] + report.lines { print(line) }
+            for line in recipe.scenario.lines + [""] + outcome.lines { print(line) }
         }
         if !outcome.record.findings.isEmpty { throw ExitCode.failure }
     }

@@ -36,13 +36,13 @@ struct ScenarioCommand: ParsableCommand {
         if failureCount > 0 { throw ExitCode.failure }
     }
 
-    private func show(_ name: String, _ scenario: Scenario, _ outcome: ScenarioRunner.Outcome) {
+    private func show(_ name: String, _ scenario: Scenario, _ outcome: RunOutcome) {
         let hash = scenario.meaningHash
         guard self.json else {
             print("\(name): \(outcome.failure.map { "\($0)" } ?? "passed")  # scenario \(hash)")
             return
         }
-        var members = RunReport(outcome).members
+        var members = outcome.members
         members["file"] = .string(name)
         members["scenario_hash"] = .string(hash)
         members["commit"] = .string(Checkout.commit)

@@ -25,7 +25,7 @@ struct WorkerCommand: ParsableCommand {
             let words = line.split(separator: " ", maxSplits: 2).map(String.init)
             let answer: Data
             if words.count == 2, words[0] == "seed", let seed = UInt64(words[1]) {
-                answer = try encoder.encode(SeedReport(Simulation.run(seed: seed, limits: limits)))
+                answer = try encoder.encode(SeedReport(seed: seed, Simulation.run(seed: seed, limits: limits)))
             } else if words.count == 3, words[0] == "scenario", let watchesSilence = Bool(words[1]) {
                 let text = try JSONDecoder().decode(String.self, from: Data(words[2].utf8))
                 let scenario = try ScenarioParser.parse(text)

@@ -1,27 +1,8 @@
 internal import CRDTCore
 internal import Simulation
 
-/// What one run showed, for people and for programs.
-struct RunReport {
-    var record: RunRecord
-    var hash: String
-    var eventCount: Int
-    var simulated: VirtualTime
-
-    init(_ outcome: Simulation.Outcome) {
-        self.record = outcome.record
-        self.hash = outcome.hash
-        self.eventCount = outcome.eventCount
-        self.simulated = outcome.simulated
-    }
-
-    init(_ outcome: ScenarioRunner.Outcome) {
-        self.record = outcome.record
-        self.hash = outcome.hash
-        self.eventCount = outcome.eventCount
-        self.simulated = outcome.simulated
-    }
-
+extension RunOutcome {
+    /// What the run showed, for people.
     var lines: [String] {
         var lines = ["hash \(self.hash), \(self.eventCount) events, \(self.simulated.word) simulated"]
         let faults = Fault.allCases.compactMap { fault in self.record.faultCounts[fault].map { "\(fault) \($0)" } }
