@@ -36,17 +36,8 @@ struct SimulationTests {
 struct TopologyTests {
     @Test(arguments: Topology.allCases.filter { $0 != .sneakernet })
     func `all that a link joins are in session, long before it is healed`(_ topology: Topology) throws {
-        let plan = Plan(
-            peerCount: 6,
-            topology: topology,
-            links: .wifi,
-            faults: [],
-            checkpointPageCount: 1_000,
-            hasShippedLimits: false,
-            duration: .seconds(60),
-            actions: [],
-            core: Array(0..<6)
-        )
+        let core = Array(0..<6)
+        let plan = Plan(peerCount: 6, topology: topology, links: .wifi, duration: .seconds(60), core: core)
         let world = World(plan: plan, tape: ChoiceTape(seed: 1))
         world.begin()
         world.write([.set(0, property: 0)], on: world.machines[5])
@@ -63,17 +54,7 @@ struct TopologyTests {
 /// Oracles that find nothing must be known to be able to: each of these plants what an oracle is there for.
 struct CanaryTests {
     private func world(peers: Int) -> World {
-        let plan = Plan(
-            peerCount: peers,
-            topology: .mesh,
-            links: .lan,
-            faults: [],
-            checkpointPageCount: 1_000,
-            hasShippedLimits: false,
-            duration: .seconds(10),
-            actions: [],
-            core: Array(0..<peers)
-        )
+        let plan = Plan(peerCount: peers, duration: .seconds(10), core: Array(0..<peers))
         let world = World(plan: plan, tape: ChoiceTape(seed: 1))
         world.found()
         for _ in 1..<peers { world.join(world.machines[0]) }

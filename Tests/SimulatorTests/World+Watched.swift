@@ -3,17 +3,7 @@
 extension World {
     /// Two machines that have begun, and whose states are compared in all ways.
     static func watched() -> World {
-        let plan = Plan(
-            peerCount: 2,
-            topology: .mesh,
-            links: .lan,
-            faults: [],
-            checkpointPageCount: 1_000,
-            hasShippedLimits: false,
-            duration: .seconds(60),
-            actions: [],
-            core: [0, 1]
-        )
+        let plan = Plan(peerCount: 2, duration: .seconds(60), core: [0, 1])
         let world = World(plan: plan, tape: ChoiceTape(seed: 1))
         world.comparesAll = true
         world.begin()

@@ -43,17 +43,7 @@ package struct CrashSearch {
 
     /// A machine that has committed once and is about to do so again.
     private static func world() -> World {
-        let plan = Plan(
-            peerCount: 1,
-            topology: .mesh,
-            links: .lan,
-            faults: [],
-            checkpointPageCount: 5,
-            hasShippedLimits: false,
-            duration: .seconds(10),
-            actions: [],
-            core: [0]
-        )
+        let plan = Plan(peerCount: 1, checkpointPageCount: 5, duration: .seconds(10), core: [0])
         let world = World(plan: plan, tape: ChoiceTape(seed: 3))
         world.found()
         world.run(until: .seconds(1))

@@ -63,17 +63,7 @@ package struct CutSearch {
 
     /// Two equal machines without a connection, the first about to dial the second; each has written if need be.
     private static func world(_ occasion: Occasion) -> (world: World, wire: Wire?) {
-        let plan = Plan(
-            peerCount: 2,
-            topology: .mesh,
-            links: .lan,
-            faults: [],
-            checkpointPageCount: 1_000,
-            hasShippedLimits: false,
-            duration: .seconds(10),
-            actions: [],
-            core: [0, 1]
-        )
+        let plan = Plan(peerCount: 2, duration: .seconds(10), core: [0, 1])
         let world = World(plan: plan, tape: ChoiceTape(seed: 5))
         world.found()
         world.join(world.machines[0])

@@ -3,24 +3,42 @@ package import Engine
 /// All that is decided about a run before it begins.
 package struct Plan: Hashable, Sendable {
     package var peerCount: Int
-    package var topology: Topology
-    var links: LinkClass
+    package var topology = Topology.mesh
+    var links = LinkClass.lan
     /// Which of the faults that last are switched on.
-    package var faults: Set<Fault>
+    package var faults: Set<Fault> = []
     /// Pages in the write-ahead log from which on a commit moves them into the database.
-    var checkpointPageCount: Int
+    var checkpointPageCount = Scenario.usualCheckpointPageCount
     /// Whether the machines do as much at once for what comes late as those of users.
     ///
     /// Else they do little, so that small worlds put work off, too.
-    var hasShippedLimits: Bool
+    var hasShippedLimits = false
     /// How long the faults go on.
     package var duration: VirtualTime
     /// Whether the run is over when the core is equal, and it is not watched how equal machines behave.
     var endsWhenEqual = false
     /// What is done, in the order of its times.
-    package var actions: [TimedAction]
+    package var actions: [TimedAction] = []
     /// Peers that are healed at the end; all others fail for good.
     package var core: [Int]
+}
+
+extension Plan {
+    /// Of a scenario's world, what is to be done there and for how long.
+    init(of scenario: Scenario, duration: VirtualTime, actions: [TimedAction], core: [Int]) {
+        self.init(
+            peerCount: scenario.peers.count,
+            topology: scenario.topology,
+            links: scenario.links,
+            faults: scenario.faults,
+            checkpointPageCount: scenario.checkpointPageCount,
+            hasShippedLimits: scenario.hasShippedLimits,
+            duration: duration,
+            endsWhenEqual: scenario.endsWhenEqual,
+            actions: actions,
+            core: core
+        )
+    }
 }
 
 extension LateWorkLimits {

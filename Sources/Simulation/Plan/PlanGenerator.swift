@@ -86,10 +86,8 @@ package struct PlanGenerator {
             links: tape.pick(links, .plan),
             faults: Set(faults),
             checkpointPageCount: tape.pick([1_000, 200, 40], .plan),
-            hasShippedLimits: false,
             duration: PlanGenerator.duration(tape, isSmall: self.isSmall),
             endsWhenEqual: tape.chance(self.isSmall ? 90 : 75, .plan),
-            actions: [],
             core: core
         )
         if let duration = limits.duration { self.plan.duration = duration }

@@ -28,18 +28,7 @@ package struct Recipe: Hashable, Sendable {
             guard let time = statement.time, case .action(let action) = statement.content else { return nil }
             actions.append(TimedAction(time: time, action: action))
         }
-        let plan = Plan(
-            peerCount: scenario.peers.count,
-            topology: scenario.topology,
-            links: scenario.links,
-            faults: scenario.faults,
-            checkpointPageCount: scenario.checkpointPageCount,
-            hasShippedLimits: scenario.hasShippedLimits,
-            duration: duration,
-            endsWhenEqual: scenario.endsWhenEqual,
-            actions: actions,
-            core: core
-        )
+        let plan = Plan(of: scenario, duration: duration, actions: actions, core: core)
         self.init(plan, seed: scenario.seed, isNetworkPlain: scenario.isNetworkPlain)
     }
 

@@ -21,18 +21,8 @@ package struct ScenarioRunner {
     }
 
     private init(_ scenario: Scenario) {
-        let plan = Plan(
-            peerCount: scenario.peers.count,
-            topology: scenario.topology,
-            links: scenario.links,
-            faults: scenario.faults,
-            checkpointPageCount: scenario.checkpointPageCount,
-            hasShippedLimits: scenario.hasShippedLimits,
-            duration: .zero,
-            endsWhenEqual: scenario.endsWhenEqual,
-            actions: scenario.timedActions,
-            core: Array(scenario.peers.indices)
-        )
+        let core = Array(scenario.peers.indices)
+        let plan = Plan(of: scenario, duration: .zero, actions: scenario.timedActions, core: core)
         let tape = ChoiceTape(seed: scenario.seed, plain: scenario.isNetworkPlain ? [.network] : [])
         self.world = World(plan: plan, tape: tape)
         self.world.comparesAll = true
