@@ -207,7 +207,7 @@ package struct ForkHistory: Sendable {
     /// Returns the number of orders.
     package func check(_ find: (Finding) -> Void) throws(StoreError) -> Int {
         let models = (late: self.model(ForkHistory.late), early: self.model(ForkHistory.early))
-        let empty = MemoryStore(origin: ChainHash.origin(TestDevice.workspace))
+        let empty = MemoryStore.ofTestWorkspace
         var orderCount = 0
         try self.deliver(into: empty, arrived: 0, isEarly: false, order: "", models, &orderCount, find)
         return orderCount
@@ -229,7 +229,7 @@ package struct ForkHistory: Sendable {
             let previous = self.previous[number]
             guard previous < 0 || arrived & 1 << previous != 0 else { continue }
             var next = store
-            try ForkHistory.receive([run], at: isEarly ? ForkHistory.early : ForkHistory.late, into: &next)
+            try next.receive([run], by: ForkHistory.merge(at: isEarly ? ForkHistory.early : ForkHistory.late))
             try self.deliver(
                 into: next,
                 arrived: arrived | 1 << number,
@@ -242,7 +242,7 @@ package struct ForkHistory: Sendable {
         }
         if self.hasHeld, !isEarly, arrived != 0 {
             var next = store
-            try ForkHistory.receive([], at: ForkHistory.early, into: &next)
+            try next.receive([], by: ForkHistory.merge(at: ForkHistory.early))
             try self.deliver(
                 into: next,
                 arrived: arrived,
@@ -258,7 +258,7 @@ package struct ForkHistory: Sendable {
         var last = store
         try self.compare(&last, order, isEarly ? models.early : models.late, find)
         guard isEarly else { return }
-        try ForkHistory.receive([], at: ForkHistory.late, into: &last)
+        try last.receive([], by: ForkHistory.merge(at: ForkHistory.late))
         try self.compare(&last, order + ">", models.late, find)
     }
 
@@ -268,29 +268,17 @@ package struct ForkHistory: Sendable {
         _ expected: PlainState,
         _ find: (Finding) -> Void
     ) throws(StoreError) {
-        let state = try store.read { transaction throws(StoreError) in
-            try StateReader.state(of: &transaction, objects: ForkHistory.objects)
-        }
+        let state = try store.plainState(ForkHistory.objects)
         if state != expected { find(Finding(order: order, message: state.differences(from: expected))) }
     }
 
-    private static func receive(
-        _ runs: [VerifiedRun],
-        at now: WallTime,
-        into store: inout MemoryStore
-    ) throws(StoreError) {
-        try store.write { transaction throws(StoreError) in
-            var merge = Merge(now: now, founder: TestDevice.user)
-            for run in runs { _ = try merge.receive(run, in: &transaction) }
-            try merge.finish(in: &transaction)
-        }
-    }
+    private static func merge(at now: WallTime) -> Merge { Merge(now: now, founder: TestDevice.user) }
 
     /// Delivers in one order, and compares after every step with what the model makes of what has arrived.
     ///
     /// Returns nil if the order is none.
     package func replay(_ order: some StringProtocol) throws(StoreError) -> [Finding]? {
-        var store = MemoryStore(origin: ChainHash.origin(TestDevice.workspace))
+        var store = MemoryStore.ofTestWorkspace
         var findings: [Finding] = []
         var now = ForkHistory.late
         var stored: Set<Hash256> = []
@@ -306,7 +294,7 @@ package struct ForkHistory: Sendable {
                 runs = [self.runs[number]]
                 stored.formUnion(self.runs[number].hashes)
             }
-            try ForkHistory.receive(runs, at: now, into: &store)
+            try store.receive(runs, by: ForkHistory.merge(at: now))
             let expected = NaiveModel(self.history.naive(stored, now: now)).state()
             try self.compare(&store, done, expected) { findings.append($0) }
         }

@@ -12,6 +12,7 @@ package struct ExistenceSearch {
 
     /// So many steps have the longest histories unless another number is asked for.
     static let usualLength = 6
+    private static var merge: Merge { Merge(now: ExistenceHistory.now, founder: TestDevice.user) }
 
     package static func run(
         length: Int = ExistenceSearch.usualLength,
@@ -57,7 +58,7 @@ package struct ExistenceSearch {
 
     private mutating func check(_ history: ExistenceHistory) throws(StoreError) {
         self.historyCount += 1
-        let empty = MemoryStore(origin: ChainHash.origin(TestDevice.workspace))
+        let empty = MemoryStore.ofTestWorkspace
         try self.deliver(history, arrived: [0, 0], into: empty, expected: history.model())
     }
 
@@ -73,7 +74,7 @@ package struct ExistenceSearch {
             isComplete = false
             var next = store
             var count = arrived
-            try ExistenceSearch.receive(history.runs[chain][count[chain]], into: &next)
+            try next.receive([history.runs[chain][count[chain]]], by: ExistenceSearch.merge)
             count[chain] += 1
             self.order.append(chain)
             try self.deliver(history, arrived: count, into: next, expected: expected)
@@ -82,25 +83,11 @@ package struct ExistenceSearch {
         guard isComplete else { return }
         self.result.caseCount += 1
         var last = store
-        let state = try ExistenceSearch.state(of: &last)
+        let state = try last.plainState([ExistenceHistory.object])
         if state != expected {
             let name = "\(history.name):\(self.order.map(String.init).joined())"
             let message = self.result.wantsMore ? state.differences(from: expected) : ""
             self.result.find(.modelDisagrees, in: name, message)
-        }
-    }
-
-    private static func receive(_ run: VerifiedRun, into store: inout MemoryStore) throws(StoreError) {
-        try store.write { transaction throws(StoreError) in
-            var merge = Merge(now: ExistenceHistory.now, founder: TestDevice.user)
-            _ = try merge.receive(run, in: &transaction)
-            try merge.finish(in: &transaction)
-        }
-    }
-
-    private static func state(of store: inout MemoryStore) throws(StoreError) -> PlainState {
-        try store.read { transaction throws(StoreError) in
-            try StateReader.state(of: &transaction, objects: [ExistenceHistory.object])
         }
     }
 
@@ -112,15 +99,15 @@ package struct ExistenceSearch {
         guard parts.count == 2, let history = ExistenceHistory(named: parts[0]) else { throw UnknownCase(name: name) }
         var result = Exploration(.existence)
         result.caseCount = 1
-        var store = MemoryStore(origin: ChainHash.origin(TestDevice.workspace))
+        var store = MemoryStore.ofTestWorkspace
         var arrived = [0, 0]
         for letter in parts[1] {
             guard let chain = letter.wholeNumberValue, chain < 2, arrived[chain] < history.runs[chain].count else {
                 throw UnknownCase(name: name)
             }
-            try self.receive(history.runs[chain][arrived[chain]], into: &store)
+            try store.receive([history.runs[chain][arrived[chain]]], by: self.merge)
             arrived[chain] += 1
-            let state = try self.state(of: &store)
+            let state = try store.plainState([ExistenceHistory.object])
             let expected = history.model(upTo: arrived)
             if state != expected {
                 let message = "after \(arrived[0]) and \(arrived[1]):\n\(state.differences(from: expected))"

@@ -49,8 +49,10 @@ package struct TreeCase: Hashable {
     /// Delivers it, and compares the whole state with the model's in the end.
     func check(in world: TreeWorld, expected: PlainState, _ result: inout Exploration) throws(StoreError) {
         var store = world.store
-        for batch in self.batches { try TreeWorld.receive(batch.map { world.runs[$0][self.moves[$0]] }, into: &store) }
-        let state = try TreeWorld.state(of: &store)
+        for batch in self.batches {
+            try store.receive(batch.map { world.runs[$0][self.moves[$0]] }, by: TreeWorld.merge)
+        }
+        let state = try store.plainState(TreeWorld.objects)
         if state != expected { result.find(.modelDisagrees, in: self.name, state.differences(from: expected)) }
     }
 

@@ -146,7 +146,7 @@ package struct TreeSearch {
         var next = store
         let authors = self.arrivals[self.arrivals.count - 1]
         let standing = try next.write { transaction throws(StoreError) in
-            var merge = Merge.ofTestNode(0, at: TreeWorld.now)
+            var merge = TreeWorld.merge
             for author in authors {
                 _ = try merge.receive(self.world.runs[author][self.moves[author]], in: &transaction)
             }
@@ -165,7 +165,7 @@ package struct TreeSearch {
         guard self.result.wantsMore else { return self.result.find(.modelDisagrees, in: test.name, "") }
         var store = store
         let expected = self.world.model(self.moves, arrived: Set(self.arrivals.joined()))
-        let difference = try TreeWorld.state(of: &store).differences(from: expected)
+        let difference = try store.plainState(TreeWorld.objects).differences(from: expected)
         self.result.find(.modelDisagrees, in: test.name, difference)
     }
 }

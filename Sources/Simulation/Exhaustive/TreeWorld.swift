@@ -19,6 +19,7 @@ struct TreeWorld {
     static let historyCount = 12 * 12 * 12 * 12
     static let objects = (0..<3).map { ObjectID(bytes: Bytes16(high: 9, low: UInt64($0))) }
     static let now = WallTime(milliseconds: 1_000)
+    static var merge: Merge { Merge.ofTestNode(0, at: TreeWorld.now) }
 
     /// What everyone has before anything is moved.
     let store: MemoryStore
@@ -28,13 +29,13 @@ struct TreeWorld {
     private let chains: [[[NaiveChange]]]
 
     init() throws(StoreError) {
-        var store = MemoryStore(origin: ChainHash.origin(TestDevice.workspace))
+        var store = MemoryStore.ofTestWorkspace
         var runs: [[VerifiedRun]] = []
         var chains: [[[NaiveChange]]] = []
         for author in 0..<TreeWorld.authorCount {
             let start = TreeWorld.start(of: author)
             let first = start.changes[0]
-            try TreeWorld.receive([start.sealed([first])], into: &store)
+            try store.receive([start.sealed([first])], by: TreeWorld.merge)
             let histories = Move.all.map { move in
                 var history = start
                 history.append(
@@ -74,15 +75,6 @@ struct TreeWorld {
     /// Each author's moves have a position of their own: the later the author, the further to the front.
     static func position(_ author: Int) -> Position { Position(bytes: [UInt8(ascii: "d") - UInt8(author)]) }
 
-    /// Takes runs in by one transaction.
-    static func receive(_ runs: [VerifiedRun], into store: inout MemoryStore) throws(StoreError) {
-        try store.write { transaction throws(StoreError) in
-            var merge = Merge.ofTestNode(0, at: TreeWorld.now)
-            for run in runs { _ = try merge.receive(run, in: &transaction) }
-            try merge.finish(in: &transaction)
-        }
-    }
-
     /// The moves of a history by author.
     static func moves(ofHistory number: Int) -> [Int] {
         [number % 12, number / 12 % 12, number / 144 % 12, number / 1728]
@@ -95,12 +87,5 @@ struct TreeWorld {
             changes += self.chains[author][move].prefix(arrived.contains(author) ? 2 : 1)
         }
         return NaiveModel(NaiveHistory(changes, founder: TestDevice.user, now: TreeWorld.now)).state()
-    }
-
-    /// All of a store's state in plain words.
-    static func state(of store: inout MemoryStore) throws(StoreError) -> PlainState {
-        try store.read { transaction throws(StoreError) in
-            try StateReader.state(of: &transaction, objects: TreeWorld.objects)
-        }
     }
 }

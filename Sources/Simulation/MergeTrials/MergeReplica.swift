@@ -22,7 +22,7 @@ package struct MergeReplica: Sendable {
     init(_ peer: Int, of peerCount: Int) {
         self.chain = peer
         self.device = PlanVocabulary.device(of: peer)
-        self.store = MemoryStore(origin: ChainHash.origin(TestDevice.workspace))
+        self.store = MemoryStore.ofTestWorkspace
         self.stored = ChainHoldings(chainCount: peerCount)
     }
 

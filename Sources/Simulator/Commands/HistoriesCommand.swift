@@ -78,7 +78,7 @@ struct HistoriesCommand: ParsableCommand {
 
     /// Returns what fails when authors by the naive model write the changes, and stores get them in random orders.
     private func disagreement(about plan: MergePlan) -> Finding? {
-        let agreement = MergeAgreement { MemoryStore(origin: ChainHash.origin(TestDevice.workspace)) }
+        let agreement = MergeAgreement { MemoryStore.ofTestWorkspace }
         do {
             _ = try agreement.outcome(of: plan)
             return nil
