@@ -118,12 +118,9 @@ extension World {
             self.record.mark(.comparedWithReplay)
             guard exports.stored != exports.anew else { return }
             let difference = World.firstDifference(exports.stored, exports.anew)
-            self.record.find(
-                .replayDisagrees,
-                "machine \(machine.number): its log, merged again, makes another state: \(difference)"
-            )
+            self.note(.replayDisagrees, "its log, merged again, makes another state: \(difference)", on: machine)
         } catch {
-            self.record.find(.replayDisagrees, "machine \(machine.number): its log cannot be merged again: \(error)")
+            self.note(.replayDisagrees, "its log cannot be merged again: \(error)", on: machine)
         }
     }
 }

@@ -48,19 +48,17 @@ struct Observer {
         of scope: Scope,
         in transaction: inout SQLiteTransaction
     ) throws(StoreError) -> [ObjectID: Object] {
-        var found: [ObjectID: Object] = [:]
-        switch scope {
-        case .subtree(let id):
+        let indices: [ObjectIndex]
+        if case .subtree(let id) = scope {
             guard let root = try transaction.existingObjectIndex(of: id) else { return [:] }
-            for index in try StateExport.subtree(root, in: &transaction) {
-                let object = try Object(index, in: &transaction)
-                found[object.id] = object
-            }
-        default:
-            for index in try transaction.visibleObjects() {
-                let object = try Object(index, in: &transaction)
-                found[object.id] = object
-            }
+            indices = try StateExport.subtree(root, in: &transaction)
+        } else {
+            indices = try transaction.visibleObjects()
+        }
+        var found: [ObjectID: Object] = [:]
+        for index in indices {
+            let object = try Object(index, in: &transaction)
+            found[object.id] = object
         }
         return found
     }
@@ -73,36 +71,30 @@ extension World {
     func checkObservers(of machine: Machine) {
         guard machine.number == 0, machine.hostile == nil else { return }
         let first = machine.observers.isEmpty
-        do throws(StoreError) {
-            let found = try machine.read { transaction throws(StoreError) -> ([Observer], String?) in
-                var observers = machine.observers
-                if first {
-                    observers = [Observer(.everything)]
-                    if let top = try transaction.visibleChildren(of: nil, after: nil, limit: 1).first {
-                        observers.append(Observer(.subtree(try transaction.object(top).id)))
-                    }
+        let found = self.read(machine) { transaction throws(StoreError) -> ([Observer], String?) in
+            var observers = machine.observers
+            if first {
+                observers = [Observer(.everything)]
+                if let top = try transaction.visibleChildren(of: nil, after: nil, limit: 1).first {
+                    observers.append(Observer(.subtree(try transaction.object(top).id)))
                 }
-                var difference: String?
-                for number in observers.indices {
-                    do {
-                        let found = try observers[number].catchUp(in: &transaction)
-                        difference = difference ?? found
-                    } catch let error as StoreError {
-                        throw error
-                    } catch {
-                        difference = "\(error)"
-                    }
+            }
+            var difference: String?
+            for number in observers.indices {
+                do {
+                    let found = try observers[number].catchUp(in: &transaction)
+                    difference = difference ?? found
+                } catch let error as StoreError {
+                    throw error
+                } catch {
+                    difference = "\(error)"
                 }
-                return (observers, difference)
             }
-            guard let found else { return }
-            // The second comes with the first object.
-            machine.observers = found.0.count < 2 ? [] : found.0
-            if let difference = found.1 {
-                self.record.find(.observation, "machine \(machine.number): \(difference)")
-            }
-        } catch {
-            self.record.mark(.storeFailed)
+            return (observers, difference)
         }
+        guard let (observers, difference) = found else { return }
+        // The second comes with the first object.
+        machine.observers = observers.count < 2 ? [] : observers
+        self.note(.observation, difference, on: machine)
     }
 }

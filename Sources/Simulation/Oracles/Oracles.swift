@@ -15,22 +15,16 @@ struct Oracles {
         let changeCount = machine.disk.changeCount
         guard machine.viewedChangeCount != changeCount else { return }
         machine.viewedChangeCount = changeCount
-        do throws(StoreError) {
-            let latest = machine.highestWall
-            let found = try machine.read { transaction throws(StoreError) -> (StoreContent, String?, String?) in
-                let early = StateChecks.appliedTooEarly(after: latest, in: transaction)
-                return (StoreContent(of: transaction), StateChecks.causality(in: transaction), early)
-            }
-            guard let (view, causality, early) = found else { return }
-            if let early { world.record.find(.appliedTooEarly, "machine \(machine.number): \(early)") }
-            if let regression = view.regression(from: machine.view) {
-                world.record.find(.frontierWentBack, "machine \(machine.number): \(regression)")
-            }
-            if let causality { world.record.find(.causality, "machine \(machine.number): \(causality)") }
-            machine.view = view
-        } catch {
-            world.record.mark(.storeFailed)
+        let latest = machine.highestWall
+        let found = world.read(machine) { transaction throws(StoreError) in
+            let early = StateChecks.appliedTooEarly(after: latest, in: transaction)
+            return (StoreContent(of: transaction), StateChecks.causality(in: transaction), early)
         }
+        guard let (view, causality, early) = found else { return }
+        world.note(.appliedTooEarly, early, on: machine)
+        world.note(.frontierWentBack, view.regression(from: machine.view), on: machine)
+        world.note(.causality, causality, on: machine)
+        machine.view = view
     }
 
     /// After a start: all that was durable is there, and means what it meant.
@@ -42,14 +36,10 @@ struct Oracles {
 
     private func lookAtContexts(of machine: Machine, in world: World) {
         guard !machine.isTainted, machine.node != nil else { return }
-        do throws(StoreError) {
-            let found = try machine.read { transaction throws(StoreError) in
-                try StateChecks.contexts(in: &transaction)
-            }
-            if let wrong = found ?? nil { world.record.find(.causality, "machine \(machine.number): \(wrong)") }
-        } catch {
-            world.record.mark(.storeFailed)
+        let found = world.read(machine) { transaction throws(StoreError) in
+            try StateChecks.contexts(in: &transaction)
         }
+        world.note(.causality, found ?? nil, on: machine)
     }
 
     /// A caller was told that a write is durable.
@@ -146,6 +136,24 @@ extension World {
     /// Changes of a log whose state is compared whenever it has changed.
     static let shortLogCount: UInt64 = 500
 
+    /// Reads the store of a machine; nil if there is no node, or the store fails, which is noted.
+    func read<Result>(
+        _ machine: Machine,
+        _ body: (inout SQLiteTransaction) throws(StoreError) -> Result
+    ) -> Result? {
+        do throws(StoreError) {
+            return try machine.read(body)
+        } catch {
+            self.record.mark(.storeFailed)
+            return nil
+        }
+    }
+
+    /// Notes what does not hold on a machine, if there is something.
+    func note(_ property: CheckedProperty, _ problem: String?, on machine: Machine) {
+        if let problem { self.record.find(property, "machine \(machine.number): \(problem)") }
+    }
+
     /// Looks at every machine's state, and compares machines that should have the same.
     func inspect() {
         var states: [(machine: Machine, state: MachineState)] = []
@@ -185,37 +193,32 @@ extension World {
     }
 
     private func inspectAnew(_ machine: Machine) -> MachineState? {
-        do throws(StoreError) {
-            let isDue = self.isDueForComparison(machine)
-            let found = try machine.read { transaction throws(StoreError) -> Inspection in
-                var found = Inspection()
-                let visible = try VisibleObjects(of: &transaction)
-                found.tree = try StateChecks.tree(visible, in: &transaction)
-                found.twins = try StateChecks.twins(in: &transaction)
-                found.isWaiting = try StateChecks.isWaiting(of: machine.founder, in: &transaction)
-                found.hasConflict = try !transaction.conflictedRegisters().isEmpty
-                found.hasMoveWithoutEffect = try !transaction.movesWithoutEffect().isEmpty
-                // What was dropped comes before what made it needless.
-                let isComplete = try transaction.incompleteProperties().isEmpty
-                if !isComplete { found.twins = nil }
-                guard !found.isWaiting, isDue, isComplete else { return found }
-                found.fingerprint = try StateFingerprint(of: visible, in: &transaction)
-                return found
-            }
-            guard let found else { return nil }
-            if let problem = found.tree { self.record.find(.brokenTree, "machine \(machine.number): \(problem)") }
-            if let problem = found.twins { self.record.find(.tornTransaction, "machine \(machine.number): \(problem)") }
-            if found.hasConflict { self.record.mark(.conflictShown) }
-            if found.hasMoveWithoutEffect { self.record.mark(.moveWithoutEffect) }
-            if found.isWaiting { self.record.mark(.changeWaited) }
-            guard let fingerprint = found.fingerprint, let frontier = machine.frontier else { return nil }
-            machine.comparedStoredCount = machine.view.storedCount
-            self.checkWriteCounts(fingerprint, of: machine)
-            return MachineState(frontier: frontier, fingerprint: fingerprint)
-        } catch {
-            self.record.mark(.storeFailed)
-            return nil
+        let isDue = self.isDueForComparison(machine)
+        let found = self.read(machine) { transaction throws(StoreError) in
+            var found = Inspection()
+            let visible = try VisibleObjects(of: &transaction)
+            found.tree = try StateChecks.tree(visible, in: &transaction)
+            found.twins = try StateChecks.twins(in: &transaction)
+            found.isWaiting = try StateChecks.isWaiting(of: machine.founder, in: &transaction)
+            found.hasConflict = try !transaction.conflictedRegisters().isEmpty
+            found.hasMoveWithoutEffect = try !transaction.movesWithoutEffect().isEmpty
+            // What was dropped comes before what made it needless.
+            let isComplete = try transaction.incompleteProperties().isEmpty
+            if !isComplete { found.twins = nil }
+            guard !found.isWaiting, isDue, isComplete else { return found }
+            found.fingerprint = try StateFingerprint(of: visible, in: &transaction)
+            return found
         }
+        guard let found else { return nil }
+        self.note(.brokenTree, found.tree, on: machine)
+        self.note(.tornTransaction, found.twins, on: machine)
+        if found.hasConflict { self.record.mark(.conflictShown) }
+        if found.hasMoveWithoutEffect { self.record.mark(.moveWithoutEffect) }
+        if found.isWaiting { self.record.mark(.changeWaited) }
+        guard let fingerprint = found.fingerprint, let frontier = machine.frontier else { return nil }
+        machine.comparedStoredCount = machine.view.storedCount
+        self.checkWriteCounts(fingerprint, of: machine)
+        return MachineState(frontier: frontier, fingerprint: fingerprint)
     }
 
     /// Whether enough has come since its state was last compared.

@@ -103,7 +103,6 @@ extension World {
             }
             return nil
         }
-        guard let message = found ?? nil else { return }
-        self.record.find(.branchDiffers, "machine \(machine.number): \(message)")
+        self.note(.branchDiffers, found ?? nil, on: machine)
     }
 }

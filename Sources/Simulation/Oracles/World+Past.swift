@@ -140,16 +140,11 @@ extension World {
             return (past, World.difference(try VisibleObject.all(of: &transaction), expected) ?? "")
         }
         guard let differences = found ?? nil else { return }
-        if let past = differences.past {
-            let message = "machine \(machine.number): the naive model comes to another state of the past: \(past)"
-            self.record.find(.pastDiffers, message)
-        }
+        let past = differences.past.map { "the naive model comes to another state of the past: \($0)" }
+        self.note(.pastDiffers, past, on: machine)
         guard let undone = differences.undone else { return }
         self.record.mark(.undoneInOrder)
-        if !undone.isEmpty {
-            let message = "machine \(machine.number): what is taken back shows: \(undone)"
-            self.record.find(.undo, message)
-        }
+        if !undone.isEmpty { self.note(.undo, "what is taken back shows: \(undone)", on: machine) }
     }
 
     static func difference(

@@ -24,7 +24,6 @@ struct WriteCounts {
 extension World {
     /// The versions of a machine's properties are numbered on from what they were.
     func checkWriteCounts(_ fingerprint: StateFingerprint, of machine: Machine) {
-        guard let fallen = machine.writeCounts.fallen(to: fingerprint, at: machine.view) else { return }
-        self.record.find(.versionFell, "machine \(machine.number): \(fallen)")
+        self.note(.versionFell, machine.writeCounts.fallen(to: fingerprint, at: machine.view), on: machine)
     }
 }

@@ -5,14 +5,6 @@ internal import Persistence
 
 /// What the log of one machine says in the end, beside what its store shows.
 extension World {
-    private struct Comparison {
-        var expected: PlainState
-        var actual: PlainState
-        var overruled: String?
-        var fallen: String?
-        var hasTies: Bool
-    }
-
     /// P8: the naive model, given the same log, comes to the same state.
     ///
     /// The model must have all of the log, and so no compaction.
@@ -21,38 +13,23 @@ extension World {
         let liars = Set(self.machines.compactMap { $0.hostile?.identity.device })
         let now = machine.clock.wall(at: self.time)
         do throws(StoreError) {
-            let founder = machine.founder
-            let found = try machine.read { transaction throws(StoreError) -> Comparison? in
-                let log = try LogReading(of: &transaction, founder: founder, now: now)
+            _ = try machine.read { transaction throws(StoreError) in
+                let log = try LogReading(of: &transaction, founder: machine.founder, now: now)
                 let isComparable = !StateChecks.hasAppliedHeld(at: now, in: transaction)
-                guard isComparable, log.changeCount <= World.modelChangeCountMax else { return nil }
-                let objects = log.objects.sorted()
-                let actual = try StateReader.state(of: &transaction, objects: objects)
-                let overruled = World.overruledWrite(in: actual, by: log.history)
-                let hasTies = World.hasTies(log.history)
-                let fallen = World.fallenStamp(in: log.history, but: liars, transaction)
+                guard isComparable, log.changeCount <= World.modelChangeCountMax else { return }
+                let actual = try StateReader.state(of: &transaction, objects: log.objects.sorted())
+                self.record.mark(.comparedWithModel)
+                if World.hasTies(log.history) { self.record.mark(.stampsTied) }
+                self.note(.overruled, World.overruledWrite(in: actual, by: log.history), on: machine)
+                self.note(.stampFell, World.fallenStamp(in: log.history, but: liars, transaction), on: machine)
                 let expected = NaiveModel(log.history).state()
-                return Comparison(
-                    expected: expected,
-                    actual: actual,
-                    overruled: overruled,
-                    fallen: fallen,
-                    hasTies: hasTies
-                )
-            }
-            guard let found, let states = found else { return }
-            self.record.mark(.comparedWithModel)
-            if states.hasTies { self.record.mark(.stampsTied) }
-            if let overruled = states.overruled {
-                self.record.find(.overruled, "machine \(machine.number): \(overruled)")
-            }
-            if let fallen = states.fallen { self.record.find(.stampFell, "machine \(machine.number): \(fallen)") }
-            if states.expected != states.actual {
-                let difference = states.actual.differences(from: states.expected)
-                self.record.find(.modelDisagrees, "machine \(machine.number):\n\(difference)")
+                if expected != actual {
+                    let difference = actual.differences(from: expected)
+                    self.record.find(.modelDisagrees, "machine \(machine.number):\n\(difference)")
+                }
             }
         } catch {
-            self.record.find(.damage, "machine \(machine.number): \(error)")
+            self.note(.damage, "\(error)", on: machine)
         }
     }
 

@@ -85,8 +85,7 @@ extension World {
         if report?.kept.isEmpty == false { self.record.mark(.undoKept) }
         var check = UndoCheck(before: before, after: after, report: report, isRedo: isRedo)
         check.hasKept = self.oracles.undos.hasKept
-        let problem = check.problem ?? machine.undos.problem(with: check)
-        if let problem { self.record.find(.undo, "machine \(machine.number): \(problem)") }
+        self.note(.undo, check.problem ?? machine.undos.problem(with: check), on: machine)
         if let report { self.oracles.undos.note(report, isRedo: isRedo) }
     }
 
@@ -118,8 +117,7 @@ extension World {
         self.record.mark(.broughtBack)
         for (id, object) in then.sorted(by: { $0.key < $1.key })
         where after.visible[id]?.properties != object.properties {
-            let message = "machine \(machine.number): \(id), brought back, is not what it was"
-            return self.record.find(.restoration, message)
+            return self.note(.restoration, "\(id), brought back, is not what it was", on: machine)
         }
     }
 
