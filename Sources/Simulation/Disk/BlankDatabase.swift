@@ -25,12 +25,8 @@ struct BlankDatabase {
         guard let marker = Bytes32(generator.bytes(Bytes32.byteCount)) else { return nil }
         let disk = SimulatedDisk(seed: 1)
         let fileSystem = VirtualFileSystem(disk: disk, seed: 1)
-        let database = VirtualDatabase(
-            fileSystem: fileSystem.name,
-            path: Machine.databasePath,
-            endedUncleanly: false
-        )
-        guard var store = try? SQLiteStore(virtual: database, origin: Hash256(bytes: marker)) else { return nil }
+        let made = try? SQLiteStore(virtual: fileSystem.database(), origin: Hash256(bytes: marker))
+        guard var store = made else { return nil }
         store.close()
         self.image = disk.image()
         var places: [(file: Int, offset: Int)] = []

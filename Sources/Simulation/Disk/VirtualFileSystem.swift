@@ -1,4 +1,5 @@
 import CSQLite
+internal import Persistence
 
 /// A SQLite file system over a simulated disk, registered with SQLite under a name of its own as long as it lives.
 ///
@@ -13,6 +14,11 @@ final class VirtualFileSystem {
     private var random: LossGenerator
 
     private static let pathByteCountMax = 512
+
+    /// The database of a machine in it.
+    func database(endedUncleanly: Bool = false) -> VirtualDatabase {
+        VirtualDatabase(fileSystem: self.name, path: Machine.databasePath, endedUncleanly: endedUncleanly)
+    }
 
     init(disk: SimulatedDisk, seed: UInt64) {
         self.disk = disk

@@ -21,10 +21,9 @@ final class HostileMember {
     /// What it does to those who come to it.
     var manner = HostileAction.withhold
 
-    init?(_ machine: Machine, seed: UInt64) {
-        guard let identity = DeviceIdentity.decode(SecretBytes(machine.keyFile)) else { return nil }
+    init(_ machine: Machine, seed: UInt64) {
         self.machine = machine
-        self.identity = identity
+        self.identity = machine.identity
         self.random = LossGenerator(seed: seed)
         self.entropy = EntropyStream.from(seed)
     }
@@ -36,8 +35,8 @@ final class HostileMember {
 
     /// A session that dials a victim; nil if the victim's key is not known here.
     func dial(_ victim: Machine, _ connection: ConnectionID, _ errand: HostileSession.Errand) -> HostileSession? {
-        guard let key = DeviceIdentity.decode(SecretBytes(victim.keyFile))?.publicStaticKey,
-            let ephemeral = self.ephemeral(),
+        let key = victim.identity.publicStaticKey
+        guard let ephemeral = self.ephemeral(),
             let start = PeerLink.dialling(key, own: self.identity.staticKey, ephemeral: ephemeral)
         else { return nil }
         let bytes = start.bytes

@@ -99,12 +99,15 @@ package final class Machine {
     deinit { self.node = nil }
 
     /// Who made the workspace.
-    private(set) lazy var founder: UserID = {
+    private(set) lazy var founder: UserID = self.identity.founder
+
+    /// What its key file says.
+    var identity: DeviceIdentity {
         guard let identity = DeviceIdentity.decode(SecretBytes(self.keyFile)) else {
             preconditionFailure("the key file is what the node itself wrote")
         }
-        return identity.founder
-    }()
+        return identity
+    }
 
     var isUp: Bool { self.condition == .up }
 
@@ -131,17 +134,10 @@ package final class Machine {
         var configuration = StoreConfiguration()
         configuration.checkpointPageCount = checkpointPageCount
         let store = try SQLiteStore(
-            virtual: VirtualDatabase(
-                fileSystem: self.fileSystem.name,
-                path: Machine.databasePath,
-                endedUncleanly: self.endedUncleanly
-            ),
+            virtual: self.fileSystem.database(endedUncleanly: self.endedUncleanly),
             origin: self.origin,
             configuration: configuration
         )
-        guard let identity = DeviceIdentity.decode(SecretBytes(self.keyFile)) else {
-            preconditionFailure("the key file is what the node itself wrote")
-        }
         var entropy = EntropyStream.from(entropySeed)
         let token = entropy.bytes(Machine.tokenByteCount)
         let accepted = self.tokens
@@ -149,7 +145,7 @@ package final class Machine {
         self.tokens.append(token)
         self.node = try Node(
             store: store,
-            identity: identity,
+            identity: self.identity,
             configuration: NodeConfiguration(
                 listenPort: Machine.port,
                 discovers: true,

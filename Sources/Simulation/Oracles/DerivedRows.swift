@@ -88,11 +88,7 @@ extension World {
             disk.restore(machine.disk.image())
             disk.start()
             let fileSystem = VirtualFileSystem(disk: disk, seed: 1)
-            let database = VirtualDatabase(
-                fileSystem: fileSystem.name,
-                path: Machine.databasePath,
-                endedUncleanly: true
-            )
+            let database = fileSystem.database(endedUncleanly: true)
             var store = try SQLiteStore(virtual: database, origin: machine.origin)
             let anew = try store.write { transaction throws(StoreError) -> DerivedRows in
                 var merge = Merge(now: now, founder: founder)

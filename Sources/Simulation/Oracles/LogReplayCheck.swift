@@ -92,8 +92,7 @@ extension World {
     }
 
     func compareWithReplay(_ machine: Machine, isReversed: Bool) {
-        guard let identity = DeviceIdentity.decode(SecretBytes(machine.keyFile)) else { return }
-        let membership = identity.membership
+        let membership = machine.identity.membership
         let now = machine.clock.wall(at: self.time)
         do throws(StoreError) {
             let found = try machine.read { transaction throws(StoreError) -> (stored: [UInt8], anew: [UInt8])? in

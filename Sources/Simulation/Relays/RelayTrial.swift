@@ -151,10 +151,7 @@ package struct RelayTrial {
         let fileSystem = VirtualFileSystem(disk: disk, seed: seed)
         // The database is closed before its file system goes.
         defer { withExtendedLifetime(fileSystem) {} }
-        var second = try SQLiteStore(
-            virtual: VirtualDatabase(fileSystem: fileSystem.name, path: Machine.databasePath, endedUncleanly: false),
-            origin: origin
-        )
+        var second = try SQLiteStore(virtual: fileSystem.database(), origin: origin)
         var third = MemoryStore(origin: origin)
         let segment = SegmentIndex(rawValue: 0)
         let head = try source.read { transaction throws(StoreError) in transaction.segment(segment).storedHash }

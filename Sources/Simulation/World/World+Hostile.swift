@@ -89,7 +89,8 @@ extension World {
     /// A machine stops keeping to the protocol; nil if it does not run.
     private func turn(_ machine: Machine) -> HostileMember? {
         if let member = machine.hostile { return machine.isUp ? member : nil }
-        guard machine.isUp, let member = HostileMember(machine, seed: self.tape.seed()) else { return nil }
+        guard machine.isUp else { return nil }
+        let member = HostileMember(machine, seed: self.tape.seed())
         self.oracles.acknowledged.holderIsGone(machine, self.machines)
         machine.hostile = member
         machine.alarm = nil

@@ -40,8 +40,8 @@ extension World {
     /// What somebody who knows a machine's static key, and has keys of his own, says first.
     private func knock(at machine: Machine) -> [UInt8]? {
         var entropy = EntropyStream.from(self.tape.seed())
-        guard let key = DeviceIdentity.decode(SecretBytes(machine.keyFile))?.publicStaticKey,
-            let own = AgreementKey(seed: entropy.secret(32)), let ephemeral = AgreementKey(seed: entropy.secret(32)),
+        let key = machine.identity.publicStaticKey
+        guard let own = AgreementKey(seed: entropy.secret(32)), let ephemeral = AgreementKey(seed: entropy.secret(32)),
             let start = PeerLink.dialling(key, own: own, ephemeral: ephemeral)
         else { return nil }
         return start.bytes
