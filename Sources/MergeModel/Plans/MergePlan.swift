@@ -126,43 +126,31 @@ extension MergePlan {
 
     package init(text: String) throws(UnknownPlan) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 2, let header = Header(parts[0]) else { throw UnknownPlan(text: text) }
+        guard parts.count == 2, let plan = MergePlan(header: parts[0]) else { throw UnknownPlan(text: text) }
         let steps = parts[1].split(separator: ",").map { MergeStepReader.step($0) }
-        self.init(
-            peerCount: header.peerCount,
-            fastPeer: header.fastPeer,
-            traits: header.traits,
-            seed: header.seed,
-            steps: steps.compactMap { $0 }
-        )
+        self = plan
+        self.steps = steps.compactMap { $0 }
         guard !steps.contains(nil), self.isPossible else { throw UnknownPlan(text: text) }
     }
 
-    /// The part of the text before the colon.
-    private struct Header {
-        var peerCount: Int
-        var fastPeer: Int?
-        var traits: Traits = []
-        var seed: UInt64 = 0
-
-        init?(_ text: Substring) {
-            let seeded = text.split(separator: "#", omittingEmptySubsequences: false)
-            let words = seeded[0].split(separator: "+", omittingEmptySubsequences: false)
-            let peers = words[0].split(separator: "@", omittingEmptySubsequences: false)
-            guard seeded.count <= 2, peers.count <= 2, let peerCount = Int(peers[0]) else { return nil }
-            self.peerCount = peerCount
-            if peers.count == 2 {
-                guard let fastPeer = Int(peers[1]) else { return nil }
-                self.fastPeer = fastPeer
-            }
-            for word in words.dropFirst() {
-                guard let trait = Traits.words.first(where: { $0.word == word })?.trait else { return nil }
-                self.traits.insert(trait)
-            }
-            if seeded.count == 2 {
-                guard let seed = UInt64(seeded[1]) else { return nil }
-                self.seed = seed
-            }
+    /// The part of the text before the colon: a plan without steps.
+    private init?(header text: Substring) {
+        let seeded = text.split(separator: "#", omittingEmptySubsequences: false)
+        let words = seeded[0].split(separator: "+", omittingEmptySubsequences: false)
+        let peers = words[0].split(separator: "@", omittingEmptySubsequences: false)
+        guard seeded.count <= 2, peers.count <= 2, let peerCount = Int(peers[0]) else { return nil }
+        self.init(peerCount: peerCount, steps: [])
+        if peers.count == 2 {
+            guard let fastPeer = Int(peers[1]) else { return nil }
+            self.fastPeer = fastPeer
+        }
+        for word in words.dropFirst() {
+            guard let trait = Traits.words.first(where: { $0.word == word })?.trait else { return nil }
+            self.traits.insert(trait)
+        }
+        if seeded.count == 2 {
+            guard let seed = UInt64(seeded[1]) else { return nil }
+            self.seed = seed
         }
     }
 }

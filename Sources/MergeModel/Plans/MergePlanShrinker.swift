@@ -42,6 +42,14 @@ package struct MergePlanShrinker<Failure: Equatable> {
         return true
     }
 
+    /// Tries a change of the present plan.
+    @discardableResult
+    private mutating func attempt(_ change: (inout MergePlan) -> Void) -> Bool {
+        var candidate = self.plan
+        change(&candidate)
+        return self.adopt(candidate)
+    }
+
     /// Drops steps, large parts first, from the end, since the last steps are less often needed.
     private mutating func dropSteps() {
         var size = max(1, self.plan.steps.count / 2)
@@ -49,9 +57,7 @@ package struct MergePlanShrinker<Failure: Equatable> {
             var end = self.plan.steps.count
             while end > 0 {
                 let start = max(0, end - size)
-                var candidate = self.plan
-                candidate.steps.removeSubrange(start..<end)
-                self.adopt(candidate)
+                self.attempt { $0.steps.removeSubrange(start..<end) }
                 end = start
             }
             if size == 1 { return }
@@ -68,7 +74,7 @@ package struct MergePlanShrinker<Failure: Equatable> {
             for place in edits.indices.reversed() where left.count > 1 {
                 var fewer = left
                 fewer.remove(at: place)
-                if self.adopt(self.plan.replacing(position, by: .write(peer: peer, pause: pause, edits: fewer))) {
+                if self.attempt({ $0.steps[position] = .write(peer: peer, pause: pause, edits: fewer) }) {
                     left = fewer
                 }
             }
@@ -84,20 +90,14 @@ package struct MergePlanShrinker<Failure: Equatable> {
 
     /// Drops traits, times and clocks that do not matter, and makes deliveries those of one change.
     private mutating func simplify() {
-        var candidate = self.plan
-        candidate.fastPeer = nil
-        self.adopt(candidate)
-        for (_, trait) in MergePlan.Traits.words {
-            var candidate = self.plan
-            candidate.traits.remove(trait)
-            self.adopt(candidate)
-        }
+        self.attempt { $0.fastPeer = nil }
+        for (_, trait) in MergePlan.Traits.words { self.attempt { $0.traits.remove(trait) } }
         for position in self.plan.steps.indices {
             switch self.plan.steps[position] {
             case .write(let peer, 1..., let edits):
-                self.adopt(self.plan.replacing(position, by: .write(peer: peer, pause: 0, edits: edits)))
+                self.attempt { $0.steps[position] = .write(peer: peer, pause: 0, edits: edits) }
             case .deliver(let peer, let chain, 2...):
-                self.adopt(self.plan.replacing(position, by: .deliver(to: peer, chain: chain, count: 1)))
+                self.attempt { $0.steps[position] = .deliver(to: peer, chain: chain, count: 1) }
             default: break
             }
         }
@@ -119,25 +119,17 @@ extension MergePlan {
         }
         return plan
     }
-
-    fileprivate func replacing(_ position: Int, by step: MergeStep) -> MergePlan {
-        var plan = self
-        plan.steps[position] = step
-        return plan
-    }
 }
 
 extension MergeStep {
     /// The peers and the chains that the step names.
     fileprivate var numbers: [Int] {
-        switch self {
-        case .write(let peer, _, let edits):
-            [peer] + edits.compactMap { if case .restamp(let chain, _, _) = $0 { Int(chain) } else { nil } }
-        case .deliver(let peer, let chain, _), .repeated(let peer, let chain, _): [peer, chain]
-        case .synchronise(let peer, let other), .restore(let peer, let other): [peer, other]
-        case .backUp(let peer), .setClock(let peer, _), .reopen(let peer), .lie(let peer, _): [peer]
-        case .wait: []
+        var numbers: [Int] = []
+        _ = self.renumbered { number in
+            numbers.append(number)
+            return number
         }
+        return numbers
     }
 
     /// Returns the same step where peers and chains have other numbers.
