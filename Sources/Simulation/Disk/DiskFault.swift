@@ -1,5 +1,5 @@
 /// What a disk can be told to do wrong.
-package enum DiskCall: Int, Hashable, Sendable, CaseIterable {
+package enum DiskCall: String, Hashable, Sendable, CaseIterable {
     case open
     case read
     case write

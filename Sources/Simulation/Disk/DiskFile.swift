@@ -169,14 +169,14 @@ package final class DiskFile {
     }
 }
 
-/// What a power cut does to writes that were not synced.
-package enum PowerLoss: Int, CaseIterable, Sendable {
-    case keepsAll
-    case losesAll
+/// What a power cut does to writes that were not synced; the words are those of scenarios.
+package enum PowerLoss: String, CaseIterable, Sendable {
+    case keepsAll = "keeps"
+    case losesAll = "loses"
     /// Everything after some write is lost.
-    case losesTail
+    case losesTail = "shortens"
     /// Each write is lost or kept by itself, whatever the order.
-    case losesSome
+    case losesSome = "reorders"
     /// Each sector of each write is lost or kept by itself.
     case tears
 }

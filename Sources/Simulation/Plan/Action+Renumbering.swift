@@ -126,14 +126,11 @@ extension WorkStep {
 
     /// The objects in it, in the order in which they are written.
     var objects: [Int] {
-        switch self {
-        case .create(let object, let parent), .move(let object, let parent): [object] + (parent.map { [$0] } ?? [])
-        case .set(let object, _), .unset(let object, _), .assign(let object, _, _), .clear(let object, _),
-            .delete(let object):
-            [object]
-        case .insert(let parent, let sibling): [parent] + (sibling.map { [$0] } ?? [])
-        case .fill(let object, _), .spread(let object, _, _): [object]
-        case .twins: []
+        var objects: [Int] = []
+        _ = self.renumberingObjects { object in
+            objects.append(object)
+            return object
         }
+        return objects
     }
 }

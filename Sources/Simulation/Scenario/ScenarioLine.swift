@@ -49,6 +49,17 @@ package struct ScenarioLine {
         return word
     }
 
+    /// A word with a meaning; `what` for what is missing, `fault` for what any other word is.
+    mutating func word<Value>(
+        _ what: String,
+        else fault: String,
+        _ meaning: (String) -> Value?
+    ) throws(ScenarioError) -> Value {
+        let word = try self.word(what)
+        guard let value = meaning(word) else { throw self.failure("“\(word)” is \(fault)") }
+        return value
+    }
+
     package mutating func text() throws(ScenarioError) -> String {
         guard !self.isAtEnd, self.words[self.position].isQuoted else {
             throw self.failure("a text in quotes is missing")
@@ -80,20 +91,15 @@ package struct ScenarioLine {
 
     /// A length of time: a number and `us`, `ms`, `s`, `m`, `h`, `d` or `y`.
     package mutating func duration() throws(ScenarioError) -> VirtualTime {
-        let word = try self.word("a length of time")
-        guard let time = VirtualTime(word: word[...]) else {
-            throw self.failure("“\(word)” is not a length of time")
-        }
-        return time
+        try self.word("a length of time", else: "not a length of time") { VirtualTime(word: $0[...]) }
     }
 
-    /// A length of time with a sign, in milliseconds; `what` for what is missing, `meaning` for what a word is not.
-    mutating func signedMilliseconds(_ what: String, _ meaning: String) throws(ScenarioError) -> Int64 {
-        let word = try self.word(what)
-        guard let sign = word.first, "+-".contains(sign), let time = VirtualTime(word: word.dropFirst()) else {
-            throw self.failure("“\(word)” is not \(meaning)")
+    /// A length of time with a sign, in milliseconds; `what` and `fault` as of any word.
+    mutating func signedMilliseconds(_ what: String, else fault: String) throws(ScenarioError) -> Int64 {
+        try self.word(what, else: fault) { word in
+            guard let sign = word.first, "+-".contains(sign) else { return nil }
+            return VirtualTime(word: word.dropFirst()).map { Int64($0.milliseconds) * (sign == "-" ? -1 : 1) }
         }
-        return Int64(time.milliseconds) * (sign == "-" ? -1 : 1)
     }
 
     package func end() throws(ScenarioError) {

@@ -94,15 +94,14 @@ extension ScenarioParser {
         if line.take("1970") { return .epoch }
         if line.take("stuck") { return .stuck }
         if line.take("drift") {
-            let word = try line.word("how fast the clock is")
-            guard word.hasSuffix("ppm"), let parts = Int(word.dropLast(3)), abs(parts) < 1_000_000 else {
-                throw line.failure("“\(word)” is not how fast a clock can be")
+            let parts = try line.word("how fast the clock is", else: "not how fast a clock can be") { word in
+                word.hasSuffix("ppm") ? Int(word.dropLast(3)).flatMap { abs($0) < 1_000_000 ? $0 : nil } : nil
             }
             return .drift(partsPerMillion: parts)
         }
         let isJump = line.take("jump")
         let what = "how far the clock is off"
-        let milliseconds = try line.signedMilliseconds(what, "how far a clock can be off")
+        let milliseconds = try line.signedMilliseconds(what, else: "not how far a clock can be off")
         return isJump ? .jump(milliseconds: milliseconds) : .offset(milliseconds: milliseconds)
     }
 
@@ -118,11 +117,7 @@ extension ScenarioParser {
         if line.take("loses", "log") { return .loseLog }
         if line.take("rots") { return .flipBit(seed: try line.number("a seed")) }
         try line.expect("fails")
-        let word = try line.word("a kind of store call")
-        guard let call = DiskCall.allCases.first(where: { $0.word == word }) else {
-            throw line.failure("“\(word)” is not a kind of store call")
-        }
-        return .failNext(call)
+        return .failNext(try line.word("a kind of store call", else: "not a kind of store call", DiskCall.init))
     }
 
     private func processAction(_ line: inout ScenarioLine) throws(ScenarioError) -> ProcessAction? {
@@ -140,7 +135,7 @@ extension ScenarioParser {
         }
         guard line.take("power", "cut") else { return nil }
         let call = line.take("at", "call") ? try line.number("a number of store calls") : nil
-        let outcome = PowerLoss.allCases.first { line.take($0.word) } ?? .losesAll
+        let outcome = PowerLoss.allCases.first { line.take($0.rawValue) } ?? .losesAll
         let downtime = try self.downtime(&line)
         guard let call else { return .powerCut(outcome, downtime: downtime) }
         return .powerCutAtStoreCall(call, outcome, downtime: downtime)

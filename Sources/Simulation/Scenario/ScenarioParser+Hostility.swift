@@ -42,16 +42,12 @@ extension ScenarioParser {
             if !isOwn { try line.expect("all") }
             return .restamp(isOwn: isOwn, count: try line.number("a number of changes"))
         case "spoils":
-            let word = try line.word("how a run is spoiled")
-            guard let spoiling = Spoiling(rawValue: word) else {
-                throw line.failure("“\(word)” is no way to spoil a run")
-            }
+            let spoiling = try line.word("how a run is spoiled", else: "no way to spoil a run", Spoiling.init)
             return .spoil(spoiling, try self.hostileChange(&line))
         case "garbles": return .garble(seed: try line.number("a seed"))
         case "dawdles": return .dawdle
         case "floods":
-            let word = try line.word("what to flood with")
-            guard let flooding = Flooding(rawValue: word) else { throw line.failure("“\(word)” is no flood") }
+            let flooding = try line.word("what to flood with", else: "no flood", Flooding.init)
             return .flood(flooding, count: try line.number("a number"))
         default: throw line.failure("“\(verb)” is nothing that a hostile member does")
         }

@@ -82,13 +82,9 @@ package struct ScenarioParser {
                 throw line.failure("two peers have one name")
             }
         } else if line.take("topology") {
-            let word = try line.word("a topology")
-            guard let topology = Topology(rawValue: word) else { throw line.failure("“\(word)” is not a topology") }
-            self.scenario.topology = topology
+            self.scenario.topology = try line.word("a topology", else: "not a topology", Topology.init)
         } else if line.take("links") {
-            let word = try line.word("a class of links")
-            guard let links = LinkClass(rawValue: word) else { throw line.failure("“\(word)” is not a class of links") }
-            self.scenario.links = links
+            self.scenario.links = try line.word("a class of links", else: "not a class of links", LinkClass.init)
         } else if line.take("faults") {
             while !line.isAtEnd { self.scenario.faults.insert(try self.networkSwitch(&line)) }
         } else if line.take("network", "plain") {
@@ -98,9 +94,7 @@ package struct ScenarioParser {
         } else if line.take("limits", "shipped") {
             self.scenario.hasShippedLimits = true
         } else if line.take("seed") {
-            let word = try line.word("a seed")
-            guard let seed = UInt64(word) else { throw line.failure("“\(word)” is not a seed") }
-            self.scenario.seed = seed
+            self.scenario.seed = try line.word("a seed", else: "not a seed") { UInt64($0) }
         } else if line.take("checkpoint") {
             self.scenario.checkpointPageCount = try line.number("a number of pages")
         } else {
@@ -110,11 +104,9 @@ package struct ScenarioParser {
     }
 
     private func networkSwitch(_ line: inout ScenarioLine) throws(ScenarioError) -> Fault {
-        let word = try line.word("a fault")
-        guard let fault = Fault(rawValue: word), Fault.switches.contains(fault) else {
-            throw line.failure("“\(word)” is not a fault that lasts")
+        try line.word("a fault", else: "not a fault that lasts") { word in
+            Fault.switches.first { $0.rawValue == word }
         }
-        return fault
     }
 
     // MARK: - Names
@@ -210,8 +202,6 @@ package struct ScenarioParser {
     }
 
     private func mark(_ line: inout ScenarioLine) throws(ScenarioError) -> Mark {
-        let word = try line.word("a mark")
-        guard let mark = Mark(rawValue: word) else { throw line.failure("“\(word)” is not a mark") }
-        return mark
+        try line.word("a mark", else: "not a mark", Mark.init)
     }
 }

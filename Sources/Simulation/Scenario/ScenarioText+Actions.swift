@@ -125,7 +125,7 @@ extension ScenarioText {
         }
     }
 
-    private static func words(_ loss: PowerLoss) -> String { loss == .losesAll ? "" : " \(loss.word)" }
+    private static func words(_ loss: PowerLoss) -> String { loss == .losesAll ? "" : " \(loss.rawValue)" }
 
     private static func words(downtime: VirtualTime) -> String {
         downtime == ScenarioParser.downtime ? "" : " for \(downtime.word)"
@@ -133,7 +133,7 @@ extension ScenarioText {
 
     private static func words(_ action: DiskAction) -> String {
         switch action {
-        case .failNext(let call): "disk fails \(call.word)"
+        case .failNext(let call): "disk fails \(call.rawValue)"
         case .fullAfter(let count, let length): "disk full after \(count) bytes for \(length.word)"
         case .full(let length): "disk full \(length.word)"
         case .lie(let length): "disk lies \(length.word)"
@@ -144,21 +144,4 @@ extension ScenarioText {
         case .clone(let isDatabaseAlone): "clone" + (isDatabaseAlone ? " database" : "")
         }
     }
-}
-
-extension PowerLoss {
-    /// What the power cut does to what was not synced.
-    package var word: String {
-        switch self {
-        case .keepsAll: "keeps"
-        case .losesAll: "loses"
-        case .losesTail: "shortens"
-        case .losesSome: "reorders"
-        case .tears: "tears"
-        }
-    }
-}
-
-extension DiskCall {
-    package var word: String { "\(self)" }
 }

@@ -106,15 +106,10 @@ extension Trace {
     package mutating func add(_ action: Action, at time: VirtualTime) {
         let machine: Int?
         switch action {
-        case .write(let peer, _), .stranger(let peer, _), .clock(let peer, _), .process(let peer, _),
-            .disk(let peer, _),
-            .restamp(let peer),
-            .history(let peer, _),
-            .branch(let peer, _),
-            .leave(let peer):
+        case .write(let peer, _), .stranger(let peer, _), .hostile(let peer, _, _), .clock(let peer, _),
+            .restamp(let peer), .history(let peer, _), .branch(let peer, _), .process(let peer, _), .disk(let peer, _),
+            .join(let peer), .pair(let peer, _), .leave(let peer):
             machine = peer
-        case .hostile(let peer, _, _): machine = peer
-        case .join(let inviter), .pair(let inviter, _): machine = inviter
         case .network: machine = nil
         }
         self.add(.action(ScenarioText.line(action)), machine: machine, at: time)
