@@ -88,19 +88,19 @@ package struct MergeReplica: Sendable {
         let (device, chain, ownSegment) = (self.device, self.chain, self.ownSegment)
         let run = try self.transaction(at: time) { merge, transaction throws(StoreError) -> VerifiedRun in
             // After a restore it extends what is stored of its segment.
-            let own = ownSegment.map { OwnEnd(transaction.segment($0)) }
+            let own = ownSegment.map { transaction.segment($0) }
             var (stamp, edits) = (stamp, edits)
             var context = MergeReplica.news(since: own?.context, ownSegment, in: &transaction)
             let nonce = PlanVocabulary.nonce(ofChain: chain)
-            let replica = own?.replica ?? device.replica(nonce: nonce)
+            let replica = own?.id ?? device.replica(nonce: nonce)
             if own == nil { edits.insert(.introduce(device.introduction(nonce: nonce)), at: 0) }
             distort?(&stamp, &context, &edits)
-            var builder = RunBuilder(replica: replica, firstSequence: (own?.sequence ?? 0) + 1)
+            var builder = RunBuilder(replica: replica, firstSequence: (own?.storedSequence ?? 0) + 1)
             builder.beginChange(stamp: stamp, context: context, blinding: secret)
             for edit in edits { builder.append(edit) }
             let run = VerifiedRun.sealUnchecked(
                 builder,
-                previous: own?.hash ?? ChainHash.origin(TestDevice.workspace),
+                previous: own?.storedHash ?? ChainHash.origin(TestDevice.workspace),
                 TestDevice.cryptography,
                 sign: { device.sign($0) }
             )
@@ -116,21 +116,6 @@ package struct MergeReplica: Sendable {
         }
         self.stored.add(place)
         return run
-    }
-
-    /// The end of the segment that a replica's changes extend.
-    private struct OwnEnd {
-        var replica: ReplicaID
-        var sequence: UInt64
-        var hash: Hash256
-        var context: SeenSegments
-
-        init(_ record: SegmentRecord) {
-            self.replica = record.id
-            self.sequence = record.storedSequence
-            self.hash = record.storedHash
-            self.context = record.context
-        }
     }
 
     /// The changes that are applied, and that the chain has not named yet.

@@ -54,28 +54,15 @@ package struct Workload {
     private mutating func transactionSteps(_ step: WorkStep) -> [Transaction.Step] {
         switch step {
         case .create(let number, let parent):
-            return [
-                .create(
-                    Transaction.Creation(
-                        id: .given(Workload.object(number)),
-                        type: "item",
-                        parent: parent.map { Workload.object($0) }
-                    )
-                )
-            ]
+            return [Workload.making(Workload.object(number), under: parent.map { Workload.object($0) })]
         case .set(let number, let property):
             let object = Workload.object(number)
-            return [
-                .create(Transaction.Creation(id: .given(object), type: "item")),
-                .set(object, name: Workload.name(property), value: self.nextValue()),
-            ]
+            let name = Workload.name(property)
+            return [Workload.making(object), .set(object, name: name, value: self.nextValue())]
         case .unset(let number, let property): return [.unset(Workload.object(number), name: Workload.name(property))]
         case .assign(let number, let name, let text):
             let object = Workload.object(number)
-            return [
-                .create(Transaction.Creation(id: .given(object), type: "item")),
-                .set(object, name: name, value: .string(text)),
-            ]
+            return [Workload.making(object), .set(object, name: name, value: .string(text))]
         case .clear(let number, let name): return [.unset(Workload.object(number), name: name)]
         case .move(let number, let parent):
             return [.move(Workload.object(number), parent: parent.map { Workload.object($0) }, before: nil)]
@@ -83,31 +70,36 @@ package struct Workload {
         case .insert(let parent, let sibling):
             let object = self.newObject()
             return [
-                .create(Transaction.Creation(id: .given(object), type: "item")),
+                Workload.making(object),
                 .move(object, parent: Workload.object(parent), before: sibling.map { Workload.object($0) }),
             ]
         case .fill(let parent, let count):
-            return (0..<count).map { _ in
-                .create(
-                    Transaction.Creation(id: .given(self.newObject()), type: "item", parent: Workload.object(parent))
-                )
-            }
+            return (0..<count).map { _ in Workload.making(self.newObject(), under: Workload.object(parent)) }
         case .spread(let number, let count, let byteCount):
             let object = Workload.object(number)
-            return [.create(Transaction.Creation(id: .given(object), type: "item"))]
-                + (0..<count).map { position in
-                    let name = String(position) + String(repeating: "n", count: max(0, byteCount - 6))
-                    return .set(object, name: name, value: .int(Int64(position)))
-                }
+            let sets = (0..<count).map { position -> Transaction.Step in
+                let name = String(position) + String(repeating: "n", count: max(0, byteCount - 6))
+                return .set(object, name: name, value: .int(Int64(position)))
+            }
+            return [Workload.making(object)] + sets
         case .twins:
             let value = self.nextValue()
             return Workload.twins.flatMap { twin -> [Transaction.Step] in
                 [
-                    .create(Transaction.Creation(id: .given(twin.object), type: "twin")),
+                    Workload.making(twin.object, type: "twin"),
                     .set(twin.object, name: twin.property, value: value),
                 ]
             }
         }
+    }
+
+    /// Makes an object if it is not there.
+    private static func making(
+        _ object: ObjectID,
+        type: String = "item",
+        under parent: ObjectID? = nil
+    ) -> Transaction.Step {
+        .create(Transaction.Creation(id: .given(object), type: type, parent: parent))
     }
 
     private mutating func newObject() -> ObjectID {
