@@ -6,10 +6,10 @@ package import SyncProtocol
 
 /// A member that wants to cost others as much as it can for what it sends.
 package final class CostlyMember {
-    private let identity: Identity
+    private let identity: DeviceIdentity
     private let cryptography = SodiumCryptography()
     private let device: MeasuredDevice
-    private var link: Link?
+    private var link: PeerLink?
     private var connection = ConnectionID(rawValue: 1 << 63)
     private var entropy = EntropyStream.from(3)
     package var random = SplitMix64(seed: 4)
@@ -17,16 +17,6 @@ package final class CostlyMember {
     private var nextMillisecond: UInt64 = 0
     /// Bytes sent over all connections.
     package private(set) var sentByteCount = 0
-
-    private final class Identity {
-        let value: DeviceIdentity
-        init(_ value: consuming DeviceIdentity) { self.value = value }
-    }
-
-    private final class Link {
-        var value: PeerLink
-        init(_ value: consuming PeerLink) { self.value = value }
-    }
 
     /// The end of a chain that it writes.
     private struct Chain {
@@ -62,7 +52,7 @@ package final class CostlyMember {
         }
         guard case .joined(let identity, _, let goodbye) = consume outcome else { throw failure }
         device.handle(.received(id, goodbye))
-        self.identity = Identity(identity)
+        self.identity = identity
         self.device = device
     }
 
@@ -74,23 +64,23 @@ package final class CostlyMember {
         guard let ephemeral = AgreementKey(seed: self.entropy.secret(32)),
             let start = PeerLink.dialling(
                 self.device.staticKey,
-                own: self.identity.value.staticKey,
+                own: self.identity.staticKey,
                 ephemeral: ephemeral
             )
         else { throw MeasuredDevice.Failure(description: "no handshake") }
         let first = start.bytes
-        self.link = Link(start.takeLink())
+        self.link = start.takeLink()
         self.device.handle(.accepted(self.connection, from: NetworkAddress(host: "10.0.0.9", port: 9)))
         self.deliver(first)
-        guard saysHello, let link = self.link else { return }
-        let message = HandshakeProof.message(handshakeHash: link.value.handshakeHash, isDialler: true)
+        guard saysHello, let handshakeHash = self.link?.handshakeHash else { return }
+        let message = HandshakeProof.message(handshakeHash: handshakeHash, isDialler: true)
         let hello = Hello(
-            deviceStart: self.identity.value.device.start,
+            deviceStart: self.identity.device.start,
             instance: 0,
             wallTime: self.device.now.wall,
             port: 0,
             fingerprint: Frontier.fingerprint([], self.cryptography),
-            proof: self.identity.value.signingKey.signature(of: message)
+            proof: self.identity.signingKey.signature(of: message)
         )
         self.send([.hello(hello), .ranges([FrontierRange(end: nil, claim: .entries([]))])])
     }
@@ -99,10 +89,9 @@ package final class CostlyMember {
 
     /// Sends messages in chunks as a socket hands them over: many in one, or each in one of its own.
     package func send(_ messages: [Message], oneByOne: Bool = false) {
-        guard let link = self.link else { return }
         var bytes: [UInt8] = []
         for message in messages {
-            bytes += link.value.seal(message, now: self.device.now.monotonicMilliseconds)
+            bytes += self.link?.seal(message, now: self.device.now.monotonicMilliseconds) ?? []
             if oneByOne || bytes.count >= 64 << 10 {
                 self.deliver(bytes)
                 bytes = []
@@ -116,14 +105,14 @@ package final class CostlyMember {
         self.sentByteCount += bytes.count
         self.device.handle(.received(self.connection, bytes))
         let answer = self.device.takeSaid(on: self.connection)
-        guard !answer.isEmpty, let link = self.link else { return }
-        let output = link.value.receive(
+        guard !answer.isEmpty else { return }
+        let output = self.link?.receive(
             answer,
-            own: self.identity.value.staticKey,
+            own: self.identity.staticKey,
             authority: NobodyElse(),
             now: self.device.now.monotonicMilliseconds
         ) { nil }
-        if !output.bytes.isEmpty { self.deliver(output.bytes) }
+        if let bytes = output?.bytes, !bytes.isEmpty { self.deliver(bytes) }
     }
 
     private struct NobodyElse: LinkAuthority {
@@ -145,9 +134,9 @@ package final class CostlyMember {
         var chain =
             self.chains[number]
             ?? Chain(
-                replica: ReplicaID(device: self.identity.value.device, nonce: nonce, self.cryptography),
+                replica: ReplicaID(device: self.identity.device, nonce: nonce, self.cryptography),
                 nonce: nonce,
-                lastHash: self.identity.value.origin
+                lastHash: self.identity.origin
             )
         let previous = chain.isForked ? ChangeName(chain.lastHash) : nil
         var builder = RunBuilder(
@@ -158,7 +147,7 @@ package final class CostlyMember {
         chain.isForked = chain.isForked || forking
         if chain.lastSequence == 0 {
             builder.beginChange(stamp: self.stamp(nil), context: [], blinding: self.entropy.bytes(16))
-            builder.append(.introduce(self.identity.value.introduction(nonce: nonce)))
+            builder.append(.introduce(self.identity.introduction(nonce: nonce)))
         }
         for draft in drafts {
             builder.beginChange(
@@ -169,7 +158,7 @@ package final class CostlyMember {
             for edit in draft.edits { builder.append(edit) }
         }
         let sealed = VerifiedRun.sealUnchecked(builder, previous: chain.lastHash, self.cryptography) { message in
-            self.identity.value.signingKey.signature(of: message)
+            self.identity.signingKey.signature(of: message)
         }
         if !forking {
             chain.lastSequence = sealed.run.lastSequence
