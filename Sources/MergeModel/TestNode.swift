@@ -16,14 +16,20 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
         self.now = now
     }
 
+    /// One transaction of merging.
+    private func merging<Result>(
+        _ body: (inout Merge, inout Store.Transaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        var merge = Merge.ofTestNode(self.number, at: self.now)
+        return try self.store.write { transaction throws(StoreError) in try body(&merge, &transaction) }
+    }
+
     /// Hands runs to the store in one transaction.
     ///
     /// Returns whether each was taken in.
     @discardableResult
     package func receive(_ runs: [VerifiedRun]) throws -> [Merge.Reception] {
-        let (now, number) = (self.now, self.number)
-        let receptions = try self.store.write { transaction throws(StoreError) in
-            var merge = Merge.ofTestNode(number, at: now)
+        let receptions = try self.merging { merge, transaction throws(StoreError) in
             var receptions: [Merge.Reception] = []
             for run in runs { receptions.append(try merge.receive(run, in: &transaction)) }
             try merge.finish(in: &transaction)
@@ -55,18 +61,13 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
 
     /// Computes the state anew from the log.
     package func rebuild() throws {
-        let (now, number) = (self.now, self.number)
-        try self.store.write { transaction throws(StoreError) in
-            var merge = Merge.ofTestNode(number, at: now)
-            try merge.rebuild(in: &transaction)
-        }
+        try self.merging { merge, transaction throws(StoreError) in try merge.rebuild(in: &transaction) }
     }
 
     /// Drops writes up to a stamp as if everybody had all that is stored here.
     @discardableResult
     package func compact(through horizon: Stamp) throws -> Compaction.Summary {
-        let now = self.now
-        return try self.store.write { transaction throws(StoreError) in
+        try self.merging { merge, transaction throws(StoreError) in
             var acknowledged = SeenSegments()
             for segment in transaction.segmentIndices {
                 let last = transaction.progress(of: segment).appliedSequence
@@ -78,7 +79,6 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
                 isDryRun: false,
                 in: &transaction
             )
-            var merge = Merge.ofTestNode(number, at: now)
             var next: SegmentPoint? = Compaction.start
             while let place = next {
                 next = try compaction.step(from: place, &merge, in: &transaction, TestDevice.cryptography)
@@ -90,9 +90,8 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
     /// Erases what the changes that were handed to the store ask for.
     @discardableResult
     package func erase() throws -> Erasing.Summary {
-        let (now, number) = (self.now, self.number)
-        return try self.store.write { transaction throws(StoreError) in
-            var (erasing, merge) = (Erasing(), Merge.ofTestNode(number, at: now))
+        try self.merging { merge, transaction throws(StoreError) in
+            var erasing = Erasing()
             while !erasing.isDone { try erasing.step(&merge, in: &transaction, TestDevice.cryptography) }
             return erasing.summary
         }
@@ -108,9 +107,7 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
     /// - Returns: the number of changes that were repaired.
     @discardableResult
     package func repair(from runs: [VerifiedRun]) throws -> Int {
-        let (now, number) = (self.now, self.number)
-        return try self.store.write { transaction throws(StoreError) in
-            var merge = Merge.ofTestNode(number, at: now)
+        try self.merging { merge, transaction throws(StoreError) in
             for run in runs {
                 try merge.repair(from: run.run, hashes: run.hashes, in: &transaction, TestDevice.cryptography)
             }
@@ -121,9 +118,8 @@ package final class TestNode<Store: ReplicaStore & ~Copyable> {
 
     /// The whole state in plain words.
     package func state() throws -> PlainState {
-        let objects = self.objects
-        return try self.store.read { transaction throws(StoreError) in
-            try StateReader.state(of: &transaction, objects: objects)
+        try self.store.read { transaction throws(StoreError) in
+            try StateReader.state(of: &transaction, objects: self.objects)
         }
     }
 
