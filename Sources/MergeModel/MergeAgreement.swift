@@ -190,12 +190,6 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
         return try node.repair(from: try changes.map { try history.carried([$0]) })
     }
 
-    private func firstDifference(_ left: [UInt8], _ right: [UInt8]) -> String {
-        let lines = zip(left.split(separator: 10), right.split(separator: 10)).first { !$0.elementsEqual($1) }
-        guard let lines else { return "one is longer" }
-        return [lines.0, lines.1].map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n  ")
-    }
-
     /// Loads every segment in pieces of random size: each piece must verify, so it is what was stored to the last bit.
     private func readBack(
         _ node: TestNode<Store>,
@@ -314,7 +308,7 @@ package struct MergeAgreement<Store: ReplicaStore & ~Copyable> {
     private func compare(_ nodes: [TestNode<Store>], _ moment: String) throws {
         let exports = try nodes.map { try $0.export() }
         for export in exports where export != exports[0] {
-            let difference = self.firstDifference(exports[0], export)
+            let difference = ModelWords.firstDifference(exports[0], export, separator: "\n  ")
             throw Disagreement(.exports, "exports differ \(moment): \(difference)")
         }
     }

@@ -155,6 +155,13 @@ extension PlainState: CustomStringConvertible {
 
 /// Short texts for messages.
 package enum ModelWords {
+    /// The first line in which two exports differ.
+    package static func firstDifference(_ left: [UInt8], _ right: [UInt8], separator: String = " | ") -> String {
+        let lines = zip(left.split(separator: 10), right.split(separator: 10)).first { !$0.elementsEqual($1) }
+        guard let lines else { return "one is longer" }
+        return [lines.0, lines.1].map { String(decoding: $0, as: UTF8.self) }.joined(separator: separator)
+    }
+
     package static func short(_ id: ObjectID?) -> String { id.map { String($0.description.suffix(4)) } ?? "root" }
 
     package static func short(_ id: ReplicaID) -> String { String(id.description.prefix(6)) }

@@ -37,6 +37,16 @@ package struct VisibleObject: Hashable, Sendable {
         return Dictionary(uniqueKeysWithValues: visible.map { ($0.id, VisibleObject($0)) })
     }
 
+    /// Everything that a timeline shows: a branch, or the main one for nil.
+    package static func all(
+        on branch: BranchID?,
+        in transaction: inout some StoreTransaction
+    ) throws(StoreError) -> [ObjectID: VisibleObject] {
+        guard let branch else { return try self.all(of: &transaction) }
+        var state = HistoryState(try transaction.view(of: branch), of: transaction)
+        return try self.all(of: &state)
+    }
+
     /// Everything that a state shows, which it must find in each of its ways.
     package static func all(of state: inout some StateReading) throws(StoreError) -> [ObjectID: VisibleObject] {
         var found: [ObjectID: VisibleObject] = [:]

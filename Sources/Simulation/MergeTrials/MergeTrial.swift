@@ -304,7 +304,7 @@ package struct MergeTrial {
                 exports.append(export)
             }
             for export in exports where export != exports[0] {
-                self.find(.divergence, "exports differ: \(World.firstDifference(exports[0], export))")
+                self.find(.divergence, "exports differ: \(ModelWords.firstDifference(exports[0], export))")
             }
             try self.replicas[0].rebuild(at: now)
             let rebuilt = try self.replicas[0].read { transaction in StateDigest(of: &transaction) }

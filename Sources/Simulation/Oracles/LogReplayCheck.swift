@@ -1,5 +1,6 @@
 internal import CRDTCore
 internal import Engine
+internal import MergeModel
 internal import PeerCrypto
 internal import SyncProtocol
 
@@ -116,7 +117,7 @@ extension World {
             guard let found, let exports = found else { return }
             self.record.mark(.comparedWithReplay)
             guard exports.stored != exports.anew else { return }
-            let difference = World.firstDifference(exports.stored, exports.anew)
+            let difference = ModelWords.firstDifference(exports.stored, exports.anew)
             self.note(.replayDisagrees, "its log, merged again, makes another state: \(difference)", on: machine)
         } catch {
             self.note(.replayDisagrees, "its log cannot be merged again: \(error)", on: machine)

@@ -1,5 +1,6 @@
 internal import CRDTCore
 internal import Engine
+internal import MergeModel
 internal import Persistence
 
 /// Looks at the machines as a run goes on, and says what should not be.
@@ -160,7 +161,7 @@ extension World {
         for machine in self.machines where machine.isUp && !machine.isTainted && machine.hostile == nil {
             guard let state = self.inspect(machine) else { continue }
             if let twin = states.first(where: { $0.state.frontier == state.frontier }), twin.state != state {
-                let difference = World.firstDifference(twin.machine.export ?? [], machine.export ?? [])
+                let difference = ModelWords.firstDifference(twin.machine.export ?? [], machine.export ?? [])
                 self.record.find(
                     .divergence,
                     "machines \(twin.machine.number) and \(machine.number) have equal frontiers and different states: "
@@ -238,12 +239,5 @@ extension World {
         var hasMoveWithoutEffect = false
         /// Nil if it is not to be compared.
         var fingerprint: StateFingerprint?
-    }
-
-    /// The first line in which two exports differ.
-    static func firstDifference(_ left: [UInt8], _ right: [UInt8]) -> String {
-        let lines = zip(left.split(separator: 10), right.split(separator: 10)).first { !$0.elementsEqual($1) }
-        guard let lines else { return "one is longer" }
-        return [lines.0, lines.1].map { String(decoding: $0, as: UTF8.self) }.joined(separator: " | ")
     }
 }

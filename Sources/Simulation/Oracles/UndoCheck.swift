@@ -31,17 +31,11 @@ struct UndoCheck {
             now: WallTime
         ) throws(StoreError) {
             self.branch = branch
-            if let branch {
-                var state = HistoryState(try transaction.view(of: branch), of: transaction)
-                self.visible = try VisibleObject.all(of: &state)
-            } else {
-                self.visible = try VisibleObject.all(of: &transaction)
-            }
+            self.visible = try VisibleObject.all(on: branch, in: &transaction)
             let segments = transaction.segmentIndices.map { transaction.progress(of: $0) }
             self.applied = segments.map { $0.hasApplied ? $0.appliedSequence : 0 }
             let count = segments.reduce(0) { $0 &+ $1.storedSequence &+ 1 &- $1.firstSequence }
-            let isShort = count <= UndoCheck.modelChangeCountMax
-            guard isShort else {
+            guard count <= UndoCheck.modelChangeCountMax else {
                 self.history = nil
                 return
             }

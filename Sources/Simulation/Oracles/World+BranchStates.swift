@@ -40,7 +40,7 @@ struct BranchStates: Hashable {
         for (mine, theirs) in zip(self.branches, other.branches) where mine != theirs {
             let name = mine.opening.name
             if mine.isClosed != theirs.isClosed { return "only one of them lists \(name)" }
-            return "the state of \(name): " + World.firstDifference(mine.export, theirs.export)
+            return "the state of \(name): " + ModelWords.firstDifference(mine.export, theirs.export)
         }
         return nil
     }
@@ -89,13 +89,7 @@ extension World {
             let history = try LogReading(of: &transaction, founder: founder, now: now).history
             let verdicts = history.verdicts()
             for branch in branches {
-                let actual: [ObjectID: VisibleObject]
-                if let branch {
-                    var state = HistoryState(try transaction.view(of: branch), of: transaction)
-                    actual = try VisibleObject.all(of: &state)
-                } else {
-                    actual = try VisibleObject.all(of: &transaction)
-                }
+                let actual = try VisibleObject.all(on: branch, in: &transaction)
                 let expected = VisibleObject.all(of: NaiveModel(history.madeOffline(on: branch, verdicts)))
                 guard let difference = World.difference(actual, expected) else { continue }
                 let name = branch.flatMap { transaction.branches[$0]?.opening.name } ?? "the main timeline"

@@ -45,13 +45,13 @@ extension World {
                 if reading.isReordered {
                     self.record.mark(.pastReordered)
                 } else if export != version.export {
-                    let difference = World.firstDifference(version.export, export)
+                    let difference = ModelWords.firstDifference(version.export, export)
                     self.record.find(.pastDiffers, "\(whose), read by machine \(machine.number): \(difference)")
                 } else {
                     self.record.mark(.pastRead)
                 }
                 if let first, first.export != export {
-                    let difference = World.firstDifference(first.export, export)
+                    let difference = ModelWords.firstDifference(first.export, export)
                     let message = "\(whose) reads differently on \(first.machine) and \(machine.number): \(difference)"
                     self.record.find(.pastDiffers, message)
                 }
@@ -95,11 +95,11 @@ extension World {
             guard let read = found else { continue }
             let whose = "machine \(machine.number) at \(version.wall.milliseconds)"
             if read.byTime != read.byChanges {
-                let difference = World.firstDifference(read.byTime, read.byChanges)
+                let difference = ModelWords.firstDifference(read.byTime, read.byChanges)
                 self.record.find(.pastDiffers, "\(whose) reads another state by time: \(difference)")
             }
             if let first, first != read.byTime {
-                let difference = World.firstDifference(first, read.byTime)
+                let difference = ModelWords.firstDifference(first, read.byTime)
                 self.record.find(.pastDiffers, "\(whose) reads another state than others by time: \(difference)")
             }
             first = read.byTime

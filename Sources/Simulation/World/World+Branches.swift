@@ -80,7 +80,7 @@ extension World {
             return false
         }
         guard before.export != after.export else { return true }
-        let difference = World.firstDifference(before.export, after.export)
+        let difference = ModelWords.firstDifference(before.export, after.export)
         let message = "machine \(machine.number) shows an edit of a branch on the main timeline: \(difference)"
         self.record.find(.branchDiffers, message)
         return true

@@ -175,7 +175,7 @@ extension World {
         }
         let exports = core.compactMap(\.export)
         if let first = exports.first, let other = exports.first(where: { $0 != first }) {
-            lines.append("states differ: " + World.firstDifference(first, other))
+            lines.append("states differ: " + ModelWords.firstDifference(first, other))
         }
         return "after \(World.settlingTime.seconds) s: " + lines.joined(separator: "; ")
     }
