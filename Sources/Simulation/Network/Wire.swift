@@ -60,9 +60,9 @@ package final class WireEnd {
         case vanished
     }
 
-    init(machine: Int?, incarnation: Int, connection: ConnectionID) {
-        self.machine = machine
-        self.incarnation = incarnation
+    init(of machine: Machine?, connection: ConnectionID) {
+        self.machine = machine?.number
+        self.incarnation = machine?.incarnation ?? 0
         self.connection = connection
     }
 

@@ -35,7 +35,7 @@ extension World {
 
     private func come(to inviter: Machine, with invite: Invite, _ trouble: PairingTrouble) {
         let number = self.newcomers.count
-        let end = WireEnd(machine: nil, incarnation: 0, connection: self.newConnection())
+        let end = WireEnd(of: nil, connection: self.newConnection())
         let session = JoinSession(
             invite: invite,
             deviceName: Newcomer.name(number, trouble),
@@ -46,14 +46,8 @@ extension World {
         let newcomer = Newcomer(number: number, inviter: inviter, trouble: trouble, session: session, end: end)
         self.newcomers.append(newcomer)
         end.newcomer = newcomer
-        let acceptor = WireEnd(
-            machine: inviter.number,
-            incarnation: inviter.incarnation,
-            connection: self.newConnection()
-        )
-        let wire = self.newWire(dialler: end, acceptor: acceptor)
+        let wire = self.connect(end, to: inviter)
         if case .cut(let isOwn, let byteCount) = trouble { wire.lanes[isOwn ? 0 : 1].bytesUntilCut = byteCount }
-        self.enqueue(.opening, on: wire, lane: 0)
         self.schedule(.newcomerGivesUp(number), after: World.patience)
     }
 

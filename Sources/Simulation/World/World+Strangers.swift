@@ -48,15 +48,7 @@ extension World {
     }
 
     func connectStranger(to machine: Machine, _ chunks: [[UInt8]], every pause: VirtualTime) {
-        let wire = self.newWire(
-            dialler: WireEnd(machine: nil, incarnation: 0, connection: self.newConnection()),
-            acceptor: WireEnd(
-                machine: machine.number,
-                incarnation: machine.incarnation,
-                connection: self.newConnection()
-            )
-        )
-        self.enqueue(.opening, on: wire, lane: 0)
+        let wire = self.connect(WireEnd(of: nil, connection: self.newConnection()), to: machine)
         self.schedule(.stranger(wire, chunks: chunks, every: pause), after: pause)
     }
 

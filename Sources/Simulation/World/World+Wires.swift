@@ -10,7 +10,7 @@ extension World {
     // MARK: - Beginning
 
     func dial(_ connection: ConnectionID, _ address: NetworkAddress, from machine: Machine) {
-        let dialler = WireEnd(machine: machine.number, incarnation: machine.incarnation, connection: connection)
+        let dialler = WireEnd(of: machine, connection: connection)
         machine.connections[connection] = dialler
         self.count(dialBy: machine)
         let target = self.machines.first { $0.host == address.host }.map { self.whoAnswers(for: $0) }
@@ -18,14 +18,7 @@ extension World {
             self.fail(dialler, after: .milliseconds(1))
             return
         }
-        let acceptor = WireEnd(
-            machine: target.number,
-            incarnation: target.incarnation,
-            connection: self.newConnection()
-        )
-        let wire = self.newWire(dialler: dialler, acceptor: acceptor)
-        self.enqueue(.opening, on: wire, lane: 0)
-        self.schedule(.dialTimeout(wire), after: World.dialTimeout)
+        self.schedule(.dialTimeout(self.connect(dialler, to: target)), after: World.dialTimeout)
     }
 
     /// P24: who fails to reach another waits longer each time.

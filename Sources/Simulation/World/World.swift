@@ -167,11 +167,14 @@ package final class World {
         }
     }
 
-    func newWire(dialler: WireEnd, acceptor: WireEnd) -> Wire {
+    /// A connection that somebody begins to a machine.
+    func connect(_ dialler: WireEnd, to machine: Machine) -> Wire {
+        let acceptor = WireEnd(of: machine, connection: self.newConnection())
         let wire = Wire(number: self.nextWire, dialler: dialler, acceptor: acceptor)
         self.nextWire += 1
         self.wires.removeAll { $0.isOver }
         self.wires.append(wire)
+        self.enqueue(.opening, on: wire, lane: 0)
         return wire
     }
 
