@@ -58,8 +58,8 @@ package final class CostlyMember {
 
     // MARK: - Speaking
 
-    /// Dials the device; says hello, and that it holds nothing, if it is to be heard.
-    package func connect(saysHello: Bool = true) throws {
+    /// Dials the device; says hello, and that it holds nothing.
+    package func connect() throws {
         self.connection = ConnectionID(rawValue: self.connection.rawValue + 1)
         guard let ephemeral = AgreementKey(seed: self.entropy.secret(32)),
             let start = PeerLink.dialling(
@@ -72,7 +72,7 @@ package final class CostlyMember {
         self.link = start.takeLink()
         self.device.handle(.accepted(self.connection, from: NetworkAddress(host: "10.0.0.9", port: 9)))
         self.deliver(first)
-        guard saysHello, let handshakeHash = self.link?.handshakeHash else { return }
+        guard let handshakeHash = self.link?.handshakeHash else { return }
         let message = HandshakeProof.message(handshakeHash: handshakeHash, isDialler: true)
         let hello = Hello(
             deviceStart: self.identity.device.start,
@@ -84,8 +84,6 @@ package final class CostlyMember {
         )
         self.send([.hello(hello), .ranges([FrontierRange(end: nil, claim: .entries([]))])])
     }
-
-    func hangUp() { self.device.handle(.closed(self.connection)) }
 
     /// Sends messages in chunks as a socket hands them over: many in one, or each in one of its own.
     package func send(_ messages: [Message], oneByOne: Bool = false) {

@@ -10,12 +10,10 @@ internal import SyncProtocol
 /// A class, since a node cannot be copied.
 package final class MeasuredDevice {
     private var node: Node<SQLiteStore>
-    package let directory: String
     let staticKey: StaticKey
     /// What it says, until somebody takes it.
     private var said: [ConnectionID: [UInt8]] = [:]
     private(set) var closed: Set<ConnectionID> = []
-    private(set) var noticeCount = 0
     private(set) var lastViolation = ""
     /// Processor time of all events handled.
     package private(set) var nanoseconds: UInt64 = 0
@@ -27,7 +25,6 @@ package final class MeasuredDevice {
         guard let identity = DeviceIdentity.founding(name: "measured", entropy: &entropy) else {
             throw Failure(description: "no identity")
         }
-        self.directory = directory
         self.staticKey = identity.publicStaticKey
         let origin = identity.origin
         self.node = try Node(
@@ -69,11 +66,9 @@ package final class MeasuredDevice {
                 self.said[id] = (self.said[id] ?? []) + bytes
                 _ = self.node.handle(.flushed(id, byteCount: bytes.count), at: self.now)
             case .close(let id, _): self.closed.insert(id)
-            case .notice(let notice):
-                self.noticeCount += 1
-                if case .protocolViolation(_, let reason) = notice { self.lastViolation = reason }
+            case .notice(.protocolViolation(_, let reason)): self.lastViolation = reason
             case .answer(_, .failure(let refusal)): self.lastViolation = "a write was refused: \(refusal)"
-            case .answer(_, .success), .dial, .resumeReading, .broadcast: break
+            case .answer(_, .success), .notice, .dial, .resumeReading, .broadcast: break
             }
         }
     }
@@ -90,13 +85,6 @@ package final class MeasuredDevice {
     }
 
     func invite() throws -> Invite { try self.node.makeInvite(addresses: [], port: 1, at: self.now) }
-
-    /// The end of the device's own chain; it must have written.
-    func ownHead() throws -> FrontierEntry {
-        let entries = try self.node.read { transaction throws(StoreError) in try Frontier(of: &transaction).entries }
-        guard let first = entries.first else { throw Failure(description: "nothing was written") }
-        return first
-    }
 
     private static var processorTime: UInt64 {
         var time = timespec()

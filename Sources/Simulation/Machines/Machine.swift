@@ -70,8 +70,6 @@ package final class Machine {
     var dials = (minute: 0, count: 0)
     /// How long it stays down after the ending that is planned.
     var plannedDowntime: VirtualTime?
-    /// How often it failed to start in a row.
-    var failedStartCount = 0
 
     package enum Condition: Hashable, Sendable {
         case up
@@ -120,7 +118,7 @@ package final class Machine {
         at time: VirtualTime,
         entropySeed: UInt64,
         checkpointPageCount: Int,
-        lateWork: LateWorkLimits = .small
+        lateWork: LateWorkLimits
     ) throws(StoreError) {
         self.disk.start()
         self.viewedChangeCount = -1
@@ -160,7 +158,6 @@ package final class Machine {
         if self.disk.isOn { self.tokens = [token] }
         self.condition = .up
         self.endedUncleanly = false
-        self.failedStartCount = 0
     }
 
     /// The process ends in order, and the store is closed.

@@ -1,5 +1,5 @@
 package import CRDTCore
-package import Engine
+internal import Engine
 
 /// The writes of local callers: what was asked for, and what came of it.
 package struct Workload {
@@ -7,8 +7,7 @@ package struct Workload {
     private var values: UInt64 = 0
     /// Objects that no step names have numbers from here on.
     private var nextObject = 1_000_000
-    package private(set) var acknowledgedCount = 0
-    private(set) var refusedCount = 0
+    package var acknowledgedCount = 0
 
     /// CheckedProperty names, few so that writes collide.
     static let propertyNames = ["title", "body", "done"]
@@ -41,13 +40,6 @@ package struct Workload {
         let wanted = steps.flatMap { self.transactionSteps($0) }
         return WriteRequest(id: self.nextRequestID(), branch: branch) { local throws(WriteRefusal) in
             for step in wanted { try local.perform(step) }
-        }
-    }
-
-    package mutating func note(_ result: Result<WriteReceipt, WriteRefusal>) {
-        switch result {
-        case .success: self.acknowledgedCount += 1
-        case .failure: self.refusedCount += 1
         }
     }
 
@@ -139,8 +131,8 @@ extension World {
     }
 
     func answered(_ request: RequestID, _ result: Result<WriteReceipt, WriteRefusal>, of machine: Machine) {
-        self.work.note(result)
         guard case .success(let receipt) = result else { return }
+        self.work.acknowledgedCount += 1
         self.acknowledgedRequest = request
         guard let dot = receipt.dot else { return }
         if request == self.restampRequest { self.record.mark(.restampedWhenAsked) }

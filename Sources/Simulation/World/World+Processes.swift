@@ -32,7 +32,6 @@ extension World {
     private func failedToStart(_ machine: Machine, _ error: StoreError) {
         for fault in machine.disk.takeShown() { self.record.count(fault) }
         machine.end(.kill)
-        machine.failedStartCount += 1
         if case .damaged(let text) = error {
             self.record.mark(.damageNoticed)
             if !machine.isTainted {
