@@ -18,9 +18,7 @@ struct BatchOptions: ParsableArguments {
         if let minutes, !(minutes > 0) {
             throw ValidationError("The time limit --minutes is out of range; give more than 0.")
         }
-        if let jobs, !(1...BatchOptions.jobCountMax).contains(jobs) {
-            throw ValidationError("The number --jobs is out of range; give 1 to 1,024.")
-        }
+        if let jobs { try (1...BatchOptions.jobCountMax).check(jobs, "number --jobs", "1 to 1,024") }
     }
 
     /// So many seeds from the first on.
@@ -57,5 +55,12 @@ struct BatchOptions: ParsableArguments {
         pool.run(jobs: self.jobCount, launch, tick: tick, work)
         if let failure = pool.launchFailure { throw ValidationError("A worker cannot be started: \(failure)") }
         return WallClock.seconds() - start
+    }
+}
+
+extension ClosedRange {
+    /// Refuses what is out of range: `name` and `wanted` say what that is, and what may be given.
+    func check(_ value: Bound, _ name: String, _ wanted: String) throws {
+        guard self.contains(value) else { throw ValidationError("The \(name) is out of range; give \(wanted).") }
     }
 }

@@ -98,15 +98,9 @@ struct MergeOptions: ParsableArguments {
     var compare: UInt64 = 128
 
     func shape() throws -> MergeShape {
-        guard MergePlan.peerCounts.contains(self.peers) else {
-            throw ValidationError("The number --peers is out of range; give 2 to 7.")
-        }
-        guard (1...10_000).contains(self.steps) else {
-            throw ValidationError("The number --steps is out of range; give 1 to 10,000.")
-        }
-        guard (1...100_000).contains(self.compare) else {
-            throw ValidationError("The number --compare is out of range; give 1 to 100,000.")
-        }
+        try MergePlan.peerCounts.check(self.peers, "number --peers", "2 to 7")
+        try (1...10_000).check(self.steps, "number --steps", "1 to 10,000")
+        try (1...100_000).check(self.compare, "number --compare", "1 to 100,000")
         return MergeShape(peerCount: self.peers, stepCount: self.steps, thoroughEvery: self.compare)
     }
 

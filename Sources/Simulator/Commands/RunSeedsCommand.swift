@@ -19,7 +19,7 @@ struct RunSeedsCommand: ParsableCommand {
     var json = false
 
     func validate() throws {
-        guard self.twice <= 100 else { throw ValidationError("The percentage --twice is out of range; give 0 to 100.") }
+        try (0...100).check(self.twice, "percentage --twice", "0 to 100")
     }
 
     func run() throws {
@@ -54,22 +54,16 @@ struct WorldOptions: ParsableArguments {
     func limits() throws -> PlanLimits {
         var limits = PlanLimits()
         if let edits {
-            guard (1...1_000).contains(edits) else {
-                throw ValidationError("The number --edits is out of range; give 1 to 1,000 per second.")
-            }
+            try (1...1_000).check(edits, "number --edits", "1 to 1,000 per second")
             limits.editsPerSecond = edits
         }
         limits.topology = self.topology
         if let duration {
-            guard (1...86_400).contains(duration) else {
-                throw ValidationError("The length --duration is out of range; give 1 to 86,400 seconds.")
-            }
+            try (1...86_400).check(duration, "length --duration", "1 to 86,400 seconds")
             limits.duration = .seconds(duration)
         }
         if let peers {
-            guard (2...7).contains(peers) else {
-                throw ValidationError("The number --peers is out of range; give 2 to 7.")
-            }
+            try (2...7).check(peers, "number --peers", "2 to 7")
             limits.peerCount = peers
         }
         if let faults {
